@@ -1,0 +1,265 @@
+"""What a board is: its architecture (`Arch`) and how much of it there is (`Board`).
+
+Every number of both carries its source in ``sources``: a name from `SOURCES`, perhaps with a
+remark behind it, or a sentence that begins with "inferred".  Construction checks that.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import Attribute, field, fields, frozen
+
+from mlusim.arch.frozenmap import FrozenMap
+from mlusim.errors import UsageError
+
+KIB = 1024
+STACK_RESERVE = 128 * KIB
+"""Bytes of NRAM (per core) and of SRAM (per cluster) that the vendor's kernels leave to the compiler."""
+
+UNION_LIMITS = (0, 1, 2, 4, 8, 16)
+
+SOURCES: Mapping[str, str] = FrozenMap(
+    {
+        "driver table": "Cambricon's Linux kernel driver (2024-09): cndrv_mcu_info.c, cndrv_attr_mlu*.c",
+        "vendor target header": "the memory sizes that the vendor's compiler predefines per architecture",
+        "vendor function header": "bang_device_functions.h, the definitions behind the BANG C functions",
+        "mlu-ops": "Cambricon/mlu-ops: kernels/kernel.h and the executor.h of its test framework",
+        "develop guide": "BANG-C-OPS-Develop-Guide.md of Cambricon/mlu-ops",
+        "board probe": "the attributes that the runtime of a real MLU590-M9DG reported, published by its user",
+        "vendor press": "the vendor's product announcements",
+        "user reports": "the device listings that users published",
+    }
+)
+"""The sources that a number may name, and what each is."""
+
+_UNSOURCED = frozenset({"name", "arch", "sources"})
+# The test framework of mlu-ops halves the rate for every other first input, int8 included.
+_DOUBLE_RATE = frozenset({"half", "float16", "fp16", "int16", "short"})
+
+
+def _bad(instance: Any, attribute: "Attribute[Any]", value: Any, legal: str) -> UsageError:
+    kind = type(instance).__name__.lower()
+    return UsageError(f"{attribute.name} of {kind} {instance.name!r} is {value!r}; give {legal}")
+
+
+def _is_count(value: Any, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _positive(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+    if not _is_count(value, 1):
+        raise _bad(instance, attribute, value, "an integer above 0")
+
+
+def _not_negative(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+    if not _is_count(value, 0):
+        raise _bad(instance, attribute, value, "an integer of 0 or more")
+
+
+def _rates(instance: Any, attribute: "Attribute[Any]", value: Mapping[str, int]) -> None:
+    if not value or not all(isinstance(k, str) and _is_count(v, 1) for k, v in value.items()):
+        raise _bad(instance, attribute, value, "an integer above 0 for at least one dtype name")
+
+
+def _named(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise _bad(instance, attribute, value, "a name that is not empty")
+
+
+def _flag(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+    if not isinstance(value, bool):
+        raise _bad(instance, attribute, value, "True or False")
+
+
+def _grid(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+    if not isinstance(value, tuple) or len(value) != 3 or not all(_is_count(v, 1) for v in value):
+        raise _bad(instance, attribute, value, "three integers above 0, for x, y and z")
+
+
+def _an_arch(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+    if not isinstance(value, Arch):
+        raise _bad(instance, attribute, value, "an Arch")
+
+
+def _a_union_limit(instance: Any, attribute: "Attribute[Any]", value: Any) -> None:
+    if not _is_count(value, 0) or value not in UNION_LIMITS:
+        raise _bad(instance, attribute, value, f"one of {', '.join(map(str, UNION_LIMITS))}")
+
+
+def numeric_fields(spec: "type[Arch | Board]") -> tuple[str, ...]:
+    """Return the names of the fields of `Arch` or `Board` that need a source."""
+    return tuple(a.name for a in fields(spec) if a.name not in _UNSOURCED)
+
+
+def is_inferred(source: str) -> bool:
+    """Say whether a source states an inference or a default that was chosen, and not a publication."""
+    return source.startswith("inferred")
+
+
+def _known_source(value: Any) -> bool:
+    """Say whether *value* names a source as whole words: "driver table; ..." does, "driver tables" not."""
+    starts: Iterable[str] = ("inferred", *SOURCES)
+    return isinstance(value, str) and any(
+        value == start or (value.startswith(start) and not value[len(start)].isalnum()) for start in starts
+    )
+
+
+def _sourced(instance: Any, attribute: "Attribute[Any]", value: Mapping[str, str]) -> None:
+    """Check that *value* has exactly one known source for each numeric field."""
+    needed = numeric_fields(type(instance))
+    missing = [name for name in needed if name not in value]
+    surplus = [name for name in value if name not in needed]
+    unknown = [
+        f"{name}: {value[name]!r}" for name in needed if name in value and not _known_source(value[name])
+    ]
+    for wrong, what in (
+        (missing, "lacks a source for {}; give one for every numeric field"),
+        (surplus, "has a source for {}, which is no numeric field; take it out"),
+        (
+            unknown,
+            f"names no known source for {{}}; begin with 'inferred' or with one of {', '.join(SOURCES)}",
+        ),
+    ):
+        if wrong:
+            kind = type(instance).__name__.lower()
+            told = what.format(", ".join(wrong))
+            raise UsageError(f"{attribute.name} of {kind} {instance.name!r} {told}")
+
+
+def _frozen_map(value: Any) -> Any:
+    return FrozenMap(value) if isinstance(value, Mapping) else FrozenMap({})
+
+
+@frozen(kw_only=True)
+class Arch:
+    """One architecture: what a core and a cluster of it hold and do in a cycle.
+
+    ``nram`` and ``wram`` are bytes per core, ``sram`` bytes per cluster (0: there is none), all as
+    the hardware has them; `max_nram`, `max_wram` and `max_sram` are what a kernel may declare.
+    ``vector_ops`` are plain results (one addition, one product) per cycle and core, by dtype name
+    with "other" for the rest; ``vector_flops`` the hardware peak, which from generation 3 on counts
+    a fused multiply-add as two.  ``tensor_macs`` are multiply-accumulates per cycle and core; a
+    dtype that is absent has no published rate.  ``max_dim`` bounds x, y and z of a launch.
+    """
+
+    name: str = field(validator=_named)
+    bang_arch: int = field(validator=_positive)
+    nram: int = field(validator=_positive)
+    wram: int = field(validator=_positive)
+    sram: int = field(validator=_not_negative)
+    cores_per_cluster: int = field(validator=_positive)
+    memory_core: bool = field(validator=_flag)
+    nram_base: int = field(default=0x200000, validator=_positive)
+    wram_base: int = field(default=0x300000, validator=_positive)
+    sram_base: int = field(default=0x400000, validator=_positive)
+    vector_ops: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
+    vector_flops: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
+    vector_bytes_per_cycle: int = field(default=128, validator=_positive)
+    tensor_macs: Mapping[str, int] = field(converter=_frozen_map, validator=_rates)
+    max_dim: tuple[int, int, int] = field(default=(65535, 65535, 65535), validator=_grid)
+    sources: Mapping[str, str] = field(converter=_frozen_map, validator=_sourced, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Check what takes more than one field to see."""
+        if self.nram <= STACK_RESERVE:
+            raise UsageError(
+                f"nram of arch {self.name!r} is {self.nram} bytes; give more than {STACK_RESERVE}"
+            )
+        if 0 < self.sram <= STACK_RESERVE:
+            raise UsageError(
+                f"sram of arch {self.name!r} is {self.sram} bytes; give 0 or more than {STACK_RESERVE}"
+            )
+        if self.memory_core != (self.sram > 0):
+            raise UsageError(f"arch {self.name!r} must have SRAM and a memory core together, or neither")
+        if self.nram_base + self.nram > self.wram_base or self.wram_base + self.wram > self.sram_base:
+            raise UsageError(
+                f"the address windows of arch {self.name!r} overlap; put NRAM, WRAM and SRAM one after the other"
+            )
+        if "other" not in self.vector_ops:
+            raise UsageError(f"vector_ops of arch {self.name!r} has no entry 'other'; give one")
+
+    @property
+    def generation(self) -> int:
+        """2 for 2xx, 3 for 3xx, 5 for 5xx."""
+        return self.bang_arch // 100
+
+    @property
+    def max_nram(self) -> int:
+        """Bytes of NRAM per core that a kernel may use."""
+        return self.nram - STACK_RESERVE
+
+    @property
+    def max_wram(self) -> int:
+        """Bytes of WRAM per core that a kernel may use: all of it."""
+        return self.wram
+
+    @property
+    def max_sram(self) -> int:
+        """Bytes of SRAM per cluster that a kernel may use; 0 where there is no SRAM."""
+        return self.sram - STACK_RESERVE if self.sram else 0
+
+
+@frozen(kw_only=True)
+class Board:
+    """One board as a program sees it: for a card with two devices, one of them.
+
+    ``clock_mhz`` is the rated clock in MHz, ``bandwidth`` the nominal GDRAM bandwidth in bytes per
+    second, ``gdram`` and ``l2`` are bytes (``l2`` 0: none is listed).  ``union_limit`` is the
+    largest N of a UnionN launch that the driver admits, 0 where it admits Block launches only.
+    """
+
+    name: str = field(validator=_named)
+    arch: Arch = field(validator=_an_arch)
+    clusters: int = field(validator=_positive)
+    union_limit: int = field(validator=_a_union_limit)
+    clock_mhz: int = field(validator=_positive)
+    bandwidth: int = field(validator=_positive)
+    memory_bus_bits: int = field(validator=_positive)
+    l2: int = field(validator=_not_negative)
+    gdram: int = field(validator=_positive)
+    sources: Mapping[str, str] = field(converter=_frozen_map, validator=_sourced, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        """Check that union launches, which run on the memory core too, have one."""
+        if self.union_limit and not self.arch.memory_core:
+            raise UsageError(
+                f"union_limit of board {self.name!r} is {self.union_limit}, but {self.arch.name} has no"
+                " memory core; give 0"
+            )
+
+    @property
+    def cores(self) -> int:
+        """IPU cores of the board; memory cores are not counted."""
+        return self.clusters * self.arch.cores_per_cluster
+
+    @property
+    def clock_hz(self) -> int:
+        """Cycles per second."""
+        return self.clock_mhz * 1_000_000
+
+    @property
+    def io_bandwidth_gbs(self) -> float:
+        """Nominal bandwidth in GB/s (10^9 bytes), as the vendor's test framework prints IoBandWidth."""
+        return self.bandwidth / 1e9
+
+    @property
+    def max_union(self) -> int:
+        """Largest N of UnionN that can start: within the limit, and a power of two within the clusters."""
+        return min(self.union_limit, 1 << (self.clusters.bit_length() - 1))
+
+    @property
+    def large_tensor(self) -> bool:
+        """Whether the vendor's operators take tensors of 2^31 elements and more (592 onwards)."""
+        return self.arch.bang_arch >= 592
+
+    @property
+    def max_dim(self) -> tuple[int, int, int]:
+        """Largest x, y and z of a launch; reported by an MLU590, inferred for the others."""
+        return self.arch.max_dim
+
+    def compute_force(self, dtype_name: str) -> float:
+        """Return the board's vector operations per second as the vendor's test framework counts them.
+
+        64 per cycle and core when the first input is half or int16, 32 for every other dtype.
+        """
+        return float((64 if dtype_name in _DOUBLE_RATE else 32) * self.cores * self.clock_hz)

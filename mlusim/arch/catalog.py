@@ -1,0 +1,299 @@
+"""The boards: one row each, on top of one row per architecture, and how to find them by name."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from attrs import evolve
+
+from mlusim.arch.board import KIB, Arch, Board, numeric_fields
+from mlusim.arch.frozenmap import FrozenMap
+from mlusim.errors import UsageError
+
+MIB = 1024 * KIB
+GIB = 1024 * MIB
+
+_ARCH_SOURCES: Mapping[str, str] = FrozenMap(
+    {
+        "bang_arch": "vendor target header",
+        "nram": "vendor target header",
+        "wram": "vendor target header",
+        "sram": "vendor target header",
+        "cores_per_cluster": "driver table",
+        "memory_core": "develop guide",
+        "nram_base": "vendor function header",
+        "wram_base": "vendor function header",
+        "sram_base": "vendor function header",
+        "vector_ops": "mlu-ops executor.h: the CT constants, the same on every chip",
+        "vector_flops": "driver table",
+        "vector_bytes_per_cycle": "develop guide 5.3.4",
+        "tensor_macs": "driver table",
+        "max_dim": "inferred from the MLU590 that was probed",
+    }
+)
+_NO_REMARKS: Mapping[str, str] = FrozenMap({})
+_TENSOR_TYPES = ("int4", "int8", "int16", "half", "bfloat16", "float")
+
+
+def _arch(
+    name: str,
+    kib: tuple[int, int, int],
+    flops: tuple[int, int],
+    macs: tuple[int, ...],
+    *,
+    cores: int = 4,
+    remarks: Mapping[str, str] = _NO_REMARKS,
+) -> Arch:
+    """Return the architecture of one row; *remarks* are the sources that differ from the usual ones.
+
+    *kib* is NRAM, WRAM and SRAM in KiB, *flops* the vector rate of half and float, *macs* the tensor
+    rates in the order of `_TENSOR_TYPES`, ending where the driver lists no more.
+    """
+    nram, wram, sram = (size * KIB for size in kib)
+    return Arch(
+        name=name,
+        bang_arch=int(name.rpartition("_")[2]),
+        nram=nram,
+        wram=wram,
+        sram=sram,
+        cores_per_cluster=cores,
+        memory_core=sram > 0,
+        vector_ops={"half": 64, "float": 32, "other": 64},
+        vector_flops=dict(zip(("half", "float"), flops, strict=True)),
+        tensor_macs=dict(zip(_TENSOR_TYPES, macs, strict=False)),
+        sources={**_ARCH_SOURCES, **remarks},
+    )
+
+
+_WINDOW_592 = "inferred: the window of the earlier architectures"
+
+_ARCH_ROWS = (
+    _arch("mtp_220", (512, 512, 2048), (64, 32), (4096, 2048, 1024)),
+    _arch("mtp_270", (512, 1024, 2048), (64, 32), (8192, 4096, 2048)),
+    _arch("mtp_290", (512, 512, 2048), (64, 32), (8192, 4096, 2048)),
+    _arch(
+        "tp_322",
+        (768, 1024, 0),
+        (128, 64),
+        (4096, 2048, 1024),
+        cores=1,
+        remarks={
+            "cores_per_cluster": "inferred from CORE_DIM 1 in the kernel.h of mlu-ops",
+            "memory_core": "inferred: no SRAM to serve",
+            "sram": "vendor target header; the vendor function header has a window of 1536 KiB, which conflicts",
+        },
+    ),
+    _arch(
+        "mtp_372",
+        (768, 1024, 4096),
+        (128, 64),
+        (4096, 4096, 2048, 1536, 1536, 384),
+        remarks={"tensor_macs": "driver table; mlu-ops has 8192 for int4"},
+    ),
+    _arch(
+        "mtp_592",
+        (512, 512, 2048),
+        (128, 64),
+        (8192, 4096, 1024, 2048, 2048, 512),
+        remarks={
+            **dict.fromkeys(("nram_base", "wram_base", "sram_base"), _WINDOW_592),
+            "max_dim": "board probe",
+        },
+    ),
+)
+
+ARCHES: Mapping[str, Arch] = FrozenMap({arch.name: arch for arch in _ARCH_ROWS})
+"""The architectures by name, such as "mtp_372"."""
+
+
+def _usual_gdram(bus_bits: int) -> tuple[int, str]:
+    """Return a size in bytes, and its source, for a board whose memory size is not published."""
+    stacks, rest = divmod(bus_bits, 1024)
+    if rest:
+        return bus_bits * GIB // 16, "inferred: 1 GiB per 16 bits of bus, as on MLU370-X4"
+    return stacks * 16 * GIB, "inferred: 16 GiB per stack of 1024 bits, as on MLU590-M9"
+
+
+def _board(
+    name: str,
+    arch: str,
+    clusters: int,
+    union_limit: int,
+    clock_mhz: int,
+    gb_per_s: float,
+    bus_bits: int,
+    l2_mib: int,
+    gdram_gib: int = 0,
+    remarks: Mapping[str, str] = _NO_REMARKS,
+) -> Board:
+    """Return the board of one row; *remarks* are the sources that are not the driver table."""
+    usual, why = _usual_gdram(bus_bits)
+    return Board(
+        name=name,
+        arch=ARCHES[arch],
+        clusters=clusters,
+        union_limit=union_limit,
+        clock_mhz=clock_mhz,
+        bandwidth=round(gb_per_s * 1e9),
+        memory_bus_bits=bus_bits,
+        l2=l2_mib * MIB,
+        gdram=gdram_gib * GIB or usual,
+        sources={**dict.fromkeys(numeric_fields(Board), "driver table"), "gdram": why, **remarks},
+    )
+
+
+_MARKETED: Mapping[str, str] = FrozenMap({"gdram": "inferred from marketing: 24 GB"})
+_EDGE: Mapping[str, str] = FrozenMap(
+    {
+        "bandwidth": "inferred: the driver asks the board; the default is that of MLU220",
+        "memory_bus_bits": "inferred: the default is that of MLU220",
+        "l2": "inferred: the driver lists none",
+    }
+)
+
+# name, architecture, clusters, union limit, MHz, GB/s, bus bits, L2 MiB, GDRAM GiB (0: not published)
+_BOARD_ROWS = (
+    _board(
+        "MLU220-M2",
+        "mtp_220",
+        1,
+        1,
+        500,
+        29.86,
+        64,
+        1,
+        remarks={"bandwidth": "driver table; mlu-ops computes with 25.6 GB/s"},
+    ),
+    _board("MLU270-S4", "mtp_270", 4, 4, 1000, 102.4, 256, 1),
+    _board("MLU270-D4", "mtp_270", 2, 1, 1000, 102.4, 256, 1),
+    _board(
+        "MLU290-M5",
+        "mtp_290",
+        16,
+        16,
+        1000,
+        1228.8,
+        4096,
+        2,
+        32,
+        remarks={"bandwidth": "driver table; mlu-ops computes with 1024 GB/s", "gdram": "vendor press"},
+    ),
+    _board("MLU370-S4", "mtp_372", 6, 4, 1000, 307.2, 384, 2, 24, remarks=_MARKETED),
+    _board("MLU370-X4", "mtp_372", 8, 8, 1000, 307.2, 384, 2, 24, remarks=_MARKETED),
+    _board(
+        "MLU370-X8",
+        "mtp_372",
+        4,
+        4,
+        1000,
+        307.2,
+        384,
+        2,
+        remarks={"clock_mhz": "driver table, and published logs of this board; the develop guide says 1300"},
+    ),
+    _board("MLU370-M8", "mtp_372", 8, 8, 1300, 307.2, 384, 2),
+    _board("MLU365-D2", "mtp_372", 2, 2, 1000, 153.6, 192, 1),
+    _board("MLU590-H8", "mtp_592", 12, 8, 1500, 2048, 5120, 40),
+    _board("MLU590-M9", "mtp_592", 12, 8, 1600, 2764.8, 6144, 48, 96, remarks={"gdram": "user reports"}),
+    _board(
+        "MLU590-M9DG",
+        "mtp_592",
+        8,
+        8,
+        1850,
+        2304,
+        5120,
+        40,
+        80,
+        remarks={
+            **dict.fromkeys(("clusters", "union_limit", "clock_mhz", "memory_bus_bits"), "board probe"),
+            "bandwidth": "board probe: 5120 bits at 1800 MHz, twice a cycle",
+            "l2": "inferred: that of the other boards with a bus of 5120 bits",
+            "gdram": "inferred from MLU590-M9D, for which users report 80 GiB",
+        },
+    ),
+    _board("MLU590-M9B", "mtp_592", 12, 8, 1600, 2048, 5120, 40),
+    _board("MLU590-M9C", "mtp_592", 10, 8, 1600, 2048, 5120, 40),
+    _board("MLU585", "mtp_592", 10, 8, 1500, 2048, 5120, 40),
+    _board("MLU580-H5", "mtp_592", 8, 8, 1500, 1228.8, 3072, 24),
+    _board("MLU580", "mtp_592", 12, 8, 1500, 768, 384, 96),
+    _board("MLU570", "mtp_592", 10, 8, 1600, 640, 320, 80),
+    _board("MLU560", "mtp_592", 10, 8, 1500, 384, 192, 48),
+    _board("CE3226-V101", "tp_322", 1, 0, 1000, 29.86, 64, 0, remarks=_EDGE),
+    _board("CE3226-D2D", "tp_322", 2, 0, 1200, 29.86, 64, 0, remarks=_EDGE),
+)
+
+# Boards that the driver describes as another board, perhaps at another clock in MHz.
+_TWINS = (
+    ("MLU220-EVB", "MLU220-M2", 500),
+    ("MLU220-EDGE", "MLU220-M2", 800),
+    ("MLU220-SOM", "MLU220-M2", 800),
+    ("MLU270-F4", "MLU270-S4", 1000),
+    ("MLU270-V4", "MLU270-S4", 1000),
+    ("MLU270-X5K", "MLU270-S4", 1100),
+    ("MLU370-X4K", "MLU370-X4", 1000),
+    ("MLU370-X4L", "MLU370-X4", 1000),
+    ("MLU590-M9U", "MLU590-M9", 1600),
+    ("MLU590-M9L", "MLU590-M9", 1600),
+)
+
+
+def _twin(name: str, row: Board, clock_mhz: int) -> Board:
+    """Return *row* under another name; its memory size then is an inference from the row's."""
+    gdram = row.sources["gdram"]
+    if not gdram.startswith("inferred"):
+        gdram = f"inferred from {row.name}"
+    return evolve(row, name=name, clock_mhz=clock_mhz, sources={**row.sources, "gdram": gdram})
+
+
+def _all_boards() -> Mapping[str, Board]:
+    rows = {board.name: board for board in _BOARD_ROWS}
+    rows |= {name: _twin(name, rows[twin], mhz) for name, twin, mhz in _TWINS}
+    return FrozenMap({name: rows[name] for name in sorted(rows, key=_by_family)})
+
+
+def _by_family(name: str) -> tuple[bool, str]:
+    """Sort MLU boards by number, then the edge chips."""
+    return not name.startswith("MLU"), name
+
+
+BOARDS: Mapping[str, Board] = _all_boards()
+"""Every board by name, such as "MLU370-X4"."""
+
+DEFAULT_BOARDS: tuple[str, ...] = ("MLU370-X4", "MLU590-H8")
+"""The boards that a report compares when none is named."""
+
+FAMILIES: Mapping[str, str] = FrozenMap(
+    {
+        "MLU220": "MLU220-M2",
+        "MLU270": "MLU270-S4",
+        "MLU290": "MLU290-M5",
+        "MLU365": "MLU365-D2",
+        "MLU370": "MLU370-X4",
+        "MLU590": "MLU590-H8",
+        "CE3226": "CE3226-V101",
+    }
+)
+"""The board that the name of a family alone stands for."""
+
+_BY_UPPER: Mapping[str, Board] = FrozenMap(
+    {name.upper(): board for name, board in BOARDS.items()}
+    | {family.upper(): BOARDS[name] for family, name in FAMILIES.items()}
+)
+
+
+def find_board(name: str | Board) -> Board:
+    """Return the board called *name* in any case, or *name* itself when it is a `Board`.
+
+    The name of a family stands for one of its boards, as `FAMILIES` says: "MLU370" is MLU370-X4,
+    "MLU590" is MLU590-H8.  Raises `UsageError` for any other name.
+    """
+    if isinstance(name, Board):
+        return name
+    if not isinstance(name, str):
+        raise UsageError(f"{name!r} is no board; give a Board or a name such as {DEFAULT_BOARDS[0]!r}")
+    wanted = name.strip().upper()
+    if (board := _BY_UPPER.get(wanted)) is not None:
+        return board
+    near = get_close_matches(wanted, _BY_UPPER, n=1)
+    nearest = f"the nearest is {_BY_UPPER[near[0]].name}" if near else f"try {' or '.join(DEFAULT_BOARDS)}"
+    raise UsageError(f"no board is called {name!r}; {nearest}, and `mlusim boards` lists them all")
