@@ -1,0 +1,237 @@
+"""The vendor's accuracy metrics, and the verdict of an output against its reference.
+
+With o an output element and r its reference::
+
+    diff1   = sum|o - r| / (sum|r| + 1e-9)
+    diff2   = sqrt(sum (o - r)^2 / (sum r^2 + 1e-9))
+    diff3   = max of |o - r| where |r| < t, of |o - r| / (|r| + 1e-9) elsewhere
+              (t: 1e-6 for float, 1e-4 for half, 0 for integers)
+    diff3_2 = max |o - r|
+    diff4   = share of o < r among the distinct pairs (o, r) with o != r; -1 below 100 such pairs
+
+An error passes when it is finite, not negative and at most its threshold.  diff4 passes unless it
+is exactly 0 or 1, that is unless every error has the same sign.
+
+NaN and infinity: a pair matches when both are NaN or both the same infinity.  One pair that does
+not match fails the output.  When all match, thresholds above zero are not applied to the rest of
+the values (the vendor's evaluator compares positions only), while a threshold of zero is applied
+with the matching pairs set to zero.
+
+Source: the evaluator of the vendor's operator tests.  Temporaries are bounded, whatever the size
+of the arrays: work goes in chunks.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import define, frozen
+
+from mlusim.errors import UsageError
+from mlusim.operators.spec import Thresholds
+
+Array = np.ndarray[Any, Any]
+
+CHUNK = 1 << 18  # elements; six float64 temporaries of it take 12 MiB
+PAIRS = 1 << 19  # distinct (o, r) pairs held at a time; 16 bytes each
+FEWEST_PAIRS = 100  # below, diff4 says nothing
+TINY = 1e-9  # keeps the denominators from zero
+
+
+@frozen
+class Accuracy:
+    """The errors of one output and the verdict.
+
+    The errors are infinite when a NaN or an infinity has no match.  *diff4* is None when it is not
+    judged and more than `PAIRS` elements differ.  *worst_index* is the index of the largest |o - r|,
+    or of the first NaN or infinity without a match; None when no value differs.  *note* says what the
+    numbers do not: which rule was applied.
+    """
+
+    diff1: float
+    diff2: float
+    diff3: float
+    diff3_2: float
+    diff4: float | None
+    passed: bool
+    worst_index: tuple[int, ...] | None = None
+    note: str = ""
+
+
+@define
+class _Sums:
+    """What one walk over both arrays collects; *worst* and *unmatched* are flat indices or -1."""
+
+    floor: float
+    difference: float = 0.0
+    magnitude: float = 0.0
+    difference2: float = 0.0
+    magnitude2: float = 0.0
+    diff3: float = 0.0
+    diff3_2: float = 0.0
+    unequal: int = 0
+    worst: int = -1
+    unmatched: int = -1
+    special: bool = False
+
+
+def bit_equal(a: Array, b: Array) -> bool:
+    """Return whether *a* and *b* have the same shape, dtype and bytes (NaN payloads, signed zeros)."""
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    return all(np.array_equal(_bits(x), _bits(y)) for _, x, y in _chunks(a, b))
+
+
+def judge(output: Array, reference: Array, thresholds: Thresholds) -> Accuracy:
+    """Measure *output* against *reference* and apply those *thresholds* that are not None.
+
+    The shapes must agree; the dtypes may differ, the output's decides diff3's switch.  Arrays with
+    equal bits are recognised at the speed of memory.  Raises `UsageError` for different shapes.
+    """
+    if output.shape != reference.shape:
+        raise UsageError(f"cannot judge shape {output.shape} against shape {reference.shape}")
+    if bit_equal(output, reference):
+        return Accuracy(0.0, 0.0, 0.0, 0.0, -1.0, passed=True)
+    sums = _Sums(_diff3_floor(output.dtype))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start, o, r in _chunks(output, reference):
+            _collect(sums, start, o, r)
+        if sums.unmatched >= 0:
+            return _unmatched(sums, output.shape, thresholds)
+        diff4 = _diff4(output, reference, sums.unequal, judged=thresholds.diff4 is not None)
+    return _verdict(sums, diff4, output.shape, thresholds)
+
+
+def _verdict(sums: _Sums, diff4: float | None, shape: tuple[int, ...], thresholds: Thresholds) -> Accuracy:
+    """Apply the thresholds to errors whose NaN and infinities all match."""
+    diff1 = sums.difference / (sums.magnitude + TINY)
+    diff2 = math.sqrt(sums.difference2 / (sums.magnitude2 + TINY))
+    judged = ((diff1, thresholds.diff1), (diff2, thresholds.diff2), (sums.diff3, thresholds.diff3))
+    passed = all(_within(error, threshold, sums.special) for error, threshold in judged)
+    if thresholds.diff4 is not None and not sums.special:
+        passed = passed and diff4 not in {0.0, 1.0}
+    note = "" if sums.unequal else "equal in value, not in bits"
+    if sums.special and any(threshold for _, threshold in judged):
+        note = "NaN or infinity in both: only their positions were judged, and they agree"
+    worst = _index(sums.worst, shape)
+    return Accuracy(diff1, diff2, sums.diff3, sums.diff3_2, diff4, passed, worst, note)
+
+
+def _unmatched(sums: _Sums, shape: tuple[int, ...], thresholds: Thresholds) -> Accuracy:
+    """Return the verdict on an output with a NaN or an infinity that has no match."""
+    wanted = (thresholds.diff1, thresholds.diff2, thresholds.diff3, thresholds.diff4)
+    passed = all(threshold is None for threshold in wanted)
+    note = "NaN or infinity where the other side has something else"
+    return Accuracy(
+        *[math.inf] * 4, diff4=None, passed=passed, worst_index=_index(sums.unmatched, shape), note=note
+    )
+
+
+def _within(error: float, threshold: float | None, special: bool) -> bool:
+    """Return whether *error* passes; *special*: there were NaN or infinities, all matched."""
+    if threshold is None or (special and threshold > 0):
+        return True
+    return math.isfinite(error) and 0 <= error <= threshold
+
+
+def _collect(sums: _Sums, start: int, o: Array, r: Array) -> None:
+    """Add one chunk, whose first element has the flat index *start*, to *sums*."""
+    distance = _distance(o, r)
+    magnitude = np.abs(r.astype(np.float64))
+    if not (_is_integer(o) and _is_integer(r)):
+        _settle_specials(sums, start, o, r, distance, magnitude)
+    sums.difference += float(distance.sum())
+    sums.difference2 += float(np.square(distance).sum())
+    sums.magnitude += float(magnitude.sum())
+    sums.magnitude2 += float(np.square(magnitude).sum())
+    worst = int(distance.argmax())
+    if distance[worst] > sums.diff3_2:
+        sums.diff3_2, sums.worst = float(distance[worst]), start + worst
+    sums.unequal += int(np.count_nonzero(distance))
+    relative = np.where(magnitude < sums.floor, distance, distance / (magnitude + TINY))
+    sums.diff3 = max(sums.diff3, float(relative.max()))
+
+
+def _settle_specials(sums: _Sums, start: int, o: Array, r: Array, distance: Array, magnitude: Array) -> None:
+    """Note NaN and infinities, the first without a match, and set the pairs that have one to zero."""
+    special = ~(np.isfinite(o) & np.isfinite(r))
+    if not special.any():
+        return
+    sums.special = True
+    matched = (o == r) | (np.isnan(o) & np.isnan(r))
+    alone = np.flatnonzero(special & ~matched)
+    if alone.size and sums.unmatched < 0:
+        sums.unmatched = start + int(alone[0])
+    distance[special] = 0
+    magnitude[special] = 0
+
+
+def _diff4(output: Array, reference: Array, unequal: int, *, judged: bool) -> float | None:
+    """Return the share of o < r among distinct unequal pairs, in as many walks as memory asks for."""
+    if unequal < FEWEST_PAIRS:
+        return -1.0
+    parts = -(-unequal // PAIRS)
+    if parts > 1 and not judged:
+        return None
+    below = distinct = 0
+    for part in range(parts):
+        pairs = _distinct_pairs(output, reference, part, parts)
+        below += int(np.count_nonzero(pairs.real < pairs.imag))
+        distinct += pairs.size
+    return below / distinct if distinct >= FEWEST_PAIRS else -1.0
+
+
+def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> Array:
+    """Return the distinct finite pairs o + ri with o != r whose hash is *part* modulo *parts*."""
+    found = np.empty(0, np.complex128)
+    waiting: list[Array] = []
+    held = 0
+    for _, o, r in _chunks(output, reference):
+        pairs = np.empty(o.size, np.complex128)
+        pairs.real, pairs.imag = o.astype(np.float64) + 0.0, r.astype(np.float64) + 0.0  # -0 is 0
+        pairs = pairs[(pairs.real != pairs.imag) & np.isfinite(pairs)]
+        if parts > 1:
+            words = pairs.view(np.uint64).reshape(-1, 2) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (words[:, 0] ^ (words[:, 1] >> np.uint64(17))) >> np.uint64(20)
+            pairs = pairs[mixed % np.uint64(parts) == part]
+        waiting.append(pairs)
+        held += pairs.size
+        if held > PAIRS:
+            found, waiting, held = np.unique(np.concatenate([found, *waiting])), [], 0
+    return np.unique(np.concatenate([found, *waiting]))
+
+
+def _distance(o: Array, r: Array) -> Array:
+    """Return |o - r| in float64; integers of one type are subtracted exactly, 64 bits included."""
+    if o.dtype == r.dtype and _is_integer(o):
+        high, low = np.maximum(o, r).astype(np.uint64), np.minimum(o, r).astype(np.uint64)
+        return (high - low).astype(np.float64)
+    return np.abs(o.astype(np.float64) - r.astype(np.float64))
+
+
+def _diff3_floor(dtype: np.dtype[Any]) -> float:
+    """Return diff3's switch from absolute to relative; other 2-byte floats go with half (inferred)."""
+    if dtype.kind in "biu":
+        return 0.0
+    return 1e-4 if dtype.itemsize <= 2 else 1e-6
+
+
+def _is_integer(a: Array) -> bool:
+    return a.dtype.kind in "biu"
+
+
+def _index(flat: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    return None if flat < 0 else tuple(int(i) for i in np.unravel_index(flat, shape))
+
+
+def _chunks(a: Array, b: Array) -> Iterator[tuple[int, Array, Array]]:
+    """Yield (flat index of the first element, chunk of *a*, chunk of *b*) in C order."""
+    x, y = (v.reshape(-1) if v.flags.c_contiguous else v.flat for v in (a, b))
+    for start in range(0, a.size, CHUNK):
+        yield start, x[start : start + CHUNK], y[start : start + CHUNK]
+
+
+def _bits(chunk: Array) -> Array:
+    """Return the bytes of a one-dimensional *chunk* as the widest words that hold an element each."""
+    return chunk.view(np.dtype(f"u{chunk.itemsize}"))
