@@ -123,9 +123,8 @@ def _unmatched(sums: _Sums, shape: tuple[int, ...], thresholds: Thresholds) -> A
     wanted = (thresholds.diff1, thresholds.diff2, thresholds.diff3, thresholds.diff4)
     passed = all(threshold is None for threshold in wanted)
     note = "NaN or infinity where the other side has something else"
-    return Accuracy(
-        *[math.inf] * 4, diff4=None, passed=passed, worst_index=_index(sums.unmatched, shape), note=note
-    )
+    worst, inf = _index(sums.unmatched, shape), math.inf
+    return Accuracy(inf, inf, inf, inf, None, passed=passed, worst_index=worst, note=note)
 
 
 def _within(error: float, threshold: float | None, special: bool) -> bool:
