@@ -118,7 +118,7 @@ def test_golden_of_the_document(label: str) -> None:
 
 
 def test_zero_weight_taps_leak_infinity() -> None:
-    """On a whole pixel three taps weigh nothing: an infinity becomes NaN in their cells."""
+    """On a whole pixel, or past the last cell, three taps weigh nothing: infinity times zero is NaN there."""
     inputs = {
         "grad_output": np.full((1, 9, 4, 1), 0, np.float32),
         "boxes": np.ones((1, 9, 4), np.float32),
@@ -126,7 +126,7 @@ def test_zero_weight_taps_leak_infinity() -> None:
     }
     inputs["grad_output"][0, 0, 0, 0] = np.inf
     result = reference(inputs, {"pool_size": 1, "height": 3, "width": 3})["grad_input"][0, :, :, 0]
-    at_the_end = inputs | {"boxes": np.full((1, 9, 4), 2, np.float32)}
+    at_the_end = inputs | {"boxes": np.full((1, 9, 4), 2.5, np.float32)}
     last = reference(at_the_end, {"pool_size": 1, "height": 3, "width": 3})["grad_input"][0, :, :, 0]
 
     assert result[1, 1] == np.inf
