@@ -1,0 +1,136 @@
+"""Reference and theory of mutual_information_backward, written from the recursion.
+
+The argument of the exponential is formed in float32, in the order the definition gives, because the
+clamp, the absorption of px beside -1e30 and the test for a finite argument are float32 statements.
+Everything after it is float64 kept inside the range of float32: what a float32 device would turn
+into infinity or zero on its way becomes infinity or zero here too.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.operators.spec import Arrays, Params, Theory
+
+Array = np.ndarray[Any, Any]
+Box = tuple[int, int, int, int]
+
+LARGE_NEGATIVE = np.float32(-1.0e30)  # p below it counts as it
+FLOPS_TERM = 7  # two for the argument, five for a safe exponential
+FLOPS_NOT_FINITE = 3  # what an exponential of a non-finite argument does not do
+
+
+def reference(inputs: Arrays, params: Params) -> dict[str, Array]:
+    """Compute the gradients of px and py, and ans_grad after the call.
+
+    *inputs*: px [B, S, T+1], py [B, S+1, T], p [B, S+1, T+1], ans_grad [B], all float32, and
+    optionally opt_boundary [B, 4] int64.  *params*: overwrite_ans_grad.
+    Returns px_grad like px, py_grad like py, and ans_grad [B], which differs from the input only if
+    it is overwritten.  A batch with an inverted boundary has zero gradients and keeps its ans_grad.
+    """
+    px, py, p = inputs["px"], inputs["py"], inputs["p"]
+    ans_grad = np.array(inputs["ans_grad"], np.float32)
+    px_grad, py_grad = np.zeros(px.shape, np.float32), np.zeros(py.shape, np.float32)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        for b, box in enumerate(boxes(inputs)):
+            s0, t0, s1, t1 = box
+            if s0 > s1 or t0 > t1:
+                continue
+            term1, term2 = (safe_exp(x) for x in arguments(px[b], py[b], p[b], box))
+            g = lattice(term1, term2, float(ans_grad[b]))
+            px_grad[b, s0:s1, t0 : t1 + 1] = g[1:] * term1
+            py_grad[b, s0 : s1 + 1, t0:t1] = g[:, 1:] * term2
+            if params["overwrite_ans_grad"]:
+                ans_grad[b] = g[0, 0]
+    return {"px_grad": px_grad, "py_grad": py_grad, "ans_grad": ans_grad}
+
+
+def theory(inputs: Arrays, params: Params) -> Theory:
+    """Count operations by the vendor's rule, and bytes of all inputs and outputs.
+
+    The vendor counts while its CPU baseline runs: clamped cells add one, arguments that are not
+    finite take three off, and an inverted boundary still counts its empty edges.
+    A zero-element call (B = 0, or S = 0 and T = 0) does nothing and counts nothing.
+    """
+    px, py, p = inputs["px"], inputs["py"], inputs["p"]
+    if px.size == 0 and py.size == 0:
+        return Theory(ops=0, ios=0)
+    overwritten = int(bool(params["overwrite_ans_grad"]))
+    ops = 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for b, box in enumerate(boxes(inputs)):
+            ops += _flops(px[b], py[b], p[b], box, overwritten) + px[b].size + py[b].size
+    outputs = px.nbytes + py.nbytes + inputs["ans_grad"].nbytes
+    return Theory(ops=ops, ios=outputs + sum(a.nbytes for a in inputs.values() if a is not None))
+
+
+def boxes(inputs: Arrays) -> list[Box]:
+    """List the region of every batch as (s0, t0, s1, t1), ends included; by default the whole lattice."""
+    boundary = inputs.get("opt_boundary")
+    if boundary is None:
+        batches, rows, columns = inputs["p"].shape
+        return [(0, 0, rows - 1, columns - 1)] * batches
+    return [(int(s0), int(t0), int(s1), int(t1)) for s0, t0, s1, t1 in boundary]
+
+
+def arguments(px: Array, py: Array, p: Array, box: Box) -> tuple[Array, Array]:
+    """Form the arguments of both exponentials over the region: p + px - p below, p + py - p to the right.
+
+    For a region of (s, t) cells the shapes are (s - 1, t) and (s, t - 1); float32.
+    """
+    s0, t0, s1, t1 = box
+    q = p[s0 : s1 + 1, t0 : t1 + 1].astype(np.float32)
+    q = np.where(q < LARGE_NEGATIVE, LARGE_NEGATIVE, q)
+    below = (q[:-1] + px[s0:s1, t0 : t1 + 1]) - q[1:]
+    right = (q[:, :-1] + py[s0 : s1 + 1, t0:t1]) - q[:, 1:]
+    return below, right
+
+
+def safe_exp(x: Array) -> Array:
+    """Take the exponential in float64, or 0 where *x* is not finite or float32 cannot hold the result."""
+    y = _in_float32_range(np.exp(x.astype(np.float64)))
+    return np.where(np.isfinite(x) & np.isfinite(y), y, 0.0)
+
+
+def lattice(term1: Array, term2: Array, last: float) -> Array:
+    """Compute the gradient of p over a region, from *last* back.
+
+    ``g(s,t) = g(s+1,t) * term1(s,t) + g(s,t+1) * term2(s,t)``
+
+    The arrays are flattened with one spare row and column of zeros, so that a missing neighbour
+    contributes 0 and the cells of an anti-diagonal lie a constant step apart.
+    """
+    rows, columns = term2.shape[0], term1.shape[1]
+    width = columns + 1
+    padded = np.zeros((3, rows + 1, width))
+    g, down, right = (a.reshape(-1) for a in padded)
+    padded[1, : rows - 1, :columns] = term1
+    padded[2, :rows, : columns - 1] = term2
+    padded[0, rows - 1, columns - 1] = last
+    for d in range(rows + columns - 3, -1, -1):
+        top, bottom = max(0, d - columns + 1), min(d, rows - 1)
+        start, stop = d + top * columns, d + bottom * columns + 1
+        cells = slice(start, stop, columns)
+        by_symbol = _in_float32_range(g[start + width : stop + width : columns] * down[cells])
+        by_frame = _in_float32_range(g[start + 1 : stop + 1 : columns] * right[cells])
+        g[cells] = _in_float32_range(by_symbol + by_frame)
+    return padded[0, :rows, :columns]
+
+
+def _in_float32_range(x: Array) -> Array:
+    """Return float64 *x*, but infinite or zero where float32 would be."""
+    single = x.astype(np.float32)
+    return np.where(np.isinf(single) | (single == 0), single, x)
+
+
+def _flops(px: Array, py: Array, p: Array, box: Box, overwritten: int) -> int:
+    """Count the operations of one batch, without the full-size products at the end."""
+    s0, t0, s1, t1 = box
+    s, t = s1 - s0, t1 - t0
+    if s < 0 or t < 0:
+        return 1 + max(s, 0) + max(t, 0)
+    q = p[s0 : s1 + 1, t0 : t1 + 1]
+    clamped = int(np.count_nonzero(q < LARGE_NEGATIVE))
+    lost = sum(int(np.count_nonzero(~np.isfinite(x))) for x in arguments(px, py, p, box))
+    terms = FLOPS_TERM * (s * (t + 1) + (s + 1) * t) - FLOPS_NOT_FINITE * lost
+    return (s + 1) * (t + 1) + clamped + terms + 1 + s + t + 3 * s * t + overwritten
