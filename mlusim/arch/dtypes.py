@@ -1,0 +1,96 @@
+"""The element types of BANG C: vendor spelling, size in bytes, NumPy carrier."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from attrs import field, frozen
+
+from mlusim.errors import UsageError
+
+
+@frozen(repr=False)
+class DType:
+    """One element type.
+
+    ``size`` is in bytes.  ``dtype`` is the NumPy carrier, so ``numpy.empty(n, half)`` works.
+    """
+
+    name: str
+    dtype: np.dtype[Any]
+    kind: str  # "float", "int" or "uint"
+    size: int = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "size", self.dtype.itemsize)
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __call__(self, value: Any) -> Any:
+        """Convert a Python number to a typed scalar, as a C cast does (integers wrap)."""
+        if self.kind == "float":
+            return self.dtype.type(value)
+        bits = 8 * self.size
+        wrapped = int(value) & ((1 << bits) - 1)
+        if self.kind == "int" and wrapped >> (bits - 1):
+            wrapped -= 1 << bits
+        return self.dtype.type(wrapped)
+
+
+half = DType("half", np.dtype(np.float16), "float")
+bfloat16 = DType("bfloat16", np.dtype(ml_dtypes.bfloat16), "float")
+float32 = DType("float", np.dtype(np.float32), "float")
+int8 = DType("int8", np.dtype(np.int8), "int")
+int16 = DType("int16", np.dtype(np.int16), "int")
+int32 = DType("int32", np.dtype(np.int32), "int")
+int64 = DType("int64", np.dtype(np.int64), "int")
+uint8 = DType("uint8", np.dtype(np.uint8), "uint")
+uint16 = DType("uint16", np.dtype(np.uint16), "uint")
+uint32 = DType("uint32", np.dtype(np.uint32), "uint")
+uint64 = DType("uint64", np.dtype(np.uint64), "uint")
+
+DTYPES: tuple[DType, ...] = (
+    half,
+    bfloat16,
+    float32,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+_BY_NAME: Mapping[str, DType] = MappingProxyType(
+    {d.name: d for d in DTYPES}
+    | {d.dtype.name: d for d in DTYPES}
+    | {"fp16": half, "fp32": float32, "bf16": bfloat16, "char": int8, "short": int16, "int": int32}
+)
+_BY_NUMPY: Mapping[np.dtype[Any], DType] = MappingProxyType({d.dtype: d for d in DTYPES})
+
+
+def as_dtype(value: Any) -> DType:
+    """Return the `DType` that *value* names: a DType, a NumPy dtype or scalar type, or a name.
+
+    Raises `UsageError` for a type that no memory of the board can hold.
+    """
+    if isinstance(value, DType):
+        return value
+    if isinstance(value, str) and value in _BY_NAME:
+        return _BY_NAME[value]
+    try:
+        found = _BY_NUMPY.get(np.dtype(value))
+    except TypeError:
+        found = None
+    if found is None:
+        known = ", ".join(d.name for d in DTYPES)
+        raise UsageError(f"{value!r} is no element type of BANG C; use one of {known}")
+    return found

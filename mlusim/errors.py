@@ -1,0 +1,129 @@
+"""The exceptions of mlusim.
+
+::
+
+    MlusimError
+    ├── UsageError           what a caller got wrong: names, shapes, files, options   (exit code 2)
+    │   └── LaunchError      a launch that the board would refuse
+    ├── StatusError          a host interface that did not return success
+    └── Fault                what the simulated machine could not do                  (exit code 3)
+        ├── MemoryFault      an access that no memory answers
+        │   ├── OutOfBounds      outside an allocation
+        │   ├── OutOfMemory      more than fits
+        │   ├── WrongSpace       a pointer into another memory than the instruction takes
+        │   └── ReadOnly         a store to a tensor that the host passed as const
+        ├── RuleFault        an operand that breaks a rule of its instruction
+        ├── Unsupported      an instruction or a copy that the architecture lacks
+        └── SyncFault        barriers that can never complete
+            ├── Divergence       a participant left without arriving
+            └── Deadlock         nobody can go on
+"""
+
+from typing import Any
+
+
+class MlusimError(Exception):
+    """The root of every error that mlusim raises on purpose; its text is one sentence or two."""
+
+
+class UsageError(MlusimError):
+    """Something that the caller can put right: an unknown name, a wrong shape, a broken file."""
+
+
+class LaunchError(UsageError):
+    """A launch that the board would refuse: its dimensions, its kind or its arguments."""
+
+
+class StatusError(MlusimError):
+    """A host interface returned something else than success; `status` says what."""
+
+    def __init__(self, status: Any, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Fault(MlusimError):
+    """What the simulated machine could not do.
+
+    Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
+    (parameter name), ``address`` (device address), ``space`` (memory space), ``legal`` (the legal
+    range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do).
+    """
+
+    def __init__(  # noqa: PLR0917 - every fault has the same eight facts, given by keyword
+        self,
+        message: str,
+        *,
+        intrinsic: str | None = None,
+        operand: str | None = None,
+        address: int | None = None,
+        space: str | None = None,
+        legal: str | None = None,
+        hint: str | None = None,
+        task: int | None = None,
+        file: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.intrinsic = intrinsic
+        self.operand = operand
+        self.address = address
+        self.space = space
+        self.legal = legal
+        self.hint = hint
+        self.task = task
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        parts = [f"{self.intrinsic}: {self.message}" if self.intrinsic else self.message]
+        if self.legal is not None:
+            parts.append(f"legal: {self.legal}")
+        if self.hint is not None:
+            parts.append(self.hint)
+        text = "; ".join(parts)
+        where = [] if self.task is None else [f"task {self.task}"]
+        if self.file is not None:
+            where.insert(0, f"{self.file}:{self.line}")
+        return f"{text} ({', '.join(where)})" if where else text
+
+
+class MemoryFault(Fault):
+    """An access that no memory answers."""
+
+
+class OutOfBounds(MemoryFault):
+    """An access that leaves its allocation."""
+
+
+class OutOfMemory(MemoryFault):
+    """A declaration or an allocation that does not fit."""
+
+
+class WrongSpace(MemoryFault):
+    """A pointer into another memory, or of another type, than the instruction takes."""
+
+
+class ReadOnly(MemoryFault):
+    """A store to a tensor that the host passed as const."""
+
+
+class RuleFault(Fault):
+    """An operand that breaks a rule of its instruction."""
+
+
+class Unsupported(Fault):
+    """An instruction or a copy that the architecture or the core lacks."""
+
+
+class SyncFault(Fault):
+    """Barriers that can never complete."""
+
+
+class Divergence(SyncFault):
+    """A participant left the kernel, or can never arrive, while others wait for it."""
+
+
+class Deadlock(SyncFault):
+    """No task of the launch can go on."""

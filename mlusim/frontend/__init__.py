@@ -1,0 +1,1 @@
+"""Where kernels come from.  Today: Python functions."""

@@ -1,0 +1,1 @@
+"""What an instruction is: one row each, from which everything else about it derives."""

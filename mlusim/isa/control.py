@@ -1,0 +1,131 @@
+"""Synchronisation, identification and device print: the rows that act on the core, not on data."""
+
+from typing import Any, Protocol
+
+from mlusim.isa.declare import Flow, Pipe, Refused, intrinsic
+
+
+class Control(Protocol):
+    """What these rows need of a core."""
+
+    place: Any
+
+    def wait(self, name: str, *pipes: Pipe) -> None:
+        """Wait for the named pipes, or for all."""
+
+    def barrier(self, name: str, scope: str) -> None:
+        """Meet the other cores of *scope*."""
+
+    def say(self, text: str) -> None:
+        """Pass printed text to the launch."""
+
+
+def _row(spelling: str, source: str, certainty: str = "C") -> Any:
+    return intrinsic(
+        spelling,
+        control=True,
+        pipe=Pipe.SCALAR,
+        flow=Flow.MIXING,
+        memory_core=True,
+        source=source,
+        certainty=certainty,
+        aligned=False,
+    )
+
+
+@_row("__sync", "bangc 3")
+def sync(core: Control) -> None:
+    """Wait for every outstanding instruction of this core."""
+    core.wait("__sync")
+
+
+@_row("__sync_compute", "bangc 3")
+def sync_compute(core: Control) -> None:
+    """Wait for this core's vector and tensor instructions."""
+    core.wait("__sync_compute", Pipe.VECTOR, Pipe.TENSOR)
+
+
+@_row("__sync_io", "bangc 3")
+def sync_io(core: Control) -> None:
+    """Wait for this core's IO-DMA copies (one side in GDRAM or LDRAM)."""
+    core.wait("__sync_io", Pipe.IO)
+
+
+@_row("__sync_move", "bangc 3")
+def sync_move(core: Control) -> None:
+    """Wait for this core's move-DMA copies (both sides on chip)."""
+    core.wait("__sync_move", Pipe.MOVE)
+
+
+@_row("__sync_io_move_compute", "bangc 3", "I")
+def sync_io_move_compute(
+    core: Control,
+    from_io: bool = True,
+    from_move: bool = True,
+    from_compute: bool = True,
+    to_io: bool = True,
+    to_move: bool = True,
+    to_compute: bool = True,
+) -> None:
+    """Wait for the streams IO, move and compute; with six flags, let the last three wait for the first three.
+
+    A directed wait is modelled as a full wait for the producing pipes: what may start later, may.
+    """
+    pipes = [Pipe.IO] * from_io + [Pipe.MOVE] * from_move + [Pipe.VECTOR, Pipe.TENSOR] * from_compute
+    if pipes and (to_io or to_move or to_compute):
+        core.wait("__sync_io_move_compute", *pipes)
+
+
+@_row("__sync_cluster", "bangc 2, barriers")
+def sync_cluster(core: Control) -> None:
+    """Meet the IPU cores and the memory core of the own cluster; in a Block task a plain ``__sync``."""
+    core.barrier("__sync_cluster", "cluster")
+
+
+@_row("__sync_all", "bangc 2, barriers")
+def sync_all(core: Control) -> None:
+    """Meet every IPU and memory core of the union; in a Block task a plain ``__sync``."""
+    core.barrier("__sync_all", "all")
+
+
+@_row("__sync_all_ipu", "bangc 2, barriers")
+def sync_all_ipu(core: Control) -> None:
+    """Meet the IPU cores of the union; a memory core passes."""
+    core.barrier("__sync_all_ipu", "all_ipu")
+
+
+@_row("__sync_all_mpu", "bangc 2, barriers")
+def sync_all_mpu(core: Control) -> None:
+    """Meet the memory cores of the union; an IPU core passes."""
+    core.barrier("__sync_all_mpu", "all_mpu")
+
+
+@_row("__sync_all_ipu_within_cluster", "bangc 2, barriers", "I")
+def sync_all_ipu_within_cluster(core: Control) -> None:
+    """Meet the IPU cores of the own cluster; a memory core passes."""
+    core.barrier("__sync_all_ipu_within_cluster", "cluster_ipu")
+
+
+@_row("__is_mpu", "bangc 2")
+def is_mpu(core: Control) -> bool:
+    """Whether this is the cluster's memory core: ``coreId == 128``."""
+    return bool(core.place.memory_core)
+
+
+@_row("__is_ipu", "bangc 2")
+def is_ipu(core: Control) -> bool:
+    """Whether this is an IPU core."""
+    return not core.place.memory_core
+
+
+@_row("__bang_printf", "bangc 5.1")
+def bang_printf(core: Control, fmt: str, *values: Any) -> None:
+    """Print on the device, C style; at most 16 values; not on a memory core."""
+    if core.place.memory_core:
+        raise Refused("a memory core cannot print; guard it with `if mlu.is_ipu()`")
+    if len(values) > 16:
+        raise Refused(f"{len(values)} values to print; legal: at most 16")
+    try:
+        core.say(fmt % values)
+    except (TypeError, ValueError) as error:
+        raise Refused(f"the format {fmt!r} does not fit its {len(values)} values: {error}") from None

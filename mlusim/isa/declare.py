@@ -1,0 +1,287 @@
+"""The declaration of one intrinsic: what it is called, reads, writes, demands and costs.
+
+A row is the only place where an intrinsic is described.  Execution, faults, counting, time,
+the reference pages, the typed stub and the generic tests are derived from it.
+
+A body is a function over NumPy views of exactly the declared operands::
+
+    @intrinsic("__bang_transpose", writes={"dst": "height * width"}, reads={"src": "height * width"}, ...)
+    def bang_transpose(dst: Tile, src: Tile, height: int, width: int) -> None:
+        '''Transpose a matrix: ``dst[w][h] = src[h][w]``.'''
+        np.copyto(dst.reshape(width, height), src.reshape(height, width).T)
+
+The annotation of a parameter says what it is: `Tile` an operand in memory, ``int`` a count or a
+shape, `Value` a scalar of the element type, `TileOrValue` an operand that may be either.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from mlusim.arch.dtypes import (
+    DType,
+    bfloat16,
+    float32,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from mlusim.memory.space import NRAM, Space
+
+FLOATS = (half, bfloat16, float32)
+INTS = (int8, int16, int32, uint8, uint16, uint32)
+NUMBERS = FLOATS + INTS
+ANY = (*NUMBERS, int64, uint64)
+
+Tile = np.ndarray[Any, np.dtype[Any]]
+
+
+class Value:
+    """Annotation: a scalar of the element type of the row's first operand."""
+
+
+class TileOrValue:
+    """Annotation: an operand in memory, or a scalar of the element type."""
+
+
+class Pipe(Enum):
+    """The pipes of a core; instructions of one pipe complete in order."""
+
+    SCALAR = "scalar"
+    VECTOR = "vector"
+    TENSOR = "tensor"
+    IO = "IO-DMA"
+    MOVE = "move-DMA"
+
+
+class Flow(Enum):
+    """How definedness travels: element by element, or from anything to anything."""
+
+    LANEWISE = "lanewise"
+    MIXING = "mixing"
+
+
+class Refused(Exception):  # noqa: N818 - a sentence on its way to becoming a fault
+    """Raised by a body that finds an operand's data illegal; the door turns it into a fault."""
+
+
+@frozen
+class Operand:
+    """One operand in memory.
+
+    ``extent`` is the number of elements as an expression of the row's integer parameters;
+    ``access`` is "read", "write" or "update"; ``partial`` marks a write whose size depends on the
+    data, so that a part of the extent may be left alone.
+    """
+
+    name: str
+    access: str
+    extent: str
+    dtypes: tuple[DType, ...]
+    spaces: tuple[Space, ...] = (NRAM,)
+    partial: bool = False
+
+
+@frozen
+class Rule:
+    """A demand on the operands.
+
+    ``fails`` is an expression over the row's parameters that is true where the rule is broken;
+    ``sentence`` is formatted with the parameters.  ``generations`` limits the rule (empty: all).
+    """
+
+    fails: str
+    sentence: str
+    legal: str
+    generations: tuple[int, ...] = ()
+
+
+@frozen
+class Cost:
+    """A quantity of work on a pipe, never a time: ``extent`` elements of ``operand``'s size."""
+
+    extent: str
+    operand: str
+
+
+@frozen
+class Parameter:
+    """A parameter in order: ``kind`` is "tile", "count", "value" or "either"."""
+
+    name: str
+    kind: str
+    default: Any = inspect.Parameter.empty
+
+
+@frozen
+class Intrinsic:
+    """One row of the instruction set."""
+
+    spelling: str
+    parameters: tuple[Parameter, ...]
+    operands: Mapping[str, Operand]
+    body: Callable[..., Any]
+    doc: str
+    pipe: Pipe
+    flow: Flow
+    cost: Cost | None
+    rules: tuple[Rule, ...]
+    same: tuple[str, ...]
+    overlap: Mapping[str, str]
+    void: Mapping[str, str]
+    ufunc: bool
+    since: int
+    not_on: tuple[int, ...]
+    returns: str
+    memory_core: bool
+    atomic: bool
+    control: bool
+    form: str
+    certainty: str
+    source: str
+    aligned: bool = True
+    name: str = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "name", self.spelling.lstrip("_"))
+
+    @property
+    def summary(self) -> str:
+        """The first line of the documentation."""
+        return self.doc.split("\n", 1)[0]
+
+    def available(self, bang_arch: int) -> bool:
+        """Whether the architecture with this ``__BANG_ARCH__`` has the instruction."""
+        return bang_arch >= self.since and bang_arch not in self.not_on
+
+    @property
+    def signature(self) -> str:
+        """The C-like signature, vendor spelling."""
+        types = {"tile": "T* ", "count": "int ", "value": "T ", "either": "T* or T "}
+        return f"{self.spelling}({', '.join(types[p.kind] + p.name for p in self.parameters)})"
+
+
+def intrinsic(  # noqa: PLR0913 - a row has as many properties as it has
+    spelling: str,
+    *,
+    writes: Mapping[str, str] | None = None,
+    reads: Mapping[str, str] | None = None,
+    updates: Mapping[str, str] | None = None,
+    dtypes: tuple[DType, ...] | Mapping[str, tuple[DType, ...]] = FLOATS,
+    spaces: Mapping[str, tuple[Space, ...]] | None = None,
+    same: bool | tuple[str, ...] = True,
+    in_place: tuple[str, ...] | bool = True,
+    overlap_free: tuple[str, ...] = (),
+    partial: tuple[str, ...] = (),
+    void: Mapping[str, str] | None = None,
+    rules: tuple[Rule, ...] = (),
+    pipe: Pipe = Pipe.VECTOR,
+    flow: Flow = Flow.LANEWISE,
+    cost: Cost | None = None,
+    since: int = 0,
+    not_on: tuple[int, ...] = (),
+    memory_core: bool = False,
+    atomic: bool = False,
+    control: bool = False,
+    form: str = "dense",
+    certainty: str = "C",
+    source: str = "",
+    aligned: bool = True,
+) -> Callable[[Callable[..., Any]], Intrinsic]:
+    """Declare an intrinsic; the decorated body becomes its `Intrinsic` row.
+
+    *writes*, *reads*, *updates* give each operand's extent in elements.  *dtypes* is one tuple for
+    all operands or one per operand; with *same* (all operands, or the named ones) the operands
+    share one dtype.  *in_place* says which sources may start exactly at the destination (True: all);
+    any other overlap is a fault, but for the sources in *overlap_free*.  *void* operands are
+    untyped pointers, seen through the type of the named value or through a fixed dtype name.
+    *since* and *not_on* are values of ``__BANG_ARCH__``.  *certainty* is the mark of the facts:
+    C certain, D derived, I inferred, U unknown with a default chosen.
+    """
+    extents = {n: ("write", e) for n, e in (writes or {}).items()}
+    extents |= {n: ("read", e) for n, e in (reads or {}).items()}
+    extents |= {n: ("update", e) for n, e in (updates or {}).items()}
+
+    def declare(body: Callable[..., Any]) -> Intrinsic:
+        operands = {
+            name: Operand(
+                name,
+                access,
+                extent,
+                dtypes if isinstance(dtypes, tuple) else dtypes[name],
+                (spaces or {}).get(name, (NRAM,)),
+                name in partial,
+            )
+            for name, (access, extent) in extents.items()
+        }
+        return Intrinsic(
+            spelling=spelling,
+            parameters=_parameters(body, control=control),
+            operands=MappingProxyType(operands),
+            body=body,
+            doc=inspect.cleandoc(body.__doc__ or ""),
+            pipe=pipe,
+            flow=flow,
+            cost=cost or _default_cost(operands),
+            rules=rules,
+            same=tuple(operands) if same is True else (same or ()),
+            overlap=MappingProxyType(_overlap(operands, in_place, overlap_free)),
+            void=MappingProxyType(dict(void or {})),
+            ufunc=False,
+            since=since,
+            not_on=not_on,
+            returns=_returns(body),
+            memory_core=memory_core,
+            atomic=atomic,
+            control=control,
+            form=form,
+            certainty=certainty,
+            source=source,
+            aligned=aligned,
+        )
+
+    return declare
+
+
+def _parameters(body: Callable[..., Any], *, control: bool) -> tuple[Parameter, ...]:
+    kinds = {Tile: "tile", int: "count", Value: "value", TileOrValue: "either"}
+    found = list(inspect.signature(body, eval_str=True).parameters.values())
+    if control:
+        found = found[1:]
+    return tuple(Parameter(p.name, kinds.get(p.annotation, "any"), p.default) for p in found)
+
+
+def _returns(body: Callable[..., Any]) -> str:
+    annotation = inspect.signature(body, eval_str=True).return_annotation
+    return "None" if annotation in (None, inspect.Signature.empty) else getattr(annotation, "__name__", "Any")
+
+
+def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
+    """The work of the first source, or of the destination where there is no source."""
+    for operand in operands.values():
+        if operand.access == "read":
+            return Cost(operand.extent, operand.name)
+    return next((Cost(o.extent, o.name) for o in operands.values()), None)
+
+
+def _overlap(
+    operands: Mapping[str, Operand], in_place: tuple[str, ...] | bool, free: tuple[str, ...]
+) -> dict[str, str]:
+    """For each source: "exact" (may start at the destination), "disjoint" or "free"."""
+    exact = tuple(operands) if in_place is True else (in_place or ())
+    return {
+        name: "free" if name in free else "exact" if name in exact else "disjoint"
+        for name, operand in operands.items()
+        if operand.access == "read"
+    }

@@ -1,0 +1,34 @@
+"""The rules that rows can demand; each says in one sentence what is wrong and what is legal."""
+
+from mlusim.isa.declare import Rule
+
+
+def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()) -> Rule:
+    """*name* must be a multiple of *divisor* (a number or a parameter)."""
+    shown = f"{divisor} ({{{divisor}}})" if isinstance(divisor, str) else str(divisor)
+    return Rule(
+        f"{name} % {divisor} != 0" if not isinstance(divisor, str) else f"{divisor} > 0 and {name} % {divisor} != 0",
+        f"{name} = {{{name}}} is no multiple of {shown}",
+        f"multiples of {divisor}",
+        generations,
+    )
+
+
+def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -> Rule:
+    """*name* must lie in [low, high]."""
+    return Rule(
+        f"not {low} <= {name} <= {high}",
+        f"{name} = {{{name}}} is out of range",
+        f"{low} to {high}",
+        generations,
+    )
+
+
+def at_least(name: str, low: int) -> Rule:
+    """*name* must be *low* or more."""
+    return Rule(f"{name} < {low}", f"{name} = {{{name}}} is too small", f"{low} or more")
+
+
+def demand(fails: str, sentence: str, legal: str, generations: tuple[int, ...] = ()) -> Rule:
+    """Any other rule: an expression that is true where it is broken, and its sentence."""
+    return Rule(fails, sentence, legal, generations)

@@ -1,0 +1,29 @@
+"""The table: every row of the instruction set, by name, in the order of the modules below."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mlusim.errors import UsageError
+from mlusim.isa import control, move, vector
+from mlusim.isa.declare import Intrinsic
+
+MODULES = (control, move, vector)
+
+ISA: Mapping[str, Intrinsic] = MappingProxyType(
+    {row.name: row for module in MODULES for row in vars(module).values() if isinstance(row, Intrinsic)}
+)
+
+
+def find_intrinsic(name: str) -> Intrinsic:
+    """The row called *name*, with or without leading underscores.
+
+    Raises `UsageError` with the nearest names for an unknown one.
+    """
+    row = ISA.get(name.lstrip("_"))
+    if row is None:
+        import difflib  # noqa: PLC0415 - only a misspelling pays for it
+
+        near = difflib.get_close_matches(name.lstrip("_"), ISA, n=3)
+        hint = f"did you mean {', '.join(near)}?" if near else "`mlusim isa` lists them all"
+        raise UsageError(f"there is no intrinsic {name!r}; {hint}")
+    return row

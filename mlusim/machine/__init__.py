@@ -1,0 +1,1 @@
+"""What happens: cores, pipes, barriers, the schedule, and the one door that every effect passes."""

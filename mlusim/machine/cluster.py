@@ -1,0 +1,182 @@
+"""Clusters and unions: who shares SRAM, and who meets whom at a barrier."""
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from mlusim.arch.dtypes import DType
+from mlusim.errors import Deadlock, Divergence, RuleFault, SyncFault
+from mlusim.machine.events import Sync
+from mlusim.memory.allocation import Allocation, Arena
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+SCOPES = {
+    "cluster": "the IPU cores and the memory core of the cluster",
+    "cluster_ipu": "the IPU cores of the cluster",
+    "all": "every core of the union",
+    "all_ipu": "the IPU cores of the union",
+    "all_mpu": "the memory cores of the union",
+}
+
+
+class Cluster:
+    """One cluster of a union task: its cores and its SRAM."""
+
+    def __init__(self, number: int, sram: Arena) -> None:
+        self.number = number
+        self.sram = sram
+        self.cores: list[Core] = []
+        self._shared: list[tuple[Allocation, DType, int]] = []
+
+    def shared(self, nth: int, dtype: DType, count: int, site: str) -> tuple[Allocation, bool]:
+        """The *nth* SRAM declaration of the cluster, and whether it is new.
+
+        Every core must declare the same types and counts in the same order, as one source file does.
+        """
+        if nth == len(self._shared):
+            allocation = self.sram.allocate(count * dtype.size, dtype.size, site)
+            self._shared.append((allocation, dtype, count))
+            return allocation, True
+        allocation, first_dtype, first_count = self._shared[nth]
+        if (first_dtype, first_count) != (dtype, count):
+            raise RuleFault(
+                f"SRAM declaration {nth} is {dtype}[{count}] here and {first_dtype}[{first_count}] on another core "
+                "of the cluster",
+                space="SRAM",
+                hint="every core of a cluster declares the same SRAM arrays in the same order",
+            )
+        return allocation, False
+
+    def twin(self, allocation: Allocation, other: "Cluster") -> Allocation:
+        """The declaration in *other* that corresponds to *allocation* in this cluster."""
+        for nth, (mine, dtype, count) in enumerate(self._shared):
+            if mine is allocation:
+                return other.shared(nth, dtype, count, mine.site)[0]
+        raise ValueError(allocation)
+
+
+@define(eq=False)
+class Meeting:
+    """A barrier that some have reached and others have not."""
+
+    name: str
+    scope: str
+    expected: tuple["Core", ...]
+    arrived: list["Core"] = field(factory=list)
+
+    @property
+    def missing(self) -> list["Core"]:
+        """Those who have not arrived."""
+        return [core for core in self.expected if core not in self.arrived]
+
+
+class Union:
+    """The clusters of one union task (or the lone core of a Block task) and their barriers."""
+
+    def __init__(self, block: bool) -> None:
+        self.block = block
+        self.clusters: list[Cluster] = []
+        self.cores: list[Core] = []
+        self._meetings: dict[Any, Meeting] = {}
+
+    def participants(self, core: "Core", scope: str) -> tuple["Core", ...]:
+        """Who must arrive at a barrier of *scope* that *core* reaches."""
+        cores = core.cluster.cores if scope.startswith("cluster") and core.cluster else self.cores
+        if scope.endswith("_ipu"):
+            return tuple(c for c in cores if not c.place.memory_core)
+        if scope.endswith("_mpu"):
+            return tuple(c for c in cores if c.place.memory_core)
+        return tuple(cores)
+
+    def arrive(self, core: "Core", name: str, scope: str) -> None:
+        """Let *core* wait until every participant has arrived."""
+        passes = (scope.endswith("_ipu") and core.place.memory_core) or (
+            scope.endswith("_mpu") and not core.place.memory_core
+        )
+        if self.block or passes:
+            _tell(core, name, scope, (core,))
+            return
+        key = (scope, core.cluster.number if scope.startswith("cluster") and core.cluster else None)
+        meeting = self._meetings.get(key)
+        if meeting is None:
+            meeting = self._meetings[key] = Meeting(name, scope, self.participants(core, scope))
+        meeting.arrived.append(core)
+        left = [c for c in meeting.missing if c.ended]
+        if left:
+            raise core.blame(left_early(meeting, left))
+        if meeting.missing:
+            if core.hub.block is not None:
+                core.hub.block(core, f"{name}: {len(meeting.arrived)} of {len(meeting.expected)} arrived")
+            core.waiting = meeting
+            core.session.scheduler.block(core)
+            return
+        del self._meetings[key]
+        _tell(core, name, scope, meeting.expected)
+        for other in meeting.arrived:
+            other.waiting = None
+        core.session.scheduler.wake([c for c in meeting.expected if c is not core])
+
+    def finished(self) -> bool:
+        """Whether every core of the union has ended."""
+        return all(core.ended for core in self.cores)
+
+    def check_left(self, core: "Core") -> SyncFault | None:
+        """The fault of *core* having ended while others wait for it, if any do."""
+        for meeting in self._meetings.values():
+            if core in meeting.missing:
+                return left_early(meeting, [core])
+        return None
+
+
+def _tell(core: "Core", name: str, scope: str, cores: tuple["Core", ...]) -> None:
+    if core.hub.sync is not None:
+        core.hub.sync(Sync(name, core, (), scope, tuple(id(c) for c in cores)))
+
+
+def _names(cores: list["Core"]) -> str:
+    shown = [c.place.label for c in cores[:4]]
+    return ", ".join(shown) + (f" and {len(cores) - 4} more" if len(cores) > 4 else "")
+
+
+def _waits(core: "Core") -> str:
+    file, line = core.site()
+    return f"{core.place.label} waits in {core.waiting.name} at {file}:{line}"
+
+
+def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
+    """The fault of a barrier whose participants *left* have ended without arriving."""
+    waiting = [c for c in meeting.arrived if c.waiting is meeting]
+    others = "; ".join(_waits(c) for c in waiting[:4])
+    memory = all(c.place.memory_core for c in left)
+    hint = (
+        "keep the memory core in the kernel until the last barrier, or use the *_ipu barriers"
+        if memory
+        else "every core must reach the same barriers; move the return behind the last one"
+    )
+    return Divergence(
+        f"{_names(left)} returned without reaching the barrier that needs {SCOPES[meeting.scope]}"
+        + (f"; {others}" if others else ""),
+        intrinsic=meeting.name,
+        hint=hint,
+    )
+
+
+def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
+    """The fault of a launch in which nobody can go on: who waits where, for whom."""
+    parts = []
+    for core in waiting[:6]:
+        missing = _names(core.waiting.missing)
+        parts.append(f"{_waits(core)} for {missing}")
+    for core in spinning[:6]:
+        file, line = core.site()
+        parts.append(f"{core.place.label} spins at {file}:{line} on memory that nobody changes")
+    more = len(waiting) + len(spinning) - len(parts)
+    text = "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
+    return Deadlock(
+        f"no task can go on: {text}",
+        hint="let every core reach the same barriers in the same order"
+        if not spinning
+        else "release the lock on every path, after its last use",
+    )

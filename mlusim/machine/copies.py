@@ -1,0 +1,273 @@
+"""The copies: resolve a direction token, sizes and strides to two byte views, and move one to the other.
+
+Copies are the one family whose operands depend on a token, so they have their own code instead of
+generated lines; the checks, announcements and accounts are the same as everywhere.
+"""
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.arch.board import Arch
+from mlusim.isa.declare import Intrinsic, Pipe
+from mlusim.machine.core import Flight
+from mlusim.machine.copyfaults import explain_copy
+from mlusim.machine.events import Access
+from mlusim.memory.direction import (
+    DIRECTIONS,
+    NRAM2NRAM,
+    ONE_D,
+    ONE_D_ASYNC,
+    SRAM2SRAM,
+    THREE_D,
+    TWO_D,
+    TWO_D_ASYNC,
+    Direction,
+)
+from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.space import NRAM, SRAM, WRAM
+
+if TYPE_CHECKING:
+    from mlusim.machine.mlu import Mlu
+
+Lanes = Mapping[Direction, Pipe]
+
+
+@frozen
+class Routes:
+    """Which directions a core may copy, by form, and which pipe carries each."""
+
+    one: Lanes
+    one_async: Lanes
+    two: Lanes
+    two_async: Lanes
+    three: Lanes
+
+
+@functools.cache
+def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
+    """The legal directions of a core of *arch*; a memory core reaches GDRAM, LDRAM and SRAM only."""
+
+    def lanes(allowed: frozenset[Direction]) -> Lanes:
+        kept = {}
+        for token in DIRECTIONS:
+            ends = {token.src, token.dst}
+            no_sram = SRAM in ends and (arch.sram == 0 or block)
+            if token in allowed and not no_sram and not (memory_core and ends & {NRAM, WRAM}):
+                kept[token] = _pipe(token, arch)
+        return kept
+
+    return Routes(lanes(ONE_D), lanes(ONE_D_ASYNC), lanes(TWO_D), lanes(TWO_D_ASYNC), lanes(THREE_D))
+
+
+def _pipe(token: Direction, arch: Arch) -> Pipe:
+    """IO-DMA off the chip, move-DMA on it; on 2xx NRAM2NRAM is work of the compute stream."""
+    if token.off_chip:
+        return Pipe.IO
+    return Pipe.VECTOR if token is NRAM2NRAM and arch.generation == 2 else Pipe.MOVE
+
+
+def _memcpy(row: Intrinsic, number: int, arch: Arch, *, asynchronous: bool) -> Callable[..., None]:
+    """The method of ``__memcpy`` or ``__memcpy_async`` on *arch*."""
+    pipes = {Pipe.IO: 3, Pipe.MOVE: 4, Pipe.VECTOR: 1}
+    wram = arch.generation > 2
+
+    def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
+        if shape:
+            _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=asynchronous)
+            return
+        try:
+            to, frm = dst.view, src.view
+            d = to.phase + dst.index * to.itemsize
+            s = frm.phase + src.index * frm.itemsize
+            lanes = mlu.directions.one_async if asynchronous else mlu.directions.one
+            pipe = lanes[direction]
+            legal = (
+                size.__class__ is int
+                and size > 0
+                and d >= 0
+                and d + size <= to.nbytes
+                and s >= 0
+                and s + size <= frm.nbytes
+                and to.space is direction.dst
+                and frm.space is direction.src
+                and to.allocation.writable
+            )
+        except (AttributeError, KeyError, TypeError):
+            legal = False
+        if not legal or (wram and (to.space is WRAM or frm.space is WRAM) and (size % 16 or d % 8 or s % 8)):
+            size = explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=asynchronous)
+            memcpy(mlu, dst, src, size, direction)
+            return
+        target, source = to.raw[d : d + size], frm.raw[s : s + size]
+        if asynchronous and pipe is not Pipe.VECTOR:
+            seen = None
+            if mlu.watch is not None:
+                reads, writes = (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),)
+                seen = mlu.core.issue_flight(row, pipe, reads, writes, direction)
+            mlu.core.fly(Flight(pipe, functools.partial(np.copyto, target, source), seen))
+        else:
+            core = mlu.core
+            if core.flights:
+                core.drain(pipe)
+            if mlu.watch is None:
+                target[:] = source
+            else:
+                reads, writes = (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),)
+                seen = mlu.watch(row, reads, writes, pipe, direction)
+                target[:] = source
+                core.retire(seen)
+        mlu.counts[number] += 1
+        mlu.traffic[direction.value] += size
+        mlu.work[pipes[pipe]] += size
+
+    return memcpy
+
+
+def _strided(
+    mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool
+) -> None:
+    """A 2-D, 3-D or cluster-to-cluster copy."""
+    dst, src, size, direction, shape = call
+    try:
+        plan = _plan(mlu, dst, src, size, direction, shape, asynchronous)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        plan = None
+    if plan is None:
+        size = explain_copy(mlu, row, dst, src, size, direction, shape, asynchronous=asynchronous)
+        plan = _plan(mlu, dst, src, size, direction, tuple(int(n) for n in shape), asynchronous)
+        assert plan is not None
+    pipe, target, source, reads, writes, nbytes = plan
+    core = mlu.core
+    if asynchronous and pipe is not Pipe.VECTOR:
+        seen = None if mlu.watch is None else core.issue_flight(row, pipe, (reads,), (writes,), direction)
+        core.fly(Flight(pipe, functools.partial(_move, target, source), seen))
+    else:
+        if core.flights:
+            core.drain(pipe)
+        seen = None if mlu.watch is None else mlu.watch(row, (reads,), (writes,), pipe, direction)
+        _move(target, source)
+        if seen is not None:
+            core.retire(seen)
+    mlu.counts[number] += 1
+    mlu.traffic[direction.value] += nbytes
+    mlu.work[{Pipe.IO: 3, Pipe.MOVE: 4, Pipe.VECTOR: 1}[pipe]] += nbytes
+
+
+def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
+    if target.shape == source.shape:
+        target[...] = source
+    else:  # a 3-D copy whose sides count their segments differently: element k goes to element k
+        target[...] = source.reshape(target.shape)
+
+
+def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
+    """The (stride, count) pairs of both sides, outermost first, from the stride arguments of a copy."""
+    if len(shape) == 3:
+        dst_stride, src_stride, segments = shape
+        return ((dst_stride, segments + 1),), ((src_stride, segments + 1),)
+    d0, dn1, d1, dn2, s0, sn1, s1, sn2 = shape
+    return ((d1, dn2 + 1), (d0, dn1 + 1)), ((s1, sn2 + 1), (s0, sn1 + 1))
+
+
+def _plan(
+    mlu: "Mlu",
+    dst: Ptr,
+    src: Ptr,
+    size: int,
+    direction: Direction,
+    shape: tuple[int, ...],
+    asynchronous: bool,
+) -> tuple[Pipe, Any, Any, Access, Access, int] | None:
+    """Both byte views of a strided copy, or None when some check fails."""
+    if len(shape) in (1, 4, 9):
+        if direction is not SRAM2SRAM:
+            return None
+        dst, shape = other_cluster(mlu, dst, shape[-1]), shape[:-1]
+    to, frm = dst.view, src.view
+    lanes = mlu.directions
+    if len(shape) == 3:
+        pipe = (lanes.two_async if asynchronous else lanes.two)[direction]
+    elif len(shape) == 8:
+        pipe = lanes.three[direction]
+    elif not shape:
+        pipe = (lanes.one_async if asynchronous else lanes.one)[direction]
+    else:
+        return None
+    if to.space is not direction.dst or frm.space is not direction.src or not to.allocation.writable:
+        return None
+    if size.__class__ is not int or size <= 0:
+        return None
+    d_steps, s_steps = steps_of(shape) if shape else ((), ())
+    writes = Access(to.allocation, to.phase + dst.index * to.itemsize, size, d_steps)
+    reads = Access(frm.allocation, frm.phase + src.index * frm.itemsize, size, s_steps)
+    if not (_fits(writes, to) and _fits(reads, frm) and _apart(writes)) or writes.nbytes != reads.nbytes:
+        return None
+    if WRAM in (to.space, frm.space) and any(stride % 8 for stride, _ in d_steps):
+        return None
+    return pipe, *_views(to, writes, frm, reads), reads, writes, writes.nbytes
+
+
+def _fits(access: Access, view: View) -> bool:
+    if any(count <= 0 or count > 65536 for _, count in access.steps):
+        return False
+    low, high = access.span
+    return low >= 0 and high <= view.nbytes
+
+
+def _apart(access: Access) -> bool:
+    """Whether no two destination segments share a byte."""
+    reach = access.size
+    for stride, count in reversed(access.steps):
+        if count > 1 and abs(stride) < reach:
+            return False
+        reach = max(reach, abs(stride) * (count - 1) + reach)
+    return True
+
+
+_WORDS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+
+
+def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any]:
+    """Both sides as arrays of the widest word that divides every size, offset and stride."""
+    grain = writes.size | writes.start | reads.start
+    for stride, _ in writes.steps + reads.steps:
+        grain |= stride
+    word = min(grain & -grain, 8)
+    inner = writes.size // word
+    made = []
+    for view, access in ((to, writes), (frm, reads)):
+        counts = tuple(count for _, count in access.steps)
+        strides = tuple(stride for stride, _ in access.steps)
+        if inner != 1 or not counts:
+            counts, strides = (*counts, inner), (*strides, word)
+        made.append(np.ndarray(counts, _WORDS[word], view.raw, access.start, strides))
+    return made[0], made[1]
+
+
+def other_cluster(mlu: "Mlu", dst: Ptr, number: int) -> Ptr:
+    """The same SRAM declaration in cluster *number* of the union."""
+    core = mlu.core
+    if core.cluster is None or not 0 <= number < len(core.union.clusters):
+        raise ValueError(number)
+    allocation = core.cluster.twin(dst.view.allocation, core.union.clusters[number])
+    moved = core.bind(allocation, dst.dtype, dst.view.phase)
+    return moved + dst.index
+
+
+def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
+    return _memcpy(row, number, arch, asynchronous=False)
+
+
+def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
+    return _memcpy(row, number, arch, asynchronous=True)
+
+
+COPY_METHODS: Mapping[str, Callable[[Intrinsic, int, Arch], Callable[..., None]]] = {
+    "memcpy": _memcpy_sync,
+    "memcpy_async": _memcpy_async,
+}
+

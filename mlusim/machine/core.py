@@ -1,0 +1,291 @@
+"""A core while it runs one task: its memories, its pipes' pending effects, its counters."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, frozen
+
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.errors import Fault, RuleFault, Unsupported
+from mlusim.isa.declare import Pipe
+from mlusim.machine.events import Access, Effect, Sync
+from mlusim.machine.kernel import kernel_site
+from mlusim.memory.allocation import Allocation, Arena
+from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
+
+if TYPE_CHECKING:
+    from mlusim.machine.carrier import Carrier
+    from mlusim.machine.cluster import Cluster, Union
+    from mlusim.machine.mlu import Mlu
+    from mlusim.machine.session import Session
+
+SPIN_LOADS = 256  # scalar loads of shared memory after which a core lets others run
+
+
+@frozen
+class Place:
+    """Where a task runs and which one it is."""
+
+    task: int
+    task_x: int
+    task_y: int
+    task_z: int
+    cluster_id: int
+    core_id: int
+    memory_core: bool = False
+
+    @property
+    def label(self) -> str:
+        """How messages name the core."""
+        return f"memory core of cluster {self.cluster_id}" if self.memory_core else f"task {self.task}"
+
+
+@define(eq=False)
+class Flight:
+    """An asynchronous effect in flight on a pipe."""
+
+    pipe: Pipe
+    land: Callable[[], None]
+    effect: Effect | None
+
+
+class Core:
+    """One IPU or memory core during one task.
+
+    The kernel sees it through its `Mlu`; pointers account their scalar accesses here; the
+    scheduler parks and resumes it.
+    """
+
+    def __init__(self, session: "Session", place: Place, union: "Union", cluster: "Cluster | None") -> None:
+        self.session = session
+        self.place = place
+        self.union = union
+        self.cluster = cluster
+        self.arenas = {} if place.memory_core else session.private_arenas()
+        self.flights: deque[Flight] = deque()
+        self.bindings: list[dict[tuple[DType, int], View]] = []
+        self.shared_count = 0
+        self.scalar_loads: dict[Space, int] = {GDRAM: 0, LDRAM: 0, NRAM: 0, WRAM: 0, SRAM: 0}
+        self.scalar_stores: dict[Space, int] = dict(self.scalar_loads)
+        self.carrier: Carrier | None = None
+        self.waiting: Any = None
+        self.ended = False
+        self.spins = 0
+        self.late = session.effects == "late"
+        self.hub = session.hub
+        self.mlu: Mlu = session.make_mlu(self)
+
+    def __repr__(self) -> str:
+        return f"<{self.place.label}>"
+
+    # -- where the kernel is -------------------------------------------------------------------
+
+    def site(self) -> tuple[str, int]:
+        """File and line of the kernel statement that this core is at."""
+        if self.carrier is not None and self.session.scheduler.running is not self:
+            return kernel_site(self.carrier.frame)
+        return kernel_site()
+
+    def blame(self, fault: Fault) -> Fault:
+        """Write the task and the kernel's file and line into *fault*."""
+        fault.task = self.place.task
+        fault.file, fault.line = self.site()
+        return fault
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
+        """A pointer into *allocation* that accounts to this core."""
+        view = View(allocation, dtype, self, phase)
+        self.bindings.append(view.siblings)
+        return Ptr(view, index)
+
+    def declare(self, space: Space, dtype: Any, count: int, values: Sequence[Any] | None) -> Ptr:
+        """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C."""
+        dtype = as_dtype(dtype)
+        count = self._count(space, count)
+        arena = self.arenas.get(space)
+        if arena is None:
+            raise self.blame(
+                Unsupported(
+                    f"a memory core has no {space}",
+                    space=space.name,
+                    hint="leave it to the IPU cores: `if mlu.is_mpu(): return`",
+                )
+            )
+        site = self._describe(space, dtype, count)
+        allocation = self._allocate(arena, count * dtype.size, dtype.size, site)
+        pointer = self.bind(allocation, dtype)
+        if values is not None:
+            self._initialise(pointer.view, values)
+        if self.hub.declare is not None:
+            self.hub.declare(self, allocation)
+        return pointer
+
+    def declare_shared(self, dtype: Any, count: int) -> Ptr:
+        """The cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
+        dtype = as_dtype(dtype)
+        count = self._count(SRAM, count)
+        if self.cluster is None:
+            raise self.blame(
+                Unsupported("a Block task shares no SRAM", space="SRAM", hint="launch as UNION1 or wider to use SRAM")
+            )
+        site = self._describe(SRAM, dtype, count)
+        try:
+            allocation, fresh = self.cluster.shared(self.shared_count, dtype, count, site)
+        except Fault as fault:
+            raise self.blame(fault) from None
+        self.shared_count += 1
+        if fresh and self.hub.declare is not None:
+            self.hub.declare(self, allocation)
+        return self.bind(allocation, dtype)
+
+    def _describe(self, space: Space, dtype: DType, count: int) -> str:
+        file, line = kernel_site()
+        return f"{space} {dtype}[{count}] declared at {file.rsplit('/', 1)[-1]}:{line}"
+
+    def _count(self, space: Space, count: int) -> int:
+        try:
+            number: int = count.__index__()
+        except AttributeError:
+            number = 0
+        if number <= 0:
+            raise self.blame(
+                RuleFault(f"{count!r} elements of {space} cannot be declared", legal="a whole number, 1 or more")
+            )
+        return number
+
+    def _allocate(self, arena: Arena, nbytes: int, align: int, site: str) -> Allocation:
+        try:
+            return arena.allocate(nbytes, align, site)
+        except Fault as fault:
+            raise self.blame(fault) from None
+
+    def _initialise(self, view: View, values: Sequence[Any]) -> None:
+        if len(values) > view.size:
+            raise self.blame(RuleFault(f"{len(values)} initial values for {view.size} elements"))
+        view.array[:] = 0
+        view.array[: len(values)] = values
+
+    # -- scalar accesses -----------------------------------------------------------------------
+
+    def scalar_load(self, view: View, index: int) -> None:
+        """Account for ``p[i]``; a long run of shared loads lets other tasks run."""
+        space = view.space
+        self.scalar_loads[space] += 1
+        if self.mlu.watch is not None:
+            self._scalar_effect("scalar load", view, index, reads=True)
+        if space.shared:
+            self.spins += 1
+            if self.spins % SPIN_LOADS == 0:
+                self.session.scheduler.spin(self)
+
+    def scalar_store(self, view: View, index: int, value: Any) -> None:
+        """Account for ``p[i] = value``."""
+        self.scalar_stores[view.space] += 1
+        if self.mlu.watch is not None:
+            self._scalar_effect("scalar store", view, index, reads=False, value=value)
+
+    def _scalar_effect(self, name: str, view: View, index: int, *, reads: bool, value: Any = None) -> None:
+        access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
+        effect = self.session.scalar_effect(self, name, access if reads else (), () if reads else access, value)
+        if self.hub.issue is not None:
+            self.hub.issue(effect)
+        if self.hub.effect is not None:
+            self.hub.effect(effect)
+
+    def say(self, text: str) -> None:
+        """Keep a line of device print for the launch."""
+        self.session.printed.append(text)
+
+    # -- pipes ---------------------------------------------------------------------------------
+
+    def issue_flight(
+        self, row: Any, pipe: Pipe, reads: tuple[Access, ...], writes: tuple[Access, ...], detail: Any
+    ) -> Effect:
+        """Announce the issue of an asynchronous effect."""
+        return self.session.flight(self, row, pipe, reads, writes, detail)
+
+    def retire(self, effect: Effect) -> None:
+        """Announce that the bytes of *effect* have changed."""
+        if self.hub.retire is not None:
+            self.hub.retire(effect)
+
+    def fly(self, flight: Flight) -> None:
+        """Take an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
+        self.flights.append(flight)
+        if not self.late:
+            self.drain(flight.pipe)
+
+    def drain(self, pipe: Pipe | None = None) -> None:
+        """Land the effects in flight on *pipe*, or on every pipe, in the order of their issue."""
+        if not self.flights:
+            return
+        keep: deque[Flight] = deque()
+        for flight in self.flights:
+            if pipe is None or flight.pipe is pipe:
+                self._land(flight)
+            else:
+                keep.append(flight)
+        self.flights = keep
+
+    def land_one(self, pipe: Pipe) -> None:
+        """Land the oldest effect in flight on *pipe*; used where a seed chooses the moment."""
+        for flight in self.flights:
+            if flight.pipe is pipe:
+                self.flights.remove(flight)
+                self._land(flight)
+                return
+
+    def _land(self, flight: Flight) -> None:
+        effect = flight.effect
+        if effect is not None and self.hub.effect is not None:
+            self.hub.effect(effect)
+        flight.land()
+        if effect is not None:
+            effect.landed = True
+            if self.hub.retire is not None:
+                self.hub.retire(effect)
+
+    def wait(self, name: str, *pipes: Pipe) -> None:
+        """Wait for *pipes*, or for all when none is named."""
+        if pipes:
+            for pipe in pipes:
+                self.drain(pipe)
+        else:
+            self.drain()
+        if self.hub.sync is not None:
+            self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe)))
+
+    # -- other cores ---------------------------------------------------------------------------
+
+    def barrier(self, name: str, scope: str) -> None:
+        """Wait for the core's own pipes, then for every core of *scope*."""
+        self.drain()
+        self.union.arrive(self, name, scope)
+
+    def atomic_step(self, unchanged: bool) -> None:
+        """After an atomic that others may spin on: let them run."""
+        if unchanged:
+            self.spins += 1
+            self.session.scheduler.spin(self)
+        else:
+            self.spins = 0
+            self.session.scheduler.pause(self)
+
+    def finish(self) -> None:
+        """The task is over: land what is in flight and give the memories back."""
+        self.drain()
+        self.ended = True
+
+    def release(self) -> None:
+        """Close every pointer of this task and give its memories back."""
+        self.flights.clear()
+        for binding in self.bindings:
+            for view in binding.values():
+                view.close()
+        self.bindings.clear()
+        for arena in self.arenas.values():
+            arena.release()

@@ -1,0 +1,259 @@
+"""`Device`: a board with GDRAM, tensors on it, and launches."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.errors import LaunchError, UsageError
+from mlusim.machine.core import Core
+from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
+from mlusim.machine.launch import Launch
+from mlusim.machine.session import Request, Session
+from mlusim.machine.timing import predict
+from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes
+from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.space import GDRAM, GDRAM_BASE
+
+EFFECTS = ("late", "eager")
+
+
+class DeviceTensor:
+    """An array in GDRAM: ``shape``, ``dtype``, ``size`` (elements), ``nbytes``, ``address``.
+
+    Passed to a launch it becomes a pointer to its first element; ``tensor + n`` is a pointer to
+    element n.
+    """
+
+    __slots__ = ("allocation", "device", "dtype", "shape")
+
+    def __init__(self, device: "Device", allocation: Allocation, shape: tuple[int, ...], dtype: DType) -> None:
+        self.device = device
+        self.allocation = allocation
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def size(self) -> int:
+        """Elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+        return self.size * self.dtype.size
+
+    @property
+    def address(self) -> int:
+        """The device address of the first byte."""
+        return self.allocation.address
+
+    @property
+    def ptr(self) -> Ptr:
+        """A pointer to the first element, for kernel arguments."""
+        return Ptr(View(self.allocation, self.dtype, None))
+
+    def __add__(self, n: int) -> Ptr:
+        return self.ptr + n
+
+    def __repr__(self) -> str:
+        return f"<DeviceTensor {self.dtype}{list(self.shape)} at {self.address:#x} of {self.device.board.name}>"
+
+
+class Device:
+    """A simulated board.  Its GDRAM and its launches are its own; many devices may live at once."""
+
+    def __init__(self, board: str | Board = "MLU370-X4") -> None:
+        self.board = find_board(board)
+        self._heap = Heap(GDRAM, GDRAM_BASE, self.board.gdram)
+
+    def __repr__(self) -> str:
+        return f"<Device {self.board.name}>"
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def put(self, array: Any) -> DeviceTensor:
+        """Copy a host array to GDRAM; shape and dtype are kept.
+
+        Raises `UsageError` for a dtype that the board does not know and `OutOfMemory` when GDRAM is full.
+        """
+        host = np.asarray(array)
+        dtype = as_dtype(host.dtype)
+        self._heap.reserve(host.nbytes)
+        copy = np.array(host, order="C", copy=True)
+        return self._adopt(as_bytes(copy), host.shape, dtype, "tensor", writable=True)
+
+    def share(self, array: Any) -> DeviceTensor:
+        """Lend a host array to the device without a copy; a kernel may read it and never write it."""
+        host = np.ascontiguousarray(array)
+        dtype = as_dtype(host.dtype)
+        return self._adopt(as_bytes(host), np.shape(array), dtype, "const tensor", writable=False)
+
+    def empty(self, shape: int | Sequence[int], dtype: Any) -> DeviceTensor:
+        """A tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
+        sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+        if any(n < 0 for n in sizes):
+            raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
+        found = as_dtype(dtype)
+        nbytes = int(np.prod(sizes, dtype=np.int64)) * found.size
+        self._heap.reserve(nbytes)
+        raw: Bytes = np.empty(nbytes, np.uint8)
+        raw.fill(POISON)
+        return self._adopt(raw, sizes, found, "tensor", writable=True)
+
+    def get(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
+        """Copy a tensor from GDRAM to the host."""
+        return self._array(tensor).copy()
+
+    def take(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
+        """Move a tensor to the host without a copy; the device forgets it."""
+        array = self._array(tensor)
+        self.free(tensor)
+        return array
+
+    def set(self, tensor: DeviceTensor, value: int) -> None:
+        """Set every byte of *tensor* to *value*, as the driver's memset does."""
+        self._check(tensor)
+        tensor.allocation.raw.fill(value)
+
+    def free(self, tensor: DeviceTensor) -> None:
+        """Give a tensor's bytes back; using it afterwards is refused."""
+        self._check(tensor)
+        self._heap.free(tensor.allocation)
+
+    def _array(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
+        self._check(tensor)
+        return tensor.allocation.raw.view(tensor.dtype.dtype).reshape(tensor.shape)
+
+    def _check(self, tensor: DeviceTensor) -> None:
+        if not isinstance(tensor, DeviceTensor):
+            raise UsageError(f"{tensor!r} is no tensor of a device; make one with device.put() or device.empty()")
+        if tensor.device is not self:
+            raise UsageError(f"{tensor!r} belongs to another device than {self!r}; copy it with get() and put()")
+        if not tensor.allocation.live:
+            raise UsageError(f"{tensor!r} was freed; put() the data again")
+
+    def _adopt(self, raw: Bytes, shape: tuple[int, ...], dtype: DType, what: str, *, writable: bool) -> DeviceTensor:
+        site = f"{what} {dtype}{list(shape)}"
+        return DeviceTensor(self, self._heap.allocate(raw, site, writable=writable), shape, dtype)
+
+    # -- launches ------------------------------------------------------------------------------
+
+    def launch(
+        self,
+        kernel: Any,
+        dim: int | Sequence[int] = (1, 1, 1),
+        kind: Kind = BLOCK,
+        args: Sequence[Any] = (),
+        *,
+        observe: Iterable[Any] = (),
+        seed: int | None = None,
+        effects: str = "late",
+    ) -> Launch:
+        """Run *kernel* once per task of *dim* and return what it did.
+
+        *dim* is (x, y, z) tasks; *kind* groups them.  Tensors among *args* become pointers.
+        *observe* takes observer objects or checker names.  *seed* picks another legal schedule;
+        *effects* says when asynchronous effects land: "late" (at the sync that waits for them) or
+        "eager".  Raises `LaunchError` for a launch that the board would refuse, and `Fault` for what
+        the machine cannot do.
+        """
+        from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
+
+        request = Request(_kernel(kernel), self._dim(dim, kind), kind, tuple(args), _seed(seed), _effects(effects))
+        self._check_arguments(request)
+        watching = observers_of(observe)
+        session = Session(self.board, request, watching, self._bind)
+        session.run()
+        return self._result(session, watching)
+
+    def _bind(self, core: Core, argument: Any) -> Any:
+        if isinstance(argument, DeviceTensor):
+            return core.bind(argument.allocation, argument.dtype)
+        if isinstance(argument, Ptr):
+            view = argument.view
+            return core.bind(view.allocation, view.dtype, view.phase, argument.index)
+        return argument
+
+    def _check_arguments(self, request: Request) -> None:
+        for argument in request.arguments:
+            if isinstance(argument, DeviceTensor):
+                self._check(argument)
+            elif isinstance(argument, np.ndarray):
+                raise LaunchError(
+                    f"an argument of {request.kernel.name} is a host array of shape {argument.shape}; "
+                    "put it on the device first with device.put()"
+                )
+
+    def _dim(self, dim: int | Sequence[int], kind: Kind) -> tuple[int, int, int]:
+        if kind not in KINDS:
+            names = ", ".join(k.name for k in KINDS)
+            raise LaunchError(f"kind = {kind!r} is no task type; use one of {names}")
+        sizes = (dim, 1, 1) if isinstance(dim, int) else tuple(dim)
+        if len(sizes) != 3 or not all(isinstance(n, int | np.integer) for n in sizes):
+            raise LaunchError(f"dim = {dim!r} is no grid; give three integers (x, y, z)")
+        limits = self.board.max_dim
+        for axis, size, limit in zip("xyz", sizes, limits, strict=True):
+            if not 1 <= size <= limit:
+                raise LaunchError(f"dim.{axis} = {size} is out of range; {self.board.name} takes 1 to {limit}")
+        if kind.unions:
+            self._check_union(int(sizes[0]), kind)
+        return int(sizes[0]), int(sizes[1]), int(sizes[2])
+
+    def _check_union(self, x: int, kind: Kind) -> None:
+        if kind.unions > self.board.max_union:
+            most = f"UNION{self.board.max_union}" if self.board.max_union else "BLOCK"
+            raise LaunchError(f"{kind} needs {kind.unions} clusters at once; {self.board.name} allows up to {most}")
+        width = kind.unions * self.board.arch.cores_per_cluster
+        if x % width:
+            raise LaunchError(
+                f"dim.x = {x} is no multiple of {width}; a {kind} task on {self.board.name} takes {width} cores"
+            )
+
+    def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
+        tally, request = session.tally, session.request
+        slots = self.board.cores if request.kind.unions == 0 else self.board.clusters // request.kind.unions
+        prediction = predict(tally.tasks, self.board, slots)
+        return Launch(
+            kernel=request.kernel.name,
+            board=self.board.name,
+            dim=request.dim,
+            kind=request.kind.name,
+            seed=request.seed,
+            effects=request.effects,
+            time_us=prediction.time_us,
+            bound=prediction.bound,
+            instructions=tally.instructions,
+            traffic=tally.traffic,
+            memory=tally.memory,
+            scalar_loads=tally.scalar_loads,
+            scalar_stores=tally.scalar_stores,
+            busy_us=prediction.busy_us,
+            timeline=prediction.spans,
+            findings=tuple(finding for observer in watching for finding in observer.findings),
+            printed=tuple(session.printed),
+            observers=watching,
+        )
+
+
+def _kernel(kernel: Any) -> Kernel:
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Kernel(kernel)
+    raise LaunchError(f"{kernel!r} is no kernel; decorate a function with @kernel")
+
+
+def _seed(seed: int | None) -> int | None:
+    if seed is not None and not isinstance(seed, int):
+        raise LaunchError(f"seed = {seed!r} is no integer")
+    return seed
+
+
+def _effects(effects: str) -> str:
+    if effects not in EFFECTS:
+        raise LaunchError(f"effects = {effects!r} is unknown; use 'late' or 'eager'")
+    return effects

@@ -1,0 +1,98 @@
+"""`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `machine.issue`."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from mlusim.memory.space import LDRAM, NRAM, WRAM
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+    from mlusim.memory.pointer import Ptr
+
+
+class Mlu:
+    """The machine as one task sees it: the built-in variables, its memories, and the intrinsics.
+
+    The built-in variables keep the vendor's spelling: ``taskId``, ``taskIdX/Y/Z``, ``taskDim``,
+    ``taskDimX/Y/Z``, ``clusterId``, ``clusterDim`` (0 for a Block task), ``coreId`` (128 on a memory
+    core), ``coreDim``; ``MAX_NRAM_SIZE``, ``MAX_WRAM_SIZE`` and ``MAX_SRAM_SIZE`` are bytes that a
+    kernel may use; ``BANG_ARCH`` is ``__BANG_ARCH__``.
+    """
+
+    __slots__ = (
+        "BANG_ARCH",
+        "MAX_NRAM_SIZE",
+        "MAX_SRAM_SIZE",
+        "MAX_WRAM_SIZE",
+        "clusterDim",
+        "clusterId",
+        "core",
+        "coreDim",
+        "coreId",
+        "counts",
+        "directions",
+        "taskDim",
+        "taskDimX",
+        "taskDimY",
+        "taskDimZ",
+        "taskId",
+        "taskIdX",
+        "taskIdY",
+        "taskIdZ",
+        "traffic",
+        "watch",
+        "work",
+    )
+
+    def __init__(self, core: "Core") -> None:
+        place, session = core.place, core.session
+        arch, (x, y, z) = session.board.arch, session.dim
+        self.core = core
+        self.taskId, self.taskDim = place.task, x * y * z
+        self.taskIdX, self.taskIdY, self.taskIdZ = place.task_x, place.task_y, place.task_z
+        self.taskDimX, self.taskDimY, self.taskDimZ = x, y, z
+        self.clusterId, self.clusterDim = place.cluster_id, session.kind.unions
+        self.coreId, self.coreDim = place.core_id, arch.cores_per_cluster
+        self.MAX_NRAM_SIZE, self.MAX_WRAM_SIZE, self.MAX_SRAM_SIZE = arch.max_nram, arch.max_wram, arch.max_sram
+        self.BANG_ARCH = arch.bang_arch
+        self.counts = [0] * session.rows
+        self.work = [0] * 5  # by pipe: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes
+        self.traffic = [0] * 24  # bytes by copy direction
+        self.directions = session.core_directions(memory_core=place.memory_core)
+        self.watch: Callable[..., Any] | None = session.watcher(core)
+
+    def __repr__(self) -> str:
+        return f"<Mlu {self.core.place.label} of {self.taskDim}>"
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def nram(self, dtype: Any, count: int, values: Sequence[Any] | None = None) -> "Ptr":
+        """Declare *count* elements of NRAM, as ``__nram__ T name[count]``; *values* initialise it.
+
+        Fresh memory is poison: NaN in every float type, -1 in every integer.  Raises `OutOfMemory`
+        with the bytes left when the board's NRAM (per core, less the 128 KiB reserve) is exceeded.
+        """
+        return self.core.declare(NRAM, dtype, count, values)
+
+    def wram(self, dtype: Any, count: int, values: Sequence[Any] | None = None) -> "Ptr":
+        """Declare *count* elements of WRAM, as ``__wram__ T name[count]``."""
+        return self.core.declare(WRAM, dtype, count, values)
+
+    def ldram(self, dtype: Any, count: int, values: Sequence[Any] | None = None) -> "Ptr":
+        """Declare *count* elements of the core's own off-chip memory, as ``__ldram__ T name[count]``."""
+        return self.core.declare(LDRAM, dtype, count, values)
+
+    def shared(self, dtype: Any, count: int) -> "Ptr":
+        """Declare *count* elements of the cluster's SRAM, as ``__mlu_shared__ T name[count]``.
+
+        Every core of the cluster declares the same arrays in the same order and gets the same bytes.
+        """
+        return self.core.declare_shared(dtype, count)
+
+    # -- for the machine -----------------------------------------------------------------------
+
+    def progress(self) -> int:
+        """A number that grows whenever the task does something that could change memory."""
+        quiet = self.core.session.spin_rows
+        done = sum(count for row, count in enumerate(self.counts) if row not in quiet)
+        return done + sum(self.core.scalar_stores.values())

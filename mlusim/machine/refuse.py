@@ -1,0 +1,203 @@
+"""Why an instruction was refused: the slow road that turns a broken check into a sentence."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
+from mlusim.isa.declare import Intrinsic, Operand
+from mlusim.memory.pointer import Ptr, View, bounds_fault
+
+if TYPE_CHECKING:
+    from mlusim.machine.mlu import Mlu
+
+
+def refuse(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
+    """The fault of a call of *row* with *arguments* that some check rejected."""
+    fault = _diagnose(mlu, row, arguments)
+    fault.intrinsic = row.spelling
+    return mlu.core.blame(fault)
+
+
+def refuse_here(mlu: "Mlu", row: Intrinsic, fault: Fault) -> Fault:
+    """Complete a fault that is known already."""
+    fault.intrinsic = row.spelling
+    return mlu.core.blame(fault)
+
+
+def unsupported(mlu: "Mlu", row: Intrinsic) -> Fault:
+    """The fault of an intrinsic that the architecture, or a memory core, lacks."""
+    arch = mlu.core.session.board.arch
+    if mlu.core.place.memory_core and not row.memory_core:
+        fault = Unsupported(
+            "a memory core has no vector or tensor unit and no NRAM",
+            legal="copies between GDRAM, SRAM and LDRAM, scalar code and barriers",
+            hint="leave it to the IPU cores: `if mlu.is_mpu(): return`",
+        )
+    else:
+        excluded = f", not {', '.join(map(str, row.not_on))}" if row.not_on else ""
+        fault = Unsupported(
+            f"{arch.name} does not have it",
+            legal=f"architectures from __BANG_ARCH__ {row.since} on{excluded}",
+            hint="use reciprocal and multiply" if "div" in row.spelling else "guard it by BANG_ARCH",
+        )
+    return refuse_here(mlu, row, fault)
+
+
+def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
+    """*value* as a Python integer; raises a fault for what is no integer."""
+    try:
+        return value.__index__()  # type: ignore[no-any-return]
+    except AttributeError:
+        raise refuse_here(
+            mlu, row, RuleFault(f"{name} = {value!r} is no integer", operand=name, hint="divide with `//` or cdiv")
+        ) from None
+
+
+def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
+    first: View | None = None
+    for operand in row.operands.values():
+        pointer = arguments[operand.name]
+        if not isinstance(pointer, Ptr):
+            if _is_either(row, operand.name):
+                continue
+            return WrongSpace(
+                f"{operand.name} is {pointer!r}, which is no pointer",
+                operand=operand.name,
+                legal=f"a pointer into {_spaces(operand)}",
+            )
+        fault = _check_kind(row, operand, pointer.view, first) or _check_extent(operand, arguments)
+        if fault is not None:
+            return fault
+        if operand.name in row.same:
+            first = first or pointer.view
+    return _check_rules(mlu, row, arguments) or _check_ranges(row, arguments) or _contradiction(row)
+
+
+def _contradiction(row: Intrinsic) -> Fault:
+    """The fault of a check that fired although every rule holds; it would be an error of mlusim."""
+    return Fault(f"an operand was refused although each rule of {row.name} holds", hint="please report this")
+
+
+def _is_either(row: Intrinsic, name: str) -> bool:
+    return any(p.name == name and p.kind == "either" for p in row.parameters)
+
+
+def _spaces(operand: Operand) -> str:
+    return " or ".join(space.name for space in operand.spaces)
+
+
+def _check_kind(row: Intrinsic, operand: Operand, view: View, first: View | None) -> Fault | None:
+    name = operand.name
+    if view.space not in operand.spaces:
+        return WrongSpace(
+            f"{name} points into {view.space}",
+            operand=name,
+            space=view.space.name,
+            legal=f"{_spaces(operand)}",
+            hint="copy it there with mlu.memcpy first",
+        )
+    if view.dtype not in operand.dtypes:
+        return WrongSpace(
+            f"{name} is {view.dtype}",
+            operand=name,
+            legal=", ".join(d.name for d in operand.dtypes),
+            hint="cast the pointer, or convert the data",
+        )
+    if name in row.same and first is not None and view.dtype is not first.dtype:
+        return WrongSpace(
+            f"{name} is {view.dtype} and {row.same[0]} is {first.dtype}",
+            operand=name,
+            legal="one element type for all operands",
+            hint="convert the data first, or cast the pointer if the bytes are what you mean",
+        )
+    return None
+
+
+def _numbers(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: v for n, v in arguments.items() if not isinstance(v, Ptr)}
+
+
+def extent(operand: Operand, arguments: Mapping[str, Any]) -> int:
+    """The number of elements of *operand* in this call."""
+    return int(eval(operand.extent, {"max": max, "min": min}, _numbers(arguments)))  # noqa: S307 - a row's own text
+
+
+def _check_extent(operand: Operand, arguments: Mapping[str, Any]) -> Fault | None:
+    count = extent(operand, arguments)
+    if count > 0:
+        return None
+    return RuleFault(
+        f"{operand.name} has {operand.extent} = {count} elements",
+        operand=operand.name,
+        legal="1 or more",
+        hint="guard the call with `if n > 0`",
+    )
+
+
+def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+    spans = {}
+    for operand in row.operands.values():
+        pointer = arguments[operand.name]
+        if not isinstance(pointer, Ptr):
+            continue
+        count = extent(operand, arguments)
+        fault: Fault | None = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
+        if fault is None and operand.access != "read" and not pointer.view.allocation.writable:
+            fault = ReadOnly(f"it would change {pointer.view.allocation.site}, which the host passed as const")
+        if fault is not None:
+            fault.operand = operand.name
+            fault.message = f"{operand.name} takes {operand.extent} = {count} elements; {fault.message}"
+            return fault
+        spans[operand.name] = (pointer, pointer.address, pointer.address + count * pointer.view.itemsize)
+    return _check_overlap(row, spans)
+
+
+def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]]) -> Fault | None:
+    targets = [o.name for o in row.operands.values() if o.access != "read" and o.name in spans]
+    for source, how in row.overlap.items():
+        if source not in spans or how == "free":
+            continue
+        _, low, high = spans[source]
+        for target in targets:
+            _, first, last = spans[target]
+            shared = min(high, last) - max(low, first)
+            if shared > 0 and not (how == "exact" and low == first):
+                exact = how == "exact"
+                return RuleFault(
+                    f"{target} overlaps {source} by {shared} bytes",
+                    operand=target,
+                    address=max(low, first),
+                    legal=f"{target} {'exactly at ' + source + ' or ' if exact else ''}apart from {source}",
+                    hint="move one of them; check the region sizes in front of it",
+                )
+    return None
+
+
+def _check_rules(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+    generation = mlu.core.session.board.arch.generation
+    for rule in row.rules:
+        if rule.generations and generation not in rule.generations:
+            continue
+        if eval(rule.fails, {"max": max, "min": min}, dict(arguments)):  # noqa: S307 - a row's own text
+            return RuleFault(rule.sentence.format(**arguments), legal=rule.legal)
+    return _check_alignment(row, arguments) if generation == 2 and row.aligned else None
+
+
+def _check_alignment(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+    for operand in row.operands.values():
+        pointer = arguments[operand.name]
+        if not isinstance(pointer, Ptr):
+            continue
+        nbytes = extent(operand, arguments) * pointer.view.itemsize
+        if pointer.address % 64 or nbytes % 128:
+            return RuleFault(
+                f"{operand.name} has {nbytes} bytes at {pointer.address:#x}",
+                operand=operand.name,
+                address=pointer.address,
+                legal="on MLU2xx an address that is a multiple of 64 and a multiple of 128 bytes",
+                hint="pad the count with PAD_UP and the buffer with it",
+            )
+    return None
+
+
+

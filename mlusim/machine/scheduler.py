@@ -1,0 +1,138 @@
+"""Who runs next: first come, first served, in task order; or, with a seed, any legal choice."""
+
+import random
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from mlusim.errors import Fault
+from mlusim.machine.carrier import Carrier
+from mlusim.machine.cluster import stuck
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+SPIN_LIMIT = 2000  # rounds without any change of memory before spinning tasks are called stuck
+
+
+class Scheduler:
+    """Runs cores cooperatively: each goes on until it blocks, pauses or ends.
+
+    The order is total: admitted cores run in the order of their tasks, woken ones behind those who
+    were ready before.  With *rng* the next one is drawn among the ready, and `point` may switch.
+    """
+
+    def __init__(self, body: Callable[["Core"], None], rng: random.Random | None) -> None:
+        self._body = body
+        self._rng = rng
+        self._ready: deque[Core] = deque()
+        self._alive: list[Core] = []
+        self._spinning: set[Core] = set()
+        self._idle_rounds = 0
+        self._progress = -1
+        self.running: Core | None = None
+
+    def run(self, groups: Iterator[list["Core"]], room: int) -> None:
+        """Run *groups* of cores that must be resident together; *room* groups at once."""
+        resident: deque[list[Core]] = deque()
+        pending: list[Core] | None = next(groups, None)
+        try:
+            while pending is not None or self._alive:
+                while pending is not None and len(resident) < room:
+                    resident.append(pending)
+                    self._admit(pending)
+                    pending = next(groups, None)
+                self._step()
+                resident = deque(g for g in resident if not all(c.ended for c in g))
+        finally:
+            self._kill()
+
+    def _admit(self, cores: list["Core"]) -> None:
+        for core in cores:
+            core.carrier = Carrier(lambda core=core: self._body(core))  # type: ignore[misc]
+            self._alive.append(core)
+            self._ready.append(core)
+
+    def _step(self) -> None:
+        if not self._ready:
+            waiting = [c for c in self._alive if c.waiting is not None]
+            self._fail(waiting[0], stuck(waiting, []))
+        core = self._pick()
+        self.running = core
+        assert core.carrier is not None
+        core.carrier.resume()
+        self.running = None
+        if core.ended:
+            self._retire(core)
+
+    def _pick(self) -> "Core":
+        if self._rng is None or len(self._ready) == 1:
+            return self._ready.popleft()
+        at = self._rng.randrange(len(self._ready))
+        core = self._ready[at]
+        del self._ready[at]
+        return core
+
+    def _retire(self, core: "Core") -> None:
+        self._alive.remove(core)
+        self._spinning.discard(core)
+        fault = core.union.check_left(core)
+        if fault is not None:
+            victim = next(c for c in self._alive if c.waiting is not None and core in c.waiting.missing)
+            self._fail(victim, fault)
+
+    def _fail(self, victim: "Core", fault: Fault) -> None:
+        """Raise *fault* in the kernel of *victim*, so that the traceback ends where it waits."""
+        victim.blame(fault)
+        self.running = victim
+        assert victim.carrier is not None
+        victim.carrier.throw(fault)
+
+    def _kill(self) -> None:
+        for core in self._alive:
+            if core.carrier is not None:
+                core.carrier.kill()
+        self._alive.clear()
+        self._ready.clear()
+
+    # -- called from inside a core -------------------------------------------------------------
+
+    def block(self, core: "Core") -> None:
+        """Park *core* until `wake`."""
+        assert core.carrier is not None
+        core.carrier.park()
+
+    def wake(self, cores: list["Core"]) -> None:
+        """Make parked *cores* ready, in their order."""
+        self._ready.extend(cores)
+
+    def pause(self, core: "Core") -> None:
+        """Let the others run; *core* goes to the end of the queue."""
+        self._spinning.discard(core)
+        if self._ready:
+            self._ready.append(core)
+            assert core.carrier is not None
+            core.carrier.park()
+
+    def spin(self, core: "Core") -> None:
+        """*core* looked at shared memory that had not changed; let the others run, or call it stuck."""
+        self._spinning.add(core)
+        waiting = [c for c in self._alive if c.waiting is not None]
+        if len(self._spinning) + len(waiting) >= len(self._alive):
+            self._idle_rounds += 1
+            if self._idle_rounds % SPIN_LIMIT == 0:
+                progress = sum(c.mlu.progress() for c in self._alive)
+                if progress == self._progress:
+                    raise core.blame(stuck(waiting, sorted(self._spinning, key=lambda c: c.place.task)))
+                self._progress = progress
+        if self._ready:
+            self._ready.append(core)
+            assert core.carrier is not None
+            core.carrier.park()
+
+    def point(self, core: "Core") -> None:
+        """A place where a seeded schedule may switch to another core."""
+        if self._rng is not None and self._ready and self._rng.random() < 0.25:
+            self._ready.append(core)
+            assert core.carrier is not None
+            core.carrier.park()

@@ -1,0 +1,222 @@
+"""One launch while it runs: what its cores share.  Nothing here outlives the launch."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mlusim.arch.board import Board
+from mlusim.errors import MlusimError
+from mlusim.isa.declare import Flow, Intrinsic, Pipe
+from mlusim.isa.table import ISA
+from mlusim.machine.cluster import Cluster, Union
+from mlusim.machine.copies import Routes, routes
+from mlusim.machine.core import Core, Place
+from mlusim.machine.events import Access, Effect
+from mlusim.machine.hub import Hub
+from mlusim.machine.issue import mlu_class
+from mlusim.machine.kernel import Kernel, Kind
+from mlusim.machine.mlu import Mlu
+from mlusim.machine.scheduler import Scheduler
+from mlusim.machine.tally import Tally
+from mlusim.memory.allocation import Arena, Pool
+from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
+
+MEMORY_CORE_ID = 0x80
+SPIN_ROWS = frozenset(
+    number for number, row in enumerate(ISA.values()) if row.atomic or (row.control and row.pipe is Pipe.SCALAR)
+)
+
+
+@frozen
+class Request:
+    """What was asked of a launch."""
+
+    kernel: Kernel
+    dim: tuple[int, int, int]
+    kind: Kind
+    arguments: tuple[Any, ...]
+    seed: int | None
+    effects: str
+
+
+class Session:
+    """The machine of one launch: its schedule, its memories, its observers, its tally."""
+
+    spin_rows = SPIN_ROWS
+    rows = len(ISA)
+
+    def __init__(
+        self, board: Board, request: Request, observers: Iterable[Any], bind: Callable[[Core, Any], Any]
+    ) -> None:
+        self.board = board
+        self.request = request
+        self.dim, self.kind, self.effects = request.dim, request.kind, request.effects
+        self.hub = Hub(observers)
+        self.pool = Pool()
+        self.rng = None if request.seed is None else random.Random(request.seed)  # noqa: S311 - a schedule, no secret
+        self.scheduler = Scheduler(self._run, self.rng)
+        self.tally = Tally(board)
+        self.printed: list[str] = []
+        self.effect_count = 0
+        self._bind = bind
+        arch = board.arch
+        self._ipu_class = mlu_class(arch)
+        self._mpu_class = mlu_class(arch, memory_core=True)
+
+    # -- the run -------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run every task; raises what the kernel raises, with a note that names the task."""
+        if self.hub.launch_begin is not None:
+            self.hub.launch_begin(self)
+        cores = self.board.cores if self.kind.unions == 0 else self.board.clusters // self.kind.unions
+        self.scheduler.run(self._groups(), cores)
+        if self.hub.launch_end is not None:
+            self.hub.launch_end(self)
+
+    def _run(self, core: Core) -> None:
+        """The life of one core, inside its own strand."""
+        try:
+            with np.errstate(all="ignore"):
+                if self.hub.task_begin is not None:
+                    self.hub.task_begin(core)
+                arguments = [self._bind(core, argument) for argument in self.request.arguments]
+                self.request.kernel.body(core.mlu, *arguments)
+                core.finish()
+            self.tally.add(core)
+            if self.hub.task_end is not None:
+                self.hub.task_end(core)
+        except MlusimError:
+            raise
+        except Exception as error:
+            error.add_note(f"in {core.place.label} of kernel {self.request.kernel.name}")
+            raise
+        finally:
+            core.release()
+            if core.ended and core.union.finished():
+                for cluster in core.union.clusters:
+                    self.tally.add_sram(cluster.sram)
+                    cluster.sram.release()
+
+    # -- who runs where ------------------------------------------------------------------------
+
+    def _groups(self) -> Iterator[list[Core]]:
+        return self._blocks() if self.kind.unions == 0 else self._unions()
+
+    def _blocks(self) -> Iterator[list[Core]]:
+        x, y, z = self.dim
+        per_cluster = self.board.arch.cores_per_cluster
+        for task in range(x * y * z):
+            place = Place(task, task % x, task // x % y, task // (x * y), 0, task % self.board.cores % per_cluster)
+            union = Union(block=True)
+            core = Core(self, place, union, None)
+            union.cores.append(core)
+            yield [core]
+
+    def _unions(self) -> Iterator[list[Core]]:
+        x, y, z = self.dim
+        width = self.kind.unions * self.board.arch.cores_per_cluster
+        for plane in range(z):
+            for row in range(y):
+                for start in range(0, x, width):
+                    yield self._union(start, row, plane)
+
+    def _union(self, start: int, row: int, plane: int) -> list[Core]:
+        arch, (x, y, _) = self.board.arch, self.dim
+        union = Union(block=False)
+        for number in range(self.kind.unions):
+            cluster = Cluster(number, Arena(SRAM, arch.sram_base, arch.max_sram, self.pool, unit=self._unit()))
+            union.clusters.append(cluster)
+            first = start + number * arch.cores_per_cluster
+            for core_id in range(arch.cores_per_cluster):
+                task_x = first + core_id
+                task = (plane * y + row) * x + task_x
+                cluster.cores.append(Core(self, Place(task, task_x, row, plane, number, core_id), union, cluster))
+            if arch.memory_core:
+                # The memory core carries the coordinates of its cluster's first task; inferred.
+                task = (plane * y + row) * x + first
+                place = Place(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True)
+                cluster.cores.append(Core(self, place, union, cluster))
+            union.cores.extend(cluster.cores)
+        return union.cores
+
+    # -- what cores ask for --------------------------------------------------------------------
+
+    def make_mlu(self, core: Core) -> Mlu:
+        """The `Mlu` of *core*."""
+        return (self._mpu_class if core.place.memory_core else self._ipu_class)(core)
+
+    def _unit(self) -> int:
+        """Alignment of declarations: what 2xx vector operands need; elements elsewhere (inferred)."""
+        return 64 if self.board.arch.generation == 2 else 1
+
+    def private_arenas(self) -> dict[Space, Arena]:
+        """Fresh NRAM, WRAM and LDRAM for one core; their bytes come with the first declaration."""
+        arch, unit = self.board.arch, self._unit()
+        return {
+            NRAM: Arena(NRAM, arch.nram_base, arch.max_nram, self.pool, unit),
+            WRAM: Arena(WRAM, arch.wram_base, arch.max_wram, self.pool, max(unit, 8)),
+            LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit),
+        }
+
+    def core_directions(self, *, memory_core: bool) -> Routes:
+        """The copy directions that a core of this launch has."""
+        return routes(self.board.arch, memory_core=memory_core, block=self.kind.unions == 0)
+
+    # -- announcements -------------------------------------------------------------------------
+
+    def watcher(self, core: Core) -> Callable[..., Effect] | None:
+        """What the intrinsics of *core* call before they act; None when nobody listens."""
+        if not self.hub.watches and self.rng is None:
+            return None
+
+        def watch(
+            row: Intrinsic,
+            reads: tuple[Access, ...],
+            writes: tuple[Access, ...],
+            pipe: Pipe | None = None,
+            detail: Any = None,
+        ) -> Effect:
+            if self.rng is not None:
+                self._explore(core, self.rng)
+            effect = self._effect(row.name, core, pipe or row.pipe, row.flow, reads, writes, detail)
+            if self.hub.issue is not None:
+                self.hub.issue(effect)
+            if self.hub.effect is not None:
+                self.hub.effect(effect)
+            effect.landed = True
+            return effect
+
+        return watch
+
+    def flight(
+        self, core: Core, row: Intrinsic, pipe: Pipe, reads: tuple[Access, ...], writes: tuple[Access, ...], detail: Any
+    ) -> Effect:
+        """Announce the issue of an asynchronous effect; its landing is announced by the core."""
+        if self.rng is not None:
+            self._explore(core, self.rng)
+        effect = evolve(self._effect(row.name, core, pipe, row.flow, reads, writes, detail), asynchronous=True)
+        if self.hub.issue is not None:
+            self.hub.issue(effect)
+        return effect
+
+    def scalar_effect(
+        self, core: Core, name: str, reads: tuple[Access, ...], writes: tuple[Access, ...], detail: Any
+    ) -> Effect:
+        """The effect of a scalar load or store."""
+        if self.rng is not None:
+            self._explore(core, self.rng)
+        return self._effect(name, core, Pipe.SCALAR, Flow.LANEWISE, reads, writes, detail)
+
+    def _effect(self, name: str, core: Core, pipe: Pipe, flow: Flow, reads: Any, writes: Any, detail: Any) -> Effect:
+        self.effect_count += 1
+        return Effect(name, core, pipe, flow, reads, writes, self.effect_count, detail=detail)
+
+    def _explore(self, core: Core, rng: random.Random) -> None:
+        """With a seed: perhaps land something that is in flight, perhaps let another core go first."""
+        if core.flights and rng.random() < 0.5:
+            core.land_one(rng.choice([flight.pipe for flight in core.flights]))
+        self.scheduler.point(core)

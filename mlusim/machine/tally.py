@@ -1,0 +1,94 @@
+"""What a launch did, added up: instructions, traffic, work by pipe, high-water marks."""
+
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from mlusim.arch.board import Board
+from mlusim.isa.table import ISA
+from mlusim.memory.allocation import Arena
+from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import NRAM, SRAM, WRAM, Space
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+
+class Instructions(dict[str, int]):
+    """Counts by intrinsic; ``counts["__bang_add"]`` and ``counts["bang_add"]`` are the same entry."""
+
+    def __missing__(self, name: str) -> int:
+        bare = name.lstrip("_")
+        if bare == name and bare not in ISA:
+            raise KeyError(name)
+        return self.get(bare, 0)
+
+
+@frozen
+class Usage:
+    """Bytes of one memory space: what a kernel may use, and the most that any core (cluster) declared."""
+
+    capacity: int
+    high_water: int
+
+
+@frozen
+class TaskWork:
+    """The work of one task: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes."""
+
+    task: int
+    memory_core: bool
+    union: int
+    work: tuple[int, ...]
+
+
+class Tally:
+    """Collects what cores did as they end."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.tasks: list[TaskWork] = []
+        self._counts = [0] * len(ISA)
+        self._traffic = [0] * len(DIRECTIONS)
+        self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
+        self.scalar_loads: dict[str, int] = {}
+        self.scalar_stores: dict[str, int] = {}
+        self._unions: dict[int, int] = {}
+
+    def add(self, core: "Core") -> None:
+        """Count what *core* did."""
+        mlu = core.mlu
+        self._counts = [a + b for a, b in zip(self._counts, mlu.counts, strict=True)]
+        self._traffic = [a + b for a, b in zip(self._traffic, mlu.traffic, strict=True)]
+        work = list(mlu.work)
+        for counts, total in ((core.scalar_loads, self.scalar_loads), (core.scalar_stores, self.scalar_stores)):
+            for space, number in counts.items():
+                if number:
+                    total[space.name] = total.get(space.name, 0) + number
+                    work[0] += number
+        for space, arena in core.arenas.items():
+            if space in self._high:
+                self._high[space] = max(self._high[space], arena.high_water)
+        union = self._unions.setdefault(id(core.union), len(self._unions))
+        self.tasks.append(TaskWork(core.place.task, core.place.memory_core, union, tuple(work)))
+
+    def add_sram(self, arena: Arena) -> None:
+        """Note the high-water mark of a cluster's SRAM."""
+        self._high[SRAM] = max(self._high[SRAM], arena.high_water)
+
+    @property
+    def instructions(self) -> Instructions:
+        """Counts of the intrinsics that were executed, in the order of the table."""
+        return Instructions({name: n for name, n in zip(ISA, self._counts, strict=True) if n})
+
+    @property
+    def traffic(self) -> dict[str, int]:
+        """Bytes copied by direction."""
+        return {d.name: n for d, n in zip(DIRECTIONS, self._traffic, strict=True) if n}
+
+    @property
+    def memory(self) -> dict[str, Usage]:
+        """Capacity and high-water mark of each on-chip memory."""
+        arch = self.board.arch
+        capacity = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
+        return {space.name: Usage(capacity[space], high) for space, high in self._high.items()}

@@ -1,0 +1,156 @@
+"""Allocations: pieces of a memory space with an address, bytes and an owner."""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.errors import OutOfMemory
+from mlusim.memory.space import Space
+
+POISON = 0xFF  # NaN in half, bfloat16 and float; -1 in every signed integer
+
+Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+NO_BYTES: Bytes = np.empty(0, np.uint8)
+
+
+class Allocation:
+    """A contiguous piece of one memory space.
+
+    ``address`` is the device address of its first byte; ``raw`` is a byte array that holds the
+    ``nbytes`` bytes; ``site`` says in words what it is and who declared it.
+    """
+
+    __slots__ = ("address", "live", "nbytes", "raw", "site", "space", "writable")
+
+    def __init__(self, space: Space, address: int, raw: Bytes, site: str, *, writable: bool = True) -> None:
+        self.space = space
+        self.address = address
+        self.raw = raw
+        self.nbytes = raw.size
+        self.site = site
+        self.writable = writable
+        self.live = True
+
+    def __repr__(self) -> str:
+        return f"<{self.space} {self.address:#x}..{self.address + self.nbytes:#x} {self.site}>"
+
+    def end(self) -> None:
+        """Forget the bytes: from now on no view of this allocation answers."""
+        self.live = False
+        self.raw = NO_BYTES
+
+
+class Arena:
+    """One physical on-chip (or stack) memory, from which declarations are cut in order.
+
+    *capacity* is in bytes, the part that a kernel may use.  The bytes are taken from *pool* when
+    the first declaration comes, so that cores which never touch a memory cost nothing.
+    """
+
+    __slots__ = ("allocations", "base", "capacity", "high_water", "pool", "raw", "space", "top", "unit")
+
+    def __init__(self, space: Space, base: int, capacity: int, pool: "Pool", unit: int = 1) -> None:
+        self.space = space
+        self.base = base
+        self.capacity = capacity
+        self.pool = pool
+        self.unit = unit
+        self.raw: Bytes | None = None
+        self.top = 0
+        self.high_water = 0
+        self.allocations: list[Allocation] = []
+
+    def allocate(self, nbytes: int, align: int, site: str) -> Allocation:
+        """Cut *nbytes* bytes, aligned to *align*, and fill them with poison.
+
+        Raises `OutOfMemory` with the bytes asked, the bytes left and the limit.
+        """
+        align = max(align, self.unit)
+        start = -(-self.top // align) * align
+        if start + nbytes > self.capacity:
+            left = self.capacity - start if start < self.capacity else 0
+            raise OutOfMemory(
+                f"{self.space} declaration of {nbytes} bytes does not fit: {left} of {self.capacity} bytes are left",
+                space=self.space.name,
+                address=self.base + start,
+                legal=f"at most {self.capacity} bytes of {self.space} a {self.space.owner} on this board",
+                hint="declare less, or declare once and reuse it (`mlusim plan` shows what fits)",
+            )
+        if self.raw is None:
+            self.raw = self.pool.take(self.space, self.capacity)
+        piece = self.raw[start : start + nbytes]
+        piece.fill(POISON)
+        self.top = start + nbytes
+        self.high_water = max(self.high_water, self.top)
+        allocation = Allocation(self.space, self.base + start, piece, site)
+        self.allocations.append(allocation)
+        return allocation
+
+    def release(self) -> None:
+        """End every declaration and give the bytes back to the pool."""
+        for allocation in self.allocations:
+            allocation.end()
+        self.allocations.clear()
+        if self.raw is not None:
+            self.pool.give(self.space, self.raw)
+            self.raw = None
+        self.top = 0
+
+
+class Pool:
+    """Byte arrays of finished cores, kept for the next ones of the same launch."""
+
+    def __init__(self) -> None:
+        self._free: dict[tuple[Space, int], list[Bytes]] = {}
+
+    def take(self, space: Space, nbytes: int) -> Bytes:
+        """A byte array of *nbytes* bytes with unspecified contents."""
+        free = self._free.get((space, nbytes))
+        return free.pop() if free else np.empty(nbytes, np.uint8)
+
+    def give(self, space: Space, raw: Bytes) -> None:
+        """Keep *raw* for a later `take`."""
+        self._free.setdefault((space, raw.size), []).append(raw)
+
+
+class Heap:
+    """The device's GDRAM: allocations at growing addresses, bounded by *capacity* bytes."""
+
+    ALIGN = 256  # bytes; inferred, the driver's allocation granularity is not published
+
+    def __init__(self, space: Space, base: int, capacity: int) -> None:
+        self.space = space
+        self.base = base
+        self.capacity = capacity
+        self.used = 0
+        self._next = base
+
+    def allocate(self, raw: Bytes, site: str, *, writable: bool = True) -> Allocation:
+        """Give *raw* an address.  Raises `OutOfMemory` when the board's memory is exhausted."""
+        self.reserve(raw.size)
+        address = self._next
+        self._next += -(-max(raw.size, 1) // self.ALIGN) * self.ALIGN + self.ALIGN
+        self.used += raw.size
+        return Allocation(self.space, address, raw, site, writable=writable)
+
+    def reserve(self, nbytes: int) -> None:
+        """Raise `OutOfMemory` unless *nbytes* more bytes fit."""
+        if self.used + nbytes > self.capacity:
+            raise OutOfMemory(
+                f"GDRAM allocation of {nbytes} bytes does not fit: {self.capacity - self.used} bytes are left",
+                space=self.space.name,
+                legal=f"{self.capacity} bytes of GDRAM on this board",
+                hint="free tensors with `device.free`, or use a board with more memory",
+            )
+
+    def free(self, allocation: Allocation) -> None:
+        """Give the bytes of *allocation* back; its address is never used again."""
+        if allocation.live:
+            self.used -= allocation.nbytes
+            allocation.end()
+
+
+def as_bytes(array: np.ndarray[Any, Any]) -> Bytes:
+    """The bytes of a C-contiguous *array*, without a copy."""
+    return array.reshape(-1).view(np.uint8)

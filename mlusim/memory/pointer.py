@@ -1,0 +1,272 @@
+"""Typed pointers: C element arithmetic over an allocation, seen through one core's eyes."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+
+from mlusim.arch.dtypes import DTYPES, DType, as_dtype
+from mlusim.errors import Fault, OutOfBounds, ReadOnly, UsageError, WrongSpace
+from mlusim.memory.allocation import NO_BYTES, Allocation
+from mlusim.memory.space import SPACES, Space
+
+_new = object.__new__
+
+
+class Kind:
+    """A memory space and an element type together; one object each, so that checks are by identity."""
+
+    __slots__ = ("dtype", "name", "space")
+
+    def __init__(self, space: Space, dtype: DType) -> None:
+        self.space = space
+        self.dtype = dtype
+        self.name = f"{space} {dtype}"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+KINDS: Mapping[tuple[Space, DType], Kind] = MappingProxyType(
+    {(space, dtype): Kind(space, dtype) for space in SPACES for dtype in DTYPES}
+)
+
+
+class Port(Protocol):
+    """What a pointer needs of the core that holds it."""
+
+    def scalar_load(self, view: "View", index: int) -> None:
+        """Account for a scalar load, before it happens."""
+
+    def scalar_store(self, view: "View", index: int, value: Any) -> None:
+        """Account for a scalar store, before it happens."""
+
+    def blame(self, fault: Fault) -> Fault:
+        """Add the task, the file and the line to *fault*."""
+
+
+class View:
+    """An allocation as an array of one dtype, for one core.
+
+    ``array`` holds ``size`` elements; element 0 lies ``phase`` bytes (less than one element) behind
+    the allocation's first byte, so that a pointer cast at an odd address keeps its address.
+    """
+
+    __slots__ = (
+        "allocation",
+        "array",
+        "dtype",
+        "itemsize",
+        "kind",
+        "nbytes",
+        "phase",
+        "port",
+        "raw",
+        "scalar",
+        "siblings",
+        "size",
+        "space",
+    )
+
+    def __init__(
+        self,
+        allocation: Allocation,
+        dtype: DType,
+        port: Port | None,
+        phase: int = 0,
+        siblings: "dict[tuple[DType, int], View] | None" = None,
+    ) -> None:
+        self.allocation = allocation
+        self.dtype = dtype
+        self.port = port
+        self.phase = phase
+        self.space = allocation.space
+        self.kind = KINDS[allocation.space, dtype]
+        self.itemsize = dtype.size
+        self.raw = allocation.raw
+        self.nbytes = allocation.nbytes
+        self.size = max(allocation.nbytes - phase, 0) // dtype.size
+        self.array: np.ndarray[Any, Any] = np.ndarray((self.size,), dtype.dtype, allocation.raw, phase if self.size else 0)
+        if not allocation.writable:
+            self.array.flags.writeable = False
+        self.siblings = {} if siblings is None else siblings
+        self.siblings[dtype, phase] = self
+        self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
+
+    def close(self) -> None:
+        """Answer no access any more; every bound is now exceeded."""
+        self.size = self.nbytes = -1
+        self.array = self.raw = NO_BYTES
+
+    def recast(self, dtype: DType, phase: int) -> "View":
+        """The same allocation and core through another dtype."""
+        found = self.siblings.get((dtype, phase))
+        return found if found is not None else View(self.allocation, dtype, self.port, phase, self.siblings)
+
+
+class Ptr:
+    """A typed pointer with C arithmetic: ``p + n`` and ``p - n`` move by elements, not bytes.
+
+    ``p[i]`` loads and ``p[i] = v`` stores one element.  ``p - q`` is in elements.  Two pointers
+    compare by address.  ``p.cast(dtype)`` keeps the address and changes the element type.
+    """
+
+    __slots__ = ("index", "view")
+    __array_ufunc__ = None  # so that `numpy_integer + p` reaches __radd__
+    __hash__ = None  # type: ignore[assignment]  # a pointer moves by value; it is no key
+
+    def __init__(self, view: View, index: int = 0) -> None:
+        self.view = view
+        self.index = index
+
+    def __add__(self, n: int) -> "Ptr":
+        if n.__class__ is not int:
+            n = _offset(n)
+        moved = _new(Ptr)
+        moved.view = self.view
+        moved.index = self.index + n
+        return moved
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if other.__class__ is Ptr:
+            return self._distance(other)
+        moved = _new(Ptr)
+        moved.view = self.view
+        moved.index = self.index - (other if other.__class__ is int else _offset(other))
+        return moved
+
+    def __getitem__(self, i: int) -> Any:
+        view = self.view
+        at = self.index + (i if i.__class__ is int else _offset(i))
+        port = view.port
+        if port is None or not 0 <= at < view.size:
+            raise self._refused(at, "load")
+        port.scalar_load(view, at)
+        return view.array[at]
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        view = self.view
+        at = self.index + (i if i.__class__ is int else _offset(i))
+        port = view.port
+        if port is None or not 0 <= at < view.size or not view.allocation.writable:
+            raise self._refused(at, "store")
+        value = view.dtype(value)
+        port.scalar_store(view, at, value)
+        view.array[at] = value
+
+    def cast(self, dtype: Any) -> "Ptr":
+        """The pointer of the same address and another element type, as ``(T *)p`` in C."""
+        view = self.view
+        if dtype.__class__ is not DType:
+            dtype = as_dtype(dtype)
+        if view.dtype is dtype:
+            return self
+        element, phase = divmod(view.phase + self.index * view.itemsize, dtype.size)
+        return Ptr(view.recast(dtype, phase), element)
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.view.dtype
+
+    @property
+    def space(self) -> Space:
+        """The memory space."""
+        return self.view.space
+
+    @property
+    def offset(self) -> int:
+        """Bytes from the first byte of the allocation."""
+        view = self.view
+        return view.phase + self.index * view.itemsize
+
+    @property
+    def address(self) -> int:
+        """The device address."""
+        return self.view.allocation.address + self.offset
+
+    def _distance(self, other: "Ptr") -> int:
+        if other.view.dtype is not self.view.dtype:
+            raise UsageError(
+                f"the difference of a {self.dtype} pointer and a {other.dtype} pointer has no unit; cast one of them"
+            )
+        return (self.address - other.address) // self.view.itemsize
+
+    def _refused(self, at: int, verb: str) -> Fault:
+        view = self.view
+        port = view.port
+        if port is None:
+            return WrongSpace(
+                f"the host cannot {verb} through a device pointer", space=view.space.name, hint="use device.get()"
+            )
+        address = view.allocation.address + view.phase + at * view.itemsize
+        fault = bounds_fault(view, at * view.itemsize + view.phase, view.itemsize)
+        if fault is None:
+            fault = ReadOnly(f"store to {view.allocation.site}, which the host passed as const")
+        fault.intrinsic, fault.address, fault.space = f"scalar {verb}", address, view.space.name
+        return port.blame(fault)
+
+    def __eq__(self, other: object) -> bool:
+        return self.address == other.address if isinstance(other, Ptr) else NotImplemented
+
+    def __lt__(self, other: "Ptr") -> bool:
+        return self.address < other.address
+
+    def __le__(self, other: "Ptr") -> bool:
+        return self.address <= other.address
+
+    def __gt__(self, other: "Ptr") -> bool:
+        return self.address > other.address
+
+    def __ge__(self, other: "Ptr") -> bool:
+        return self.address >= other.address
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        view = self.view
+        head = f"<{self.dtype} * {view.space}+{self.offset:#x} ({self.address:#x}) of {view.allocation.site}"
+        if view.nbytes < 0:
+            return f"{head}: its launch has ended>"
+        if not 0 <= self.index < view.size:
+            return f"{head}: outside>"
+        shown = view.array[self.index : self.index + 4]
+        return f"{head}: {np.array2string(shown, separator=', ', threshold=4)}>"
+
+
+def _offset(n: Any) -> int:
+    """*n* as a Python integer; floats and other things are refused."""
+    try:
+        return n.__index__()  # type: ignore[no-any-return]
+    except AttributeError:
+        raise UsageError(f"a pointer moves by whole elements, not by {n!r}; use `//` where C divides") from None
+
+
+def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
+    """The fault of touching bytes [start, start + nbytes) of the view's allocation, or None."""
+    allocation = view.allocation
+    if view.nbytes < 0 or not allocation.live:
+        return OutOfBounds(
+            f"{allocation.site} ended with its task or launch",
+            space=allocation.space.name,
+            address=allocation.address + start,
+            hint="take the pointer from this launch's own declarations",
+        )
+    if start >= 0 and start + nbytes <= allocation.nbytes:
+        return None
+    over = max(start + nbytes - allocation.nbytes, 0)
+    sides = [f"{over} bytes past its end"] if over else []
+    if start < 0:
+        sides.append(f"{-start} bytes before its start")
+    return OutOfBounds(
+        f"bytes [{start}, {start + nbytes}) of {allocation.site} reach {' and '.join(sides)}",
+        space=allocation.space.name,
+        address=allocation.address + start,
+        legal=f"bytes [0, {allocation.nbytes}), addresses {allocation.address:#x} to "
+        f"{allocation.address + allocation.nbytes - 1:#x} of {allocation.space}",
+        hint="check the count against what is left at that offset",
+    )

@@ -1,0 +1,36 @@
+"""The five memory spaces of an MLU and where their addresses begin."""
+
+from attrs import frozen
+
+
+@frozen(eq=False)
+class Space:
+    """A memory space: ``name`` as in BANG C, ``owner`` is what holds one: core, cluster or device.
+
+    ``shared`` is true where another task may change the bytes at any time.
+    """
+
+    name: str
+    owner: str
+    shared: bool
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __str__(self) -> str:
+        return self.name
+
+
+GDRAM = Space("GDRAM", "device", True)
+LDRAM = Space("LDRAM", "core", False)
+NRAM = Space("NRAM", "core", False)
+WRAM = Space("WRAM", "core", False)
+SRAM = Space("SRAM", "cluster", True)
+
+SPACES: tuple[Space, ...] = (GDRAM, LDRAM, NRAM, WRAM, SRAM)
+
+# The windows of NRAM, WRAM and SRAM are the architecture's; these two are inferred: any value that
+# cannot be mistaken for an on-chip address will do.
+GDRAM_BASE = 0x10_0000_0000
+LDRAM_BASE = 0x4000_0000
+LDRAM_SIZE = 16 << 20  # bytes a core; inferred, the driver's stack limit is larger

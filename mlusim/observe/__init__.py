@@ -1,0 +1,1 @@
+"""Who watches a launch: checkers, recorders, counters.  They see events and never change the machine."""

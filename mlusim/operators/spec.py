@@ -1,0 +1,101 @@
+"""What an operator declares: tensors, parameters, cases, reference, thresholds, theory."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from mlusim.host.status import Status
+
+Arrays = Mapping[str, np.ndarray[Any, Any]]
+Params = Mapping[str, Any]
+
+
+@frozen
+class Tensor:
+    """A tensor parameter: its name, its dimensions as the document writes them, its dtypes."""
+
+    name: str
+    dims: str
+    dtypes: tuple[str, ...]
+    layout: str = "ARRAY"
+    optional: bool = False
+
+
+@frozen
+class Scalar:
+    """A scalar parameter of the host interface."""
+
+    name: str
+    type: type
+    meaning: str
+    default: Any = None
+
+
+@frozen
+class Thresholds:
+    """Largest accepted errors of one output, by the vendor's metrics; None: not judged."""
+
+    diff1: float | None = None
+    diff2: float | None = None
+    diff3: float | None = None
+    diff4: float | None = None
+
+
+@frozen
+class Theory:
+    """Theory operations and bytes of one call, by the vendor's counting rule."""
+
+    ops: int
+    ios: int
+
+
+@frozen
+class Case:
+    """A named call of an operator.
+
+    *make* gets a seeded generator and returns (inputs, parameters).  *status* is what the host
+    interface must answer; a case with another status than success has no outputs to compare.
+    *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
+    "network", "boundary", "random", "zero", "golden", "limit".  *slow* cases run only when named.
+    """
+
+    name: str
+    group: str
+    make: Callable[[np.random.Generator], tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]]
+    status: Status = Status.MLUOP_STATUS_SUCCESS
+    boards: tuple[str, ...] = ()
+    slow: bool = False
+    note: str = ""
+
+
+@frozen
+class Operator:
+    """Everything that mlusim needs to know to run, check, plan and report an operator.
+
+    *shapes* gives the outputs' (shape, dtype name) from inputs and parameters; an output that is
+    also an input (in/out) is listed in both places and starts with the input's values.
+    *call* calls the vendor-shaped host function: ``call(handle, tensors, descriptors, params)``,
+    where *tensors* maps each name to a device tensor or None.
+    *primary* names the input whose dtype decides the peak force of the compute efficiency.
+    """
+
+    name: str
+    summary: str
+    inputs: tuple[Tensor, ...]
+    params: tuple[Scalar, ...]
+    outputs: tuple[Tensor, ...]
+    shapes: Callable[[Arrays, Params], Mapping[str, tuple[tuple[int, ...], str]]]
+    call: Callable[..., Status]
+    reference: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]]
+    cases: tuple[Case, ...]
+    thresholds: Mapping[str, Thresholds]
+    theory: Callable[[Arrays, Params], Theory]
+    limits: tuple[str, ...] = field(default=())
+    plans: tuple[Any, ...] = field(default=())
+
+    @property
+    def primary(self) -> str:
+        """The first input: its dtype decides the peak force, as in the vendor's test framework."""
+        return self.inputs[0].name

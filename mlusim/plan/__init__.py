@@ -1,0 +1,76 @@
+"""NRAM partition plans: regions with sizes as formulas, in stages; checked, solved, compared, placed."""
+
+from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32, int64, uint8, uint16, uint32
+from mlusim.plan.boards import board_constants
+from mlusim.plan.check import PlanFinding
+from mlusim.plan.claims import Claim, Comparison, Limit, Run, Value, Verdict
+from mlusim.plan.declare import Region, Stage
+from mlusim.plan.expr import (
+    CLUSTERS,
+    CORES,
+    NRAM,
+    PAD_DOWN,
+    PAD_UP,
+    SRAM,
+    WRAM,
+    Constraint,
+    ElementType,
+    Expr,
+    Var,
+    ceil_div,
+    maximum,
+    minimum,
+    nbytes,
+    sizeof,
+)
+from mlusim.plan.frontier import Frontier
+from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
+from mlusim.plan.plan import Plan
+from mlusim.plan.pointers import Regions
+from mlusim.plan.solve import Largest
+
+__all__ = [
+    "CLUSTERS",
+    "CORES",
+    "NRAM",
+    "PAD_DOWN",
+    "PAD_UP",
+    "SRAM",
+    "WRAM",
+    "Claim",
+    "Comparison",
+    "Constraint",
+    "ElementType",
+    "Expr",
+    "Frontier",
+    "Largest",
+    "Layout",
+    "Limit",
+    "PlacedRegion",
+    "Plan",
+    "PlanFinding",
+    "Region",
+    "Regions",
+    "Run",
+    "Stage",
+    "StageLayout",
+    "Value",
+    "Var",
+    "Verdict",
+    "bfloat16",
+    "board_constants",
+    "ceil_div",
+    "float32",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "maximum",
+    "minimum",
+    "nbytes",
+    "sizeof",
+    "uint8",
+    "uint16",
+    "uint32",
+]

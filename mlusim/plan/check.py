@@ -1,0 +1,282 @@
+"""What is wrong with a plan for some legal values, found without running anything.
+
+Three answers are possible for "holds for all values": proven (nothing is reported), refuted (a
+finding with the values at which it breaks), and neither (a note that says so).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.arch.dtypes import DType
+from mlusim.errors import UsageError
+from mlusim.plan.boards import constant_ranges
+from mlusim.plan.bounds import Interval, extremes, interval
+from mlusim.plan.declare import Place, StagePlaces
+from mlusim.plan.expr import INT32_MAX, Call, Constraint, Expr, SizeOf, Var, symbol, text, walk
+from mlusim.plan.normal import difference, formula
+from mlusim.plan.solve import Problem, largest_value
+from mlusim.plan.units import unit_faults
+
+RULES: Mapping[str, str] = {
+    "plan-units": "elements and bytes meet in one sum: a sizeof is missing",
+    "plan-negative-size": "a region's size can be negative",
+    "plan-empty-region": "a region can have no elements",
+    "plan-int32": "a size in bytes can exceed an int32",
+    "plan-overlap": "two regions can share bytes without saying so",
+    "plan-spill": "the kernel touches more than the region holds",
+    "plan-untouched": "a region is larger than what the kernel touches",
+    "plan-unaligned": "a region can begin where its dtype is not aligned",
+}
+"""Every rule, and what a finding of it says."""
+
+
+@frozen
+class PlanFinding:
+    """One finding: its rule, how severe, where, the sentence, and the values at which it shows."""
+
+    rule: str
+    severity: str
+    stage: str
+    region: str
+    message: str
+    witness: Mapping[str, int] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "stage": self.stage,
+            "region": self.region,
+            "message": self.message,
+            "witness": dict(self.witness) if self.witness is not None else None,
+        }
+
+
+@frozen
+class _Space:
+    """The legal values: ranges for proofs, samples for refutations."""
+
+    variables: Mapping[str, Var]
+    requires: tuple[Constraint, ...]
+    dtypes: tuple[DType, ...]
+    type_name: str | None
+    ranges: Mapping[str, Interval]
+
+    def of(self, expr: Expr) -> dict[str, Interval]:
+        """The ranges of what *expr* mentions."""
+        names = {symbol(e) for e in walk(expr) if not isinstance(e, Call) and _is_symbol(e)}
+        return {n: self.ranges[n] for n in sorted(names)}
+
+    def samples(self, expr: Expr) -> Iterator[dict[str, int]]:
+        """Small and extreme legal values of what *expr* mentions."""
+        names = list(self.of(expr))
+        yield from (
+            dict(zip(names, row, strict=True)) for row in product(*(self._values(n) for n in names))
+        )
+
+    def _values(self, name: str) -> list[int]:
+        span = self.ranges[name]
+        if name not in self.variables:
+            return sorted({span.low, span.high})
+        small = [span.low + k for k in (0, 1, 2, 3, 7, 31, 100)]
+        step = self.variables[name].multiple_of
+        steps = [s for t in self._type_envs() for s in [_try(step, t)] if s]
+        legal = {-(-v // s) * s for v in small for s in steps or [1]}
+        return sorted(v for v in legal if v <= span.high)
+
+    def _type_envs(self) -> list[dict[str, int]]:
+        return [{f"sizeof_{self.type_name}": d.size} for d in self.dtypes] or [{}]
+
+
+def _is_symbol(expr: Expr) -> bool:
+    return hasattr(expr, "name") or (isinstance(expr, SizeOf) and not isinstance(expr.type, DType))
+
+
+def _try(expr: Expr, env: Mapping[str, int]) -> int | None:
+    try:
+        return expr.evaluate(env)
+    except UsageError:
+        return None
+
+
+def _space(
+    places: Sequence[StagePlaces],
+    variables: Mapping[str, Var],
+    requires: tuple[Constraint, ...],
+    dtypes: tuple[DType, ...],
+) -> _Space:
+    ranges = {n: Interval(*pair) for n, pair in constant_ranges().items()}
+    ranges |= {v.name: Interval(v.low, v.high) for v in variables.values()}
+    types = [p.region.dtype for s in places for p in s.places if not isinstance(p.region.dtype, DType)]
+    name = types[0].name if types else None
+    if name is not None:
+        ranges[f"sizeof_{name}"] = Interval(min(d.size for d in dtypes), max(d.size for d in dtypes))
+    return _Space(variables, requires, dtypes, name, ranges)
+
+
+def _at(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{k.replace('sizeof_', 'sizeof ')}={v}" for k, v in values.items()) or "any values"
+
+
+def _lowest(expr: Expr, space: _Space) -> tuple[int, Mapping[str, int] | None]:
+    """A lower bound of *expr* and values that reach something as low, as far as they are known."""
+    span, low, _ = extremes(expr, space.of(expr))
+    if low is not None or span.low >= 0:
+        return span.low, low
+    worst = min(space.samples(expr), key=expr.evaluate)
+    value = expr.evaluate(worst)
+    return (value, worst) if value < 0 else (span.low, None)
+
+
+def _sizes(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
+    region = place.region
+    low, witness = _lowest(region.size, space)
+    if low < 0 and witness is not None:
+        value = region.size.evaluate(witness)
+        told = f"{region.name} has size {region.size} = {value} at {_at(witness)}; raise the smallest legal value"
+        yield PlanFinding("plan-negative-size", "error", stage, region.name, told, witness)
+    elif low < 0:
+        told = f"{region.name} has size {region.size}; that it is never negative is not proven"
+        yield PlanFinding("plan-negative-size", "note", stage, region.name, told)
+    elif low == 0 and witness is not None:
+        told = f"{region.name} is empty at {_at(witness)}; guard instructions that take its length"
+        yield PlanFinding("plan-empty-region", "note", stage, region.name, told, witness)
+
+
+def _units(stage: str, place: Place, _: _Space) -> Iterator[PlanFinding]:
+    region = place.region
+    for expr in (region.size, region.at, region.touches):
+        for fault in unit_faults(expr) if expr is not None else ():
+            yield PlanFinding("plan-units", "error", stage, region.name, f"{region.name}: {fault.why}")
+
+
+def _touched(stage: str, place: Place, space: _Space, behind: str) -> Iterator[PlanFinding]:
+    region = place.region
+    if region.touches is None:
+        return
+    spare = formula(difference(region.bytes, region.in_bytes(region.touches)))
+    low, witness = _lowest(spare, space)
+    if low < 0 and witness is not None:
+        over = -spare.evaluate(witness)
+        told = (
+            f"the kernel touches {region.touches} elements of {region.name}, which holds {region.size}:"
+            f" {over} bytes fall on {behind} at {_at(witness)}; make the region larger"
+        )
+        yield PlanFinding("plan-spill", "error", stage, region.name, told, witness)
+    elif low < 0:
+        told = f"that {region.touches} elements stay inside {region.name} ({region.size}) is not proven"
+        yield PlanFinding("plan-spill", "note", stage, region.name, told)
+    elif low > 0:
+        told = f"{region.name} holds {region.size} elements but only {region.touches} are touched"
+        yield PlanFinding("plan-untouched", "note", stage, region.name, told, witness)
+
+
+def _unaligned(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
+    dtype = place.region.dtype
+    if not isinstance(dtype, DType):
+        return
+    try:
+        odd = [v for v in space.samples(place.offset) if place.offset.evaluate(v) % dtype.size]
+    except UsageError:
+        return
+    if odd:
+        where = place.offset.evaluate(odd[0])
+        told = (
+            f"{place.region.name} ({dtype.name}) begins at byte {where} at {_at(odd[0])}; scalar access to it"
+            f" would be unaligned, align={dtype.size} cures it"
+        )
+        yield PlanFinding("plan-unaligned", "note", stage, place.region.name, told, odd[0])
+
+
+def _overlapping(stage: StagePlaces, space: _Space) -> Iterator[PlanFinding]:
+    for i, first in enumerate(stage.places):
+        for second in stage.places[i + 1 :]:
+            pinned = any(p.region.at is not None or p.region.reuses for p in (first, second))
+            declared = first.region.name in second.region.reuses or second.region.name in first.region.reuses
+            if not pinned or declared:
+                continue  # regions in a row cannot overlap while no size is negative
+            yield from _pair(stage.name, first, second, space)
+
+
+def _pair(stage: str, first: Place, second: Place, space: _Space) -> Iterator[PlanFinding]:
+    gaps = (formula(difference(second.offset, first.end)), formula(difference(first.offset, second.end)))
+    if any(interval(g, space.of(g)).low >= 0 for g in gaps):
+        return
+    names = f"{first.region.name} and {second.region.name}"
+    shared = gaps[0] + gaps[1] + first.region.bytes + second.region.bytes
+    for values in space.samples(shared):
+        lacking = min(-g.evaluate(values) for g in gaps)
+        if lacking > 0 and first.region.bytes.evaluate(values) and second.region.bytes.evaluate(values):
+            told = f"{names} share {lacking} bytes at {_at(values)}; move one, or declare reuses="
+            yield PlanFinding("plan-overlap", "error", stage, second.region.name, told, values)
+            return
+    told = f"that {names} never share bytes is not proven"
+    yield PlanFinding("plan-overlap", "note", stage, second.region.name, told)
+
+
+def _legal_points(expr: Expr, space: _Space) -> Iterator[dict[str, int]]:
+    """Values as large as the operator's own limits allow, on a geometric grid."""
+    names = [n for n in space.of(expr) if n in space.variables]
+    rest = {n: space.ranges[n].high for n in space.of(expr) if n not in space.variables}
+    if not names:
+        return
+    grid = [sorted({space.ranges[n].low, *(2**k for k in range(0, 31, 3 if len(names) < 3 else 10))}) for n in names[1:]]
+    legal = Problem("limits", space.variables, space.requires, {**rest, **_lows(space, names)})
+    for row in product(*grid):
+        others = dict(zip(names[1:], row, strict=True))
+        top, _, _ = largest_value(legal, names[0], others)
+        if top is not None:
+            yield {**rest, **others, names[0]: top}
+
+
+def _lows(space: _Space, names: list[str]) -> dict[str, int]:
+    """Smallest values of the variables that limits mention beside *names*, and every constant."""
+    return {n: max(r.low, 1) for n, r in space.ranges.items() if n not in names}
+
+
+def _int32(stage: StagePlaces, space: _Space) -> Iterator[PlanFinding]:
+    if interval(stage.used, space.of(stage.used)).high <= INT32_MAX:
+        return
+    for place in stage.places:
+        for point in _legal_points(place.end, space):
+            if place.end.evaluate(point) > INT32_MAX:
+                told = _overflow(place, point)
+                yield PlanFinding("plan-int32", "warning", stage.name, place.region.name, told, point)
+                return
+
+
+def _overflow(place: Place, point: Mapping[str, int]) -> str:
+    over = [e for e in walk(place.end) if isinstance(e, Call) and e.evaluate(point) > INT32_MAX]
+    inner = min(over, key=lambda e: len(text(e)))
+    return (
+        f"{inner} is {inner.evaluate(point)} at {_at(point)}, which the operator's limits allow: more than"
+        f" an int32 holds; compute it in 64 bits, or refuse such shapes before"
+    )
+
+
+def check_places(
+    places: Sequence[StagePlaces],
+    variables: Mapping[str, Var],
+    requires: tuple[Constraint, ...],
+    dtypes: tuple[DType, ...],
+) -> tuple[PlanFinding, ...]:
+    """Every finding of the `RULES` over all legal values, errors first."""
+    space = _space(places, variables, requires, dtypes)
+    found: list[PlanFinding] = []
+    for stage in places:
+        for number, place in enumerate(stage.places):
+            if place.kept:
+                continue
+            behind = stage.places[number + 1].region.name if number + 1 < len(stage.places) else "what follows"
+            found += _units(stage.name, place, space)
+            found += _sizes(stage.name, place, space)
+            found += _touched(stage.name, place, space, behind)
+            found += _unaligned(stage.name, place, space)
+        found += _overlapping(stage, space)
+        found += _int32(stage, space)
+    order = {"error": 0, "warning": 1, "note": 2}
+    return tuple(sorted(found, key=lambda f: order[f.severity]))

@@ -1,0 +1,178 @@
+"""The words of a plan: regions in stages, and where each region lies, as formulas.
+
+Regions of a stage are packed one behind the other, in the order in which they are written, as in the
+box drawings of design documents.  A later stage reuses the space of an earlier one, except for the
+regions that it *keeps*.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from attrs import field, frozen
+
+from mlusim.arch.dtypes import DType
+from mlusim.errors import UsageError
+from mlusim.plan.expr import PAD_UP, Const, ElementType, Expr, SizeOf, Unit, as_expr, maximum, nbytes, walk
+from mlusim.plan.units import unit
+
+
+def _size(value: Any) -> Expr:
+    return as_expr(value)
+
+
+def _optional(value: Any) -> Expr | None:
+    return None if value is None else as_expr(value)
+
+
+def _in_bytes(value: Any) -> Expr:
+    """An alignment: a plain integer is a number of bytes."""
+    return value if isinstance(value, Expr) else nbytes(value)
+
+
+def _names(value: "Region | str | Iterable[Region | str]") -> tuple[str, ...]:
+    if isinstance(value, Region | str):
+        value = (value,)
+    return tuple(v.name if isinstance(v, Region) else v for v in value)
+
+
+@frozen
+class Region:
+    """A named piece of on-chip memory.
+
+    *size* counts elements of *dtype*, or bytes where its unit says so (``nbytes(128)``).
+    *align* is the alignment of its first byte, in bytes; 1, the default, packs tightly.
+    *at* puts it where the author says (elements of *dtype* from the start of the buffer, or bytes)
+    instead of behind its predecessor.  *reuses* declares an alias: the regions whose space it
+    shares on purpose; without *at* it starts where the first of them starts.
+    *touches* is what the kernel really reads and writes, from the region's first element on; the
+    size itself unless said otherwise.
+    """
+
+    name: str = field()
+    size: Expr = field(converter=_size)
+    dtype: DType | ElementType
+    meaning: str = ""
+    align: Expr = field(default=1, converter=_in_bytes, kw_only=True)
+    at: Expr | None = field(default=None, converter=_optional, kw_only=True)
+    reuses: tuple[str, ...] = field(default=(), converter=_names, kw_only=True)
+    touches: Expr | None = field(default=None, converter=_optional, kw_only=True)
+
+    @name.validator
+    def _is_a_name(self, _: Any, value: str) -> None:
+        if not value.isidentifier() or value.startswith("_"):
+            raise UsageError(f"{value!r} cannot name a region; use an identifier, the pointer's name")
+
+    def in_bytes(self, size: Expr) -> Expr:
+        """*size* as bytes: multiplied by the sizeof of the region's dtype unless it is bytes already."""
+        return size if unit(size) is Unit.BYTES else size * SizeOf(self.dtype)
+
+    @property
+    def bytes(self) -> Expr:
+        """The region's size in bytes."""
+        return self.in_bytes(self.size)
+
+
+@frozen
+class Stage:
+    """Regions that live at the same time.  *keeps* names regions of earlier stages that stay alive."""
+
+    name: str
+    regions: tuple[Region, ...] = field(converter=tuple)
+    keeps: tuple[str, ...] = field(default=(), converter=_names)
+
+
+@frozen
+class Place:
+    """Where a region lies, as formulas of bytes: first byte and the byte behind its last."""
+
+    region: Region
+    offset: Expr
+    end: Expr
+    kept: bool = False
+
+
+@frozen
+class StagePlaces:
+    """A stage with the places of everything alive in it, and the bytes that it uses."""
+
+    name: str
+    places: tuple[Place, ...]
+    used: Expr
+
+
+def _outermost(ends: Sequence[Expr]) -> Expr:
+    """The maximum of *ends*, without those from which another is reached by adding to them."""
+    distinct = list(dict.fromkeys(ends))
+    inside = {part for end in distinct for part in list(walk(end))[1:]}
+    last = [end for end in distinct if end not in inside]
+    return last[0] if len(last) == 1 else maximum(*last)
+
+
+def _offset(region: Region, cursor: Expr, alive: dict[str, Place]) -> Expr:
+    if region.at is not None:
+        return region.in_bytes(region.at)
+    if region.reuses:
+        return alive[region.reuses[0]].offset
+    return cursor if region.align == nbytes(1) or cursor == _START else PAD_UP(cursor, region.align)
+
+
+_START = Const(0, Unit.BYTES)
+
+
+def _check_names(stage: Stage, earlier: dict[str, Place]) -> None:
+    for name in stage.keeps:
+        if name not in earlier:
+            known = ", ".join(earlier) or "none"
+            raise UsageError(
+                f"stage {stage.name!r} keeps {name!r}, which no earlier stage has; earlier regions: {known}"
+            )
+    seen = set(stage.keeps)
+    for region in stage.regions:
+        if region.name in seen:
+            raise UsageError(f"stage {stage.name!r} has two regions called {region.name!r}; rename one")
+        for alias in region.reuses:
+            if alias not in seen:
+                raise UsageError(
+                    f"{region.name!r} reuses {alias!r}, which is not alive in stage {stage.name!r};"
+                    " name a region that the stage keeps or that stands before it"
+                )
+        seen.add(region.name)
+
+
+def _place_stage(stage: Stage, earlier: dict[str, Place]) -> StagePlaces:
+    _check_names(stage, earlier)
+    alive = {n: Place(earlier[n].region, earlier[n].offset, earlier[n].end, kept=True) for n in stage.keeps}
+    cursor = _outermost([p.end for p in alive.values()]) if alive else _START
+    for region in stage.regions:
+        offset = _offset(region, cursor, alive)
+        end = region.bytes if offset == _START else offset + region.bytes
+        alive[region.name] = Place(region, offset, end)
+        if not region.reuses:
+            cursor = end
+    if not alive:
+        raise UsageError(f"stage {stage.name!r} has no region; give it one or leave it out")
+    return StagePlaces(stage.name, tuple(alive.values()), _outermost([p.end for p in alive.values()]))
+
+
+def place_stages(stages: Sequence[Stage]) -> tuple[StagePlaces, ...]:
+    """The places of every region in every stage.
+
+    Raises `UsageError` for names that are used twice with different meanings, or not declared.
+    """
+    earlier: dict[str, Place] = {}
+    placed = []
+    for stage in stages:
+        done = _place_stage(stage, earlier)
+        for place in done.places:
+            before = earlier.get(place.region.name)
+            if before is not None and not place.kept and place != before:
+                raise UsageError(
+                    f"region {place.region.name!r} of stage {stage.name!r} lies elsewhere in an earlier stage;"
+                    " keep it, or give it another name"
+                )
+            earlier[place.region.name] = place
+        placed.append(done)
+    names = [s.name for s in stages]
+    if len(set(names)) != len(names) or not names:
+        raise UsageError("a plan has one stage or more, each with its own name")
+    return tuple(placed)

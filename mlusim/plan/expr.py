@@ -1,0 +1,344 @@
+"""Sizes as expressions: integer formulas of shape variables, element sizes and board constants.
+
+An expression evaluates, prints the way design documents write formulas, and carries units, so that
+elements cannot be added to bytes unnoticed.  Build one with ordinary operators::
+
+    S, T = Var("S", "symbols"), Var("T", "frames")
+    S * (T + 1)                                # S*(T+1)
+    minimum(S, T) + 1                          # min(S,T)+1
+    PAD_UP(S * sizeof(float32), nbytes(128))   # PAD_UP(S*sizeof(float),128)
+
+``//`` is the integer division of the documents' ``/``; ``<=`` and ``<`` make a `Constraint`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from typing import Any, NoReturn, Union
+
+from attrs import field, frozen
+
+from mlusim.arch.dtypes import DType
+from mlusim.errors import UsageError
+
+INT32_MAX = 2**31 - 1
+
+
+class Unit(Enum):
+    """What a number counts: elements (or anything else countable), or bytes."""
+
+    COUNT = "elements"
+    BYTES = "bytes"
+
+
+@frozen(eq=False)
+class Op:
+    """One operation: its name in a formula, how tightly it binds, what it does to integers.
+
+    *source* and *vector* are the same meaning as Python source for integers and for NumPy arrays;
+    they exist so that a plan becomes straight-line code (see `mlusim.plan.compiled`).
+    """
+
+    name: str
+    level: int
+    apply: Callable[[int, int], int]
+    source: str
+    vector: str
+
+
+def _divide(a: int, b: int) -> int:
+    if b == 0:
+        raise UsageError("a size formula divides by zero; give the divisor's variable a larger value")
+    return a // b
+
+
+ADD = Op("+", 1, lambda a, b: a + b, "{} + {}", "{} + {}")
+SUB = Op("-", 1, lambda a, b: a - b, "{} - {}", "{} - {}")
+MUL = Op("*", 2, lambda a, b: a * b, "{} * {}", "{} * {}")
+DIV = Op("/", 2, _divide, "{} // {}", "{} // {}")
+CEIL = Op("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
+MIN = Op("min", 4, min, "min({}, {})", "np.minimum({}, {})")
+MAX = Op("max", 4, max, "max({}, {})", "np.maximum({}, {})")
+UP = Op(
+    "PAD_UP", 4, lambda a, b: -_divide(-a, b) * b, "-(-{0} // {1}) * {1}", "-(-{0} // {1}) * {1}"
+)
+DOWN = Op("PAD_DOWN", 4, lambda a, b: _divide(a, b) * b, "{0} // {1} * {1}", "{0} // {1} * {1}")
+
+FUNCTIONS: tuple[Op, ...] = (CEIL, MIN, MAX, UP, DOWN)
+
+
+class Expr:
+    """A formula.  Immutable, hashable, compared by structure with ``==``."""
+
+    __slots__ = ()
+
+    def __add__(self, other: "Size") -> "Expr":
+        return Call(ADD, (self, as_expr(other)))
+
+    def __radd__(self, other: "Size") -> "Expr":
+        return Call(ADD, (as_expr(other), self))
+
+    def __sub__(self, other: "Size") -> "Expr":
+        return Call(SUB, (self, as_expr(other)))
+
+    def __rsub__(self, other: "Size") -> "Expr":
+        return Call(SUB, (as_expr(other), self))
+
+    def __mul__(self, other: "Size") -> "Expr":
+        return Call(MUL, (self, as_expr(other)))
+
+    def __rmul__(self, other: "Size") -> "Expr":
+        return Call(MUL, (as_expr(other), self))
+
+    def __floordiv__(self, other: "Size") -> "Expr":
+        return Call(DIV, (self, as_expr(other)))
+
+    def __rfloordiv__(self, other: "Size") -> "Expr":
+        return Call(DIV, (as_expr(other), self))
+
+    def __truediv__(self, other: "Size") -> NoReturn:
+        raise UsageError("sizes are whole numbers: write // for integer division, or ceil_div(a, b)")
+
+    def __le__(self, other: "Size") -> "Constraint":
+        return Constraint(self, as_expr(other))
+
+    def __ge__(self, other: "Size") -> "Constraint":
+        return Constraint(as_expr(other), self)
+
+    def __lt__(self, other: "Size") -> "Constraint":
+        right = as_expr(other)
+        if isinstance(right, Const):
+            return Constraint(self, Const(right.value - 1, right.unit))
+        return Constraint(self + Const(1), right)
+
+    def __gt__(self, other: "Size") -> "Constraint":
+        return as_expr(other) < self
+
+    def __bool__(self) -> NoReturn:
+        raise UsageError(f"{self} has no truth value; for min and max of formulas use minimum and maximum")
+
+    def __repr__(self) -> str:
+        return text(self)
+
+    def __str__(self) -> str:
+        return text(self)
+
+    def evaluate(self, env: Mapping[str, int]) -> int:
+        """The formula's value; *env* maps variable names, ``sizeof_T`` and board constants to integers.
+
+        Raises `UsageError` for a name that *env* lacks and for a division by zero.
+        """
+        if isinstance(self, Const):
+            return self.value
+        if isinstance(self, SizeOf) and isinstance(self.type, DType):
+            return self.type.size
+        if isinstance(self, Call):
+            values = [a.evaluate(env) for a in self.args]
+            result = values[0]
+            for value in values[1:]:
+                result = self.op.apply(result, value)
+            return result
+        key = symbol(self)
+        if key not in env:
+            raise UsageError(f"the formula needs a value for {self}; give {key}=...")
+        return env[key]
+
+
+Size = Union[Expr, int]
+
+
+@frozen(repr=False)
+class Const(Expr):
+    """A number: elements unless *unit* says bytes."""
+
+    value: int
+    unit: Unit = Unit.COUNT
+
+
+@frozen(repr=False)
+class Var(Expr):
+    """A shape variable, or (``tile=True``) a tile size that mlusim may choose.
+
+    *low* and *high* bound its legal values, *multiple_of* its step; *enough* is the value beyond
+    which a larger tile buys nothing (a tile that already covers the whole dimension).
+    """
+
+    name: str = field()
+    meaning: str = field(default="", eq=False)
+    low: int = field(default=0, kw_only=True, eq=False)
+    high: int = field(default=INT32_MAX, kw_only=True, eq=False)
+    multiple_of: Expr = field(
+        default=Const(1), kw_only=True, eq=False, converter=lambda value: as_expr(value)
+    )
+    tile: bool = field(default=False, kw_only=True, eq=False)
+    enough: Expr | None = field(default=None, kw_only=True, eq=False)
+
+    @name.validator
+    def _is_a_name(self, _: Any, value: str) -> None:
+        if not value.isidentifier() or value in RESERVED or value.startswith("sizeof_"):
+            raise UsageError(f"{value!r} cannot name a variable of a plan; use an identifier that is free")
+
+
+@frozen(repr=False)
+class ElementType:
+    """A type parameter of a kernel (the documents' ``T``): one of *choices*, the first by default."""
+
+    name: str
+    choices: tuple[DType, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+    __repr__ = __str__
+
+
+@frozen(repr=False)
+class SizeOf(Expr):
+    """``sizeof(type)``: bytes per element."""
+
+    type: DType | ElementType
+
+
+@frozen(repr=False)
+class BoardConst(Expr):
+    """A constant of the board, such as ``NRAM``; *meaning* says which, *unit* what it counts."""
+
+    name: str
+    unit: Unit = Unit.BYTES
+    meaning: str = field(default="", eq=False)
+
+
+@frozen(repr=False, cache_hash=True)
+class Call(Expr):
+    """An operation on formulas; ``min`` and ``max`` take two arguments or more, the others two."""
+
+    op: Op
+    args: tuple[Expr, ...]
+
+
+@frozen(repr=False)
+class Constraint:
+    """``left <= right``, with an optional *name* by which reports call it."""
+
+    left: Expr
+    right: Expr
+    name: str = ""
+
+    def __bool__(self) -> NoReturn:
+        raise UsageError(
+            f"'{self}' is a constraint, not a truth value; for min and max of formulas use minimum and maximum"
+        )
+
+    def __str__(self) -> str:
+        return f"{self.left} <= {self.right}"
+
+    __repr__ = __str__
+
+    def called(self, name: str) -> "Constraint":
+        """The same constraint under *name*."""
+        return Constraint(self.left, self.right, name)
+
+    def holds(self, env: Mapping[str, int]) -> bool:
+        """Whether it holds for the values in *env*."""
+        return self.left.evaluate(env) <= self.right.evaluate(env)
+
+
+RESERVED = frozenset({"NRAM", "SRAM", "WRAM", "CLUSTERS", "CORES", "base", "board", "dtype", "self"})
+
+NRAM = BoardConst("NRAM", meaning="bytes of NRAM that a kernel may use on one core")
+SRAM = BoardConst("SRAM", meaning="bytes of SRAM that a kernel may use in one cluster")
+WRAM = BoardConst("WRAM", meaning="bytes of WRAM of one core")
+CLUSTERS = BoardConst("CLUSTERS", Unit.COUNT, meaning="clusters of the board")
+CORES = BoardConst("CORES", Unit.COUNT, meaning="cores of one cluster")
+
+
+def as_expr(value: Size) -> Expr:
+    """*value* itself, or a constant count; raises `UsageError` for anything but a formula or an integer."""
+    if isinstance(value, Expr):
+        return value
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise UsageError(f"{value!r} is no size; a size is a formula or a whole number")
+    return Const(int(value))
+
+
+def nbytes(count: int) -> Expr:
+    """*count* bytes, for the constants that documents give in bytes (headers, alignments)."""
+    return Const(int(count), Unit.BYTES)
+
+
+def sizeof(type_: DType | ElementType) -> Expr:
+    """``sizeof(type)`` in bytes."""
+    return SizeOf(type_)
+
+
+def _join(op: Op, args: tuple[Size, ...]) -> Expr:
+    if len(args) < 2:
+        raise UsageError(f"{op.name} compares two sizes or more")
+    return Call(op, tuple(as_expr(a) for a in args))
+
+
+def minimum(*args: Size) -> Expr:
+    """The smallest of the arguments."""
+    return _join(MIN, args)
+
+
+def maximum(*args: Size) -> Expr:
+    """The largest of the arguments."""
+    return _join(MAX, args)
+
+
+def ceil_div(a: Size, b: Size) -> Expr:
+    """*a* divided by *b*, rounded up."""
+    return Call(CEIL, (as_expr(a), as_expr(b)))
+
+
+def PAD_UP(a: Size, b: Size) -> Expr:
+    """*a* rounded up to a multiple of *b* (the vendor's macro)."""
+    return Call(UP, (as_expr(a), as_expr(b)))
+
+
+def PAD_DOWN(a: Size, b: Size) -> Expr:
+    """*a* rounded down to a multiple of *b* (the vendor's macro)."""
+    return Call(DOWN, (as_expr(a), as_expr(b)))
+
+
+def symbol(leaf: Expr) -> str:
+    """The name under which an environment holds the value of a variable, a sizeof or a constant."""
+    if isinstance(leaf, Var | BoardConst):
+        return leaf.name
+    if isinstance(leaf, SizeOf):
+        return f"sizeof_{leaf.type.name}"
+    raise UsageError(f"{leaf} is no symbol")
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The formula and every formula inside it, outermost first."""
+    yield expr
+    if isinstance(expr, Call):
+        for arg in expr.args:
+            yield from walk(arg)
+
+
+def _level(expr: Expr) -> int:
+    if isinstance(expr, Call):
+        return expr.op.level
+    return 1 if isinstance(expr, Const) and expr.value < 0 else 4
+
+
+def text(expr: Expr) -> str:
+    """The formula as a document writes it: ``S*(T+1)``, ``min(S,T)+1``, ``PAD_UP(n,128)``."""
+    if isinstance(expr, Const):
+        return str(expr.value)
+    if isinstance(expr, Var | BoardConst):
+        return expr.name
+    if isinstance(expr, SizeOf):
+        return f"sizeof({expr.type.name})"
+    if not isinstance(expr, Call):
+        raise UsageError("a formula is built from the classes of mlusim.plan.expr")
+    if expr.op in FUNCTIONS:
+        return f"{expr.op.name}({','.join(text(a) for a in expr.args)})"
+    left, right = expr.args
+    first = text(left) if _level(left) >= expr.op.level else f"({text(left)})"
+    # a+(b-c) is a+b-c, but a-(b+c), a*(b/c) and a/(b*c) keep their parentheses
+    loose = _level(right) > expr.op.level or (expr.op is ADD and _level(right) == 1)
+    second = text(right) if loose and not text(right).startswith("-") else f"({text(right)})"
+    return f"{first}{expr.op.name}{second}"

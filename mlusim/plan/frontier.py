@@ -1,0 +1,179 @@
+"""The frontier of a plan over two variables: for every x the largest y, exactly."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from mlusim.errors import UsageError
+from mlusim.plan.bounds import Interval, Trend, interval, trend
+from mlusim.plan.compiled import Compiled, compile_exprs
+from mlusim.plan.expr import Constraint, walk
+from mlusim.plan.solve import Problem, largest_value, search
+
+MOST_POINTS = 2_000_000
+_EXACT = 2**62
+
+Ints = npt.NDArray[np.int64]
+
+
+@frozen(eq=False)
+class Frontier:
+    """For each of *xs* the largest legal *y* in *ys*; -1 where no y fits.
+
+    *binding* holds, per point, the index in *constraints* of what breaks one step further, or -1
+    where only the variable's own range ends.
+    """
+
+    x: str
+    y: str
+    xs: Ints = field(repr=False)
+    ys: Ints = field(repr=False)
+    binding: Ints = field(repr=False)
+    constraints: tuple[str, ...]
+    fixed: Mapping[str, int]
+    y_step: int = 1
+
+    def __len__(self) -> int:
+        return len(self.xs)
+
+    def binding_at(self, index: int) -> str:
+        """The name of what binds at a point, or "" for the variable's own range."""
+        number = int(self.binding[index])
+        return self.constraints[number] if number >= 0 else ""
+
+    def corners(self) -> tuple[int, ...]:
+        """Indices of the points at which another constraint begins to bind; the first point is one."""
+        changed = np.flatnonzero(np.diff(self.binding)) + 1
+        return (0, *changed.tolist()) if len(self) else ()
+
+    def to_csv(self) -> str:
+        """One line per x: x, y, binding."""
+        names = [*self.constraints, ""]
+        rows = zip(self.xs.tolist(), self.ys.tolist(), self.binding.tolist(), strict=True)
+        lines = [f"{x},{y},{names[b]}" for x, y, b in rows]
+        return "\n".join([f"{self.x},{self.y},binding", *lines]) + "\n"
+
+    def to_json(self) -> dict[str, Any]:
+        """Columns of the frontier."""
+        return {
+            "x": self.x,
+            "y": self.y,
+            "fixed": dict(self.fixed),
+            "xs": self.xs.tolist(),
+            "ys": self.ys.tolist(),
+            "binding": [self.binding_at(i) for i in range(len(self))],
+        }
+
+
+@frozen
+class _Grid:
+    """The question for all x at once: *left* and *right* of every constraint as vector code."""
+
+    code: Compiled
+    env: Mapping[str, Any]
+    y: str
+    first: int
+    step: int
+
+    def rooms(self, index: Ints) -> list[Any]:
+        """``left - right`` of every constraint at the y with number *index*."""
+        values = self.code({**self.env, self.y: self.first + index * self.step})
+        return [a - b for a, b in zip(values[::2], values[1::2], strict=True)]
+
+    def holds(self, index: Ints) -> npt.NDArray[np.bool_]:
+        """Where every constraint holds."""
+        result = np.ones(len(index), dtype=np.bool_)
+        for room in self.rooms(index):
+            result &= room <= 0
+        return result
+
+
+def _sides(constraints: Sequence[Constraint]) -> list[Any]:
+    return [side for c in constraints for side in (c.left, c.right)]
+
+
+def _proven(problem: Problem, y: str, ranges: Mapping[str, Interval]) -> bool:
+    """Whether every constraint only tightens as *y* grows, and int64 is wide enough for all of it."""
+    for constraint in problem.constraints:
+        room = constraint.left - constraint.right
+        if trend(room, y, ranges) not in {Trend.UP, Trend.STILL}:
+            return False
+        for part in walk(room):
+            size = interval(part, ranges)
+            if max(abs(size.low), abs(size.high)) >= _EXACT:
+                return False
+    return True
+
+
+def _bisect(grid: _Grid, points: int, count: int) -> Ints:
+    """The number of leading y candidates that fit, for every x."""
+    reach = 1
+    while reach < count and bool(grid.holds(np.full(points, reach - 1, np.int64)).any()):
+        reach *= 2
+    low, high = np.zeros(points, np.int64), np.full(points, min(reach, count), np.int64)
+    while bool((low < high).any()):
+        middle = (low + high) // 2
+        fits = grid.holds(np.minimum(middle, count - 1)) & (low < high)
+        low = np.where(fits, middle + 1, low)
+        high = np.where(fits | (low >= high), high, middle)
+    return low
+
+
+def _one_by_one(problem: Problem, xs: Ints, x: str, y: str, fixed: Mapping[str, int]) -> list[int]:
+    found = [largest_value(problem, y, {**fixed, x: int(v)})[0] for v in xs]
+    return [-1 if f is None else f for f in found]
+
+
+def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
+    """Every x that may have a y: up to the largest x that fits with the smallest y."""
+    smallest = search(problem, y, {**fixed, x: problem.variable(x).low}).first
+    last, _, _ = largest_value(problem, x, {**fixed, y: smallest})
+    ask = search(problem, x, {**fixed, y: smallest})
+    points = 0 if last is None else (last - ask.first) // ask.step + 1
+    if points > MOST_POINTS:
+        raise UsageError(
+            f"{x} alone can take {points} values, more than the {MOST_POINTS} points of a frontier;"
+            f" give more values, or put {y} first"
+        )
+    return ask.first + np.arange(points, dtype=np.int64) * ask.step
+
+
+def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontier:
+    """The frontier of *problem* over *x* and *y*, everything else in *fixed*.
+
+    Raises `UsageError` when *x* and *y* are the same or unknown, or *x* has too many values.
+    """
+    problem.variable(x)
+    if x == y:
+        raise UsageError(f"a frontier needs two variables, not {x} twice")
+    xs = _xs(problem, x, y, fixed)
+    ask = search(problem, y, {**fixed, x: problem.variable(x).low})
+    ranges = ask.ranges(0, max(ask.count - 1, 0))
+    if len(xs):
+        ranges[x] = Interval(int(xs[0]), int(xs[-1]))
+    code = compile_exprs(_sides(problem.constraints), vector=True)
+    grid = _Grid(code, {**problem.constants, **fixed, x: xs}, y, ask.first, ask.step)
+    if _proven(problem, y, ranges):
+        ys = ask.first + (_bisect(grid, len(xs), ask.count) - 1) * ask.step
+        ys = np.where(ys < ask.first, -1, ys)
+        binding = _binding(grid, ys)
+    else:
+        ys = np.array(_one_by_one(problem, xs, x, y, fixed), dtype=np.int64)
+        binding = np.full(len(xs), -1, np.int64)
+        if len(xs):
+            binding = _binding(grid, ys)
+    names = tuple(c.name or str(c) for c in problem.constraints)
+    return Frontier(x, y, xs, ys, binding, names, dict(fixed), ask.step)
+
+
+def _binding(grid: _Grid, ys: Ints) -> Ints:
+    """Which constraint breaks most, one step beyond *ys*; -1: none."""
+    if not len(ys):
+        return np.zeros(0, np.int64)
+    beyond = np.where(ys < 0, 0, (ys - grid.first) // grid.step + 1)
+    rooms = np.stack([np.broadcast_to(r, ys.shape) for r in grid.rooms(beyond)])
+    worst: Ints = rooms.argmax(axis=0)
+    return np.where(rooms.max(axis=0) > 0, worst, -1)

@@ -1,0 +1,165 @@
+"""A plan with numbers in it: where every region lies on one board, and what does not fit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.errors import UsageError
+
+
+@frozen
+class PlacedRegion:
+    """A region with numbers: *elements* of *dtype*, *offset* and *bytes* in bytes.
+
+    *alignment* is the largest power of two that divides the offset; *kept* says that an earlier
+    stage filled it; *reuses* are the declared aliases.
+    """
+
+    name: str
+    dtype: str
+    elements: int
+    offset: int
+    bytes: int
+    kept: bool = False
+    reuses: tuple[str, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """The byte behind the last."""
+        return self.offset + self.bytes
+
+    @property
+    def alignment(self) -> int:
+        """Largest power of two, in bytes, that the offset is a multiple of; 0 for offset 0."""
+        return self.offset & -self.offset
+
+    def to_json(self) -> dict[str, Any]:
+        """The facts of the public JSON, and `kept` and `reuses` where they say something."""
+        facts: dict[str, Any] = {
+            "name": self.name,
+            "dtype": self.dtype,
+            "elements": self.elements,
+            "offset": self.offset,
+            "bytes": self.bytes,
+        }
+        if self.kept:
+            facts["kept"] = True
+        if self.reuses:
+            facts["reuses"] = list(self.reuses)
+        return facts
+
+
+@frozen
+class Overlap:
+    """Two regions of one stage that share bytes without saying so."""
+
+    stage: str
+    first: str
+    second: str
+    bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.first} and {self.second} share {self.bytes} bytes in stage {self.stage} and neither reuses"
+            " the other; move one, or declare reuses="
+        )
+
+
+@frozen
+class StageLayout:
+    """One stage with numbers; *used* is the end of its last byte."""
+
+    name: str
+    used: int
+    regions: tuple[PlacedRegion, ...]
+
+    def region(self, name: str) -> PlacedRegion:
+        """The region called *name*; raises `UsageError` when the stage has none."""
+        for region in self.regions:
+            if region.name == name:
+                return region
+        known = ", ".join(r.name for r in self.regions)
+        raise UsageError(f"stage {self.name!r} has no region {name!r}; it has {known}")
+
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """Pairs that share bytes and are not declared aliases."""
+        found = []
+        for i, first in enumerate(self.regions):
+            for second in self.regions[i + 1 :]:
+                shared = min(first.end, second.end) - max(first.offset, second.offset)
+                declared = first.name in second.reuses or second.name in first.reuses
+                if shared > 0 and not declared:
+                    found.append(Overlap(self.name, first.name, second.name, shared))
+        return tuple(found)
+
+
+@frozen
+class Layout:
+    """A plan for given values on one board.  All sizes are in bytes.
+
+    *unmet* are the plan's requirements (scale limits other than memory) that the values break.
+    """
+
+    plan: str
+    board: str
+    dtype: str | None
+    values: Mapping[str, int]
+    capacity: int
+    stages: tuple[StageLayout, ...]
+    unmet: tuple[str, ...] = ()
+
+    @property
+    def high_water(self) -> int:
+        """Bytes of the largest stage: what the kernel touches at most."""
+        return max(s.used for s in self.stages)
+
+    @property
+    def slack(self) -> int:
+        """Bytes left over in the largest stage; negative when it does not fit."""
+        return self.capacity - self.high_water
+
+    @property
+    def overflow(self) -> int:
+        """Bytes that are missing; 0 when it fits."""
+        return max(0, -self.slack)
+
+    @property
+    def fits(self) -> bool:
+        """Whether every stage fits and every requirement holds."""
+        return self.slack >= 0 and not self.unmet
+
+    def stage(self, name: str) -> StageLayout:
+        """The stage called *name*; raises `UsageError` when the plan has none."""
+        for stage in self.stages:
+            if stage.name == name:
+                return stage
+        raise UsageError(f"{self.plan} has no stage {name!r}; it has {', '.join(s.name for s in self.stages)}")
+
+    def overlaps(self) -> tuple[Overlap, ...]:
+        """Undeclared overlaps in any stage."""
+        return tuple(o for s in self.stages for o in s.overlaps())
+
+    def regions_at(self, offset: int, stage: str | None = None) -> tuple[tuple[str, PlacedRegion], ...]:
+        """Every (stage name, region) that holds the byte at *offset*; of one *stage* if it is named."""
+        stages = self.stages if stage is None else (self.stage(stage),)
+        return tuple((s.name, r) for s in stages for r in s.regions if r.offset <= offset < r.end)
+
+    def to_json(self) -> dict[str, Any]:
+        """The public JSON of a plan with values."""
+        return {
+            "plan": self.plan,
+            "board": self.board,
+            "dtype": self.dtype,
+            "values": dict(self.values),
+            "fits": self.fits,
+            "capacity": self.capacity,
+            "stages": [
+                {"name": s.name, "used": s.used, "regions": [r.to_json() for r in s.regions]}
+                for s in self.stages
+            ],
+            "high_water": self.high_water,
+            "slack": self.slack,
+            "overlaps": [str(o) for o in self.overlaps()],
+            "unmet": list(self.unmet),
+        }

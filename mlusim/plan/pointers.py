@@ -1,0 +1,46 @@
+"""Regions as pointers: what a kernel gets from its plan."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from mlusim.errors import UsageError
+
+
+class Pointer(Protocol):
+    """What a plan needs of a pointer: moving by elements, and another dtype at the same place."""
+
+    dtype: Any
+
+    def __add__(self, count: int) -> "Pointer": ...
+
+    def cast(self, dtype: Any) -> "Pointer":
+        """The same address as a pointer to *dtype*."""
+        ...
+
+
+class Regions:
+    """The pointers of a plan, by attribute (``regions.term1``) or key (``regions["term1"]``)."""
+
+    def __init__(self, plan: str, pointers: Mapping[str, Any]) -> None:
+        self.__dict__.update(pointers)
+        self.__dict__["_plan"] = plan
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"plan {self._plan} has no region {name!r}; it has {', '.join(self)}")
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self:
+            raise UsageError(f"plan {self._plan} has no region {name!r}; it has {', '.join(self)}")
+        return self.__dict__[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.__dict__ and name != "_plan"
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.__dict__ if name != "_plan")
+
+    def __len__(self) -> int:
+        return len(self.__dict__) - 1
+
+    def __repr__(self) -> str:
+        return f"Regions({self._plan}: {', '.join(self)})"
