@@ -77,7 +77,8 @@ def _memcpy(row: Intrinsic, number: int, arch: Arch, *, asynchronous: bool) -> C
 
     def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         if shape:
-            _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=asynchronous)
+            if asynchronous or len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, *shape):
+                _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=asynchronous)
             return
         try:
             to, frm = dst.view, src.view
@@ -125,6 +126,68 @@ def _memcpy(row: Intrinsic, number: int, arch: Arch, *, asynchronous: bool) -> C
         mlu.work[pipes[pipe]] += size
 
     return memcpy
+
+
+def _rows(
+    mlu: "Mlu",
+    number: int,
+    dst: Ptr,
+    src: Ptr,
+    size: int,
+    direction: Direction,
+    dst_stride: int,
+    src_stride: int,
+    segnum: int,
+) -> bool:
+    """The common 2-D copy, blocking and unobserved; False where `_strided` must look closer."""
+    try:
+        to, frm = dst.view, src.view
+        d = to.phase + dst.index * to.itemsize
+        s = frm.phase + src.index * frm.itemsize
+        pipe = mlu.directions.two[direction]
+        if (
+            mlu.watch is not None
+            or size.__class__ is not int
+            or not 0 < size <= dst_stride
+            or src_stride < 0
+            or not 0 <= segnum <= 65535
+            or d < 0
+            or s < 0
+            or d + segnum * dst_stride + size > to.nbytes
+            or s + segnum * src_stride + size > frm.nbytes
+            or to.space is not direction.dst
+            or frm.space is not direction.src
+            or not to.allocation.writable
+            or to.space is WRAM
+            or frm.space is WRAM
+        ):
+            return False
+    except (AttributeError, KeyError, TypeError):
+        return False
+    if mlu.core.flights:
+        mlu.core.drain(pipe)
+    step, skip = dst_stride // size, src_stride // size
+    if (
+        to.dtype is frm.dtype
+        and size == to.itemsize
+        and skip
+        and step * size == dst_stride
+        and skip * size == src_stride
+    ):  # one element a segment: plain slices of both arrays
+        i, j = dst.index, src.index
+        to.array[i : i + segnum * step + 1 : step] = frm.array[j : j + segnum * skip + 1 : skip]
+    else:
+        grain = size | d | s | dst_stride | src_stride
+        word = min(grain & -grain, 8)
+        shape = (segnum + 1, size // word)
+        dtype = _WORDS[word]
+        target = np.ndarray(shape, dtype, to.raw, d, (dst_stride, word))
+        target[...] = np.ndarray(shape, dtype, frm.raw, s, (src_stride, word))
+    nbytes = size * (segnum + 1)
+    mlu.counts[number] += 1
+    mlu.traffic[direction.value] += nbytes
+    mlu.work[3 if pipe is Pipe.IO else 4 if pipe is Pipe.MOVE else 1] += nbytes
+    return True
 
 
 def _strided(

@@ -153,7 +153,7 @@ class Ptr:
         port = view.port
         if port is None or not 0 <= at < view.size or not view.allocation.writable:
             raise self._refused(at, "store")
-        value = view.dtype(value)
+        value = view.scalar(value)
         port.scalar_store(view, at, value)
         view.array[at] = value
 
