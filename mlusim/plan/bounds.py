@@ -71,7 +71,9 @@ def _pair(expr: Call, a: Interval, b: Interval) -> Interval:
     if op in {MIN, MAX, MUL}:
         return _corners(expr, a, b)
     if b.low <= 0:
-        raise UsageError(f"the divisor of {expr} can be {b.low}; bound its variables so that it stays above 0")
+        raise UsageError(
+            f"the divisor of {expr} can be {b.low}; bound its variables so that it stays above 0"
+        )
     if op in {DIV, CEIL} or b.low == b.high:
         return _corners(expr, a, b)
     # padding to a modulus that varies: never further away than the modulus less one
@@ -167,7 +169,9 @@ def trend(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
     return Trend.DOWN if size.high <= 0 else None
 
 
-def extremes(expr: Expr, ranges: Ranges) -> tuple[Interval, Mapping[str, int] | None, Mapping[str, int] | None]:
+def extremes(
+    expr: Expr, ranges: Ranges
+) -> tuple[Interval, Mapping[str, int] | None, Mapping[str, int] | None]:
     """Bounds of *expr* over *ranges*, and where each is reached when that is proven (else None).
 
     Exact, with both witnesses, where *expr* is monotone in every variable; else an outer interval.

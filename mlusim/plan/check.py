@@ -74,9 +74,16 @@ class _Space:
     def samples(self, expr: Expr) -> Iterator[dict[str, int]]:
         """Small and extreme legal values of what *expr* mentions."""
         names = list(self.of(expr))
-        yield from (
-            dict(zip(names, row, strict=True)) for row in product(*(self._values(n) for n in names))
-        )
+        for row in product(*(self._values(n) for n in names)):
+            values = dict(zip(names, row, strict=True))
+            if all(self._legal(n, values) for n in names if n in self.variables):
+                yield values
+
+    def _legal(self, name: str, values: Mapping[str, int]) -> bool:
+        """Whether *name* is a multiple of its step, for every dtype unless *values* say which."""
+        step = self.variables[name].multiple_of
+        steps = [_try(step, {**env, **values}) for env in self._type_envs()]
+        return all(values[name] % s == 0 for s in steps if s)
 
     def _values(self, name: str) -> list[int]:
         span = self.ranges[name]
@@ -125,11 +132,20 @@ def _at(values: Mapping[str, int]) -> str:
 def _lowest(expr: Expr, space: _Space) -> tuple[int, Mapping[str, int] | None]:
     """A lower bound of *expr* and values that reach something as low, as far as they are known."""
     span, low, _ = extremes(expr, space.of(expr))
-    if low is not None or span.low >= 0:
+    if span.low >= 0:
         return span.low, low
-    worst = min(space.samples(expr), key=expr.evaluate)
-    value = expr.evaluate(worst)
-    return (value, worst) if value < 0 else (span.low, None)
+    # a small counter-example reads better than the extreme one
+    small = next((v for v in space.samples(expr) if expr.evaluate(v) < 0), low)
+    return (span.low, None) if small is None else (expr.evaluate(small), small)
+
+
+def _what_matters(expr: Expr, witness: Mapping[str, int], space: _Space) -> Mapping[str, int]:
+    """The part of *witness* without which *expr* would not be 0."""
+    kept = dict(witness)
+    for name in list(kept):
+        if expr.evaluate({**kept, name: space.ranges[name].high}) == 0:
+            kept[name] = space.ranges[name].high
+    return {n: v for n, v in kept.items() if v == witness[n]}
 
 
 def _sizes(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
@@ -143,6 +159,7 @@ def _sizes(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
         told = f"{region.name} has size {region.size}; that it is never negative is not proven"
         yield PlanFinding("plan-negative-size", "note", stage, region.name, told)
     elif low == 0 and witness is not None:
+        witness = _what_matters(region.size, witness, space)
         told = f"{region.name} is empty at {_at(witness)}; guard instructions that take its length"
         yield PlanFinding("plan-empty-region", "note", stage, region.name, told, witness)
 
@@ -219,13 +236,16 @@ def _pair(stage: str, first: Place, second: Place, space: _Space) -> Iterator[Pl
 
 
 def _legal_points(expr: Expr, space: _Space) -> Iterator[dict[str, int]]:
-    """Values as large as the operator's own limits allow, on a geometric grid."""
-    names = [n for n in space.of(expr) if n in space.variables]
-    rest = {n: space.ranges[n].high for n in space.of(expr) if n not in space.variables}
+    """Shapes as large as the operator's own limits allow, on a geometric grid; tiles at their smallest."""
+    names = [n for n in space.of(expr) if n in space.variables and not space.variables[n].tile]
     if not names:
         return
-    grid = [sorted({space.ranges[n].low, *(2**k for k in range(0, 31, 3 if len(names) < 3 else 10))}) for n in names[1:]]
-    legal = Problem("limits", space.variables, space.requires, {**rest, **_lows(space, names)})
+    rest = {n: r.high if n not in space.variables else max(r.low, 1) for n, r in space.ranges.items()}
+    rest = {n: v for n, v in rest.items() if n not in names}
+    stride = 3 if len(names) < 3 else 10
+    powers = [2**k for k in range(0, 31, stride)]
+    grid = [sorted({space.ranges[n].low, *powers}) for n in names[1:]]
+    legal = Problem("limits", space.variables, space.requires, rest)
     for row in product(*grid):
         others = dict(zip(names[1:], row, strict=True))
         top, _, _ = largest_value(legal, names[0], others)
@@ -233,29 +253,24 @@ def _legal_points(expr: Expr, space: _Space) -> Iterator[dict[str, int]]:
             yield {**rest, **others, names[0]: top}
 
 
-def _lows(space: _Space, names: list[str]) -> dict[str, int]:
-    """Smallest values of the variables that limits mention beside *names*, and every constant."""
-    return {n: max(r.low, 1) for n, r in space.ranges.items() if n not in names}
-
-
-def _int32(stage: StagePlaces, space: _Space) -> Iterator[PlanFinding]:
+def _int32(stage: StagePlaces, space: _Space, told: set[Expr]) -> Iterator[PlanFinding]:
     if interval(stage.used, space.of(stage.used)).high <= INT32_MAX:
         return
     for place in stage.places:
         for point in _legal_points(place.end, space):
-            if place.end.evaluate(point) > INT32_MAX:
-                told = _overflow(place, point)
-                yield PlanFinding("plan-int32", "warning", stage.name, place.region.name, told, point)
-                return
-
-
-def _overflow(place: Place, point: Mapping[str, int]) -> str:
-    over = [e for e in walk(place.end) if isinstance(e, Call) and e.evaluate(point) > INT32_MAX]
-    inner = min(over, key=lambda e: len(text(e)))
-    return (
-        f"{inner} is {inner.evaluate(point)} at {_at(point)}, which the operator's limits allow: more than"
-        f" an int32 holds; compute it in 64 bits, or refuse such shapes before"
-    )
+            if place.end.evaluate(point) <= INT32_MAX:
+                continue
+            over = [e for e in walk(place.end) if isinstance(e, Call) and e.evaluate(point) > INT32_MAX]
+            inner = min(over, key=lambda e: len(text(e)))
+            if inner not in told:
+                told.add(inner)
+                shape = {n: v for n, v in point.items() if n in space.of(inner)}
+                said = (
+                    f"{inner} is {inner.evaluate(point)} at {_at(shape)}, which the operator's limits allow:"
+                    " more than an int32 holds; compute it in 64 bits, or refuse such shapes before"
+                )
+                yield PlanFinding("plan-int32", "warning", stage.name, place.region.name, said, shape)
+            return
 
 
 def check_places(
@@ -267,16 +282,19 @@ def check_places(
     """Every finding of the `RULES` over all legal values, errors first."""
     space = _space(places, variables, requires, dtypes)
     found: list[PlanFinding] = []
+    told: set[Expr] = set()
     for stage in places:
         for number, place in enumerate(stage.places):
             if place.kept:
                 continue
-            behind = stage.places[number + 1].region.name if number + 1 < len(stage.places) else "what follows"
+            behind = (
+                stage.places[number + 1].region.name if number + 1 < len(stage.places) else "what follows"
+            )
             found += _units(stage.name, place, space)
             found += _sizes(stage.name, place, space)
             found += _touched(stage.name, place, space, behind)
             found += _unaligned(stage.name, place, space)
         found += _overlapping(stage, space)
-        found += _int32(stage, space)
+        found += _int32(stage, space, told)
     order = {"error": 0, "warning": 1, "note": 2}
     return tuple(sorted(found, key=lambda f: order[f.severity]))

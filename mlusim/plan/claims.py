@@ -223,9 +223,7 @@ def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -
     named = claim.over if isinstance(claim, Limit) else tuple(n for n in (claim.variable, claim.over) if n)
     for name in named:
         plan.variable(name)
-    edges = (
-        _limit_edges(plan, claim, fixed) if isinstance(claim, Limit) else _value_edges(plan, claim, fixed)
-    )
+    edges = _limit_edges(plan, claim, fixed) if isinstance(claim, Limit) else _value_edges(plan, claim, fixed)
     generous = _runs(plan, edges, fixed, generous=True)
     strict = _runs(plan, edges, fixed, generous=False)
     stage = next((c for c in plan.constraints if c.name.startswith("stage ")), None)

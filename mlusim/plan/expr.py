@@ -58,9 +58,7 @@ DIV = Op("/", 2, _divide, "{} // {}", "{} // {}")
 CEIL = Op("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
 MIN = Op("min", 4, min, "min({}, {})", "np.minimum({}, {})")
 MAX = Op("max", 4, max, "max({}, {})", "np.maximum({}, {})")
-UP = Op(
-    "PAD_UP", 4, lambda a, b: -_divide(-a, b) * b, "-(-{0} // {1}) * {1}", "-(-{0} // {1}) * {1}"
-)
+UP = Op("PAD_UP", 4, lambda a, b: -_divide(-a, b) * b, "-(-{0} // {1}) * {1}", "-(-{0} // {1}) * {1}")
 DOWN = Op("PAD_DOWN", 4, lambda a, b: _divide(a, b) * b, "{0} // {1} * {1}", "{0} // {1} * {1}")
 
 FUNCTIONS: tuple[Op, ...] = (CEIL, MIN, MAX, UP, DOWN)

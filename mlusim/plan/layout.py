@@ -134,7 +134,9 @@ class Layout:
         for stage in self.stages:
             if stage.name == name:
                 return stage
-        raise UsageError(f"{self.plan} has no stage {name!r}; it has {', '.join(s.name for s in self.stages)}")
+        raise UsageError(
+            f"{self.plan} has no stage {name!r}; it has {', '.join(s.name for s in self.stages)}"
+        )
 
     def overlaps(self) -> tuple[Overlap, ...]:
         """Undeclared overlaps in any stage."""

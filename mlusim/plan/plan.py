@@ -189,9 +189,7 @@ class Plan:
             return done[tile.name] if best is None else best
         return max(done[tile.name], min(best, enough.evaluate({**problem.constants, **others})))
 
-    def largest(
-        self, variable: str, *, board: Board | str, dtype: Any = None, **fixed: int
-    ) -> Largest:
+    def largest(self, variable: str, *, board: Board | str, dtype: Any = None, **fixed: int) -> Largest:
         """The exact largest legal value of *variable* that fits, the others held.
 
         Tile variables that are not given stay at their smallest legal value.
@@ -244,9 +242,7 @@ class Plan:
             proof=proof,
         )
 
-    def frontier(
-        self, x: str, y: str, *, board: Board | str, dtype: Any = None, **fixed: int
-    ) -> Frontier:
+    def frontier(self, x: str, y: str, *, board: Board | str, dtype: Any = None, **fixed: int) -> Frontier:
         """For every legal *x* that fits, the largest *y* that fits with it."""
         chosen = self._dtype(dtype)
         env = self._env(fixed, chosen, board)
@@ -257,9 +253,7 @@ class Plan:
         known = tuple(c for c in problem.constraints if self._is_known(c, {**env, **held, x: 0, y: 0}))
         return trace(Problem(problem.name, problem.variables, known, problem.constants), x, y, held)
 
-    def compare(
-        self, claim: Claim, *, board: Board | str, dtype: Any = None, **fixed: int
-    ) -> Comparison:
+    def compare(self, claim: Claim, *, board: Board | str, dtype: Any = None, **fixed: int) -> Comparison:
         """How a stated limit relates to this plan on *board*: the same, stricter, too generous."""
         chosen = self._dtype(dtype)
         env = self._env(fixed, chosen, board)
@@ -285,9 +279,7 @@ class Plan:
     def _used(self, env: Mapping[str, int]) -> int:
         return max(s.used.evaluate(env) for s in self.places)
 
-    def _stage_layout(
-        self, stage: StagePlaces, env: Mapping[str, int], chosen: DType | None
-    ) -> StageLayout:
+    def _stage_layout(self, stage: StagePlaces, env: Mapping[str, int], chosen: DType | None) -> StageLayout:
         regions = []
         for place in stage.places:
             type_ = place.region.dtype if isinstance(place.region.dtype, DType) else chosen

@@ -66,7 +66,9 @@ def _mixed(expr: Call) -> UnitFault | None:
         first, second = expr.args
         one, two = ("elements", "bytes") if unit(first) is Unit.COUNT else ("bytes", "elements")
         return UnitFault(expr, f"{first} ({one}) is padded to a multiple of {second} ({two}); {cure}")
-    return UnitFault(expr, f"{elements} (elements) {meets} {nbytes} (bytes){tail}: a sizeof is missing; {cure}")
+    return UnitFault(
+        expr, f"{elements} (elements) {meets} {nbytes} (bytes){tail}: a sizeof is missing; {cure}"
+    )
 
 
 def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
@@ -85,6 +87,8 @@ def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
     if expr.op in {DIV, CEIL} and unit(expr.args[0]) is Unit.COUNT and unit(expr.args[1]) is Unit.BYTES:
         first, second = expr.args
         found.append(
-            UnitFault(expr, f"{first} (elements) is divided by {second} (bytes); divide a number of bytes by it")
+            UnitFault(
+                expr, f"{first} (elements) is divided by {second} (bytes); divide a number of bytes by it"
+            )
         )
     return tuple(found)
