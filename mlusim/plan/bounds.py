@@ -52,7 +52,7 @@ class Trend(Enum):
     DOWN = -1
 
     def flipped(self) -> "Trend":
-        """The opposite trend."""
+        """Return the opposite trend."""
         return Trend(-self.value)
 
 
@@ -62,7 +62,7 @@ def _corners(expr: Call, a: Interval, b: Interval) -> Interval:
 
 
 def _pair(expr: Call, a: Interval, b: Interval) -> Interval:
-    """The interval of one operation on two intervals."""
+    """Return the interval of one operation on two intervals."""
     op = expr.op
     if op is ADD:
         return Interval(a.low + b.low, a.high + b.high)
@@ -83,7 +83,7 @@ def _pair(expr: Call, a: Interval, b: Interval) -> Interval:
 
 
 def interval(expr: Expr, ranges: Ranges) -> Interval:
-    """An interval that holds every value of *expr* over *ranges*.
+    """Return an interval that holds every value of *expr* over *ranges*.
 
     Raises `UsageError` for a name without a range and for a divisor that may be zero or negative.
     """
@@ -104,7 +104,7 @@ def interval(expr: Expr, ranges: Ranges) -> Interval:
 
 
 def _sum(trends: list[Trend | None]) -> Trend | None:
-    """The trend of a sum, a min or a max of parts with these trends; None: nothing proven."""
+    """Return the trend of a sum, a min or a max of parts with these trends; None: nothing proven."""
     moving = {t for t in trends if t is not Trend.STILL}
     if not moving:
         return Trend.STILL

@@ -67,7 +67,7 @@ class _Space:
     ranges: Mapping[str, Interval]
 
     def of(self, expr: Expr) -> dict[str, Interval]:
-        """The ranges of what *expr* mentions."""
+        """Return the ranges of what *expr* mentions."""
         names = {symbol(e) for e in walk(expr) if not isinstance(e, Call) and _is_symbol(e)}
         return {n: self.ranges[n] for n in sorted(names)}
 
@@ -130,7 +130,7 @@ def _at(values: Mapping[str, int]) -> str:
 
 
 def _lowest(expr: Expr, space: _Space) -> tuple[int, Mapping[str, int] | None]:
-    """A lower bound of *expr* and values that reach something as low, as far as they are known."""
+    """Return a lower bound of *expr* and values that reach something as low, as far as they are known."""
     span, low, _ = extremes(expr, space.of(expr))
     if span.low >= 0:
         return span.low, low
@@ -140,7 +140,7 @@ def _lowest(expr: Expr, space: _Space) -> tuple[int, Mapping[str, int] | None]:
 
 
 def _what_matters(expr: Expr, witness: Mapping[str, int], space: _Space) -> Mapping[str, int]:
-    """The part of *witness* without which *expr* would not be 0."""
+    """Return the part of *witness* without which *expr* would not be 0."""
     kept = dict(witness)
     for name in list(kept):
         if expr.evaluate({**kept, name: space.ranges[name].high}) == 0:

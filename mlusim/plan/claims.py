@@ -4,7 +4,7 @@ A `Limit` states for which shapes a kernel works; a `Value` states how large a t
 either with the plan gives a verdict and every counter-example.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
@@ -20,12 +20,16 @@ from mlusim.plan.solve import Problem, largest_value, search
 from mlusim.plan.units import unit
 
 
+def _constraints(value: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    return tuple(value)
+
+
 @frozen
 class Limit:
     """A stated scale limit: shapes are legal where all *limits* hold.  *source* says who states it."""
 
     name: str
-    limits: tuple[Constraint, ...] = field(converter=tuple)
+    limits: tuple[Constraint, ...] = field(converter=_constraints)
     over: tuple[str, str]
     source: str = ""
 
@@ -36,7 +40,7 @@ class Value:
 
     name: str
     variable: str
-    value: Expr = field(converter=lambda v: as_expr(v))
+    value: Expr = field(converter=as_expr)
     over: str | None = None
     source: str = ""
 
@@ -73,7 +77,7 @@ class Run:
         return (self.last - self.first) // self.step + 1
 
     def to_json(self) -> dict[str, Any]:
-        """The shape or, for more than one, its first and last."""
+        """Return the shape or, for more than one, its first and last."""
         span: Any = self.first if self.count == 1 else [self.first, self.last]
         return {**self.at, self.variable: span, "used": self.used}
 

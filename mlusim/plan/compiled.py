@@ -46,7 +46,7 @@ class _Writer:
         self.lines: list[str] = []
 
     def value(self, expr: Expr) -> str:
-        """The name or the number that stands for *expr*."""
+        """Return the name or the number that stands for *expr*."""
         if isinstance(expr, Const):
             return f"({expr.value})" if expr.value < 0 else str(expr.value)
         if isinstance(expr, SizeOf) and isinstance(expr.type, DType):

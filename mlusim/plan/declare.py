@@ -25,7 +25,7 @@ def _optional(value: Any) -> Expr | None:
 
 
 def _in_bytes(value: Any) -> Expr:
-    """An alignment: a plain integer is a number of bytes."""
+    """Return an alignment: a plain integer is a number of bytes."""
     return value if isinstance(value, Expr) else nbytes(value)
 
 
@@ -52,7 +52,7 @@ class Region:
     size: Expr = field(converter=_size)
     dtype: DType | ElementType
     meaning: str = ""
-    align: Expr = field(default=1, converter=_in_bytes, kw_only=True)
+    align: Expr = field(default=nbytes(1), converter=_in_bytes, kw_only=True)
     at: Expr | None = field(default=None, converter=_optional, kw_only=True)
     reuses: tuple[str, ...] = field(default=(), converter=_names, kw_only=True)
     touches: Expr | None = field(default=None, converter=_optional, kw_only=True)
@@ -72,12 +72,16 @@ class Region:
         return self.in_bytes(self.size)
 
 
+def _regions(value: Iterable[Region]) -> tuple[Region, ...]:
+    return tuple(value)
+
+
 @frozen
 class Stage:
     """Regions that live at the same time.  *keeps* names regions of earlier stages that stay alive."""
 
     name: str
-    regions: tuple[Region, ...] = field(converter=tuple)
+    regions: tuple[Region, ...] = field(converter=_regions)
     keeps: tuple[str, ...] = field(default=(), converter=_names)
 
 
@@ -101,7 +105,7 @@ class StagePlaces:
 
 
 def _outermost(ends: Sequence[Expr]) -> Expr:
-    """The maximum of *ends*, without those from which another is reached by adding to them."""
+    """Return the maximum of *ends*, without those from which another is reached by adding to them."""
     distinct = list(dict.fromkeys(ends))
     inside = {part for end in distinct for part in list(walk(end))[1:]}
     last = [end for end in distinct if end not in inside]
@@ -155,7 +159,7 @@ def _place_stage(stage: Stage, earlier: dict[str, Place]) -> StagePlaces:
 
 
 def place_stages(stages: Sequence[Stage]) -> tuple[StagePlaces, ...]:
-    """The places of every region in every stage.
+    """Return the places of every region in every stage.
 
     Raises `UsageError` for names that are used twice with different meanings, or not declared.
     """

@@ -13,7 +13,7 @@ elements cannot be added to bytes unnoticed.  Build one with ordinary operators:
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from typing import Any, NoReturn, Union
+from typing import Any, NoReturn
 
 from attrs import field, frozen
 
@@ -121,7 +121,7 @@ class Expr:
         return text(self)
 
     def evaluate(self, env: Mapping[str, int]) -> int:
-        """The formula's value; *env* maps variable names, ``sizeof_T`` and board constants to integers.
+        """Return the formula's value; *env* maps variable names, ``sizeof_T`` and board constants to integers.
 
         Raises `UsageError` for a name that *env* lacks and for a division by zero.
         """
@@ -141,10 +141,10 @@ class Expr:
         return env[key]
 
 
-Size = Union[Expr, int]
+Size = Expr | int
 
 
-@frozen(repr=False)
+@frozen(repr=False, order=False)
 class Const(Expr):
     """A number: elements unless *unit* says bytes."""
 
@@ -152,7 +152,11 @@ class Const(Expr):
     unit: Unit = Unit.COUNT
 
 
-@frozen(repr=False)
+def _step(value: Size) -> Expr:
+    return as_expr(value)
+
+
+@frozen(repr=False, order=False)
 class Var(Expr):
     """A shape variable, or (``tile=True``) a tile size that mlusim may choose.
 
@@ -164,9 +168,7 @@ class Var(Expr):
     meaning: str = field(default="", eq=False)
     low: int = field(default=0, kw_only=True, eq=False)
     high: int = field(default=INT32_MAX, kw_only=True, eq=False)
-    multiple_of: Expr = field(
-        default=Const(1), kw_only=True, eq=False, converter=lambda value: as_expr(value)
-    )
+    multiple_of: Expr = field(default=Const(1), kw_only=True, eq=False, converter=_step)
     tile: bool = field(default=False, kw_only=True, eq=False)
     enough: Expr | None = field(default=None, kw_only=True, eq=False)
 
@@ -176,7 +178,7 @@ class Var(Expr):
             raise UsageError(f"{value!r} cannot name a variable of a plan; use an identifier that is free")
 
 
-@frozen(repr=False)
+@frozen(repr=False, order=False)
 class ElementType:
     """A type parameter of a kernel (the documents' ``T``): one of *choices*, the first by default."""
 
@@ -189,14 +191,14 @@ class ElementType:
     __repr__ = __str__
 
 
-@frozen(repr=False)
+@frozen(repr=False, order=False)
 class SizeOf(Expr):
     """``sizeof(type)``: bytes per element."""
 
     type: DType | ElementType
 
 
-@frozen(repr=False)
+@frozen(repr=False, order=False)
 class BoardConst(Expr):
     """A constant of the board, such as ``NRAM``; *meaning* says which, *unit* what it counts."""
 
@@ -205,7 +207,7 @@ class BoardConst(Expr):
     meaning: str = field(default="", eq=False)
 
 
-@frozen(repr=False, cache_hash=True)
+@frozen(repr=False, order=False, cache_hash=True)
 class Call(Expr):
     """An operation on formulas; ``min`` and ``max`` take two arguments or more, the others two."""
 
@@ -213,7 +215,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@frozen(repr=False)
+@frozen(repr=False, order=False)
 class Constraint:
     """``left <= right``, with an optional *name* by which reports call it."""
 
@@ -232,7 +234,7 @@ class Constraint:
     __repr__ = __str__
 
     def called(self, name: str) -> "Constraint":
-        """The same constraint under *name*."""
+        """Return the same constraint under *name*."""
         return Constraint(self.left, self.right, name)
 
     def holds(self, env: Mapping[str, int]) -> bool:
@@ -275,32 +277,32 @@ def _join(op: Op, args: tuple[Size, ...]) -> Expr:
 
 
 def minimum(*args: Size) -> Expr:
-    """The smallest of the arguments."""
+    """Return the smallest of the arguments."""
     return _join(MIN, args)
 
 
 def maximum(*args: Size) -> Expr:
-    """The largest of the arguments."""
+    """Return the largest of the arguments."""
     return _join(MAX, args)
 
 
 def ceil_div(a: Size, b: Size) -> Expr:
-    """*a* divided by *b*, rounded up."""
+    """Return *a* divided by *b*, rounded up."""
     return Call(CEIL, (as_expr(a), as_expr(b)))
 
 
 def PAD_UP(a: Size, b: Size) -> Expr:
-    """*a* rounded up to a multiple of *b* (the vendor's macro)."""
+    """Return *a* rounded up to a multiple of *b* (the vendor's macro)."""
     return Call(UP, (as_expr(a), as_expr(b)))
 
 
 def PAD_DOWN(a: Size, b: Size) -> Expr:
-    """*a* rounded down to a multiple of *b* (the vendor's macro)."""
+    """Return *a* rounded down to a multiple of *b* (the vendor's macro)."""
     return Call(DOWN, (as_expr(a), as_expr(b)))
 
 
 def symbol(leaf: Expr) -> str:
-    """The name under which an environment holds the value of a variable, a sizeof or a constant."""
+    """Return the name under which an environment holds the value of a variable, a sizeof or a constant."""
     if isinstance(leaf, Var | BoardConst):
         return leaf.name
     if isinstance(leaf, SizeOf):
@@ -309,7 +311,7 @@ def symbol(leaf: Expr) -> str:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The formula and every formula inside it, outermost first."""
+    """Return the formula and every formula inside it, outermost first."""
     yield expr
     if isinstance(expr, Call):
         for arg in expr.args:
@@ -323,7 +325,7 @@ def _level(expr: Expr) -> int:
 
 
 def text(expr: Expr) -> str:
-    """The formula as a document writes it: ``S*(T+1)``, ``min(S,T)+1``, ``PAD_UP(n,128)``."""
+    """Return the formula as a document writes it: ``S*(T+1)``, ``min(S,T)+1``, ``PAD_UP(n,128)``."""
     if isinstance(expr, Const):
         return str(expr.value)
     if isinstance(expr, Var | BoardConst):

@@ -40,12 +40,12 @@ class Frontier:
         return len(self.xs)
 
     def binding_at(self, index: int) -> str:
-        """The name of what binds at a point, or "" for the variable's own range."""
+        """Return the name of what binds at a point, or "" for the variable's own range."""
         number = int(self.binding[index])
         return self.constraints[number] if number >= 0 else ""
 
     def corners(self) -> tuple[int, ...]:
-        """Indices of the points at which another constraint begins to bind; the first point is one."""
+        """Return the indices of the points at which another constraint begins to bind; the first point is one."""
         changed = np.flatnonzero(np.diff(self.binding)) + 1
         return (0, *changed.tolist()) if len(self) else ()
 
@@ -109,7 +109,7 @@ def _proven(problem: Problem, y: str, ranges: Mapping[str, Interval]) -> bool:
 
 
 def _bisect(grid: _Grid, points: int, count: int) -> Ints:
-    """The number of leading y candidates that fit, for every x."""
+    """Return the number of leading y candidates that fit, for every x."""
     reach = 1
     while reach < count and bool(grid.holds(np.full(points, reach - 1, np.int64)).any()):
         reach *= 2
@@ -142,7 +142,7 @@ def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
 
 
 def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontier:
-    """The frontier of *problem* over *x* and *y*, everything else in *fixed*.
+    """Return the frontier of *problem* over *x* and *y*, everything else in *fixed*.
 
     Raises `UsageError` when *x* and *y* are the same or unknown, or *x* has too many values.
     """

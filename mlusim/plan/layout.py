@@ -35,7 +35,7 @@ class PlacedRegion:
         return self.offset & -self.offset
 
     def to_json(self) -> dict[str, Any]:
-        """The facts of the public JSON, and `kept` and `reuses` where they say something."""
+        """Return the facts of the public JSON, and `kept` and `reuses` where they say something."""
         facts: dict[str, Any] = {
             "name": self.name,
             "dtype": self.dtype,
@@ -75,7 +75,7 @@ class StageLayout:
     regions: tuple[PlacedRegion, ...]
 
     def region(self, name: str) -> PlacedRegion:
-        """The region called *name*; raises `UsageError` when the stage has none."""
+        """Return the region called *name*; raises `UsageError` when the stage has none."""
         for region in self.regions:
             if region.name == name:
                 return region
@@ -130,7 +130,7 @@ class Layout:
         return self.slack >= 0 and not self.unmet
 
     def stage(self, name: str) -> StageLayout:
-        """The stage called *name*; raises `UsageError` when the plan has none."""
+        """Return the stage called *name*; raises `UsageError` when the plan has none."""
         for stage in self.stages:
             if stage.name == name:
                 return stage
@@ -148,7 +148,7 @@ class Layout:
         return tuple((s.name, r) for s in stages for r in s.regions if r.offset <= offset < r.end)
 
     def to_json(self) -> dict[str, Any]:
-        """The public JSON of a plan with values."""
+        """Return the public JSON of a plan with values."""
         return {
             "plan": self.plan,
             "board": self.board,

@@ -65,12 +65,12 @@ def normal(expr: Expr) -> Poly:
 
 
 def difference(a: Expr, b: Expr) -> Poly:
-    """``a - b`` as a sum of products; ``{}`` says that they are equal for all values."""
+    """Return ``a - b`` as a sum of products; ``{}`` says that they are equal for all values."""
     return _combine(normal(a), normal(b), -1)
 
 
 def constant(poly: Poly) -> int | None:
-    """The number that *poly* is, or None where it depends on something."""
+    """Return the number that *poly* is, or None where it depends on something."""
     if not poly:
         return 0
     return poly[()] if set(poly) == {()} else None

@@ -14,7 +14,7 @@ class Pointer(Protocol):
     def __add__(self, count: int) -> "Pointer": ...
 
     def cast(self, dtype: Any) -> "Pointer":
-        """The same address as a pointer to *dtype*."""
+        """Return the same address as a pointer to *dtype*."""
         ...
 
 

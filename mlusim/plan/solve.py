@@ -27,14 +27,14 @@ class Problem:
     constants: Mapping[str, int]
 
     def variable(self, name: str) -> Var:
-        """The variable called *name*; raises `UsageError` with the names that exist."""
+        """Return the variable called *name*; raises `UsageError` with the names that exist."""
         if name not in self.variables:
             known = ", ".join(self.variables) or "none"
             raise UsageError(f"{self.name} has no variable {name!r}; its variables are {known}")
         return self.variables[name]
 
     def broken(self, env: Mapping[str, int]) -> tuple[Constraint, ...]:
-        """The constraints that do not hold for *env* (variables and constants)."""
+        """Return the constraints that do not hold for *env* (variables and constants)."""
         return tuple(c for c in self.constraints if not c.holds(env))
 
 
@@ -62,7 +62,7 @@ class Largest:
     proof: str = field(default="")
 
     def to_json(self) -> dict[str, Any]:
-        """The public JSON of ``mlusim plan --max``."""
+        """Return the public JSON of ``mlusim plan --max``."""
         return {
             "plan": self.plan,
             "board": self.board,
@@ -93,7 +93,7 @@ class Search:
     count: int
 
     def value(self, index: int) -> int:
-        """The candidate with number *index*."""
+        """Return the candidate with number *index*."""
         return self.first + index * self.step
 
     def holds(self, constraint: Constraint, index: int) -> bool:
@@ -107,7 +107,7 @@ class Search:
 
 
 def search(problem: Problem, name: str, fixed: Mapping[str, int]) -> Search:
-    """The candidates for *name*, with *fixed* giving every other variable that the constraints need."""
+    """Return the candidates for *name*, with *fixed* giving every other variable that the constraints need."""
     variable = problem.variable(name)
     env = {**problem.constants, **fixed}
     step = variable.multiple_of.evaluate(env)
@@ -124,7 +124,7 @@ def _room(constraint: Constraint) -> Expr:
 
 
 def _bisect(constraint: Constraint, ask: Search, count: int) -> int:
-    """The number of leading candidates, at most *count*, at which *constraint* holds; it only tightens."""
+    """Return the number of leading candidates, at most *count*, at which *constraint* holds; it only tightens."""
     low, high = 0, count
     # grow from below first: limits are small beside 2^31, and so are the numbers on the way
     reach = 1
@@ -148,7 +148,7 @@ def _certain(constraint: Constraint, ask: Search, low: int, high: int) -> bool |
 
 
 def _last_by_intervals(constraints: tuple[Constraint, ...], ask: Search, low: int, high: int) -> int | None:
-    """The last candidate in *low*..*high* at which all hold: right halves first, cut by intervals."""
+    """Return the last candidate in *low*..*high* at which all hold: right halves first, cut by intervals."""
     pending = [(low, high)]
     while pending:
         left, right = pending.pop()

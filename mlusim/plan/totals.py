@@ -5,7 +5,7 @@ from mlusim.plan.normal import Poly, formula, normal
 
 
 def _one_sizeof(expr: Expr) -> SizeOf | None:
-    """The sizeof that every byte of *expr* comes from, or None when there are several sources."""
+    """Return the sizeof that every byte of *expr* comes from, or None when there are several sources."""
     sizes = {e for e in walk(expr) if isinstance(e, SizeOf)}
     plain = any(isinstance(e, Const) and e.unit is Unit.BYTES and e.value for e in walk(expr))
     return sizes.pop() if len(sizes) == 1 and not plain else None

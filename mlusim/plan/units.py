@@ -30,7 +30,7 @@ class UnitFault:
 
 
 def unit(expr: Expr) -> Unit | None:
-    """The unit of *expr*; None for 0, which fits both.  A mixed sum counts as bytes."""
+    """Return the unit of *expr*; None for 0, which fits both.  A mixed sum counts as bytes."""
     if isinstance(expr, Const):
         return None if expr.value == 0 else expr.unit
     if isinstance(expr, BoardConst):
