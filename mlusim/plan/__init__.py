@@ -27,6 +27,7 @@ from mlusim.plan.frontier import Frontier
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan
 from mlusim.plan.pointers import Regions
+from mlusim.plan.regimes import choose
 from mlusim.plan.solve import Largest
 
 __all__ = [
@@ -60,6 +61,7 @@ __all__ = [
     "bfloat16",
     "board_constants",
     "ceil_div",
+    "choose",
     "float32",
     "half",
     "int8",

@@ -113,6 +113,10 @@ class Plan:
     def _code(self) -> Compiled:
         return compile_exprs([p.offset for p in self.regions.values()])
 
+    @cached_property
+    def _needs(self) -> Compiled:
+        return compile_exprs([s.used for s in self.places])
+
     # -- for the kernel ---------------------------------------------------------------------------
 
     def place(
@@ -155,6 +159,13 @@ class Plan:
             tuple(self._stage_layout(s, env, chosen) for s in self.places),
             tuple(c.name or str(c) for c in limits if not c.holds(env)),
         )
+
+    def fits(self, board: Board | str, values: Mapping[str, int], *, dtype: Any = None) -> bool:
+        """Return whether `layout` would fit: the question of host code that only wants a yes or no."""
+        env = self.scope.env(values, self.scope.dtype(dtype), board)
+        self.scope.need(self.region_variables, env)
+        room = self._used(env) <= self.capacity.evaluate(env)
+        return room and all(c.holds(env) for c in self.requires if is_known(c, env))
 
     def describe(self, board: Board | str, *, dtype: Any = None, **values: int) -> Layout:
         """Return the `layout`, with the tile variables that have no value chosen by `complete`."""
@@ -279,7 +290,7 @@ class Plan:
         return stage, constraint, f"{worst.name}: {constraint}" if worst.name else constraint
 
     def _used(self, env: Mapping[str, int]) -> int:
-        return max(s.used.evaluate(env) for s in self.places)
+        return int(max(self._needs(env)))
 
     def _stage_layout(self, stage: StagePlaces, env: Mapping[str, int], chosen: DType | None) -> StageLayout:
         regions = tuple(self._placed(p, env, chosen) for p in stage.places)

@@ -9,7 +9,10 @@ from mlusim.errors import UsageError
 class Pointer(Protocol):
     """What a plan needs of a pointer: moving by elements, and another dtype at the same place."""
 
-    dtype: Any
+    @property
+    def dtype(self) -> Any:
+        """What it points to."""
+        ...
 
     def __add__(self, count: int) -> "Pointer": ...
 
