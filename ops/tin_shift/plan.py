@@ -13,6 +13,8 @@ HW = Var("HW", "elements of a frame", low=1)
 G = Var("G", "frames per pass", low=1, tile=True, enough=T)
 CHUNK = Var("chunk", "elements per pass", low=1, tile=True, enough=HW)
 
+FRAMES_NAME, CHUNK_NAME = G.name, CHUNK.name
+
 LARGE_TENSOR = (T * HW < 2**31).called("large tensor")
 
 WHOLE_CHANNEL = Plan(

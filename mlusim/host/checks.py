@@ -1,0 +1,188 @@
+"""Parameter checks of host functions as rows: condition, status, sentence.  The first that fails wins.
+
+::
+
+    CHECKS = (
+        not_null("input_desc", "shifts_desc"),
+        rank("input_desc", 4),
+        demand(lambda a: a.input_desc.shape[2] != 0, "input_desc: C is 0; give 1 or more"),
+        stop(lambda a: a.input_desc.shape[1] == 0),          # zero elements: SUCCESS, no launch
+        not_null("input", "shifts"),
+    )
+    status = verify(handle, "mluOpTinShiftForward", CHECKS, arguments)
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.host.descriptor import TensorDescriptor
+from mlusim.host.handle import Handle
+from mlusim.host.status import Status
+
+BAD_PARAM = Status.MLUOP_STATUS_BAD_PARAM
+NOT_SUPPORTED = Status.MLUOP_STATUS_NOT_SUPPORTED
+ARCH_MISMATCH = Status.MLUOP_STATUS_ARCH_MISMATCH
+SUCCESS = Status.MLUOP_STATUS_SUCCESS
+LARGE_TENSOR = 1 << 31  # elements from which a tensor is "large"
+
+
+@frozen
+class Check:
+    """*says* returns the sentence of a failure, or None; a SUCCESS check ends the call early."""
+
+    says: Callable[[Any], str | None]
+    status: Status = BAD_PARAM
+
+
+Checks = Sequence["Check | Checks"]
+
+
+def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[str, Any]) -> Status | None:
+    """The status that ends the call, or None when every check holds.
+
+    The sentence of a failure is kept in ``handle.last_error``, led by the function's name.
+    """
+    if handle is None:
+        return BAD_PARAM
+    given = SimpleNamespace(**arguments)
+    given.handle = handle
+    for check in _flat(checks):
+        sentence = check.says(given)
+        if sentence is not None:
+            handle.last_error = "" if check.status is SUCCESS else f"{api}: {sentence}"
+            return check.status
+    handle.last_error = ""
+    return None
+
+
+def _flat(checks: Checks) -> Sequence[Check]:
+    flat: list[Check] = []
+    for check in checks:
+        flat.extend([check] if isinstance(check, Check) else _flat(check))
+    return flat
+
+
+def demand(holds: Callable[[Any], bool], sentence: str, status: Status = BAD_PARAM) -> Check:
+    """A check of any condition over the arguments; *sentence* says what is wrong and what is legal."""
+    return Check(lambda a: None if holds(a) else sentence, status)
+
+
+def stop(when: Callable[[Any], bool]) -> Check:
+    """End the call with SUCCESS and without a launch when *when* holds: a zero-element tensor."""
+    return Check(lambda a: "nothing to do" if when(a) else None, SUCCESS)
+
+
+def not_null(*names: str) -> tuple[Check, ...]:
+    """Each of *names* must not be None."""
+
+    def check(name: str) -> Check:
+        what = "descriptor" if name.endswith("_desc") else "pointer"
+        return Check(lambda a: f"{name} is a null {what}" if getattr(a, name) is None else None)
+
+    return tuple(check(name) for name in names)
+
+
+def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
+    """The tensor must have *expected* dimensions."""
+
+    def says(a: Any) -> str | None:
+        found = getattr(a, name).rank
+        return None if found == expected else f"{name} has {found} dimensions; it must have {expected}"
+
+    return Check(says, status)
+
+
+def dim(name: str, axis: int, expected: Callable[[Any], int], meaning: str, status: Status = BAD_PARAM) -> Check:
+    """Dimension *axis* must be ``expected(arguments)``, which *meaning* puts in words."""
+
+    def says(a: Any) -> str | None:
+        found, wanted = getattr(a, name).shape[axis], expected(a)
+        return None if found == wanted else f"{name} dim {axis} is {found}; it must be {wanted}, {meaning}"
+
+    return Check(says, status)
+
+
+def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status = BAD_PARAM) -> Check:
+    """A dimension of one tensor must equal a dimension of another."""
+    return dim(name, axis, lambda a: int(getattr(a, other).shape[other_axis]), f"dim {other_axis} of {other}", status)
+
+
+def same_shape(name: str, other: str, status: Status = BAD_PARAM) -> Check:
+    """Two tensors must have the same shape."""
+
+    def says(a: Any) -> str | None:
+        found, wanted = getattr(a, name).shape, getattr(a, other).shape
+        return None if found == wanted else f"{name} is {list(found)}; it must be {list(wanted)}, as {other}"
+
+    return Check(says, status)
+
+
+def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
+    """The tensor's dtype must be one of *allowed* (names as "half", "float", "int32")."""
+
+    def says(a: Any) -> str | None:
+        found = str(getattr(a, name).dtype)
+        return None if found in allowed else f"{name} is {found}; it must be {' or '.join(allowed)}"
+
+    return Check(says, status)
+
+
+def same_dtype(name: str, other: str, status: Status = BAD_PARAM) -> Check:
+    """Two tensors must have the same dtype."""
+
+    def says(a: Any) -> str | None:
+        found, wanted = str(getattr(a, name).dtype), str(getattr(a, other).dtype)
+        return None if found == wanted else f"{name} is {found}; it must be {wanted}, as {other}"
+
+    return Check(says, status)
+
+
+def layout(name: str, expected: str, status: Status = BAD_PARAM) -> Check:
+    """The tensor must have the layout *expected*."""
+
+    def says(a: Any) -> str | None:
+        found = getattr(a, name).layout
+        return None if found == expected else f"{name} has layout {found}; it must have {expected}"
+
+    return Check(says, status)
+
+
+def contiguous(*names: str) -> tuple[Check, ...]:
+    """Strided tensors are not supported; null descriptors and zero-element tensors are exempt."""
+
+    def check(name: str) -> Check:
+        def says(a: Any) -> str | None:
+            desc: TensorDescriptor | None = getattr(a, name)
+            return None if desc is None or desc.contiguous else f"{name} is strided; make the tensor contiguous"
+
+        return Check(says, NOT_SUPPORTED)
+
+    return tuple(check(name) for name in names)
+
+
+def not_large(*names: str) -> tuple[Check, ...]:
+    """Tensors of 2^31 elements or more are not supported; a null descriptor is exempt."""
+
+    def check(name: str) -> Check:
+        def says(a: Any) -> str | None:
+            desc: TensorDescriptor | None = getattr(a, name)
+            if desc is None or desc.size < LARGE_TENSOR:
+                return None
+            return f"{name} has {desc.size} elements; it must have fewer than {LARGE_TENSOR}"
+
+        return Check(says, NOT_SUPPORTED)
+
+    return tuple(check(name) for name in names)
+
+
+def since(bang_arch: int) -> Check:
+    """The board's architecture must be *bang_arch* or later."""
+
+    def says(a: Any) -> str | None:
+        arch = a.handle.board.arch
+        return None if arch.bang_arch >= bang_arch else f"{a.handle.board.name} is {arch.name}; it must be {bang_arch} or later"
+
+    return Check(says, ARCH_MISMATCH)

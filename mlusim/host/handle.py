@@ -1,0 +1,55 @@
+"""`Handle`: a board as the host library sees it, with the last error and the launches made."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mlusim.arch.board import Board
+from mlusim.machine.device import Device
+from mlusim.machine.kernel import UNION1, Kind
+from mlusim.machine.launch import Launch
+
+
+class Handle:
+    """The host library's context.
+
+    ``device`` holds the tensors, ``last_error`` the sentence of the last failure (empty after a
+    success), ``launches`` what was launched.  *observe*, *seed* and *effects* go to every launch.
+    """
+
+    def __init__(
+        self,
+        board: str | Board = "MLU370-X4",
+        *,
+        observe: Iterable[Any] = (),
+        seed: int | None = None,
+        effects: str = "late",
+    ) -> None:
+        self.device = Device(board)
+        self.board = self.device.board
+        self.last_error = ""
+        self.launches: list[Launch] = []
+        self._options: dict[str, Any] = {"observe": tuple(observe), "seed": seed, "effects": effects}
+
+    def __repr__(self) -> str:
+        return f"<Handle {self.board.name}>"
+
+    @property
+    def cores_per_cluster(self) -> int:
+        """IPU cores of a cluster (``getCoreNumOfEachUnionCapability``)."""
+        return self.board.arch.cores_per_cluster
+
+    @property
+    def clusters(self) -> int:
+        """Visible clusters (``getClusterLimitCapability``)."""
+        return self.board.clusters
+
+    @property
+    def nram_size(self) -> int:
+        """Bytes of NRAM that a kernel may use: the hardware's less 128 KiB."""
+        return self.board.arch.max_nram
+
+    def launch(self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()) -> Launch:
+        """Launch *kernel* and keep the result in ``launches``."""
+        launch = self.device.launch(kernel, dim, kind, args, **self._options)
+        self.launches.append(launch)
+        return launch

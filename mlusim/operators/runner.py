@@ -1,0 +1,243 @@
+"""Running an operator: on arrays, or on one of its cases; judged against its reference."""
+
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from attrs import evolve, field, frozen
+
+from mlusim.arch.board import Board
+from mlusim.errors import StatusError, UsageError
+from mlusim.host.descriptor import TensorDescriptor
+from mlusim.host.handle import Handle
+from mlusim.host.status import Status
+from mlusim.machine.launch import Launch
+from mlusim.machine.tally import Instructions, Usage
+from mlusim.operators.accuracy import Accuracy, judge
+from mlusim.operators.registry import find_operator
+from mlusim.operators.spec import Case, Operator, Tensor
+from mlusim.report.efficiency import Efficiency, efficiency
+
+SUCCESS = Status.MLUOP_STATUS_SUCCESS
+
+
+@frozen(eq=False)
+class Run:
+    """What one call of an operator did.
+
+    ``accuracy`` is empty until the run is judged; ``efficiency`` is None where nothing was launched.
+    """
+
+    operator: str
+    board: str
+    status: Status
+    outputs: Mapping[str, np.ndarray[Any, Any]]
+    launches: tuple[Launch, ...]
+    efficiency: Efficiency | None
+    case: str | None = None
+    message: str = ""
+    accuracy: Mapping[str, Accuracy] = field(factory=dict)
+    expected: Status = SUCCESS
+
+    @property
+    def passed(self) -> bool:
+        """Whether the status is the expected one and every judged output is accurate enough."""
+        return self.status == self.expected and all(a.passed for a in self.accuracy.values())
+
+    @property
+    def instructions(self) -> Instructions:
+        """Counts of the intrinsics over all launches."""
+        return Instructions(_added(launch.instructions for launch in self.launches))
+
+    @property
+    def traffic(self) -> dict[str, int]:
+        """Bytes by copy direction over all launches."""
+        return _added(launch.traffic for launch in self.launches)
+
+    @property
+    def memory(self) -> dict[str, Usage]:
+        """Capacity and highest high-water mark of each on-chip memory over all launches."""
+        merged: dict[str, Usage] = {}
+        for launch in self.launches:
+            for space, usage in launch.memory.items():
+                known = merged.get(space, usage)
+                merged[space] = Usage(usage.capacity, max(known.high_water, usage.high_water))
+        return merged
+
+    @property
+    def findings(self) -> tuple[Any, ...]:
+        """The findings of all launches."""
+        return tuple(finding for launch in self.launches for finding in launch.findings)
+
+
+def _added(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for part in parts:
+        for key, number in part.items():
+            total[key] = total.get(key, 0) + number
+    return total
+
+
+def run(
+    operator: str | Operator,
+    inputs: Mapping[str, Any],
+    params: Mapping[str, Any] | None = None,
+    *,
+    board: str | Board = "MLU370-X4",
+    observe: Iterable[Any] = (),
+    seed: int | None = None,
+    effects: str = "late",
+    reference: bool = False,
+) -> Run:
+    """Run an operator on *inputs* (arrays by name) and *params* and return what it did.
+
+    With *reference* the outputs are judged against the operator's reference.  Raises `UsageError` for
+    missing or unknown names and `StatusError` where the host interface does not return success.
+    """
+    done = attempt(operator, inputs, params, board=board, observe=observe, seed=seed, effects=effects)
+    if done.status != SUCCESS:
+        raise StatusError(done.status, f"{done.status.name}: {done.message}")
+    return judged(done, inputs, params or {}) if reference else done
+
+
+def run_case(
+    operator: str | Operator,
+    case: Case,
+    *,
+    board: str | Board = "MLU370-X4",
+    observe: Iterable[Any] = (),
+    seed: int | None = None,
+    effects: str = "late",
+    reference: bool = True,
+) -> Run:
+    """Run *case* of an operator; its outputs are judged, its status compared with the expected one."""
+    spec = find_operator(operator) if isinstance(operator, str) else operator
+    inputs, params = case.make(case_generator(case))
+    done = attempt(spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects)
+    done = evolve(done, case=case.name, expected=case.status)
+    return judged(done, inputs, params) if reference and done.status == SUCCESS else done
+
+
+def case_generator(case: Case) -> np.random.Generator:
+    """The generator that makes the inputs of *case*: the same in every run."""
+    return np.random.default_rng(zlib.crc32(case.name.encode()))
+
+
+def judged(done: Run, inputs: Mapping[str, Any], params: Mapping[str, Any]) -> Run:
+    """*done* with its outputs compared to the operator's reference."""
+    spec = find_operator(done.operator)
+    accuracy = {}
+    expected = spec.reference(inputs, _complete(spec, params))
+    for name, thresholds in spec.thresholds.items():
+        if name in done.outputs and name in expected:
+            accuracy[name] = judge(done.outputs[name], expected[name], thresholds)
+    return evolve(done, accuracy=accuracy)
+
+
+def attempt(
+    operator: str | Operator,
+    inputs: Mapping[str, Any],
+    params: Mapping[str, Any] | None = None,
+    *,
+    board: str | Board = "MLU370-X4",
+    observe: Iterable[Any] = (),
+    seed: int | None = None,
+    effects: str = "late",
+) -> Run:
+    """Call the host interface and return what happened, whatever the status."""
+    spec = find_operator(operator) if isinstance(operator, str) else operator
+    arrays = _arrays(spec, inputs)
+    complete = _complete(spec, params or {})
+    handle = Handle(board, observe=observe, seed=seed, effects=effects)
+    tensors, descriptors = _tensors(spec, handle, arrays, complete)
+    status = spec.call(handle, tensors, descriptors, complete)
+    outputs = {}
+    if status == SUCCESS:
+        outputs = {t.name: handle.device.take(tensors[t.name]) for t in spec.outputs if tensors[t.name] is not None}
+    return Run(
+        operator=spec.name,
+        board=handle.board.name,
+        status=status,
+        outputs=outputs,
+        launches=tuple(handle.launches),
+        efficiency=_efficiency(spec, handle, arrays, complete),
+        message=handle.last_error,
+    )
+
+
+def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
+    names = [t.name for t in spec.inputs]
+    unknown = [name for name in inputs if name not in names]
+    if unknown:
+        raise UsageError(f"{spec.name} has no input {unknown[0]!r}; its inputs are {', '.join(names)}")
+    missing = [t.name for t in spec.inputs if not t.optional and inputs.get(t.name) is None]
+    if missing:
+        raise UsageError(f"{spec.name} needs the input {missing[0]!r}; its inputs are {', '.join(names)}")
+    return {name: np.asarray(value) for name, value in inputs.items() if value is not None}
+
+
+def _complete(spec: Operator, params: Mapping[str, Any]) -> dict[str, Any]:
+    names = [p.name for p in spec.params]
+    unknown = [name for name in params if name not in names]
+    if unknown:
+        legal = ", ".join(names) or "it has none"
+        raise UsageError(f"{spec.name} has no parameter {unknown[0]!r}; its parameters: {legal}")
+    complete: dict[str, Any] = {}
+    for p in spec.params:
+        if p.name not in params and p.default is None:
+            raise UsageError(f"{spec.name} needs the parameter {p.name!r} ({p.meaning})")
+        complete[p.name] = _converted(spec, p.name, p.type, params.get(p.name, p.default))
+    return complete
+
+
+def _converted(spec: Operator, name: str, kind: type, value: Any) -> Any:
+    if kind is int and isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    if kind is bool and isinstance(value, bool | np.bool_):
+        return bool(value)
+    if kind is str and isinstance(value, str):
+        return value
+    raise UsageError(f"{spec.name}: parameter {name} = {value!r} must be of type {kind.__name__}")
+
+
+def _tensors(
+    spec: Operator, handle: Handle, arrays: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, TensorDescriptor | None]]:
+    """Device tensors and descriptors by name; inputs are lent to the device, in/out ones copied."""
+    tensors: dict[str, Any] = {}
+    descriptors: dict[str, TensorDescriptor | None] = {}
+    written = {t.name for t in spec.outputs}
+    for t in spec.inputs:
+        array = arrays.get(t.name)
+        tensors[t.name] = None if array is None else _lend(handle, array, copy=t.name in written)
+        descriptors[t.name] = None if array is None else TensorDescriptor(array.shape, array.dtype, t.layout)
+    shapes = spec.shapes(arrays, params)
+    for t in spec.outputs:
+        if t.name not in tensors:
+            tensors[t.name], descriptors[t.name] = _output(handle, t, *shapes[t.name])
+    return tensors, descriptors
+
+
+def _lend(handle: Handle, array: np.ndarray[Any, Any], *, copy: bool) -> Any:
+    """The array on the device; one of a dtype that no board has goes as raw bytes, for the checks to refuse."""
+    known = isinstance(TensorDescriptor((), array.dtype).dtype, str) is False
+    host = array if known else np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return handle.device.put(host) if copy else handle.device.share(host)
+
+
+def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tuple[Any, TensorDescriptor]:
+    descriptor = TensorDescriptor(shape, dtype, t.layout)
+    known = not isinstance(descriptor.dtype, str)
+    return handle.device.empty(shape, descriptor.dtype if known else "uint8"), descriptor
+
+
+def _efficiency(
+    spec: Operator, handle: Handle, arrays: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
+) -> Efficiency | None:
+    if not handle.launches:
+        return None
+    theory = spec.theory(arrays, params)
+    time_us = sum(launch.time_us for launch in handle.launches)
+    dtype = str(TensorDescriptor((), arrays[spec.primary].dtype).dtype)
+    return efficiency(handle.board, dtype, theory.ops, theory.ios, time_us)

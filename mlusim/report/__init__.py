@@ -1,0 +1,1 @@
+"""What a launch means: efficiency by the vendor's formulas, tables, documents."""

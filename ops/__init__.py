@@ -1,0 +1,9 @@
+"""Operators ported from their design documents, and the functions to run them.
+
+``ops.run(name, inputs, params, board=...)`` runs one; ``ops.host`` holds the vendor-shaped host
+functions; ``ops.catalog.OPERATORS`` lists all.
+"""
+
+from mlusim.operators.runner import Run, run, run_case
+
+__all__ = ["Run", "run", "run_case"]
