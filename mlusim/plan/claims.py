@@ -8,15 +8,14 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
-import numpy as np
 from attrs import field, frozen
 
 from mlusim.errors import UsageError
 from mlusim.plan.compiled import compile_exprs
+from mlusim.plan.differ import Span, differences
 from mlusim.plan.expr import DIV, Call, Constraint, Expr, Unit, as_expr
-from mlusim.plan.frontier import Ints, trace
 from mlusim.plan.normal import constant, difference
-from mlusim.plan.solve import Problem, largest_value, search
+from mlusim.plan.solve import Problem
 from mlusim.plan.units import unit
 
 
@@ -26,12 +25,20 @@ def _constraints(value: Iterable[Constraint]) -> tuple[Constraint, ...]:
 
 @frozen
 class Limit:
-    """A stated scale limit: shapes are legal where all *limits* hold.  *source* says who states it."""
+    """A stated scale limit: shapes are legal where all *limits* hold, over one variable or two.
+
+    *source* says who states it.
+    """
 
     name: str
     limits: tuple[Constraint, ...] = field(converter=_constraints)
-    over: tuple[str, str]
+    over: tuple[str, ...]
     source: str = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The variables that it is about; the last is the one that is limited."""
+        return self.over
 
 
 @frozen
@@ -43,6 +50,11 @@ class Value:
     value: Expr = field(converter=as_expr)
     over: str | None = None
     source: str = ""
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The variables that it is about; the last is the one that is limited."""
+        return (self.variable,) if self.over is None else (self.over, self.variable)
 
 
 Claim = Limit | Value
@@ -126,66 +138,22 @@ class Comparison:
         }
 
 
-@frozen(eq=False)
-class _Edges:
-    """Per x the largest planned and the largest stated y (one less step than the first: none)."""
-
-    x: str | None
-    y: str
-    xs: Ints
-    planned: Ints
-    stated: Ints
-    first: int
-    step: int
-
-
-def _padded(ys: Ints, size: int, none: int) -> Ints:
-    full = np.full(size, none, np.int64)
-    full[: len(ys)] = np.where(ys < 0, none, ys)
-    return full
-
-
-def _limit_edges(plan: Problem, claim: Limit, fixed: Mapping[str, int]) -> _Edges:
-    x, y = claim.over
-    stated_problem = Problem(claim.name, plan.variables, claim.limits, plan.constants)
-    planned, stated = trace(plan, x, y, fixed), trace(stated_problem, x, y, fixed)
-    ask = search(plan, y, {**fixed, x: plan.variable(x).low})
-    longer = planned if len(planned) >= len(stated) else stated
-    none = ask.first - ask.step
-    pads = [_padded(f.ys, len(longer), none) for f in (planned, stated)]
-    return _Edges(x, y, longer.xs, pads[0], pads[1], ask.first, ask.step)
-
-
-def _value_edges(plan: Problem, claim: Value, fixed: Mapping[str, int]) -> _Edges:
-    name, over = claim.variable, claim.over
+def _runs(plan: Problem, variable: str, spans: Iterable[Span], fixed: Mapping[str, int]) -> tuple[Run, ...]:
+    needed = compile_exprs([c.left for c in plan.constraints if c.name.startswith("stage ")])
     base = {**plan.constants, **fixed}
-    if over is None or over in fixed:
-        best, _, _ = largest_value(plan, name, fixed)
-        ask = search(plan, name, fixed)
-        planned = np.array([ask.first - ask.step if best is None else best], np.int64)
-        stated = np.array([claim.value.evaluate(base)], np.int64)
-        return _Edges(None, name, np.zeros(1, np.int64), planned, stated, ask.first, ask.step)
-    edge = trace(plan, over, name, fixed)
-    ask = search(plan, name, {**fixed, over: plan.variable(over).low})
-    planned = _padded(edge.ys, len(edge), ask.first - ask.step)
-    code = compile_exprs([claim.value], vector=True)
-    stated = np.broadcast_to(code({**base, over: edge.xs})[0], planned.shape)
-    return _Edges(over, name, edge.xs, planned, stated, ask.first, ask.step)
+    return tuple(
+        Run(s.at, variable, s.first, s.last, s.step, max(needed({**base, **s.at, variable: s.last})))
+        for s in spans
+    )
 
 
-def _runs(plan: Problem, edges: _Edges, fixed: Mapping[str, int], *, generous: bool) -> tuple[Run, ...]:
-    low, high = (edges.planned, edges.stated) if generous else (edges.stated, edges.planned)
-    stages = [c.left for c in plan.constraints if c.name.startswith("stage ")]
-    needed = compile_exprs(stages)
-    runs = []
-    for i in np.flatnonzero(high > low).tolist():
-        at = {} if edges.x is None else {edges.x: int(edges.xs[i])}
-        first, last = int(low[i]) + edges.step, int(high[i])
-        # a stated value that is no legal step still counts: it is what a kernel would use
-        first = min(first, last)
-        used = max(needed({**plan.constants, **fixed, **at, edges.y: last}))
-        runs.append(Run(at, edges.y, first, last, edges.step, used))
-    return tuple(runs)
+def _as_problem(plan: Problem, claim: Claim) -> Problem:
+    """Return *claim* as a problem in the plan's variables."""
+    if isinstance(claim, Value):
+        limits: tuple[Constraint, ...] = (Constraint(plan.variable(claim.variable), claim.value, claim.name),)
+    else:
+        limits = claim.limits
+    return Problem(claim.name, plan.variables, limits, plan.constants)
 
 
 def _cleared(constraint: Constraint) -> tuple[Expr, Expr]:
@@ -224,15 +192,20 @@ def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -
 
     Raises `UsageError` when the claim names a variable that the plan lacks.
     """
-    named = claim.over if isinstance(claim, Limit) else tuple(n for n in (claim.variable, claim.over) if n)
-    for name in named:
-        plan.variable(name)
-    edges = _limit_edges(plan, claim, fixed) if isinstance(claim, Limit) else _value_edges(plan, claim, fixed)
-    generous = _runs(plan, edges, fixed, generous=True)
-    strict = _runs(plan, edges, fixed, generous=False)
     stage = next((c for c in plan.constraints if c.name.startswith("stage ")), None)
     if stage is None:
         raise UsageError(f"{plan.name} has no stage to compare {claim.name} with")
+    exact = claim.value if isinstance(claim, Value) else None
+    names = [n for n in claim.named if n not in fixed]
+    if not names:
+        raise UsageError(
+            f"{claim.name} is over {', '.join(claim.named)}, which all have values; leave one open"
+        )
+    for name in names:
+        plan.variable(name)
+    found = differences(plan, _as_problem(plan, claim), names, fixed, exact)
+    generous = _runs(plan, names[-1], found.only_second, fixed)
+    strict = _runs(plan, names[-1], found.only_first, fixed)
     return Comparison(
         plan.name,
         claim.name,

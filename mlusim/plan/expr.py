@@ -153,7 +153,11 @@ class Const(Expr):
 
 
 def _step(value: Size) -> Expr:
-    return as_expr(value)
+    step = as_expr(value)
+    for part in walk(step):
+        if isinstance(part, Var):
+            raise UsageError(f"a variable's step must not depend on {part}; use constants and sizeof")
+    return step
 
 
 @frozen(repr=False, order=False)

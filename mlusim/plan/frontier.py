@@ -14,6 +14,7 @@ from mlusim.plan.expr import Constraint, walk
 from mlusim.plan.solve import Problem, largest_value, search
 
 MOST_POINTS = 2_000_000
+"""Points of a frontier, and of a table of values, beyond which a question is refused."""
 _EXACT = 2**62
 
 Ints = npt.NDArray[np.int64]
@@ -95,7 +96,7 @@ def _sides(constraints: Sequence[Constraint]) -> list[Any]:
     return [side for c in constraints for side in (c.left, c.right)]
 
 
-def _proven(problem: Problem, y: str, ranges: Mapping[str, Interval]) -> bool:
+def tightens(problem: Problem, y: str, ranges: Mapping[str, Interval]) -> bool:
     """Whether every constraint only tightens as *y* grows, and int64 is wide enough for all of it."""
     for constraint in problem.constraints:
         room = constraint.left - constraint.right
@@ -141,6 +142,15 @@ def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
     return ask.first + np.arange(points, dtype=np.int64) * ask.step
 
 
+def box(problem: Problem, x: str, xs: Ints, y: str, fixed: Mapping[str, int]) -> dict[str, Interval]:
+    """Return the ranges of everything: *xs*, all of *y*, and points for the rest."""
+    ask = search(problem, y, {**fixed, x: problem.variable(x).low})
+    ranges = ask.ranges(0, max(ask.count - 1, 0))
+    if len(xs):
+        ranges[x] = Interval(int(xs[0]), int(xs[-1]))
+    return ranges
+
+
 def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontier:
     """Return the frontier of *problem* over *x* and *y*, everything else in *fixed*.
 
@@ -151,22 +161,15 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
         raise UsageError(f"a frontier needs two variables, not {x} twice")
     xs = _xs(problem, x, y, fixed)
     ask = search(problem, y, {**fixed, x: problem.variable(x).low})
-    ranges = ask.ranges(0, max(ask.count - 1, 0))
-    if len(xs):
-        ranges[x] = Interval(int(xs[0]), int(xs[-1]))
     code = compile_exprs(_sides(problem.constraints), vector=True)
     grid = _Grid(code, {**problem.constants, **fixed, x: xs}, y, ask.first, ask.step)
-    if _proven(problem, y, ranges):
+    if tightens(problem, y, box(problem, x, xs, y, fixed)):
         ys = ask.first + (_bisect(grid, len(xs), ask.count) - 1) * ask.step
         ys = np.where(ys < ask.first, -1, ys)
-        binding = _binding(grid, ys)
     else:
         ys = np.array(_one_by_one(problem, xs, x, y, fixed), dtype=np.int64)
-        binding = np.full(len(xs), -1, np.int64)
-        if len(xs):
-            binding = _binding(grid, ys)
     names = tuple(c.name or str(c) for c in problem.constraints)
-    return Frontier(x, y, xs, ys, binding, names, dict(fixed), ask.step)
+    return Frontier(x, y, xs, ys, _binding(grid, ys), names, dict(fixed), ask.step)
 
 
 def _binding(grid: _Grid, ys: Ints) -> Ints:

@@ -11,7 +11,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, int8
 from mlusim.errors import UsageError
 from mlusim.plan.check import PlanFinding, check_places
-from mlusim.plan.claims import Claim, Comparison, Limit, compare
+from mlusim.plan.claims import Claim, Comparison, compare
 from mlusim.plan.compiled import Compiled, compile_exprs
 from mlusim.plan.declare import Place, Stage, StagePlaces, place_stages
 from mlusim.plan.expr import NRAM, Constraint, ElementType, Expr, Var, walk
@@ -231,8 +231,7 @@ class Plan:
 
     def compare(self, claim: Claim, *, board: Board | str, dtype: Any = None, **fixed: int) -> Comparison:
         """Return how a stated limit relates to this plan on *board*: the same, stricter, too generous."""
-        named = claim.over if isinstance(claim, Limit) else (claim.variable, claim.over or "")
-        open_ = [n for n in named if n and n not in fixed]
+        open_ = [n for n in claim.named if n not in fixed]
         problem, held = self._question(board, dtype, fixed, *open_)
         return compare(problem, claim, held, find_board(board).name)
 
