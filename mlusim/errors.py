@@ -50,7 +50,7 @@ class Fault(MlusimError):
     range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do).
     """
 
-    def __init__(  # noqa: PLR0917 - every fault has the same eight facts, given by keyword
+    def __init__(
         self,
         message: str,
         *,

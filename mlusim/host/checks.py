@@ -95,7 +95,9 @@ def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
     return Check(says, status)
 
 
-def dim(name: str, axis: int, expected: Callable[[Any], int], meaning: str, status: Status = BAD_PARAM) -> Check:
+def dim(
+    name: str, axis: int, expected: Callable[[Any], int], meaning: str, status: Status = BAD_PARAM
+) -> Check:
     """Dimension *axis* must be ``expected(arguments)``, which *meaning* puts in words."""
 
     def says(a: Any) -> str | None:
@@ -107,7 +109,9 @@ def dim(name: str, axis: int, expected: Callable[[Any], int], meaning: str, stat
 
 def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status = BAD_PARAM) -> Check:
     """A dimension of one tensor must equal a dimension of another."""
-    return dim(name, axis, lambda a: int(getattr(a, other).shape[other_axis]), f"dim {other_axis} of {other}", status)
+    return dim(
+        name, axis, lambda a: int(getattr(a, other).shape[other_axis]), f"dim {other_axis} of {other}", status
+    )
 
 
 def same_shape(name: str, other: str, status: Status = BAD_PARAM) -> Check:
@@ -156,7 +160,9 @@ def contiguous(*names: str) -> tuple[Check, ...]:
     def check(name: str) -> Check:
         def says(a: Any) -> str | None:
             desc: TensorDescriptor | None = getattr(a, name)
-            return None if desc is None or desc.contiguous else f"{name} is strided; make the tensor contiguous"
+            return (
+                None if desc is None or desc.contiguous else f"{name} is strided; make the tensor contiguous"
+            )
 
         return Check(says, NOT_SUPPORTED)
 
@@ -183,6 +189,10 @@ def since(bang_arch: int) -> Check:
 
     def says(a: Any) -> str | None:
         arch = a.handle.board.arch
-        return None if arch.bang_arch >= bang_arch else f"{a.handle.board.name} is {arch.name}; it must be {bang_arch} or later"
+        return (
+            None
+            if arch.bang_arch >= bang_arch
+            else f"{a.handle.board.name} is {arch.name}; it must be {bang_arch} or later"
+        )
 
     return Check(says, ARCH_MISMATCH)

@@ -48,7 +48,9 @@ class Handle:
         """Bytes of NRAM that a kernel may use: the hardware's less 128 KiB."""
         return self.board.arch.max_nram
 
-    def launch(self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()) -> Launch:
+    def launch(
+        self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
+    ) -> Launch:
         """Launch *kernel* and keep the result in ``launches``."""
         launch = self.device.launch(kernel, dim, kind, args, **self._options)
         self.launches.append(launch)

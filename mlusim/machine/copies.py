@@ -13,8 +13,8 @@ from attrs import frozen
 
 from mlusim.arch.board import Arch
 from mlusim.isa.declare import Intrinsic, Pipe
-from mlusim.machine.core import Flight
 from mlusim.machine.copyfaults import explain_copy
+from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
 from mlusim.memory.direction import (
     DIRECTIONS,
@@ -190,9 +190,7 @@ def _rows(
     return True
 
 
-def _strided(
-    mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool
-) -> None:
+def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool) -> None:
     """A 2-D, 3-D or cluster-to-cluster copy."""
     dst, src, size, direction, shape = call
     try:
@@ -291,7 +289,12 @@ def _apart(access: Access) -> bool:
     return True
 
 
-_WORDS = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
+_WORDS: Mapping[int, np.dtype[Any]] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype(np.uint16),
+    4: np.dtype(np.uint32),
+    8: np.dtype(np.uint64),
+}
 
 
 def _views(to: View, writes: Access, frm: View, reads: Access) -> tuple[Any, Any]:
@@ -333,4 +336,3 @@ COPY_METHODS: Mapping[str, Callable[[Intrinsic, int, Arch], Callable[..., None]]
     "memcpy": _memcpy_sync,
     "memcpy_async": _memcpy_async,
 }
-

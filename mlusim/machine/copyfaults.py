@@ -28,19 +28,19 @@ def explain_copy(
     asynchronous: bool,
 ) -> int:
     """Raise the fault of a refused copy; return the size as an int where only its type was at fault."""
-    size = count_of(mlu, row, "size", size)
+    count = count_of(mlu, row, "size", size)
     numbers = tuple(count_of(mlu, row, "a stride or segment count", n) for n in shape)
     fault = (
         _arguments(dst, src, direction, numbers)
         or _token(mlu, dst, src, direction, numbers, asynchronous=asynchronous)
         or _cluster(mlu, direction, numbers)
-        or _sizes(size, numbers)
-        or _ranges(dst, src, size, numbers[: len(numbers) // 4 * 4] if len(numbers) > 3 else numbers)
-        or _alignment(mlu, dst, src, size, numbers)
+        or _sizes(count, numbers)
+        or _ranges(dst, src, count, numbers[: len(numbers) // 4 * 4] if len(numbers) > 3 else numbers)
+        or _alignment(mlu, dst, src, count, numbers)
     )
     if fault is not None:
         raise refuse_here(mlu, row, fault)
-    return size
+    return count
 
 
 def _arguments(dst: Any, src: Any, direction: Any, shape: tuple[int, ...]) -> Fault | None:
@@ -91,7 +91,9 @@ def _token(
             hint="let the IPU cores do it: `if mlu.is_ipu(): ...`",
         )
     if SRAM in (direction.src, direction.dst) and mlu.core.cluster is None:
-        return Unsupported(f"a Block task cannot copy {direction}: it shares no SRAM", hint="launch as UNION1 or wider")
+        return Unsupported(
+            f"a Block task cannot copy {direction}: it shares no SRAM", hint="launch as UNION1 or wider"
+        )
     arch = mlu.core.session.board.arch.name
     return Unsupported(
         f"{arch} has no {form} {'asynchronous ' if asynchronous else ''}copy {direction}",
@@ -107,14 +109,18 @@ def _cluster(mlu: "Mlu", direction: Direction, shape: tuple[int, ...]) -> Fault 
     clusters = len(mlu.core.union.clusters)
     if not 0 <= shape[-1] < clusters:
         return RuleFault(
-            f"there is no cluster {shape[-1]} in this union", legal=f"0 to {clusters - 1}", operand="id_dst_cluster"
+            f"there is no cluster {shape[-1]} in this union",
+            legal=f"0 to {clusters - 1}",
+            operand="id_dst_cluster",
         )
     return None
 
 
 def _sizes(size: int, shape: tuple[int, ...]) -> Fault | None:
     if size <= 0:
-        return RuleFault(f"size is {size} bytes", operand="size", legal="1 or more", hint="guard the copy with `if n > 0`")
+        return RuleFault(
+            f"size is {size} bytes", operand="size", legal="1 or more", hint="guard the copy with `if n > 0`"
+        )
     segments = shape[2:3] if len(shape) in (3, 4) else shape[1:8:2] if len(shape) in (8, 9) else ()
     for count in segments:
         if not 0 <= count <= 65535:
@@ -127,7 +133,9 @@ def _sizes(size: int, shape: tuple[int, ...]) -> Fault | None:
     if len(shape) in (8, 9):
         to, frm = (shape[1] + 1) * (shape[3] + 1), (shape[5] + 1) * (shape[7] + 1)
         if to != frm:
-            return RuleFault(f"the destination has {to} segments and the source {frm}", legal="as many on both sides")
+            return RuleFault(
+                f"the destination has {to} segments and the source {frm}", legal="as many on both sides"
+            )
     return None
 
 
@@ -151,7 +159,9 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
             fault.message = f"{name}: {fault.message}"
             return fault
     if not dst.view.allocation.writable:
-        return ReadOnly(f"it would change {dst.view.allocation.site}, which the host passed as const", operand="dst")
+        return ReadOnly(
+            f"it would change {dst.view.allocation.site}, which the host passed as const", operand="dst"
+        )
     reach = size
     for stride, count in reversed(writes.steps):
         if count > 1 and abs(stride) < reach:
@@ -171,12 +181,19 @@ def _alignment(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]
     for name, pointer in (("dst", dst), ("src", src)):
         if pointer.offset % 8:
             return RuleFault(
-                f"{name} is at {pointer.address:#x}", operand=name, legal="with WRAM, addresses that are multiples of 8"
+                f"{name} is at {pointer.address:#x}",
+                operand=name,
+                legal="with WRAM, addresses that are multiples of 8",
             )
     if not shape and size % 16 and mlu.core.session.board.arch.generation > 2:
         return RuleFault(
-            f"size is {size} bytes", operand="size", legal="to and from WRAM, multiples of 16 bytes", hint="pad the rows"
+            f"size is {size} bytes",
+            operand="size",
+            legal="to and from WRAM, multiples of 16 bytes",
+            hint="pad the rows",
         )
     if shape and any(stride % 8 for stride in shape[:2]):
-        return RuleFault("a stride to WRAM is no multiple of 8 bytes", operand="dst_stride", legal="multiples of 8")
+        return RuleFault(
+            "a stride to WRAM is no multiple of 8 bytes", operand="dst_stride", legal="multiples of 8"
+        )
     return None

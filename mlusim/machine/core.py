@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.session import Session
 
-SPIN_LOADS = 256  # scalar loads of shared memory after which a core lets others run
+SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
+POLLED = 16  # addresses that a polling loop may look at
 
 
 @frozen
@@ -73,6 +74,7 @@ class Core:
         self.waiting: Any = None
         self.ended = False
         self.spins = 0
+        self.polled: set[int] = set()
         self.late = session.effects == "late"
         self.hub = session.hub
         self.mlu: Mlu = session.make_mlu(self)
@@ -130,7 +132,9 @@ class Core:
         count = self._count(SRAM, count)
         if self.cluster is None:
             raise self.blame(
-                Unsupported("a Block task shares no SRAM", space="SRAM", hint="launch as UNION1 or wider to use SRAM")
+                Unsupported(
+                    "a Block task shares no SRAM", space="SRAM", hint="launch as UNION1 or wider to use SRAM"
+                )
             )
         site = self._describe(SRAM, dtype, count)
         try:
@@ -153,7 +157,9 @@ class Core:
             number = 0
         if number <= 0:
             raise self.blame(
-                RuleFault(f"{count!r} elements of {space} cannot be declared", legal="a whole number, 1 or more")
+                RuleFault(
+                    f"{count!r} elements of {space} cannot be declared", legal="a whole number, 1 or more"
+                )
             )
         return number
 
@@ -178,9 +184,19 @@ class Core:
         if self.mlu.watch is not None:
             self._scalar_effect("scalar load", view, index, reads=True)
         if space.shared:
+            self._shared_load(view.allocation.address + index * view.itemsize)
+
+    def _shared_load(self, address: int) -> None:
+        """Tell polling from reading: a core that keeps to a few addresses polls, and lets others run."""
+        if address in self.polled:
             self.spins += 1
             if self.spins % SPIN_LOADS == 0:
                 self.session.scheduler.spin(self)
+        elif len(self.polled) < POLLED:
+            self.polled.add(address)
+        else:
+            self.polled = {address}
+            self.spins = 0
 
     def scalar_store(self, view: View, index: int, value: Any) -> None:
         """Account for ``p[i] = value``."""
@@ -190,7 +206,9 @@ class Core:
 
     def _scalar_effect(self, name: str, view: View, index: int, *, reads: bool, value: Any = None) -> None:
         access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
-        effect = self.session.scalar_effect(self, name, access if reads else (), () if reads else access, value)
+        effect = self.session.scalar_effect(
+            self, name, access if reads else (), () if reads else access, value
+        )
         if self.hub.issue is not None:
             self.hub.issue(effect)
         if self.hub.effect is not None:

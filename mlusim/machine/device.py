@@ -30,7 +30,9 @@ class DeviceTensor:
 
     __slots__ = ("allocation", "device", "dtype", "shape")
 
-    def __init__(self, device: "Device", allocation: Allocation, shape: tuple[int, ...], dtype: DType) -> None:
+    def __init__(
+        self, device: "Device", allocation: Allocation, shape: tuple[int, ...], dtype: DType
+    ) -> None:
         self.device = device
         self.allocation = allocation
         self.shape = shape
@@ -60,7 +62,9 @@ class DeviceTensor:
         return self.ptr + n
 
     def __repr__(self) -> str:
-        return f"<DeviceTensor {self.dtype}{list(self.shape)} at {self.address:#x} of {self.device.board.name}>"
+        return (
+            f"<DeviceTensor {self.dtype}{list(self.shape)} at {self.address:#x} of {self.device.board.name}>"
+        )
 
 
 class Device:
@@ -130,13 +134,19 @@ class Device:
 
     def _check(self, tensor: DeviceTensor) -> None:
         if not isinstance(tensor, DeviceTensor):
-            raise UsageError(f"{tensor!r} is no tensor of a device; make one with device.put() or device.empty()")
+            raise UsageError(
+                f"{tensor!r} is no tensor of a device; make one with device.put() or device.empty()"
+            )
         if tensor.device is not self:
-            raise UsageError(f"{tensor!r} belongs to another device than {self!r}; copy it with get() and put()")
+            raise UsageError(
+                f"{tensor!r} belongs to another device than {self!r}; copy it with get() and put()"
+            )
         if not tensor.allocation.live:
             raise UsageError(f"{tensor!r} was freed; put() the data again")
 
-    def _adopt(self, raw: Bytes, shape: tuple[int, ...], dtype: DType, what: str, *, writable: bool) -> DeviceTensor:
+    def _adopt(
+        self, raw: Bytes, shape: tuple[int, ...], dtype: DType, what: str, *, writable: bool
+    ) -> DeviceTensor:
         site = f"{what} {dtype}{list(shape)}"
         return DeviceTensor(self, self._heap.allocate(raw, site, writable=writable), shape, dtype)
 
@@ -163,7 +173,9 @@ class Device:
         """
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
 
-        request = Request(_kernel(kernel), self._dim(dim, kind), kind, tuple(args), _seed(seed), _effects(effects))
+        request = Request(
+            _kernel(kernel), self._dim(dim, kind), kind, tuple(args), _seed(seed), _effects(effects)
+        )
         self._check_arguments(request)
         watching = observers_of(observe)
         session = Session(self.board, request, watching, self._bind)
@@ -198,7 +210,9 @@ class Device:
         limits = self.board.max_dim
         for axis, size, limit in zip("xyz", sizes, limits, strict=True):
             if not 1 <= size <= limit:
-                raise LaunchError(f"dim.{axis} = {size} is out of range; {self.board.name} takes 1 to {limit}")
+                raise LaunchError(
+                    f"dim.{axis} = {size} is out of range; {self.board.name} takes 1 to {limit}"
+                )
         if kind.unions:
             self._check_union(int(sizes[0]), kind)
         return int(sizes[0]), int(sizes[1]), int(sizes[2])
@@ -206,7 +220,9 @@ class Device:
     def _check_union(self, x: int, kind: Kind) -> None:
         if kind.unions > self.board.max_union:
             most = f"UNION{self.board.max_union}" if self.board.max_union else "BLOCK"
-            raise LaunchError(f"{kind} needs {kind.unions} clusters at once; {self.board.name} allows up to {most}")
+            raise LaunchError(
+                f"{kind} needs {kind.unions} clusters at once; {self.board.name} allows up to {most}"
+            )
         width = kind.unions * self.board.arch.cores_per_cluster
         if x % width:
             raise LaunchError(

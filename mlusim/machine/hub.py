@@ -35,7 +35,7 @@ class Observer:
         return ()
 
     def launch_begin(self, launch: Any) -> None:
-        """A launch begins; *launch* is the `LaunchPlan`."""
+        """A launch begins; *launch* is the machine's session."""
 
     def task_begin(self, core: Any) -> None:
         """A task, or a memory core, begins on *core*."""
@@ -69,6 +69,17 @@ class Hub:
     """For each event: None, one bound method, or a fan-out over those who override it."""
 
     __slots__ = EVENTS
+
+    launch_begin: Listener
+    task_begin: Listener
+    declare: Listener
+    issue: Listener
+    effect: Listener
+    retire: Listener
+    block: Listener
+    sync: Listener
+    task_end: Listener
+    launch_end: Listener
 
     def __init__(self, observers: Iterable[Any]) -> None:
         listening = tuple(observers)

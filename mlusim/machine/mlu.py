@@ -1,5 +1,6 @@
 """`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `machine.issue`."""
 
+import difflib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,11 @@ class Mlu:
         self.taskDimX, self.taskDimY, self.taskDimZ = x, y, z
         self.clusterId, self.clusterDim = place.cluster_id, session.kind.unions
         self.coreId, self.coreDim = place.core_id, arch.cores_per_cluster
-        self.MAX_NRAM_SIZE, self.MAX_WRAM_SIZE, self.MAX_SRAM_SIZE = arch.max_nram, arch.max_wram, arch.max_sram
+        self.MAX_NRAM_SIZE, self.MAX_WRAM_SIZE, self.MAX_SRAM_SIZE = (
+            arch.max_nram,
+            arch.max_wram,
+            arch.max_sram,
+        )
         self.BANG_ARCH = arch.bang_arch
         self.counts = [0] * session.rows
         self.work = [0] * 5  # by pipe: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes
@@ -88,6 +93,12 @@ class Mlu:
         Every core of the cluster declares the same arrays in the same order and gets the same bytes.
         """
         return self.core.declare_shared(dtype, count)
+
+    def __getattr__(self, name: str) -> Any:
+        """Say what a misspelt intrinsic was probably meant to be; reached only where nothing has the name."""
+        near = difflib.get_close_matches(name.lstrip("_"), [n for n in dir(type(self)) if n[0] != "_"], n=3)
+        hint = f"did you mean mlu.{' or mlu.'.join(near)}?" if near else "`mlusim isa` lists the intrinsics"
+        raise AttributeError(f"mlu has no {name!r}; {hint}")
 
     # -- for the machine -----------------------------------------------------------------------
 

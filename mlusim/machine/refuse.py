@@ -49,7 +49,9 @@ def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
         return value.__index__()  # type: ignore[no-any-return]
     except AttributeError:
         raise refuse_here(
-            mlu, row, RuleFault(f"{name} = {value!r} is no integer", operand=name, hint="divide with `//` or cdiv")
+            mlu,
+            row,
+            RuleFault(f"{name} = {value!r} is no integer", operand=name, hint="divide with `//` or cdiv"),
         ) from None
 
 
@@ -143,7 +145,9 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
         count = extent(operand, arguments)
         fault: Fault | None = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
         if fault is None and operand.access != "read" and not pointer.view.allocation.writable:
-            fault = ReadOnly(f"it would change {pointer.view.allocation.site}, which the host passed as const")
+            fault = ReadOnly(
+                f"it would change {pointer.view.allocation.site}, which the host passed as const"
+            )
         if fault is not None:
             fault.operand = operand.name
             fault.message = f"{operand.name} takes {operand.extent} = {count} elements; {fault.message}"
@@ -198,6 +202,3 @@ def _check_alignment(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | No
                 hint="pad the count with PAD_UP and the buffer with it",
             )
     return None
-
-
-

@@ -26,7 +26,9 @@ from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM,
 
 MEMORY_CORE_ID = 0x80
 SPIN_ROWS = frozenset(
-    number for number, row in enumerate(ISA.values()) if row.atomic or (row.control and row.pipe is Pipe.SCALAR)
+    number
+    for number, row in enumerate(ISA.values())
+    if row.atomic or (row.control and row.pipe is Pipe.SCALAR)
 )
 
 
@@ -110,7 +112,9 @@ class Session:
         x, y, z = self.dim
         per_cluster = self.board.arch.cores_per_cluster
         for task in range(x * y * z):
-            place = Place(task, task % x, task // x % y, task // (x * y), 0, task % self.board.cores % per_cluster)
+            place = Place(
+                task, task % x, task // x % y, task // (x * y), 0, task % self.board.cores % per_cluster
+            )
             union = Union(block=True)
             core = Core(self, place, union, None)
             union.cores.append(core)
@@ -128,13 +132,17 @@ class Session:
         arch, (x, y, _) = self.board.arch, self.dim
         union = Union(block=False)
         for number in range(self.kind.unions):
-            cluster = Cluster(number, Arena(SRAM, arch.sram_base, arch.max_sram, self.pool, unit=self._unit()))
+            cluster = Cluster(
+                number, Arena(SRAM, arch.sram_base, arch.max_sram, self.pool, unit=self._unit())
+            )
             union.clusters.append(cluster)
             first = start + number * arch.cores_per_cluster
             for core_id in range(arch.cores_per_cluster):
                 task_x = first + core_id
                 task = (plane * y + row) * x + task_x
-                cluster.cores.append(Core(self, Place(task, task_x, row, plane, number, core_id), union, cluster))
+                cluster.cores.append(
+                    Core(self, Place(task, task_x, row, plane, number, core_id), union, cluster)
+                )
             if arch.memory_core:
                 # The memory core carries the coordinates of its cluster's first task; inferred.
                 task = (plane * y + row) * x + first
@@ -193,12 +201,20 @@ class Session:
         return watch
 
     def flight(
-        self, core: Core, row: Intrinsic, pipe: Pipe, reads: tuple[Access, ...], writes: tuple[Access, ...], detail: Any
+        self,
+        core: Core,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        detail: Any,
     ) -> Effect:
         """Announce the issue of an asynchronous effect; its landing is announced by the core."""
         if self.rng is not None:
             self._explore(core, self.rng)
-        effect = evolve(self._effect(row.name, core, pipe, row.flow, reads, writes, detail), asynchronous=True)
+        effect = evolve(
+            self._effect(row.name, core, pipe, row.flow, reads, writes, detail), asynchronous=True
+        )
         if self.hub.issue is not None:
             self.hub.issue(effect)
         return effect
@@ -211,7 +227,9 @@ class Session:
             self._explore(core, self.rng)
         return self._effect(name, core, Pipe.SCALAR, Flow.LANEWISE, reads, writes, detail)
 
-    def _effect(self, name: str, core: Core, pipe: Pipe, flow: Flow, reads: Any, writes: Any, detail: Any) -> Effect:
+    def _effect(
+        self, name: str, core: Core, pipe: Pipe, flow: Flow, reads: Any, writes: Any, detail: Any
+    ) -> Effect:
         self.effect_count += 1
         return Effect(name, core, pipe, flow, reads, writes, self.effect_count, detail=detail)
 

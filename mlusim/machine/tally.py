@@ -61,7 +61,10 @@ class Tally:
         self._counts = [a + b for a, b in zip(self._counts, mlu.counts, strict=True)]
         self._traffic = [a + b for a, b in zip(self._traffic, mlu.traffic, strict=True)]
         work = list(mlu.work)
-        for counts, total in ((core.scalar_loads, self.scalar_loads), (core.scalar_stores, self.scalar_stores)):
+        for counts, total in (
+            (core.scalar_loads, self.scalar_loads),
+            (core.scalar_stores, self.scalar_stores),
+        ):
             for space, number in counts.items():
                 if number:
                     total[space.name] = total.get(space.name, 0) + number

@@ -7,11 +7,16 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype
-from mlusim.errors import Fault, OutOfBounds, ReadOnly, UsageError, WrongSpace
+from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, Allocation
 from mlusim.memory.space import SPACES, Space
 
 _new = object.__new__
+
+
+# Classes whose instances NumPy converts to an element as C does; others are looked at more closely.
+INTEGERS: frozenset[type] = frozenset({int} | {d.dtype.type for d in DTYPES if d.kind != "float"})
+NUMBERS: frozenset[type] = INTEGERS | {float, np.float64} | {d.dtype.type for d in DTYPES}
 
 
 class Kind:
@@ -51,11 +56,14 @@ class View:
 
     ``array`` holds ``size`` elements; element 0 lies ``phase`` bytes (less than one element) behind
     the allocation's first byte, so that a pointer cast at an odd address keeps its address.
+    ``cell`` is room for one scalar operand, of a class in ``accepts``, on its way into an instruction.
     """
 
     __slots__ = (
+        "accepts",
         "allocation",
         "array",
+        "cell",
         "dtype",
         "itemsize",
         "kind",
@@ -87,12 +95,16 @@ class View:
         self.raw = allocation.raw
         self.nbytes = allocation.nbytes
         self.size = max(allocation.nbytes - phase, 0) // dtype.size
-        self.array: np.ndarray[Any, Any] = np.ndarray((self.size,), dtype.dtype, allocation.raw, phase if self.size else 0)
+        self.array: np.ndarray[Any, Any] = np.ndarray(
+            (self.size,), dtype.dtype, allocation.raw, phase if self.size else 0
+        )
         if not allocation.writable:
             self.array.flags.writeable = False
         self.siblings = {} if siblings is None else siblings
         self.siblings[dtype, phase] = self
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
+        self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
+        self.accepts = NUMBERS if dtype.kind == "float" else INTEGERS
 
     def close(self) -> None:
         """Answer no access any more; every bound is now exceeded."""
@@ -122,7 +134,7 @@ class Ptr:
 
     def __add__(self, n: int) -> "Ptr":
         if n.__class__ is not int:
-            n = _offset(n)
+            n = self._elements(n)
         moved = _new(Ptr)
         moved.view = self.view
         moved.index = self.index + n
@@ -135,12 +147,12 @@ class Ptr:
             return self._distance(other)
         moved = _new(Ptr)
         moved.view = self.view
-        moved.index = self.index - (other if other.__class__ is int else _offset(other))
+        moved.index = self.index - (other if other.__class__ is int else self._elements(other))
         return moved
 
     def __getitem__(self, i: int) -> Any:
         view = self.view
-        at = self.index + (i if i.__class__ is int else _offset(i))
+        at = self.index + (i if i.__class__ is int else self._elements(i))
         port = view.port
         if port is None or not 0 <= at < view.size:
             raise self._refused(at, "load")
@@ -149,7 +161,7 @@ class Ptr:
 
     def __setitem__(self, i: int, value: Any) -> None:
         view = self.view
-        at = self.index + (i if i.__class__ is int else _offset(i))
+        at = self.index + (i if i.__class__ is int else self._elements(i))
         port = view.port
         if port is None or not 0 <= at < view.size or not view.allocation.writable:
             raise self._refused(at, "store")
@@ -188,6 +200,18 @@ class Ptr:
         """The device address."""
         return self.view.allocation.address + self.offset
 
+    def _elements(self, n: Any) -> int:
+        """*n* as a Python integer; floats and other things are refused."""
+        try:
+            return n.__index__()  # type: ignore[no-any-return]
+        except AttributeError:
+            fault = RuleFault(
+                f"a pointer moves by whole elements, not by {n!r}",
+                legal="an integer",
+                hint="use `//` where C divides",
+            )
+            raise fault if self.view.port is None else self.view.port.blame(fault) from None
+
     def _distance(self, other: "Ptr") -> int:
         if other.view.dtype is not self.view.dtype:
             raise UsageError(
@@ -200,10 +224,12 @@ class Ptr:
         port = view.port
         if port is None:
             return WrongSpace(
-                f"the host cannot {verb} through a device pointer", space=view.space.name, hint="use device.get()"
+                f"the host cannot {verb} through a device pointer",
+                space=view.space.name,
+                hint="use device.get()",
             )
         address = view.allocation.address + view.phase + at * view.itemsize
-        fault = bounds_fault(view, at * view.itemsize + view.phase, view.itemsize)
+        fault: Fault | None = bounds_fault(view, at * view.itemsize + view.phase, view.itemsize)
         if fault is None:
             fault = ReadOnly(f"store to {view.allocation.site}, which the host passed as const")
         fault.intrinsic, fault.address, fault.space = f"scalar {verb}", address, view.space.name
@@ -236,14 +262,6 @@ class Ptr:
             return f"{head}: outside>"
         shown = view.array[self.index : self.index + 4]
         return f"{head}: {np.array2string(shown, separator=', ', threshold=4)}>"
-
-
-def _offset(n: Any) -> int:
-    """*n* as a Python integer; floats and other things are refused."""
-    try:
-        return n.__index__()  # type: ignore[no-any-return]
-    except AttributeError:
-        raise UsageError(f"a pointer moves by whole elements, not by {n!r}; use `//` where C divides") from None
 
 
 def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:

@@ -25,7 +25,9 @@ def operators() -> Mapping[str, Operator]:
         try:
             loaded = entry.load()
         except Exception as error:
-            raise UsageError(f"the operator entry point {entry.name} = {entry.value} cannot be loaded: {error}") from error
+            raise UsageError(
+                f"the operator entry point {entry.name} = {entry.value} cannot be loaded: {error}"
+            ) from error
         for operator in _flat(loaded):
             found[operator.name] = operator
     return MappingProxyType(dict(sorted(found.items())))
@@ -52,4 +54,6 @@ def find_case(operator: Operator, name: str) -> Case:
             return case
     near = difflib.get_close_matches(name, [c.name for c in operator.cases], n=3, cutoff=0.3)
     hint = f"did you mean {' or '.join(near)}?" if near else ""
-    raise UsageError(f"{operator.name} has no case {name!r}; {hint or f'`mlusim ops {operator.name}` lists them'}")
+    raise UsageError(
+        f"{operator.name} has no case {name!r}; {hint or f'`mlusim ops {operator.name}` lists them'}"
+    )

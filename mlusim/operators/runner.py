@@ -154,7 +154,9 @@ def attempt(
     status = spec.call(handle, tensors, descriptors, complete)
     outputs = {}
     if status == SUCCESS:
-        outputs = {t.name: handle.device.take(tensors[t.name]) for t in spec.outputs if tensors[t.name] is not None}
+        outputs = {
+            t.name: handle.device.take(tensors[t.name]) for t in spec.outputs if tensors[t.name] is not None
+        }
     return Run(
         operator=spec.name,
         board=handle.board.name,

@@ -5,7 +5,7 @@ regime that the host chose (`ops.tin_shift.plan`).  ``TS-n`` marks a correction 
 `docs/operators/tin_shift.md` gives the reasons.
 """
 
-from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, DIV_UP, Mlu, Ptr, int8, kernel
+from mlusim.bang import DIV_UP, GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, int8, kernel
 from mlusim.plan import Layout
 from ops.tin_shift.plan import CHUNK_NAME, FRAMES, FRAMES_NAME, PIXELS, WHOLE_CHANNEL
 
@@ -38,7 +38,9 @@ def MLUUnion1TinShift(
         segments = DIV_UP(t_size, frames)
         for job in range(mlu.taskId, batch_size * channel_size * segments, mlu.taskDim):
             cur_channel_index, segment = divmod(job, segments)
-            some_frames(mlu, data_nram, input, shifts, output, cur_channel_index, segment * frames, frames, *sizes)
+            some_frames(
+                mlu, data_nram, input, shifts, output, cur_channel_index, segment * frames, frames, *sizes
+            )
     else:
         chunk = layout.values[CHUNK_NAME]
         data_nram = PIXELS.place(nram_buffer, dtype=input.dtype, chunk=chunk).data
@@ -153,5 +155,9 @@ def one_frame(
     for done in range(0, hw_size, chunk):
         count = min(chunk, hw_size - done)
         if copied:
-            mlu.memcpy(data_nram, input + (index + source * channel_size * hw_size + done), count * es, GDRAM2NRAM)
-        mlu.memcpy(output + (index + frame * channel_size * hw_size + done), data_nram, count * es, NRAM2GDRAM)
+            mlu.memcpy(
+                data_nram, input + (index + source * channel_size * hw_size + done), count * es, GDRAM2NRAM
+            )
+        mlu.memcpy(
+            output + (index + frame * channel_size * hw_size + done), data_nram, count * es, NRAM2GDRAM
+        )

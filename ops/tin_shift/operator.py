@@ -18,13 +18,18 @@ LIMITS = (
 )
 
 
-def _operator(name: str, source: str, target: str, host: Any, cases: tuple[Case, ...], summary: str) -> Operator:
+def _operator(
+    name: str, source: str, target: str, host: Any, cases: tuple[Case, ...], summary: str
+) -> Operator:
     def shapes(inputs: Arrays, params: Params) -> Mapping[str, tuple[tuple[int, ...], str]]:
         del params
         return {target: (inputs[source].shape, inputs[source].dtype.name)}
 
     def call(
-        handle: Handle, tensors: Mapping[str, Any], descs: Mapping[str, TensorDescriptor | None], params: Params
+        handle: Handle,
+        tensors: Mapping[str, Any],
+        descs: Mapping[str, TensorDescriptor | None],
+        params: Params,
     ) -> Status:
         del params
         names = (source, "shifts", target)

@@ -1,0 +1,40 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test check bench clean
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+# One stamp per set of extras: reinstalled when pyproject.toml changes.
+$(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[report]"
+	touch $@
+
+$(VENV)/test.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[report,test]"
+	touch $@
+
+$(VENV)/check.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[report,test,check]"
+	touch $@
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/mlusim demo
+
+test: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n auto --dist loadfile
+
+check: $(VENV)/check.stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(MAKE) test
+
+bench: $(VENV)/test.stamp
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) out build *.egg-info
