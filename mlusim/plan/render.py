@@ -1,0 +1,269 @@
+"""Plans to look at in a terminal: box drawings, tables, memory maps.  Everything is returned, not printed."""
+
+from collections.abc import Mapping, Sequence
+from string import ascii_lowercase
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mlusim.plan.check import PlanFinding
+from mlusim.plan.claims import Comparison, Run
+from mlusim.plan.frontier import Frontier
+from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
+from mlusim.plan.plan import Plan
+from mlusim.plan.segments import Segment, lanes, segments
+from mlusim.plan.solve import Largest
+
+MAP_COLUMNS = 76
+_KEYS = ascii_lowercase + ascii_lowercase.upper()
+_COLORS = ("blue", "green", "magenta", "cyan", "yellow", "red")
+_SEVERITIES: tuple[tuple[str, str], ...] = (("error", "red"), ("warning", "yellow"), ("note", "cyan"))
+
+
+def key_of(number: int) -> str:
+    """Return the letter by which a map calls a region whose name does not fit in."""
+    return _KEYS[number % len(_KEYS)]
+
+
+def _grid(*headings: tuple[str, str]) -> Table:
+    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
+    for heading, justify in headings:
+        table.add_column(heading, justify="right" if justify == "right" else "left", overflow="fold")
+    return table
+
+
+# -- the plan itself --------------------------------------------------------------------------------
+
+
+def box_drawing(plan: Plan, width: int = 80) -> str:
+    """Return the plan as design documents draw it: a row of names and a row of sizes per stage."""
+    lines = []
+    for stage in plan.places:
+        lines.append(f"stage {stage.name}")
+        cells = [(p.region.name, str(p.region.size)) for p in stage.places]
+        row: list[tuple[str, str]] = []
+        for cell in cells:
+            if row and sum(max(map(len, c)) + 3 for c in [*row, cell]) + 1 > width:
+                lines += _boxes(row)
+                row = []
+            row.append(cell)
+        lines += _boxes(row)
+    return "\n".join(lines)
+
+
+def _boxes(row: Sequence[tuple[str, str]]) -> list[str]:
+    widths = [max(map(len, cell)) for cell in row]
+    return [
+        "| " + " | ".join(cell[i].center(w) for cell, w in zip(row, widths, strict=True)) + " |"
+        for i in (0, 1)
+    ]
+
+
+def plan_view(plan: Plan, findings: Sequence[PlanFinding]) -> RenderableType:
+    """Return what a plan says before any numbers: drawing, totals, variables, requirements, findings."""
+    parts: list[RenderableType] = [Text(plan.name, style="bold"), Text(plan.notes), Text()]
+    parts += [Text(box_drawing(plan), no_wrap=True), Text()]
+    totals = _grid(("stage", "left"), ("needs", "left"))
+    for stage in plan.places:
+        totals.add_row(stage.name, plan.constraint_text(stage.name))
+    variables = _grid(("variable", "left"), ("meaning", "left"), ("legal", "left"))
+    for name, var in plan.variables.items():
+        step = "" if str(var.multiple_of) == "1" else f", multiples of {var.multiple_of}"
+        tile = "tile: " if var.tile else ""
+        variables.add_row(name, tile + var.meaning, f"{var.low} to {var.high}{step}")
+    parts += [totals, Text(), variables]
+    for limit in plan.requires:
+        parts.append(Text(f"requires {limit.name + ': ' if limit.name else ''}{limit}"))
+    parts.append(Text())
+    return Group(*parts, findings_view(findings))
+
+
+def findings_view(findings: Sequence[PlanFinding]) -> RenderableType:
+    """Return the findings of a plan, one sentence each."""
+    if not findings:
+        return Text("checked for all legal values: no finding", style="green")
+    colors = dict(_SEVERITIES)
+    lines = [
+        Text.assemble((f"{f.severity}: {f.rule}", colors[f.severity]), f" (stage {f.stage}) ", f.message)
+        for f in findings
+    ]
+    return Group(*lines)
+
+
+# -- with numbers -----------------------------------------------------------------------------------
+
+
+def layout_view(layout: Layout, plan: Plan) -> RenderableType:
+    """Return table and proportional memory map of every stage, then the verdict."""
+    parts: list[RenderableType] = [_title(layout)]
+    keys = {name: key_of(i) for i, name in enumerate(plan.regions)}
+    for stage in layout.stages:
+        parts += [
+            Text(),
+            _stage_title(stage, layout),
+            _stage_table(stage, plan, keys),
+            *_maps(stage, layout, keys),
+        ]
+    return Group(*parts, Text(), _verdict(layout))
+
+
+def _title(layout: Layout) -> Text:
+    values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
+    dtype = f", {layout.dtype}" if layout.dtype else ""
+    return Text.assemble((layout.plan, "bold"), f" on {layout.board}{dtype}: {values}")
+
+
+def _stage_title(stage: StageLayout, layout: Layout) -> Text:
+    share = 100 * stage.used / layout.capacity
+    over = stage.used - layout.capacity
+    style = "red" if over > 0 else ""
+    told = f"{over} too many" if over > 0 else f"{share:.1f} %"
+    return Text.assemble(
+        "stage ", (stage.name, "bold"), (f": {stage.used} of {layout.capacity} bytes, {told}", style)
+    )
+
+
+def _stage_table(stage: StageLayout, plan: Plan, keys: Mapping[str, str]) -> Table:
+    right = "right"
+    table = _grid(
+        ("", "left"), ("region", "left"), ("size", "left"), ("dtype", "left"),
+        ("elements", right), ("offset", right), ("bytes", right),
+    )  # fmt: skip
+    for region in stage.regions:
+        name = region.name + (" (kept)" if region.kept else "")
+        name += f" = {'+'.join(region.reuses)}" if region.reuses else ""
+        size = str(plan.regions[region.name].region.size)
+        table.add_row(
+            keys[region.name], name, size, region.dtype,
+            str(region.elements), str(region.offset), str(region.bytes),
+            style="dim" if region.kept else "",
+        )  # fmt: skip
+    return table
+
+
+def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str]) -> list[Text]:
+    scale = max(layout.high_water, 1)
+    rows = [_map_row(segments(lane, scale, MAP_COLUMNS, 2), keys) for lane in lanes(stage)]
+    return [*rows, _ruler(stage, layout, scale)]
+
+
+def _map_row(row: Sequence[Segment], keys: Mapping[str, str]) -> Text:
+    text = Text(no_wrap=True)
+    for segment in row:
+        text.append(" " * (segment.left - len(text)))
+        text.append("|", style="bold")
+        text.append(_label(segment, keys), style=_style(segment.region, keys))
+    return text.append("|", style="bold")
+
+
+def _label(segment: Segment, keys: Mapping[str, str]) -> str:
+    room = segment.width - 1
+    name = segment.region.name
+    return (name if len(name) <= room else keys[name]).center(room)[:room]
+
+
+def _style(region: PlacedRegion, keys: Mapping[str, str]) -> str:
+    color = _COLORS[list(keys).index(region.name) % len(_COLORS)]
+    return f"dim {color} reverse" if region.kept else f"{color} reverse"
+
+
+def _ruler(stage: StageLayout, layout: Layout, scale: int) -> Text:
+    """Return the gauge below a map: what is used of the whole capacity, and what is missing."""
+    whole = max(layout.capacity, stage.used, 1)
+    used = min(MAP_COLUMNS - 2, -(-stage.used * (MAP_COLUMNS - 2) // whole))
+    edge = min(MAP_COLUMNS - 2, layout.capacity * (MAP_COLUMNS - 2) // whole)
+    inside, over = min(used, edge), max(0, used - edge)
+    text = Text("[", no_wrap=True)
+    text.append("=" * inside, style="green").append("!" * over, style="red")
+    text.append("." * (MAP_COLUMNS - 2 - inside - over), style="dim")
+    note = "" if scale == stage.used else f"  (map to the scale of {scale} bytes)"
+    return text.append("]").append(note if len(note) < 3 else "")
+
+
+def _verdict(layout: Layout) -> Text:
+    text = Text()
+    if layout.slack >= 0:
+        text.append(f"fits: {layout.slack} bytes to spare", style="green")
+    else:
+        text.append(f"does not fit: {layout.overflow} bytes too many on {layout.board}", style="red")
+    for name in layout.unmet:
+        text.append(f"\nbreaks the operator's limit: {name}", style="red")
+    for overlap in layout.overlaps():
+        text.append(f"\n{overlap}", style="red")
+    return text
+
+
+# -- answers ----------------------------------------------------------------------------------------
+
+
+def largest_view(answers: Sequence[Largest]) -> RenderableType:
+    """Return the largest value per board, what is used there and one step further, and what binds."""
+    parts: list[RenderableType] = []
+    for plan in dict.fromkeys(a.plan for a in answers):
+        rows = [a for a in answers if a.plan == plan]
+        parts += [Text(plan, style="bold"), _largest_table(rows)]
+        parts += [_what_binds(a) for a in rows]
+    return Group(*parts)
+
+
+def _largest_table(answers: Sequence[Largest]) -> Table:
+    right = "right"
+    table = _grid(
+        ("board", "left"), ("variable", "left"), ("largest", right), ("bytes", right),
+        ("next", right), ("bytes", right), ("of", right),
+    )  # fmt: skip
+    for a in answers:
+        name = a.variable if a.dtype is None else f"{a.variable} ({a.dtype})"
+        best = "none fits" if a.largest is None else str(a.largest)
+        used = "" if a.used_at_largest is None else str(a.used_at_largest)
+        table.add_row(a.board, name, best, used, str(a.next), str(a.used_at_next), str(a.capacity))
+    return table
+
+
+def _what_binds(a: Largest) -> Text:
+    fixed = ", ".join(f"{k}={v}" for k, v in a.fixed.items())
+    where = f"{a.board}{', ' + fixed if fixed else ''}: "
+    return Text.assemble((where, "bold"), f"{a.variable}={a.next} breaks {a.binding}")
+
+
+def comparison_view(comparison: Comparison, most: int = 40) -> RenderableType:
+    """Return the verdict on a claim, its relations to the plan, and its counter-examples."""
+    style = {"the same as the plan": "green", "stricter than the plan": "yellow"}.get(
+        comparison.verdict.value, "red"
+    )
+    head = Text.assemble(
+        (comparison.claim, "bold"), f" on {comparison.board}: ", (comparison.verdict.value, style)
+    )
+    parts: list[RenderableType] = [head]
+    parts += [Text(f"  {comparison.source}")] if comparison.source else []
+    parts += [Text(f"  {r}") for r in comparison.relations]
+    generous = f"admitted beyond the {comparison.capacity} bytes that there are"
+    parts += _examples(comparison.generous, generous, comparison.capacity, most)
+    parts += _examples(comparison.strict, "refused although there is room", comparison.capacity, most)
+    return Group(*parts)
+
+
+def _examples(runs: Sequence[Run], what: str, capacity: int, most: int) -> list[RenderableType]:
+    if not runs:
+        return []
+    shapes = sum(r.count for r in runs)
+    lines: list[RenderableType] = [Text(f"  {shapes} {'shape' if shapes == 1 else 'shapes'} {what}:")]
+    for run in runs[:most]:
+        over = run.used - capacity
+        told = f"{over} too many" if over > 0 else f"{-over} to spare"
+        lines.append(Text(f"    {run}: {run.used} bytes, {told}"))
+    if len(runs) > most:
+        lines.append(Text(f"    and {len(runs) - most} rows more; --json lists all"))
+    return lines
+
+
+def frontier_view(frontier: Frontier, rows: int = 24) -> RenderableType:
+    """Return selected points of a frontier: both ends, and every power of two in between."""
+    table = _grid((frontier.x, "right"), (f"largest {frontier.y}", "right"), ("binds", "left"))
+    last = len(frontier) - 1
+    picked = {0, last, *(2**k for k in range(40) if 2**k <= last), *frontier.corners()[:rows]}
+    for i in sorted(p for p in picked if p >= 0):
+        y = int(frontier.ys[i])
+        table.add_row(str(int(frontier.xs[i])), "none" if y < 0 else str(y), frontier.binding_at(i))
+    return Group(table, Text(f"{len(frontier)} points; -o FILE.csv writes all, -o FILE.svg draws them"))

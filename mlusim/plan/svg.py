@@ -1,0 +1,189 @@
+"""Plans as pictures: memory maps and frontiers as SVG text, for reports and for files.
+
+Colours follow the page that embeds the picture where they can (``currentColor``), so that one
+picture does for light and dark pages.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from html import escape
+from itertools import pairwise
+
+from mlusim.plan.frontier import Frontier
+from mlusim.plan.layout import Layout, StageLayout
+from mlusim.plan.segments import Segment, lanes, segments
+
+WIDTH = 900
+_LEFT, _RIGHT = 16, 16
+_INNER = WIDTH - _LEFT - _RIGHT
+_LANE = 34
+_FILLS = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
+_CHARACTER = 6.6  # pixels of one character at the font size of the labels
+
+
+def _text(x: float, y: float, words: str, extra: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {extra}>{escape(words)}</text>'
+
+
+def _document(height: float, parts: Sequence[str], title: str) -> str:
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}"'
+        f' height="{height:.0f}" role="img" font-family="ui-monospace, monospace" font-size="11"'
+        ' fill="currentColor">'
+    )
+    return "\n".join([head, f"<title>{escape(title)}</title>", *parts, "</svg>"]) + "\n"
+
+
+# -- memory maps ------------------------------------------------------------------------------------
+
+
+def layout_svg(layout: Layout) -> str:
+    """Return the memory map of every stage, true to scale, with the capacity marked."""
+    scale = max(layout.high_water, 1)
+    names = list(dict.fromkeys(r.name for s in layout.stages for r in s.regions))
+    values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
+    title = f"{layout.plan} on {layout.board}: {values}"
+    parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
+    y = 34.0
+    for stage in layout.stages:
+        drawn, y = _stage(stage, layout, scale, names, y)
+        parts += drawn
+    told = (
+        f"fits: {layout.slack} of {layout.capacity} bytes to spare"
+        if layout.fits
+        else f"does not fit: {layout.overflow} bytes too many"
+    )
+    parts.append(_text(_LEFT, y + 14, told, f'font-weight="bold" fill="{_verdict_color(layout)}"'))
+    return _document(y + 28, parts, title)
+
+
+def _verdict_color(layout: Layout) -> str:
+    return "#54a24b" if layout.fits else "#e45756"
+
+
+def _stage(
+    stage: StageLayout, layout: Layout, scale: int, names: Sequence[str], y: float
+) -> tuple[list[str], float]:
+    over = stage.used - layout.capacity
+    told = f", {over} too many" if over > 0 else ""
+    parts = [_text(_LEFT, y + 12, f"stage {stage.name}: {stage.used} of {layout.capacity} bytes{told}")]
+    y += 18
+    for lane in lanes(stage):
+        row = segments(lane, scale, _INNER, 3)
+        parts += [_rectangle(s, y, _FILLS[names.index(s.region.name) % len(_FILLS)]) for s in row]
+        y += _LANE + 2
+    gauge = layout.capacity if over <= 0 else stage.used
+    parts.append(_gauge(stage.used, layout.capacity, gauge, y + 2))
+    return parts, y + 18
+
+
+def _rectangle(segment: Segment, y: float, fill: str) -> str:
+    region = segment.region
+    x, width = _LEFT + segment.left, segment.width
+    facts = f"{region.name}: {region.elements} {region.dtype} at byte {region.offset}, {region.bytes} bytes"
+    opacity = 0.45 if region.kept else 0.85
+    box = (
+        f'<rect x="{x}" y="{y:.0f}" width="{width}" height="{_LANE}" fill="{fill}"'
+        f' fill-opacity="{opacity}" stroke="currentColor" stroke-width="0.7"/>'
+    )
+    room = int((width - 4) / _CHARACTER)
+    label = ""
+    if room >= min(len(region.name), 4):
+        name = region.name if len(region.name) <= room else region.name[: room - 1] + "…"
+        label = _text(x + width / 2, y + _LANE / 2 + 4, name, 'text-anchor="middle"')
+    return f"<g><title>{escape(facts)}</title>{box}{label}</g>"
+
+
+def _gauge(used: int, capacity: int, whole: int, y: float) -> str:
+    """Return the thin bar below a map: what is used of the whole memory."""
+    scale = _INNER / max(whole, 1)
+    inside = min(used, capacity) * scale
+    parts = [
+        f'<rect x="{_LEFT}" y="{y:.0f}" width="{_INNER}" height="5" fill="currentColor" fill-opacity="0.15"/>',
+        f'<rect x="{_LEFT}" y="{y:.0f}" width="{inside:.1f}" height="5" fill="#54a24b"/>',
+    ]
+    if used > capacity:
+        width = max((used - capacity) * scale, 3)
+        parts.append(
+            f'<rect x="{_LEFT + _INNER - width:.1f}" y="{y - 2:.0f}" width="{width:.1f}" height="9"'
+            ' fill="#e45756"/>'
+        )
+    return "".join(parts)
+
+
+# -- frontiers --------------------------------------------------------------------------------------
+
+_PLOT_HEIGHT = 420
+_AXIS = 56
+
+
+def frontier_svg(frontier: Frontier, title: str) -> str:
+    """Return the frontier on logarithmic axes (of value + 1), coloured by what binds."""
+    points = [(x, y, b) for x, y, b in _selected(frontier) if y >= 0]
+    xs, ys = _ticks([x for x, _, _ in points]), _ticks([y for _, y, _ in points])
+    px = _axis(xs[0], max([1, *(x for x, _, _ in points)]), _AXIS, WIDTH - 20)
+    py = _axis(ys[0], max([1, *(y for _, y, _ in points)]), _PLOT_HEIGHT - 44, 46)
+    right, top = WIDTH - 20, 46
+    parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
+    for x in xs:
+        parts += [_line(px(x), py(ys[0]), px(x), top), _text(px(x), py(ys[0]) + 16, str(x), _MIDDLE)]
+    for y in ys:
+        parts += [_line(px(xs[0]), py(y), right, py(y)), _text(_AXIS - 6, py(y) + 4, str(y), _END)]
+    parts += _curves([(px(x), py(y), b) for x, y, b in points])
+    parts.append(_text(WIDTH / 2, _PLOT_HEIGHT - 8, frontier.x, _MIDDLE + ' font-weight="bold"'))
+    parts.append(_text(_LEFT, 42, f"largest {frontier.y}", 'font-weight="bold"'))
+    return _document(_PLOT_HEIGHT, [*parts, *_legend(frontier)], title)
+
+
+def _axis(low: int, high: int, start: float, end: float) -> Callable[[int], float]:
+    """Return the position of a value between *start* (for *low*) and *end* (for *high*)."""
+    base, span = math.log1p(low), max(math.log1p(high) - math.log1p(low), 1e-9)
+    return lambda value: start + (end - start) * (math.log1p(value) - base) / span
+
+
+def _ticks(values: Sequence[int]) -> list[int]:
+    """Return 0 and the powers of ten around *values*, the first at most the smallest of them."""
+    ticks = [0, *(10**k for k in range(12) if 10**k <= max(values, default=1))]
+    below = [t for t in ticks if t <= min(values, default=0)]
+    return ticks[len(below) - 1 :]
+
+
+_MIDDLE, _END = 'text-anchor="middle"', 'text-anchor="end"'
+
+
+def _line(x1: float, y1: float, x2: float, y2: float) -> str:
+    return (
+        f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="currentColor"'
+        ' stroke-opacity="0.15"/>'
+    )
+
+
+def _selected(frontier: Frontier) -> list[tuple[int, int, int]]:
+    """Return at most some hundred points: all where they are few, evenly on the logarithmic axis else."""
+    last = len(frontier) - 1
+    few = range(min(len(frontier), 64))
+    steps = {round(math.expm1(math.log1p(max(last, 0)) * k / 400)) for k in range(401)} if last > 0 else set()
+    picked = sorted({*few, *steps, *frontier.corners()} & set(range(len(frontier))))
+    return [(int(frontier.xs[i]), int(frontier.ys[i]), int(frontier.binding[i])) for i in picked]
+
+
+def _curves(points: Sequence[tuple[float, float, int]]) -> list[str]:
+    parts = []
+    for (x1, y1, _), (x2, y2, binding) in pairwise(points):
+        parts.append(
+            f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" stroke="{_FILLS[binding]}"'
+            ' stroke-width="2.5" stroke-linecap="round"/>'
+        )
+    dots = points if len(points) <= 40 else []
+    return parts + [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{_FILLS[b]}"/>' for x, y, b in dots]
+
+
+def _legend(frontier: Frontier) -> list[str]:
+    parts = []
+    binding = sorted({int(b) for b in frontier.binding})
+    for row, number in enumerate(binding):
+        name = frontier.constraints[number] if number >= 0 else "range of the variable"
+        y = 46 + 16 * row
+        parts.append(f'<rect x="{WIDTH - 220}" y="{y - 9}" width="10" height="10" fill="{_FILLS[number]}"/>')
+        parts.append(_text(WIDTH - 204, y, f"{name} binds"))
+    return parts
