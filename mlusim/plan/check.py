@@ -126,7 +126,9 @@ def _space(
 
 
 def _at(values: Mapping[str, int]) -> str:
-    return ", ".join(f"{k.replace('sizeof_', 'sizeof ')}={v}" for k, v in values.items()) or "any values"
+    if not values:
+        return "for all values"
+    return "at " + ", ".join(f"{k.replace('sizeof_', 'sizeof ')}={v}" for k, v in values.items())
 
 
 def _lowest(expr: Expr, space: _Space) -> tuple[int, Mapping[str, int] | None]:
@@ -153,14 +155,16 @@ def _sizes(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
     low, witness = _lowest(region.size, space)
     if low < 0 and witness is not None:
         value = region.size.evaluate(witness)
-        told = f"{region.name} has size {region.size} = {value} at {_at(witness)}; raise the smallest legal value"
+        told = (
+            f"{region.name} has size {region.size} = {value} {_at(witness)}; raise the smallest legal value"
+        )
         yield PlanFinding("plan-negative-size", "error", stage, region.name, told, witness)
     elif low < 0:
         told = f"{region.name} has size {region.size}; that it is never negative is not proven"
         yield PlanFinding("plan-negative-size", "note", stage, region.name, told)
     elif low == 0 and witness is not None:
         witness = _what_matters(region.size, witness, space)
-        told = f"{region.name} is empty at {_at(witness)}; guard instructions that take its length"
+        told = f"{region.name} is empty {_at(witness)}; guard instructions that take its length"
         yield PlanFinding("plan-empty-region", "note", stage, region.name, told, witness)
 
 
@@ -181,7 +185,7 @@ def _touched(stage: str, place: Place, space: _Space, behind: str) -> Iterator[P
         over = -spare.evaluate(witness)
         told = (
             f"the kernel touches {region.touches} elements of {region.name}, which holds {region.size}:"
-            f" {over} bytes fall on {behind} at {_at(witness)}; make the region larger"
+            f" {over} bytes fall on {behind} {_at(witness)}; make the region larger"
         )
         yield PlanFinding("plan-spill", "error", stage, region.name, told, witness)
     elif low < 0:
@@ -203,7 +207,7 @@ def _unaligned(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]
     if odd:
         where = place.offset.evaluate(odd[0])
         told = (
-            f"{place.region.name} ({dtype.name}) begins at byte {where} at {_at(odd[0])}; scalar access to it"
+            f"{place.region.name} ({dtype.name}) begins at byte {where} {_at(odd[0])}; scalar access to it"
             f" would be unaligned, align={dtype.size} cures it"
         )
         yield PlanFinding("plan-unaligned", "note", stage, place.region.name, told, odd[0])
@@ -228,7 +232,7 @@ def _pair(stage: str, first: Place, second: Place, space: _Space) -> Iterator[Pl
     for values in space.samples(shared):
         lacking = min(-g.evaluate(values) for g in gaps)
         if lacking > 0 and first.region.bytes.evaluate(values) and second.region.bytes.evaluate(values):
-            told = f"{names} share {lacking} bytes at {_at(values)}; move one, or declare reuses="
+            told = f"{names} share {lacking} bytes {_at(values)}; move one, or declare reuses="
             yield PlanFinding("plan-overlap", "error", stage, second.region.name, told, values)
             return
     told = f"that {names} never share bytes is not proven"
@@ -266,7 +270,7 @@ def _int32(stage: StagePlaces, space: _Space, told: set[Expr]) -> Iterator[PlanF
                 told.add(inner)
                 shape = {n: v for n, v in point.items() if n in space.of(inner)}
                 said = (
-                    f"{inner} is {inner.evaluate(point)} at {_at(shape)}, which the operator's limits allow:"
+                    f"{inner} is {inner.evaluate(point)} {_at(shape)}, which the operator's limits allow:"
                     " more than an int32 holds; compute it in 64 bits, or refuse such shapes before"
                 )
                 yield PlanFinding("plan-int32", "warning", stage.name, place.region.name, said, shape)
@@ -288,7 +292,9 @@ def check_places(
             if place.kept:
                 continue
             behind = (
-                stage.places[number + 1].region.name if number + 1 < len(stage.places) else "what follows"
+                stage.places[number + 1].region.name
+                if number + 1 < len(stage.places)
+                else "what lies behind the plan"
             )
             found += _units(stage.name, place, space)
             found += _sizes(stage.name, place, space)

@@ -204,8 +204,8 @@ def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -
     for name in names:
         plan.variable(name)
     found = differences(plan, _as_problem(plan, claim), names, fixed, exact)
-    generous = _runs(plan, names[-1], found.only_second, fixed)
-    strict = _runs(plan, names[-1], found.only_first, fixed)
+    generous = _runs(plan, found.variable, found.only_second, fixed)
+    strict = _runs(plan, found.variable, found.only_first, fixed)
     return Comparison(
         plan.name,
         claim.name,

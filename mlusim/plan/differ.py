@@ -13,7 +13,7 @@ from attrs import frozen
 from mlusim.errors import UsageError
 from mlusim.plan.compiled import compile_exprs
 from mlusim.plan.expr import Expr
-from mlusim.plan.frontier import MOST_POINTS, Ints, box, tightens, trace
+from mlusim.plan.frontier import MOST_POINTS, Ints, box, span, tightens, trace
 from mlusim.plan.solve import Problem, largest_value, search
 
 
@@ -29,8 +29,12 @@ class Span:
 
 @frozen
 class Differences:
-    """*only_first*: admitted by the first problem alone; *only_second*: by the second alone."""
+    """*only_first*: admitted by the first problem alone; *only_second*: by the second alone.
 
+    *variable* is the one that the spans are about.
+    """
+
+    variable: str
     only_first: tuple[Span, ...]
     only_second: tuple[Span, ...]
 
@@ -46,6 +50,8 @@ def differences(
     if len(names) == 1:
         return _over_one(first, second, names[0], fixed, exact)
     x, y = names
+    if exact is None and any(span(p, x, y, fixed)[2] > MOST_POINTS for p in (first, second)):
+        x, y = y, x
     edges = [trace(p, x, y, fixed) for p in (first, second)]
     xs = max(edges, key=len).xs
     ranges = box(first, x, xs, y, fixed)
@@ -59,7 +65,7 @@ def differences(
         stated = compile_exprs([exact], vector=True)({**first.constants, **fixed, x: xs})[0]
         high = np.maximum(np.broadcast_to(stated, low.shape), none)
     rows = [{x: v} for v in xs.tolist()]
-    return Differences(_spans(rows, high, low, ask.step), _spans(rows, low, high, ask.step))
+    return Differences(y, _spans(rows, high, low, ask.step), _spans(rows, low, high, ask.step))
 
 
 def _over_one(
@@ -74,7 +80,7 @@ def _over_one(
     if exact is not None:
         high = max(none, exact.evaluate({**first.constants, **fixed}))
     pair = [np.array([none if v is None else v], np.int64) for v in (low, high)]
-    return Differences(_spans([{}], pair[1], pair[0], ask.step), _spans([{}], pair[0], pair[1], ask.step))
+    return Differences(y, _spans([{}], pair[1], pair[0], ask.step), _spans([{}], pair[0], pair[1], ask.step))
 
 
 def _filled(ys: Ints, points: int, none: int) -> Ints:
@@ -121,7 +127,7 @@ def _value_by_value(
         one, two = (_admits(p, y, ys, here) for p in (first, second))
         found[0].extend(_stretches(row, ys, one & ~two, ask.step))
         found[1].extend(_stretches(row, ys, two & ~one, ask.step))
-    return Differences(tuple(found[0]), tuple(found[1]))
+    return Differences(y, tuple(found[0]), tuple(found[1]))
 
 
 def _stretches(row: Mapping[str, int], ys: Ints, mask: npt.NDArray[np.bool_], step: int) -> list[Span]:

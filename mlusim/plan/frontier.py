@@ -128,18 +128,22 @@ def _one_by_one(problem: Problem, xs: Ints, x: str, y: str, fixed: Mapping[str, 
     return [-1 if f is None else f for f in found]
 
 
-def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
-    """Every x that may have a y: up to the largest x that fits with the smallest y."""
+def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[int, int, int]:
+    """Return (first, step, count) of every x that may have a y: up to the largest with the smallest y."""
     smallest = search(problem, y, {**fixed, x: problem.variable(x).low}).first
     last, _, _ = largest_value(problem, x, {**fixed, y: smallest})
     ask = search(problem, x, {**fixed, y: smallest})
-    points = 0 if last is None else (last - ask.first) // ask.step + 1
+    return ask.first, ask.step, 0 if last is None else (last - ask.first) // ask.step + 1
+
+
+def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
+    first, step, points = span(problem, x, y, fixed)
     if points > MOST_POINTS:
         raise UsageError(
-            f"{x} alone can take {points} values, more than the {MOST_POINTS} points of a frontier;"
-            f" give more values, or put {y} first"
+            f"{x} alone can take {points} values in {problem.name}, more than the {MOST_POINTS} points of a"
+            f" frontier; give more values, or put {y} first"
         )
-    return ask.first + np.arange(points, dtype=np.int64) * ask.step
+    return first + np.arange(points, dtype=np.int64) * step
 
 
 def box(problem: Problem, x: str, xs: Ints, y: str, fixed: Mapping[str, int]) -> dict[str, Interval]:

@@ -46,6 +46,10 @@ def _claims(value: Iterable[Claim]) -> tuple[Claim, ...]:
     return tuple(value)
 
 
+def _plans(value: "Iterable[Plan]") -> "tuple[Plan, ...]":
+    return tuple(value)
+
+
 @frozen(slots=False)
 class Plan:
     """The regions of a kernel in stages, and everything that can be asked about them.
@@ -54,7 +58,8 @@ class Plan:
     operator; one that mentions a variable without a value is not applied.  *claims* are limits that
     documents state.  *example* are values to show the plan with when none are given.  *grow* orders
     the tile variables for `complete`; without it they grow in the order in which they appear.
-    *notes* tell a reader where the plan comes from.
+    *drawings* are the partitions that documents give where they differ from this one: not used by
+    the kernel, kept for what they teach.  *notes* tell a reader where the plan comes from.
     """
 
     name: str
@@ -64,6 +69,7 @@ class Plan:
     claims: tuple[Claim, ...] = field(default=(), converter=_claims, kw_only=True)
     example: Mapping[str, int] = field(factory=dict, kw_only=True)
     grow: Grow | None = field(default=None, kw_only=True)
+    drawings: "tuple[Plan, ...]" = field(default=(), converter=_plans, kw_only=True)
     notes: str = field(default="", kw_only=True)
 
     def __attrs_post_init__(self) -> None:
@@ -96,7 +102,7 @@ class Plan:
         sizes = self.region_variables
         steps = _variables(e for v in sizes.values() for e in (v.multiple_of, v.enough))
         limits = _variables(e for c in self.requires for e in (c.left, c.right))
-        return {**limits, **steps, **sizes}
+        return {**sizes, **steps, **limits, **steps, **sizes}
 
     @cached_property
     def scope(self) -> Scope:

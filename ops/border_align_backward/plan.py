@@ -45,21 +45,6 @@ grad_output_temp = Region("grad_output_temp", deal_num, T, "masked: what is adde
 argmax_temp = Region("argmax_temp", deal_num, T, "1 where argmax is the current point, else 0")
 argmax = Region("argmax", deal_num, int32, "point of each channel's maximum")
 
-PLAN = Plan(
-    "border_align_backward",
-    [Stage("border", [box, grad_output, grad_input, grad_output_temp, argmax_temp, argmax])],
-    claims=[
-        Value(
-            "deal_num with PAD_DOWN",
-            "deal_num",
-            PAD_DOWN((NRAM - BOX_BYTES - NFU_ALIGN_SIZE) // (4 * sizeof(T) + sizeof(int32)), NFU_ALIGN_NUM),
-            source="design document of border_align_backward, pseudocode",
-        )
-    ],
-    example={"C": 256},
-    notes="Five buffers of deal_num channels behind the box; C larger than deal_num goes in passes.",
-)
-
 FIGURE = Plan(
     "border_align_backward, figure",
     [
@@ -83,4 +68,20 @@ FIGURE = Plan(
         )
     ],
     notes="The partition of the figure, not used by the kernel: kept for what its size formula teaches.",
+)
+
+PLAN = Plan(
+    "border_align_backward",
+    [Stage("border", [box, grad_output, grad_input, grad_output_temp, argmax_temp, argmax])],
+    claims=[
+        Value(
+            "deal_num with PAD_DOWN",
+            "deal_num",
+            PAD_DOWN((NRAM - BOX_BYTES - NFU_ALIGN_SIZE) // (4 * sizeof(T) + sizeof(int32)), NFU_ALIGN_NUM),
+            source="design document of border_align_backward, pseudocode",
+        )
+    ],
+    example={"C": 256},
+    drawings=[FIGURE],
+    notes="Five buffers of deal_num channels behind the box; C larger than deal_num goes in passes.",
 )

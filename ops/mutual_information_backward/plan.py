@@ -27,6 +27,31 @@ DOCUMENT_LIMIT = Limit(
     source="design document of mutual_information_backward, scale limits",
 )
 
+DRAWING = Plan(
+    "mutual_information_backward, as drawn",
+    [
+        Stage("terms", [term1, term2]),
+        Stage(
+            "p_grad",
+            [
+                p_grad,
+                Region("cur_term1", DIAGONAL, float32, "term1 along one diagonal"),
+                Region("cur_term2", DIAGONAL, float32, "term2 along one diagonal"),
+                Region(
+                    "cur_p_grad",
+                    minimum(S, T),
+                    float32,
+                    "p_grad along one diagonal; min(S,T)+2 elements are set to 0",
+                    touches=minimum(S, T) + 2,
+                ),
+            ],
+            keeps=(term1, term2),
+        ),
+    ],
+    example={"S": 15, "T": 104},
+    notes="The document's second drawing as printed: one cell of a diagonal short.",
+)
+
 PLAN = Plan(
     "mutual_information_backward",
     [
@@ -61,5 +86,6 @@ PLAN = Plan(
     ],
     claims=[DOCUMENT_LIMIT],
     example={"S": 15, "T": 104},
+    drawings=[DRAWING],
     notes="Sizes as in the box drawings, with the diagonal buffers at the length that diagonals have.",
 )

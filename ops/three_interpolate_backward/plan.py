@@ -84,18 +84,19 @@ def _stage(transposed: Expr, features: Expr, *, drawing: bool) -> Stage:
 
 EXAMPLE = {"C": 512, "N": 64, "M": 16}
 
-PLAN = Plan(
-    "three_interpolate_backward",
-    [_stage(No * Co, Co * Mo + Co, drawing=False)],
-    example=EXAMPLE,
-    grow=growth_order,
-    notes="Sizes as in the document's table, with the spare row where it is written to.",
-)
-
 DRAWING = Plan(
     "three_interpolate_backward, as drawn",
     [_stage(No * Co + Co, Co * Mo, drawing=True)],
     example=EXAMPLE,
     grow=growth_order,
     notes="The document's table as printed: the spare Co elements stand behind grad_output_transpose.",
+)
+
+PLAN = Plan(
+    "three_interpolate_backward",
+    [_stage(No * Co, Co * Mo + Co, drawing=False)],
+    example=EXAMPLE,
+    grow=growth_order,
+    drawings=[DRAWING],
+    notes="Sizes as in the document's table, with the spare row where it is written to.",
 )

@@ -1,0 +1,285 @@
+"""``mlusim plan``: what fits on chip, how much of it, and why not one more."""
+
+import argparse
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.cli.planfile import plans_in
+from mlusim.errors import UsageError
+from mlusim.operators.registry import find_operator
+from mlusim.plan.claims import Claim, Comparison, Verdict
+from mlusim.plan.frontier import Frontier
+from mlusim.plan.parse import parse_claim
+from mlusim.plan.plan import Plan
+from mlusim.plan.regimes import check_names, choose, values_of
+from mlusim.plan.render import (
+    comparison_view,
+    findings_view,
+    frontier_view,
+    largest_view,
+    layout_view,
+    plan_view,
+)
+from mlusim.plan.svg import frontier_svg, layout_svg
+
+HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
+EXAMPLE = """examples:
+  mlusim plan mutual_information_backward --set S=15,T=104
+  mlusim plan mutual_information_backward --max T --set S=15 --board MLU370-X4 MLU590-H8
+  mlusim plan mutual_information_backward --frontier S,T -o frontier.svg
+  mlusim plan mutual_information_backward --claim "S*T <= 50000"
+  mlusim plan my_kernel_plan.py --max n
+
+exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of ``mlusim plan``."""
+    parser.epilog = EXAMPLE
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("operator", metavar="OP", help="an operator, or a Python file that holds a Plan")
+    parser.add_argument("--board", nargs="+", action="extend", metavar="B", help="one board or several")
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"
+    )
+    parser.add_argument("--dtype", metavar="D", help="element type, for plans that hold more than one")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--max", metavar="VAR", help="the largest VAR that fits, the others as set")
+    what.add_argument("--frontier", metavar="X,Y", help="for every X the largest Y")
+    what.add_argument(
+        "--claim",
+        nargs="?",
+        const="",
+        metavar="FORMULA",
+        help="hold the documents' limits, or the one you state, against the plan",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.add_argument("-o", "--output", metavar="F", help="write to F: .json, .svg, or .csv for a frontier")
+
+
+@frozen
+class Answer:
+    """What one question gave on one board: for people, for programs, as a picture, as a table."""
+
+    view: RenderableType
+    facts: Mapping[str, Any]
+    good: bool
+    svg: str = ""
+    csv: str = ""
+
+
+@frozen
+class Question:
+    """The command line, understood."""
+
+    plans: tuple[Plan, ...]
+    boards: tuple[str, ...]
+    values: Mapping[str, int]
+    dtype: str | None
+
+    def dtype_of(self, plan: Plan) -> DType | None:
+        """Return the dtype for *plan*: as asked, else its default; None where it has only one anyway."""
+        asked = None if self.dtype is None else as_dtype(self.dtype)
+        if plan.dtypes:
+            return plan.dtypes[0] if asked is None else asked
+        held = {place.region.dtype for place in plan.regions.values()}
+        if asked is not None and asked not in held:
+            names = ", ".join(sorted(str(d) for d in held))
+            raise UsageError(f"plan {plan.name} has no element type to choose; its regions are {names}")
+        return None
+
+
+def run(args: argparse.Namespace) -> int:
+    """Answer the question; returns 0 when all is well, 1 when something does not fit.
+
+    Raises `UsageError` for anything that the command line gets wrong.
+    """
+    question = _understood(args)
+    if args.max:
+        answers = _largest(question, args.max)
+    elif args.frontier:
+        answers = _frontiers(question, args.frontier)
+    elif args.claim is not None:
+        answers = _claims(question, args.claim)
+    else:
+        answers = _layouts(question)
+    facts: Any = [a.facts for a in answers] if len(answers) > 1 else answers[0].facts
+    if args.output:
+        _write(Path(args.output), answers, facts)
+    if args.json:
+        print(json.dumps(facts, indent=2))
+    elif not args.output:
+        console = Console(highlight=False)
+        for number, answer in enumerate(answers):
+            console.print(*([""] if number else []), answer.view, sep="\n")
+    return 0 if all(a.good for a in answers) else 1
+
+
+def _understood(args: argparse.Namespace) -> Question:
+    names = [b for text in args.board or DEFAULT_BOARDS[:1] for b in text.split(",") if b]
+    if args.operator.endswith(".py"):
+        plans = plans_in(Path(args.operator))
+    else:
+        operator = find_operator(args.operator)
+        plans = tuple(operator.plans)
+        if not plans:
+            raise UsageError(f"{operator.name} has no NRAM plan")
+    boards = tuple(dict.fromkeys(find_board(n).name for n in names))
+    return Question(plans, boards, _values(args.set), args.dtype)
+
+
+def _values(texts: Iterable[str]) -> dict[str, int]:
+    values: dict[str, int] = {}
+    for text in texts:
+        for part in filter(None, (p.strip() for p in text.split(","))):
+            name, equals, value = part.partition("=")
+            try:
+                values[name.strip()] = int(value, 0)
+            except ValueError:
+                equals = ""
+            if not equals or not name.strip():
+                raise UsageError(
+                    f"--set {part!r} gives no value; write it as NAME=NUMBER, such as S=15,T=104"
+                )
+    return values
+
+
+# -- the four questions -----------------------------------------------------------------------------
+
+
+def _layouts(question: Question) -> list[Answer]:
+    if question.values:
+        return [_described(question, question.plans, board, question.values) for board in question.boards]
+    answers = []
+    for plan in question.plans:
+        findings = plan.check()
+        intro = Group(plan_view(plan, findings), Text(), Text("with example values:", style="italic"))
+        clean = not any(f.severity == "error" for f in findings)
+        for number, board in enumerate(question.boards):
+            shown = _described(question, (plan,), board, plan.example)
+            view = Group(intro, shown.view) if number == 0 else shown.view
+            facts = {**shown.facts, "findings": [f.to_json() for f in findings]}
+            answers.append(Answer(view, facts, shown.good and clean, shown.svg))
+    return answers
+
+
+def _described(question: Question, plans: Sequence[Plan], board: str, values: Mapping[str, int]) -> Answer:
+    dtype = question.dtype_of(plans[0])
+    plan, layout = choose(plans, board, values, dtype=dtype)
+    return Answer(layout_view(layout, plan), layout.to_json(), layout.fits, layout_svg(layout))
+
+
+def _fixed(question: Question, plan: Plan, open_: Sequence[str]) -> dict[str, int]:
+    """Return the values for *plan* as set, or its example's for every other variable when none are set."""
+    given = question.values or plan.example
+    return {k: v for k, v in values_of(plan, given).items() if k not in open_}
+
+
+def _concerned(question: Question, names: Sequence[str]) -> list[Plan]:
+    """Return the plans that have all of *names*."""
+    check_names(question.plans, [*names, *question.values])
+    found = [p for p in question.plans if all(n in p.variables for n in names)]
+    if not found:
+        raise UsageError(f"no plan has {' and '.join(names)} together; ask for one of them")
+    return found
+
+
+def _largest(question: Question, variable: str) -> list[Answer]:
+    answers = []
+    for plan in _concerned(question, [variable]):
+        fixed = _fixed(question, plan, [variable])
+        dtype = question.dtype_of(plan)
+        for board in question.boards:
+            found = plan.largest(variable, board=board, dtype=dtype, **fixed)
+            answers.append(Answer(largest_view([found]), found.to_json(), found.largest is not None))
+    return answers
+
+
+def _frontiers(question: Question, text: str) -> list[Answer]:
+    names = [n.strip() for n in text.split(",")]
+    if len(names) != 2:
+        raise UsageError(f"--frontier {text!r} names {len(names)} variables; give two, such as S,T")
+    answers = []
+    for plan in _concerned(question, names):
+        fixed = _fixed(question, plan, names)
+        dtype = question.dtype_of(plan)
+        for board in question.boards:
+            frontier = plan.frontier(names[0], names[1], board=board, dtype=dtype, **fixed)
+            answers.append(_frontier_answer(frontier, f"{plan.name} on {board}", board, dtype))
+    return answers
+
+
+def _frontier_answer(frontier: Frontier, title: str, board: str, dtype: DType | None) -> Answer:
+    held = ", ".join(f"{k}={v}" for k, v in frontier.fixed.items())
+    title += f"{', ' + dtype.name if dtype else ''}{': ' + held if held else ''}"
+    view = Group(Text(title, style="bold"), frontier_view(frontier))
+    facts = {"board": board, "dtype": dtype.name if dtype else None, **frontier.to_json()}
+    good = bool(len(frontier) and (frontier.ys >= 0).any())
+    return Answer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
+
+
+def _claims(question: Question, text: str) -> list[Answer]:
+    """Compare a stated limit, or every limit that the plans and their documents' drawings carry."""
+    check_names(question.plans, list(question.values))
+    held = [(p, _stated(p, text)) for p in question.plans] if text else _stored(question.plans)
+    answers = []
+    for plan, claims in held:
+        dtype = question.dtype_of(plan)
+        found = [f for f in plan.check() if f.severity == "error"]
+        if found and not text:
+            facts = {"plan": plan.name, "findings": [f.to_json() for f in found]}
+            answers.append(
+                Answer(Group(Text(plan.name, style="bold"), findings_view(found)), facts, good=False)
+            )
+        for claim in claims:
+            fixed = {k: v for k, v in values_of(plan, question.values).items() if k not in claim.named}
+            answers += [
+                _compared(plan.compare(claim, board=board, dtype=dtype, **fixed)) for board in question.boards
+            ]
+    if not answers:
+        raise UsageError(
+            "no document states a limit for this plan; state one yourself: --claim 'S*T <= 50000'"
+        )
+    return answers
+
+
+def _stated(plan: Plan, text: str) -> tuple[Claim, ...]:
+    return (parse_claim(text, plan.variables, plan.scope.element),)
+
+
+def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
+    return [(p, p.claims) for plan in plans for p in (plan, *plan.drawings)]
+
+
+def _compared(comparison: Comparison) -> Answer:
+    good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
+    return Answer(comparison_view(comparison), comparison.to_json(), good)
+
+
+# -- files ------------------------------------------------------------------------------------------
+
+
+def _write(path: Path, answers: Sequence[Answer], facts: Any) -> None:
+    kind = path.suffix
+    if kind == ".json":
+        text = json.dumps(facts, indent=2) + "\n"
+    elif kind in {".svg", ".csv"}:
+        if len(answers) > 1:
+            raise UsageError(f"{path} can hold one answer, not {len(answers)}; name one board, or use .json")
+        text = answers[0].svg if kind == ".svg" else answers[0].csv
+    else:
+        raise UsageError(f"{path} has the suffix {kind!r}; use .json, .svg or .csv")
+    if not text:
+        raise UsageError(f"{path}: this answer cannot be written as {kind}; use .json")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
