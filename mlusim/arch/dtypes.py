@@ -11,7 +11,7 @@ from attrs import field, frozen
 from mlusim.errors import UsageError
 
 
-@frozen(repr=False)
+@frozen(repr=False, cache_hash=True)  # a pointer cast looks its view up by the element type
 class DType:
     """One element type.
 

@@ -1,8 +1,9 @@
 """Synchronisation, identification and device print: the rows that act on the core, not on data."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-from mlusim.isa.declare import Flow, Pipe, Refused, intrinsic
+from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
 
 
 class Control(Protocol):
@@ -20,7 +21,7 @@ class Control(Protocol):
         """Pass printed text to the launch."""
 
 
-def _row(spelling: str, source: str, certainty: str = "C") -> Any:
+def _row(spelling: str, source: str, certainty: str = "C") -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
         spelling,
         control=True,

@@ -11,14 +11,18 @@ A body is a function over NumPy views of exactly the declared operands::
         np.copyto(dst.reshape(width, height), src.reshape(height, width).T)
 
 The annotation of a parameter says what it is: `Tile` an operand in memory, ``int`` a count or a
-shape, `Value` a scalar of the element type, `TileOrValue` an operand that may be either.
+shape, `Value` a scalar of the element type, `TileOrValue` an operand that may be either.  A body
+that behaves differently on different architectures takes a `Generation`, which no caller gives.
+
+An extent is an expression of the integer parameters and of ``itemsize``, the bytes of one element
+of the operand.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from attrs import field, frozen
@@ -47,12 +51,9 @@ ANY = (*NUMBERS, int64, uint64)
 Tile = np.ndarray[Any, np.dtype[Any]]
 
 
-class Value:
-    """Annotation: a scalar of the element type of the row's first operand."""
-
-
-class TileOrValue:
-    """Annotation: an operand in memory, or a scalar of the element type."""
+Value = Annotated[Any, "a scalar of the element type of the row's first operand"]
+TileOrValue = Annotated[Any, "an operand in memory, or a scalar of the element type"]
+Generation = Annotated[int, "the generation of the architecture, 2 for MLU2xx; the door supplies it"]
 
 
 class Pipe(Enum):
@@ -72,8 +73,28 @@ class Flow(Enum):
     MIXING = "mixing"
 
 
-class Refused(Exception):  # noqa: N818 - a sentence on its way to becoming a fault
-    """Raised by a body that finds an operand's data illegal; the door turns it into a fault."""
+class Call(Enum):
+    """How the door calls a body."""
+
+    BODY = "body(parameters)"
+    INTO = "ufunc(sources, destination)"
+    NAMED = "ufunc(sources, out=destination)"
+    ASSIGN = "destination[...] = ufunc(sources)"
+
+
+class Refused(Exception):
+    """Raised by a body that finds an operand's data illegal; the door turns it into a fault.
+
+    ``needs`` is the number of elements that *operand* would have to hold.
+    """
+
+    def __init__(
+        self, sentence: str, *, operand: str | None = None, legal: str | None = None, needs: int | None = None
+    ) -> None:
+        super().__init__(sentence)
+        self.operand = operand
+        self.legal = legal
+        self.needs = needs
 
 
 @frozen
@@ -82,7 +103,7 @@ class Operand:
 
     ``extent`` is the number of elements as an expression of the row's integer parameters;
     ``access`` is "read", "write" or "update"; ``partial`` marks a write whose size depends on the
-    data, so that a part of the extent may be left alone.
+    data: a part of the extent may be left alone, and only what is written must fit the allocation.
     """
 
     name: str
@@ -91,6 +112,11 @@ class Operand:
     dtypes: tuple[DType, ...]
     spaces: tuple[Space, ...] = (NRAM,)
     partial: bool = False
+    dtypes_2xx: tuple[DType, ...] = ()
+
+    def dtypes_on(self, generation: int) -> tuple[DType, ...]:
+        """The element types that an architecture of *generation* takes."""
+        return self.dtypes_2xx if generation == 2 else self.dtypes
 
 
 @frozen
@@ -117,7 +143,7 @@ class Cost:
 
 @frozen
 class Parameter:
-    """A parameter in order: ``kind`` is "tile", "count", "value" or "either"."""
+    """A parameter in order: ``kind`` is "tile", "count", "value", "either", "generation" or "any"."""
 
     name: str
     kind: str
@@ -140,7 +166,7 @@ class Intrinsic:
     same: tuple[str, ...]
     overlap: Mapping[str, str]
     void: Mapping[str, str]
-    ufunc: bool
+    call: Call
     since: int
     not_on: tuple[int, ...]
     returns: str
@@ -150,7 +176,7 @@ class Intrinsic:
     form: str
     certainty: str
     source: str
-    aligned: bool = True
+    aligned: tuple[str, ...] = ()
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -161,6 +187,17 @@ class Intrinsic:
         """The first line of the documentation."""
         return self.doc.split("\n", 1)[0]
 
+    @property
+    def polls(self) -> bool:
+        """Whether a task may spin on it: it hands back what it found in shared memory."""
+        found = any(o.access == "write" for o in self.operands.values())
+        return self.form == "load" or (self.atomic and (found or self.returns != "None"))
+
+    @property
+    def quiet(self) -> bool:
+        """Whether executing it again and again may leave all memory as it is."""
+        return self.form != "copy" and (self.polls or all(o.access == "read" for o in self.operands.values()))
+
     def available(self, bang_arch: int) -> bool:
         """Whether the architecture with this ``__BANG_ARCH__`` has the instruction."""
         return bang_arch >= self.since and bang_arch not in self.not_on
@@ -168,17 +205,23 @@ class Intrinsic:
     @property
     def signature(self) -> str:
         """The C-like signature, vendor spelling."""
-        types = {"tile": "T* ", "count": "int ", "value": "T ", "either": "T* or T "}
-        return f"{self.spelling}({', '.join(types[p.kind] + p.name for p in self.parameters)})"
+        types = {"tile": "T* ", "count": "int ", "value": "T ", "either": "T* or T ", "any": ""}
+        return f"{self.spelling}({', '.join(types[p.kind] + p.name for p in self.given)})"
+
+    @property
+    def given(self) -> tuple[Parameter, ...]:
+        """The parameters that a caller gives."""
+        return tuple(p for p in self.parameters if p.kind != "generation")
 
 
-def intrinsic(  # noqa: PLR0913 - a row has as many properties as it has
+def intrinsic(
     spelling: str,
     *,
     writes: Mapping[str, str] | None = None,
     reads: Mapping[str, str] | None = None,
     updates: Mapping[str, str] | None = None,
     dtypes: tuple[DType, ...] | Mapping[str, tuple[DType, ...]] = FLOATS,
+    dtypes_2xx: tuple[DType, ...] | None = None,
     spaces: Mapping[str, tuple[Space, ...]] | None = None,
     same: bool | tuple[str, ...] = True,
     in_place: tuple[str, ...] | bool = True,
@@ -197,16 +240,17 @@ def intrinsic(  # noqa: PLR0913 - a row has as many properties as it has
     form: str = "dense",
     certainty: str = "C",
     source: str = "",
-    aligned: bool = True,
+    aligned: tuple[str, ...] | bool = True,
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     """Declare an intrinsic; the decorated body becomes its `Intrinsic` row.
 
     *writes*, *reads*, *updates* give each operand's extent in elements.  *dtypes* is one tuple for
     all operands or one per operand; with *same* (all operands, or the named ones) the operands
-    share one dtype.  *in_place* says which sources may start exactly at the destination (True: all);
+    share one dtype.  *dtypes_2xx* are the types that MLU2xx knows (default: all but bfloat16).  *in_place* says which sources may start exactly at the destination (True: all);
     any other overlap is a fault, but for the sources in *overlap_free*.  *void* operands are
     untyped pointers, seen through the type of the named value or through a fixed dtype name.
-    *since* and *not_on* are values of ``__BANG_ARCH__``.  *certainty* is the mark of the facts:
+    *since* and *not_on* are values of ``__BANG_ARCH__``.  *aligned* names the operands (True: all) that MLU2xx
+    wants at 64-byte addresses with multiples of 128 bytes.  *certainty* is the mark of the facts:
     C certain, D derived, I inferred, U unknown with a default chosen.
     """
     extents = {n: ("write", e) for n, e in (writes or {}).items()}
@@ -214,17 +258,12 @@ def intrinsic(  # noqa: PLR0913 - a row has as many properties as it has
     extents |= {n: ("update", e) for n, e in (updates or {}).items()}
 
     def declare(body: Callable[..., Any]) -> Intrinsic:
-        operands = {
-            name: Operand(
-                name,
-                access,
-                extent,
-                dtypes if isinstance(dtypes, tuple) else dtypes[name],
-                (spaces or {}).get(name, (NRAM,)),
-                name in partial,
-            )
-            for name, (access, extent) in extents.items()
-        }
+        operands = {}
+        for name, (access, extent) in extents.items():
+            types = dtypes if isinstance(dtypes, tuple) else dtypes[name]
+            old = tuple(d for d in types if d is not bfloat16 and (dtypes_2xx is None or d in dtypes_2xx))
+            where = (spaces or {}).get(name, (NRAM,))
+            operands[name] = Operand(name, access, extent, types, where, name in partial, old)
         return Intrinsic(
             spelling=spelling,
             parameters=_parameters(body, control=control),
@@ -238,7 +277,7 @@ def intrinsic(  # noqa: PLR0913 - a row has as many properties as it has
             same=tuple(operands) if same is True else (same or ()),
             overlap=MappingProxyType(_overlap(operands, in_place, overlap_free)),
             void=MappingProxyType(dict(void or {})),
-            ufunc=False,
+            call=Call.BODY,
             since=since,
             not_on=not_on,
             returns=_returns(body),
@@ -248,14 +287,14 @@ def intrinsic(  # noqa: PLR0913 - a row has as many properties as it has
             form=form,
             certainty=certainty,
             source=source,
-            aligned=aligned,
+            aligned=tuple(operands) if aligned is True else (aligned or ()),
         )
 
     return declare
 
 
 def _parameters(body: Callable[..., Any], *, control: bool) -> tuple[Parameter, ...]:
-    kinds = {Tile: "tile", int: "count", Value: "value", TileOrValue: "either"}
+    kinds = {Tile: "tile", int: "count", Value: "value", TileOrValue: "either", Generation: "generation"}
     found = list(inspect.signature(body, eval_str=True).parameters.values())
     if control:
         found = found[1:]

@@ -1,19 +1,42 @@
 """Row factories for the regular families: one NumPy function, one line of documentation each.
 
-A row made here has a NumPy ufunc as its body: called as ``ufunc(sources..., destination)``.
+A row made here has a NumPy ufunc as its body, which the door calls without a frame in between.
 """
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import DType
-from mlusim.isa.declare import FLOATS, Intrinsic, Tile, Value, intrinsic
+from mlusim.isa.declare import FLOATS, Call, Intrinsic, Tile, Value, intrinsic
+
+PREDICATES = (
+    np.equal,
+    np.not_equal,
+    np.less,
+    np.less_equal,
+    np.greater,
+    np.greater_equal,
+    np.logical_and,
+    np.logical_or,
+    np.logical_xor,
+    np.logical_not,
+)
 
 
 def _finish(row: Intrinsic, body: Callable[..., Any], doc: str) -> Intrinsic:
-    return evolve(row, body=body, doc=doc, ufunc=True)
+    """Make *body*, a ufunc, the body of *row*, called the cheapest way that NumPy allows.
+
+    The truth value of a predicate is assigned, and so becomes 1 or 0 of the destination's type.
+    """
+    if body in PREDICATES:
+        call = Call.ASSIGN
+    else:
+        call = Call.NAMED if body in (np.maximum, np.minimum) else Call.INTO
+    return evolve(row, body=body, doc=inspect.cleandoc(doc), call=call)
 
 
 def binary(
@@ -82,7 +105,10 @@ def with_scalar(
     return _finish(row, ufunc, doc)
 
 
+def alias(spelling: str, row: Intrinsic) -> Intrinsic:
+    """An older spelling of *row*."""
+    return evolve(row, spelling=spelling, doc=f"{row.doc}\n\nThe older spelling of ``{row.spelling}``.")
+
+
 def _with_source(properties: dict[str, Any], source: str) -> dict[str, Any]:
     return {"source": source} | properties
-
-

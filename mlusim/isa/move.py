@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.isa.declare import ANY, Flow, Pipe, Tile, Value, intrinsic
+from mlusim.isa.declare import ANY, Flow, Pipe, Tile, intrinsic
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM
 
 
@@ -72,9 +72,15 @@ def _fill(spelling: str, space: Any, pipe: Pipe, doc: str, *, memory_core: bool 
 
 nramset = _fill("__nramset", NRAM, Pipe.VECTOR, "Fill NRAM with *value*, whose type sets the element width.")
 memset_nram = _fill("__memset_nram", NRAM, Pipe.VECTOR, "Fill NRAM with *value*; any count, on 2xx too.")
-sramset = _fill("__sramset", SRAM, Pipe.MOVE, "Fill SRAM with *value*, whose type sets the width.", memory_core=True)
-gdramset = _fill("__gdramset", GDRAM, Pipe.IO, "Fill GDRAM with *value*, whose type sets the width.", memory_core=True)
-ldramset = _fill("__ldramset", LDRAM, Pipe.IO, "Fill LDRAM with *value*, whose type sets the width.", memory_core=True)
+sramset = _fill(
+    "__sramset", SRAM, Pipe.MOVE, "Fill SRAM with *value*, whose type sets the width.", memory_core=True
+)
+gdramset = _fill(
+    "__gdramset", GDRAM, Pipe.IO, "Fill GDRAM with *value*, whose type sets the width.", memory_core=True
+)
+ldramset = _fill(
+    "__ldramset", LDRAM, Pipe.IO, "Fill LDRAM with *value*, whose type sets the width.", memory_core=True
+)
 
 
 @intrinsic(

@@ -7,7 +7,9 @@ def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()
     """*name* must be a multiple of *divisor* (a number or a parameter)."""
     shown = f"{divisor} ({{{divisor}}})" if isinstance(divisor, str) else str(divisor)
     return Rule(
-        f"{name} % {divisor} != 0" if not isinstance(divisor, str) else f"{divisor} > 0 and {name} % {divisor} != 0",
+        f"{name} % {divisor} != 0"
+        if not isinstance(divisor, str)
+        else f"{divisor} > 0 and {name} % {divisor} != 0",
         f"{name} = {{{name}}} is no multiple of {shown}",
         f"multiples of {divisor}",
         generations,

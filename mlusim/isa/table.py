@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mlusim.errors import UsageError
-from mlusim.isa import control, move, vector
+from mlusim.isa import compare, control, logic, move, vector
 from mlusim.isa.declare import Intrinsic
 
-MODULES = (control, move, vector)
+MODULES = (control, move, vector, compare, logic)
 
 ISA: Mapping[str, Intrinsic] = MappingProxyType(
     {row.name: row for module in MODULES for row in vars(module).values() if isinstance(row, Intrinsic)}

@@ -1,14 +1,101 @@
-"""Elementwise arithmetic."""
+"""Elementwise arithmetic in the operands' own type: nearest-even floats, integers that wrap.
 
+On the architectures from 322 on the float results are those of IEEE 754, NaN and infinities included.
+"""
 
 import numpy as np
 
-from mlusim.isa.declare import NUMBERS
-from mlusim.isa.elementwise import binary, unary, with_scalar
+from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Refused, Tile, TileOrValue, intrinsic
+from mlusim.isa.elementwise import alias, binary, unary, with_scalar
 
-bang_add = binary("__bang_add", np.add, "Add element by element: ``dst[i] = src0[i] + src1[i]``.", NUMBERS)
-bang_sub = binary("__bang_sub", np.subtract, "Subtract element by element: ``dst[i] = src0[i] - src1[i]``.", NUMBERS)
-bang_mul = binary("__bang_mul", np.multiply, "Multiply element by element: ``dst[i] = src0[i] * src1[i]``.", NUMBERS)
-bang_add_scalar = with_scalar("__bang_add_scalar", np.add, "Add a scalar: ``dst[i] = src[i] + value``.", NUMBERS)
-bang_square = unary("__bang_square", np.square, "Square: ``dst[i] = src[i] * src[i]``.", NUMBERS)
+# Integer overloads and bfloat16 came with the third generation.
+bang_add = binary("__bang_add", np.add, "Add: ``dst[i] = src0[i] + src1[i]``.", NUMBERS, dtypes_2xx=FLOATS)
+bang_sub = binary(
+    "__bang_sub", np.subtract, "Subtract: ``dst[i] = src0[i] - src1[i]``.", NUMBERS, dtypes_2xx=FLOATS
+)
+bang_mul = binary(
+    "__bang_mul", np.multiply, "Multiply: ``dst[i] = src0[i] * src1[i]``.", NUMBERS, dtypes_2xx=FLOATS
+)
+bang_add_scalar = with_scalar(
+    "__bang_add_scalar", np.add, "Add a scalar: ``dst[i] = src[i] + value``.", NUMBERS, dtypes_2xx=FLOATS
+)
+bang_sub_scalar = with_scalar(
+    "__bang_sub_scalar",
+    np.subtract,
+    "Subtract a scalar: ``dst[i] = src[i] - value``.",
+    NUMBERS,
+    dtypes_2xx=FLOATS,
+)
+bang_mul_scalar = with_scalar(
+    "__bang_mul_scalar",
+    np.multiply,
+    "Multiply by a scalar: ``dst[i] = src[i] * value``.",
+    NUMBERS,
+    dtypes_2xx=FLOATS,
+)
+bang_add_const = alias("__bang_add_const", bang_add_scalar)
+bang_sub_const = alias("__bang_sub_const", bang_sub_scalar)
+bang_mul_const = alias("__bang_mul_const", bang_mul_scalar)
+bang_square = unary("__bang_square", np.square, "Square: ``dst[i] = src[i] * src[i]``.")
+bang_abs = unary(
+    "__bang_abs",
+    np.absolute,
+    "Absolute value: ``dst[i] = |src[i]|``; the smallest int32 stays as it is.",
+    (*FLOATS, int32),
+    dtypes_2xx=FLOATS,
+)
+bang_active_abs = unary(
+    "__bang_active_abs", np.absolute, "Absolute value: ``dst[i] = |src[i]|``.", (half, float32)
+)
 
+
+@intrinsic(
+    "__bang_div",
+    writes={"dst": "elem_count"},
+    reads={"src0": "elem_count", "src1": "elem_count"},
+    dtypes=(half, float32, int16, int32, uint16, uint32),
+    since=322,
+    not_on=(372,),
+    source="bangc 5.3",
+)
+def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
+    """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
+
+    Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754.
+    """
+    if dst.dtype.kind == "f":
+        np.divide(src0, src1, out=dst)
+        return
+    _refuse_zero(src1)
+    quotient = np.divide(src0, src1, dtype=np.float64)  # exact enough: integers of 32 bits at most
+    dst[...] = quotient.astype(np.int64)
+
+
+@intrinsic(
+    "__bang_rem",
+    writes={"dst": "elem_count"},
+    reads={"src0": "elem_count", "src1": "elem_count"},
+    dtypes=(half, float32, *INTS),
+    since=322,
+    not_on=(372,),
+    certainty="I",
+    source="bangc 5.3",
+)
+def bang_rem(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
+    """Remainder: ``dst[i] = src0[i] - trunc(src0[i] / src1[i]) * src1[i]``; *src1* may be a scalar.
+
+    The sign is that of *src0*, as of ``%`` and ``fmod`` in C (inferred).  Integers refuse a divisor of 0.
+    """
+    if dst.dtype.kind != "f":
+        _refuse_zero(src1)
+    np.fmod(src0, src1, out=dst)
+
+
+def _refuse_zero(divisor: Tile) -> None:
+    zeros = np.flatnonzero(np.equal(divisor, 0))
+    if zeros.size:
+        where = f"src1[{zeros[0]}]" if np.ndim(divisor) else "src1"
+        raise Refused(
+            f"{where} is 0, and integers cannot be divided by it", operand="src1", legal="any other divisor"
+        )

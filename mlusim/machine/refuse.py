@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
-from mlusim.isa.declare import Intrinsic, Operand
+import numpy as np
+
+from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32
+from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, UsageError, WrongSpace
+from mlusim.isa.declare import Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
@@ -55,8 +58,80 @@ def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
         ) from None
 
 
+def refuse_body(mlu: "Mlu", row: Intrinsic, refused: Refused, arguments: Mapping[str, Any]) -> Fault:
+    """The fault of a call whose data the body of *row* refused."""
+    fault: Fault = RuleFault(str(refused), operand=refused.operand, legal=refused.legal)
+    if refused.needs is not None and refused.operand is not None:
+        pointer = arguments[refused.operand]
+        beyond = bounds_fault(pointer.view, pointer.offset, refused.needs * pointer.view.itemsize)
+        if beyond is not None:
+            beyond.operand = refused.operand
+            beyond.message = f"{refused}; {beyond.message}"
+            fault = beyond
+    return refuse_here(mlu, row, fault)
+
+
+def overlap(first: View, i: int, j: int, second: View, k: int, m: int, exact: bool) -> bool:
+    """Whether elements [i, j) of *first* and [k, m) of *second* overlap; *exact* forgives equal starts."""
+    a, b = first.phase + i * first.itemsize, first.phase + j * first.itemsize
+    c, d = second.phase + k * second.itemsize, second.phase + m * second.itemsize
+    return a < d and c < b and not (exact and a == c)
+
+
+# -- scalar operands -------------------------------------------------------------------------------
+
+C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # of the scalars that know their C type
+
+
+def constant(mlu: "Mlu", row: Intrinsic, name: str, view: View, value: Any) -> Any:
+    """*value* as an element of *view*, converted as C does; raises a fault for what is no number."""
+    try:
+        if value.__class__ is int or isinstance(value, (int, float, np.generic)):
+            return view.dtype(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise refuse_here(
+        mlu,
+        row,
+        WrongSpace(
+            f"{name} is {value!r}",
+            operand=name,
+            legal=f"a number that {view.dtype} can hold",
+            hint=_scalar_hint(value),
+        ),
+    )
+
+
+def _scalar_hint(value: Any) -> str | None:
+    return "load it with [0] if the first element is meant" if isinstance(value, Ptr) else None
+
+
+def typed(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType]:
+    """A scalar whose own type decides the instruction: (the scalar, its element type)."""
+    if isinstance(value, int):
+        return (value if -(1 << 31) <= value < 1 << 31 else int32(value)), int32
+    if value.__class__ is not float:
+        try:
+            return value, as_dtype(getattr(value, "dtype", type(value)))
+        except UsageError:
+            pass
+    raise refuse_here(
+        mlu,
+        row,
+        RuleFault(
+            f"{name} = {value!r} has no C type, and the type decides how wide the elements are",
+            operand=name,
+            legal=f"a typed scalar, as {float32.name}32(0.5) or half(0.5), or an int",
+        ),
+    )
+
+
+# -- what a check has to say -----------------------------------------------------------------------
+
+
 def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
     first: View | None = None
+    generation = mlu.core.session.board.arch.generation
     for operand in row.operands.values():
         pointer = arguments[operand.name]
         if not isinstance(pointer, Ptr):
@@ -67,12 +142,17 @@ def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault
                 operand=operand.name,
                 legal=f"a pointer into {_spaces(operand)}",
             )
-        fault = _check_kind(row, operand, pointer.view, first) or _check_extent(operand, arguments)
+        fault = _check_kind(row, operand, pointer.view, first, generation)
         if fault is not None:
             return fault
         if operand.name in row.same:
             first = first or pointer.view
-    return _check_rules(mlu, row, arguments) or _check_ranges(row, arguments) or _contradiction(row)
+    return (
+        _check_rules(row, arguments, generation)
+        or _check_ranges(row, arguments)
+        or _check_alignment(row, arguments, generation)
+        or _contradiction(row)
+    )
 
 
 def _contradiction(row: Intrinsic) -> Fault:
@@ -88,7 +168,9 @@ def _spaces(operand: Operand) -> str:
     return " or ".join(space.name for space in operand.spaces)
 
 
-def _check_kind(row: Intrinsic, operand: Operand, view: View, first: View | None) -> Fault | None:
+def _check_kind(
+    row: Intrinsic, operand: Operand, view: View, first: View | None, generation: int
+) -> Fault | None:
     name = operand.name
     if view.space not in operand.spaces:
         return WrongSpace(
@@ -98,11 +180,11 @@ def _check_kind(row: Intrinsic, operand: Operand, view: View, first: View | None
             legal=f"{_spaces(operand)}",
             hint="copy it there with mlu.memcpy first",
         )
-    if view.dtype not in operand.dtypes:
+    if view.dtype not in operand.dtypes_on(generation):
         return WrongSpace(
             f"{name} is {view.dtype}",
             operand=name,
-            legal=", ".join(d.name for d in operand.dtypes),
+            legal=", ".join(d.name for d in operand.dtypes_on(generation)),
             hint="cast the pointer, or convert the data",
         )
     if name in row.same and first is not None and view.dtype is not first.dtype:
@@ -121,19 +203,8 @@ def _numbers(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def extent(operand: Operand, arguments: Mapping[str, Any]) -> int:
     """The number of elements of *operand* in this call."""
-    return int(eval(operand.extent, {"max": max, "min": min}, _numbers(arguments)))  # noqa: S307 - a row's own text
-
-
-def _check_extent(operand: Operand, arguments: Mapping[str, Any]) -> Fault | None:
-    count = extent(operand, arguments)
-    if count > 0:
-        return None
-    return RuleFault(
-        f"{operand.name} has {operand.extent} = {count} elements",
-        operand=operand.name,
-        legal="1 or more",
-        hint="guard the call with `if n > 0`",
-    )
+    names = _numbers(arguments) | {"itemsize": arguments[operand.name].view.itemsize}
+    return int(eval(operand.extent, {"max": max, "min": min}, names))  # noqa: S307 - a row's own text
 
 
 def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
@@ -143,6 +214,15 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
         if not isinstance(pointer, Ptr):
             continue
         count = extent(operand, arguments)
+        if count <= 0:
+            return RuleFault(
+                f"{operand.name} has {operand.extent} = {count} elements",
+                operand=operand.name,
+                legal="1 or more",
+                hint="guard the call with `if n > 0`",
+            )
+        if operand.partial:
+            count = max(1, min(count, pointer.view.size - pointer.index))
         fault: Fault | None = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
         if fault is None and operand.access != "read" and not pointer.view.allocation.writable:
             fault = ReadOnly(
@@ -177,20 +257,19 @@ def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]]) ->
     return None
 
 
-def _check_rules(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
-    generation = mlu.core.session.board.arch.generation
+def _check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
     for rule in row.rules:
         if rule.generations and generation not in rule.generations:
             continue
-        if eval(rule.fails, {"max": max, "min": min}, dict(arguments)):  # noqa: S307 - a row's own text
+        if eval(rule.fails, {"max": max, "min": min, "Ptr": Ptr}, dict(arguments)):  # noqa: S307 - a row's own text
             return RuleFault(rule.sentence.format(**arguments), legal=rule.legal)
-    return _check_alignment(row, arguments) if generation == 2 and row.aligned else None
+    return None
 
 
-def _check_alignment(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+def _check_alignment(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
     for operand in row.operands.values():
         pointer = arguments[operand.name]
-        if not isinstance(pointer, Ptr):
+        if generation != 2 or operand.name not in row.aligned or not isinstance(pointer, Ptr):
             continue
         nbytes = extent(operand, arguments) * pointer.view.itemsize
         if pointer.address % 64 or nbytes % 128:

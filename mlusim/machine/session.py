@@ -25,11 +25,7 @@ from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 
 MEMORY_CORE_ID = 0x80
-SPIN_ROWS = frozenset(
-    number
-    for number, row in enumerate(ISA.values())
-    if row.atomic or (row.control and row.pipe is Pipe.SCALAR)
-)
+SPIN_ROWS = frozenset(number for number, row in enumerate(ISA.values()) if row.quiet)
 
 
 @frozen

@@ -1,5 +1,6 @@
 """Typed pointers: C element arithmetic over an allocation, seen through one core's eyes."""
 
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -14,9 +15,18 @@ from mlusim.memory.space import SPACES, Space
 _new = object.__new__
 
 
-# Classes whose instances NumPy converts to an element as C does; others are looked at more closely.
-INTEGERS: frozenset[type] = frozenset({int} | {d.dtype.type for d in DTYPES if d.kind != "float"})
-NUMBERS: frozenset[type] = INTEGERS | {float, np.float64} | {d.dtype.type for d in DTYPES}
+_INTEGERS = frozenset({int} | {d.dtype.type for d in DTYPES if d.kind != "float"})
+_NUMBERS = _INTEGERS | {float, np.float64} | {d.dtype.type for d in DTYPES}
+
+
+def _legal(dtype: DType) -> tuple[frozenset[type], float, float]:
+    if dtype.kind == "float":
+        return _NUMBERS, -sys.float_info.max, sys.float_info.max
+    limits = np.iinfo(dtype.dtype)
+    return _INTEGERS, int(limits.min), int(limits.max)
+
+
+LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = MappingProxyType({d: _legal(d) for d in DTYPES})
 
 
 class Kind:
@@ -56,7 +66,8 @@ class View:
 
     ``array`` holds ``size`` elements; element 0 lies ``phase`` bytes (less than one element) behind
     the allocation's first byte, so that a pointer cast at an odd address keeps its address.
-    ``cell`` is room for one scalar operand, of a class in ``accepts``, on its way into an instruction.
+    ``cell`` is room for one scalar operand on its way into an instruction; NumPy converts a value of a
+    class in ``accepts`` between ``low`` and ``high`` to an element as C does.
     """
 
     __slots__ = (
@@ -65,8 +76,10 @@ class View:
         "array",
         "cell",
         "dtype",
+        "high",
         "itemsize",
         "kind",
+        "low",
         "nbytes",
         "phase",
         "port",
@@ -104,7 +117,7 @@ class View:
         self.siblings[dtype, phase] = self
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
         self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
-        self.accepts = NUMBERS if dtype.kind == "float" else INTEGERS
+        self.accepts, self.low, self.high = LEGAL[dtype]
 
     def close(self) -> None:
         """Answer no access any more; every bound is now exceeded."""

@@ -1,0 +1,104 @@
+"""Logical operations (anything but zero is true) and bitwise ones (on the bits of integers).
+
+Of the floats -0.0 is false and NaN is true (inferred).  The bitwise rows count elements of the type
+that the pointers have: cast to ``int8`` and give bytes to mask floats, which also kills NaN and infinity.
+"""
+
+import numpy as np
+
+from mlusim.arch.dtypes import int8, uint8
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS
+from mlusim.isa.elementwise import binary, unary, with_scalar
+
+BYTES = (int8, uint8)
+
+bang_and = binary(
+    "__bang_and",
+    np.logical_and,
+    "Logical and: ``dst[i] = src0[i] && src1[i]``, 1 or 0.",
+    NUMBERS,
+    dtypes_2xx=FLOATS,
+    in_place=("src0",),
+    source="bangc 5.6",
+)
+bang_or = binary(
+    "__bang_or",
+    np.logical_or,
+    "Logical or: ``dst[i] = src0[i] || src1[i]``, 1 or 0.",
+    NUMBERS,
+    dtypes_2xx=FLOATS,
+    in_place=("src0",),
+    source="bangc 5.6",
+)
+bang_xor = binary(
+    "__bang_xor",
+    np.logical_xor,
+    "Logical exclusive or: ``dst[i] = !src0[i] != !src1[i]``, 1 or 0.",
+    NUMBERS,
+    dtypes_2xx=FLOATS,
+    in_place=("src0",),
+    source="bangc 5.6",
+)
+bang_not = unary(
+    "__bang_not",
+    np.logical_not,
+    "Logical not: ``dst[i] = !src[i]``, 1 or 0.",
+    NUMBERS,
+    dtypes_2xx=FLOATS,
+    source="bangc 5.6",
+)
+bang_and_scalar = with_scalar(
+    "__bang_and_scalar",
+    np.logical_and,
+    "Logical and with a scalar: ``dst[i] = src[i] && value``, 1 or 0.",
+    NUMBERS,
+    since=322,
+    certainty="I",
+    source="bangc 5.6",
+)
+bang_or_scalar = with_scalar(
+    "__bang_or_scalar",
+    np.logical_or,
+    "Logical or with a scalar: ``dst[i] = src[i] || value``, 1 or 0.",
+    NUMBERS,
+    since=322,
+    certainty="I",
+    source="bangc 5.6",
+)
+bang_xor_scalar = with_scalar(
+    "__bang_xor_scalar",
+    np.logical_xor,
+    "Logical exclusive or with a scalar: ``dst[i] = !src[i] != !value``, 1 or 0.",
+    NUMBERS,
+    since=322,
+    certainty="I",
+    source="bangc 5.6",
+)
+
+bang_band = binary(
+    "__bang_band",
+    np.bitwise_and,
+    "Bitwise and: ``dst[i] = src0[i] & src1[i]``.",
+    INTS,
+    dtypes_2xx=BYTES,
+    source="bangc 5.6",
+)
+bang_bor = binary(
+    "__bang_bor",
+    np.bitwise_or,
+    "Bitwise or: ``dst[i] = src0[i] | src1[i]``.",
+    INTS,
+    dtypes_2xx=BYTES,
+    source="bangc 5.6",
+)
+bang_bxor = binary(
+    "__bang_bxor",
+    np.bitwise_xor,
+    "Bitwise exclusive or: ``dst[i] = src0[i] ^ src1[i]``.",
+    INTS,
+    dtypes_2xx=BYTES,
+    source="bangc 5.6",
+)
+bang_bnot = unary(
+    "__bang_bnot", np.invert, "Bitwise not: ``dst[i] = ~src[i]``.", INTS, dtypes_2xx=BYTES, source="bangc 5.6"
+)

@@ -1,0 +1,310 @@
+"""Writes the method of one row for one architecture: straight-line code, every check in one condition.
+
+The pieces come in the order of `METHOD`; each yields lines.  In the code, operand *n* of the row is
+the view ``vn`` and its elements ``in`` to ``jn``.
+"""
+
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import as_dtype
+from mlusim.errors import RuleFault
+from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refused
+from mlusim.machine.events import Access
+from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
+from mlusim.memory.pointer import KINDS, Ptr
+
+PIPE_INDEX: Mapping[Pipe, int] = {p: i for i, p in enumerate(Pipe)}
+LINE = 128  # bytes that the vector unit takes in a cycle; a shorter operand costs as much
+NO_DEFAULT = inspect.Parameter.empty
+
+# Scalar loads and stores are accounted and announced by the core, as those through a pointer are.
+SCALAR_ACCESS: Mapping[str, str] = {
+    "load": "mlu.core.scalar_load(v0, i0)",
+    "store": "mlu.core.scalar_store(v0, i0, value)",
+}
+
+
+class Writer:
+    """Writes the method of one row for one architecture."""
+
+    def __init__(self, row: Intrinsic, number: int, arch: Arch) -> None:
+        self.row = row
+        self.number = number
+        self.arch = arch
+        self.operands = tuple(row.operands.values())
+        self.at = {o.name: n for n, o in enumerate(self.operands)}
+        self.kinds = {p.name: p.kind for p in row.parameters}
+
+    def names(self) -> dict[str, Any]:
+        """What the generated code refers to."""
+        names: dict[str, Any] = {
+            "row": self.row,
+            "body": self.row.body,
+            "refuse": refuse,
+            "refuse_body": refuse_body,
+            "count_of": count_of,
+            "constant": constant,
+            "overlap": overlap,
+            "typed": typed,
+            "C_TYPES": C_TYPES,
+            "Ptr": Ptr,
+            "Access": Access,
+            "Refused": Refused,
+            "RuleFault": RuleFault,
+            "IO": Pipe.IO,
+            "MOVE": Pipe.MOVE,
+        }
+        for p in self.row.given:
+            if p.default is not NO_DEFAULT:
+                names[f"default_{p.name}"] = p.default
+        for o in self.operands:
+            types = o.dtypes_on(self.arch.generation)
+            names[f"kinds_{o.name}"] = frozenset(KINDS[s, d] for s in o.spaces for d in types)
+        for dtype in set(self.row.void.values()) - set(self.kinds):
+            names[f"void_{dtype}"] = as_dtype(dtype)
+        return names
+
+    def lines(self) -> Iterator[str]:
+        """The method, line by line."""
+        yield f"def {self.row.name}({self._signature()}):"
+        for piece in METHOD:
+            for line in piece(self):
+                yield "    " + line
+
+    def _signature(self) -> str:
+        shown = (p.name if p.default is NO_DEFAULT else f"{p.name}=default_{p.name}" for p in self.row.given)
+        return ", ".join(("mlu", *shown))
+
+    def _arguments(self) -> str:
+        return "{" + ", ".join(f"{p.name!r}: {p.name}" for p in self.row.given) + "}"
+
+    @property
+    def _refuse(self) -> str:
+        return f"raise refuse(mlu, row, {self._arguments()})"
+
+    # -- what is asked -------------------------------------------------------------------------
+
+    def counts(self) -> Iterator[str]:
+        """Make the counts Python integers."""
+        for p in self.row.given:
+            if p.kind == "count":
+                optional = f"{p.name} is not None and " if p.default is None else ""
+                yield f"if {optional}{p.name}.__class__ is not int: {p.name} = count_of(mlu, row, {p.name!r}, {p.name})"
+
+    def untyped(self) -> Iterator[str]:
+        """See untyped pointers through the type of a value, or through a fixed one."""
+        for how in dict.fromkeys(self.row.void.values()):
+            if how in self.kinds:
+                yield f"type_of_{how} = C_TYPES.get({how}.__class__)"
+                yield f"if type_of_{how} is None: {how}, type_of_{how} = typed(mlu, row, {how!r}, {how})"
+        for name, how in self.row.void.items():
+            dtype = f"type_of_{how}" if how in self.kinds else f"void_{how}"
+            yield f"if {name}.__class__ is Ptr and {name}.view.dtype is not {dtype}: {name} = {name}.cast({dtype})"
+
+    def _resolve(self, o: Operand) -> Iterator[str]:
+        n = self.at[o.name]
+        extent = re.sub(r"\bitemsize\b", f"v{n}.itemsize", o.extent)
+        stop = f"i{n} + {extent if extent.isidentifier() else f'({extent})'}"
+        if o.partial:
+            stop = f"min({stop}, v{n}.size)"
+        yield f"v{n} = {o.name}.view; i{n} = {o.name}.index; j{n} = {stop}"
+
+    def views(self) -> Iterator[str]:
+        """Resolve pointers to views and elements."""
+        plain = [o for o in self.operands if self.kinds[o.name] != "either"]
+        if plain:
+            yield "try:"
+            for o in plain:
+                for line in self._resolve(o):
+                    yield "    " + line
+            yield "except (AttributeError, TypeError):"
+            yield f"    {self._refuse} from None"
+
+    # -- what is checked -----------------------------------------------------------------------
+
+    def _conditions(self, o: Operand) -> Iterator[str]:
+        n = self.at[o.name]
+        lead = self.at[self.row.same[0]] if o.name in self.row.same else n
+        first = self.operands[lead]
+        if lead == n:
+            yield f"v{n}.kind not in kinds_{o.name}"
+        elif (o.spaces, o.dtypes, o.dtypes_2xx) == (first.spaces, first.dtypes, first.dtypes_2xx) and len(
+            o.spaces
+        ) == 1:
+            yield f"v{n}.kind is not v{lead}.kind"
+        else:
+            yield f"v{n}.dtype is not v{lead}.dtype or v{n}.kind not in kinds_{o.name}"
+        yield f"j{n} <= i{n} or i{n} < 0 or j{n} > v{n}.size"
+        if o.access != "read" and any(s.name == "GDRAM" for s in o.spaces):
+            yield f"not v{n}.allocation.writable"
+        if self.arch.generation == 2 and o.name in self.row.aligned:
+            yield f"({o.name}.address % 64 or (j{n} - i{n}) * v{n}.itemsize % 128)"
+
+    def checks(self) -> Iterator[str]:
+        """Check kinds, bounds and rules."""
+        conditions = [c for o in self.operands if self.kinds[o.name] != "either" for c in self._conditions(o)]
+        rules = [
+            f"({r.fails})"
+            for r in self.row.rules
+            if not r.generations or self.arch.generation in r.generations
+        ]
+        if conditions or rules:
+            yield f"if {' or '.join(conditions + rules)}:"
+            yield f"    {self._refuse}"
+        for o in self.operands:
+            if self.kinds[o.name] == "either":
+                yield from self._either(o)
+
+    def _either(self, o: Operand) -> Iterator[str]:
+        n = self.at[o.name]
+        yield f"if {o.name}.__class__ is Ptr:"
+        for line in self._resolve(o):
+            yield "    " + line
+        yield f"    if {' or '.join(self._conditions(o))}:"
+        yield f"        {self._refuse}"
+        for line in self._overlap_with_targets(o):
+            yield "    " + line
+        yield f"    a{n} = v{n}.array[i{n}:j{n}]"
+        yield "else:"
+        yield f"    v{n} = None"
+        yield f"    a{n} = constant(mlu, row, {o.name!r}, v{self.at[self._lead()]}, {o.name})"
+
+    def _lead(self) -> str:
+        """The operand whose dtype scalars take."""
+        return self.row.same[0] if self.row.same else self.operands[0].name
+
+    def overlaps(self) -> Iterator[str]:
+        """Refuse destinations that overlap a source as the row does not allow."""
+        for o in self.operands:
+            if self.kinds[o.name] != "either":
+                yield from self._overlap_with_targets(o)
+
+    def _overlap_with_targets(self, o: Operand) -> Iterator[str]:
+        how = self.row.overlap.get(o.name, "free")
+        if how == "free":
+            return
+        n = self.at[o.name]
+        exact = how == "exact"
+        for target in self.operands:
+            if target.access == "read" or not set(target.spaces) & set(o.spaces):
+                continue
+            t = self.at[target.name]
+            same = f"i{n} != i{t} and " if exact else ""
+            yield f"if v{n} is v{t}:"
+            yield f"    if {same}i{n} < j{t} and i{t} < j{n}: {self._refuse}"
+            yield f"elif v{n}.raw is v{t}.raw and overlap(v{t}, i{t}, j{t}, v{n}, i{n}, j{n}, {exact}): {self._refuse}"
+
+    def values(self) -> Iterator[str]:
+        """Make scalar operands elements, as C does."""
+        lead = self.at[self._lead()] if self.operands else 0
+        for p in self.row.given:
+            if p.kind == "value" and p.name not in self.row.void.values():
+                slow = f"constant(mlu, row, {p.name!r}, v{lead}, {p.name})"
+                yield f"cell = v{lead}.cell"
+                fits = f"{p.name}.__class__ in v{lead}.accepts and v{lead}.low <= {p.name} <= v{lead}.high"
+                yield f"cell[()] = {p.name} if {fits} else {slow}"
+                yield f"{p.name} = cell"
+
+    # -- what is done --------------------------------------------------------------------------
+
+    def announce(self) -> Iterator[str]:
+        """Tell the observers what will be read and written."""
+        if not self.operands or self.row.form in SCALAR_ACCESS:
+            return
+        yield "if mlu.watch is not None:"
+        reads = self._accesses("read", "update")
+        writes = self._accesses("write", "update")
+        yield f"    seen = mlu.watch(row, {reads}, {writes})"
+
+    def _accesses(self, *kinds: str) -> str:
+        parts = []
+        for o in self.operands:
+            if o.access in kinds:
+                n = self.at[o.name]
+                access = f"Access(v{n}.allocation, v{n}.phase + i{n} * v{n}.itemsize, (j{n} - i{n}) * v{n}.itemsize)"
+                parts.append(
+                    f"*(() if v{n} is None else ({access},))" if self.kinds[o.name] == "either" else access
+                )
+        return "(" + "".join(part + ", " for part in parts) + ")"
+
+    def _given(self, p: Parameter) -> str:
+        if p.kind == "generation":
+            return str(self.arch.generation)
+        if p.name in self.at:
+            n = self.at[p.name]
+            return f"a{n}" if p.kind == "either" else f"v{n}.array[i{n}:j{n}]"
+        return p.name
+
+    def perform(self) -> Iterator[str]:
+        """Call the body."""
+        row = self.row
+        if row.pipe in (Pipe.IO, Pipe.MOVE) and self.operands:
+            yield f"if mlu.core.flights: mlu.core.drain({row.pipe.name})"
+        if row.polls and row.atomic:
+            yield f"before = {self._target()}.tobytes()"
+        given = [self._given(p) for p in row.parameters]
+        if row.call is not Call.BODY:
+            dst, *sources = [g for g, p in zip(given, row.parameters, strict=True) if p.kind != "count"]
+            called = ", ".join(sources)
+            yield {
+                Call.INTO: f"body({called}, {dst})",
+                Call.NAMED: f"body({called}, out={dst})",
+                Call.ASSIGN: f"{dst} = body({called})",
+            }[row.call]
+            return
+        if row.form in SCALAR_ACCESS:
+            yield SCALAR_ACCESS[row.form]
+        result = "" if row.returns == "None" else "result = "
+        yield "try:"
+        yield f"    {result}body({', '.join(['mlu.core'] * row.control + given)})"
+        yield "except Refused as refused:"
+        yield f"    raise refuse_body(mlu, row, refused, {self._arguments()}) from None"
+
+    def _target(self) -> str:
+        n = next(self.at[o.name] for o in self.operands if o.access == "update")
+        return f"v{n}.array[i{n}:j{n}]"
+
+    def account(self) -> Iterator[str]:
+        """Count the instruction and its work, and tell the observers that it is done."""
+        row = self.row
+        yield f"mlu.counts[{self.number}] += 1"
+        work = self._work()
+        if work is not None:
+            yield f"mlu.work[{PIPE_INDEX[row.pipe]}] += {work}"
+        if self.operands and row.form not in SCALAR_ACCESS:
+            detail = "" if row.returns == "None" else "seen.detail = result; "
+            yield f"if mlu.watch is not None: {detail}mlu.core.retire(seen)"
+        if row.polls and row.atomic:
+            yield f"mlu.core.atomic_step(before == {self._target()}.tobytes())"
+        if row.returns != "None":
+            yield "return result"
+
+    def _work(self) -> str | None:
+        row = self.row
+        if row.pipe is Pipe.SCALAR:
+            return None if row.control or row.form in SCALAR_ACCESS else "1"
+        if row.cost is None or row.cost.operand not in self.at:
+            return None
+        n = self.at[row.cost.operand]
+        operand = row.operands[row.cost.operand]
+        count = f"(j{n} - i{n})" if row.cost.extent == operand.extent else f"({row.cost.extent})"
+        if row.pipe is Pipe.VECTOR:
+            return f"({count} * v{n}.itemsize + {LINE - 1}) // {LINE}"
+        return count if row.pipe is Pipe.TENSOR else f"{count} * v{n}.itemsize"
+
+
+METHOD = (
+    Writer.counts,
+    Writer.untyped,
+    Writer.views,
+    Writer.checks,
+    Writer.overlaps,
+    Writer.values,
+    Writer.announce,
+    Writer.perform,
+    Writer.account,
+)
