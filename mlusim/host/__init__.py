@@ -3,5 +3,16 @@
 from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
+from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 
-__all__ = ["Handle", "Status", "TensorDescriptor"]
+__all__ = [
+    "BLOCK",
+    "UNION1",
+    "UNION2",
+    "UNION4",
+    "UNION8",
+    "UNION16",
+    "Handle",
+    "Status",
+    "TensorDescriptor",
+]

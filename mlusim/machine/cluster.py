@@ -51,10 +51,17 @@ class Cluster:
 
     def twin(self, allocation: Allocation, other: "Cluster") -> Allocation:
         """The declaration in *other* that corresponds to *allocation* in this cluster."""
+        found = None
         for nth, (mine, dtype, count) in enumerate(self._shared):
+            twin, _ = other.shared(
+                nth, dtype, count, mine.site
+            )  # declares what that cluster will declare later
             if mine is allocation:
-                return other.shared(nth, dtype, count, mine.site)[0]
-        raise ValueError(allocation)
+                found = twin
+                break
+        if found is None:
+            raise ValueError(allocation)
+        return found
 
 
 @define(eq=False)

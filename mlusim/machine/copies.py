@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 Lanes = Mapping[Direction, Pipe]
 
+WORK: Mapping[Pipe, int] = {pipe: place for place, pipe in enumerate(Pipe)}  # places in Mlu.work
+
 
 @frozen
 class Routes:
@@ -70,22 +72,20 @@ def _pipe(token: Direction, arch: Arch) -> Pipe:
     return Pipe.VECTOR if token is NRAM2NRAM and arch.generation == 2 else Pipe.MOVE
 
 
-def _memcpy(row: Intrinsic, number: int, arch: Arch, *, asynchronous: bool) -> Callable[..., None]:
-    """The method of ``__memcpy`` or ``__memcpy_async`` on *arch*."""
-    pipes = {Pipe.IO: 3, Pipe.MOVE: 4, Pipe.VECTOR: 1}
-    wram = arch.generation > 2
+def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
+    """The method of ``__memcpy`` on *arch*."""
+    wide = arch.generation > 2
 
     def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         if shape:
-            if asynchronous or len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, *shape):
-                _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=asynchronous)
+            if len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, *shape):
+                _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=False)
             return
         try:
             to, frm = dst.view, src.view
             d = to.phase + dst.index * to.itemsize
             s = frm.phase + src.index * frm.itemsize
-            lanes = mlu.directions.one_async if asynchronous else mlu.directions.one
-            pipe = lanes[direction]
+            pipe = mlu.directions.one[direction]
             legal = (
                 size.__class__ is int
                 and size > 0
@@ -99,33 +99,40 @@ def _memcpy(row: Intrinsic, number: int, arch: Arch, *, asynchronous: bool) -> C
             )
         except (AttributeError, KeyError, TypeError):
             legal = False
-        if not legal or (wram and (to.space is WRAM or frm.space is WRAM) and (size % 16 or d % 8 or s % 8)):
-            size = explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=asynchronous)
-            memcpy(mlu, dst, src, size, direction)
+        if not legal or (wide and (to.space is WRAM or frm.space is WRAM) and (size % 16 or d % 8 or s % 8)):
+            memcpy(
+                mlu,
+                dst,
+                src,
+                explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=False),
+                direction,
+            )
             return
-        target, source = to.raw[d : d + size], frm.raw[s : s + size]
-        if asynchronous and pipe is not Pipe.VECTOR:
-            seen = None
-            if mlu.watch is not None:
-                reads, writes = (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),)
-                seen = mlu.core.issue_flight(row, pipe, reads, writes, direction)
-            mlu.core.fly(Flight(pipe, functools.partial(np.copyto, target, source), seen))
+        core = mlu.core
+        if core.flights:
+            core.drain(pipe)
+        if mlu.watch is None:
+            to.raw[d : d + size] = frm.raw[s : s + size]
         else:
-            core = mlu.core
-            if core.flights:
-                core.drain(pipe)
-            if mlu.watch is None:
-                target[:] = source
-            else:
-                reads, writes = (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),)
-                seen = mlu.watch(row, reads, writes, pipe, direction)
-                target[:] = source
-                core.retire(seen)
+            reads, writes = (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),)
+            seen = mlu.watch(row, reads, writes, pipe, direction)
+            to.raw[d : d + size] = frm.raw[s : s + size]
+            core.retire(seen)
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
-        mlu.work[pipes[pipe]] += size
+        mlu.work[WORK[pipe]] += size
 
     return memcpy
+
+
+def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
+    """The method of ``__memcpy_async`` on *arch*."""
+    del arch
+
+    def memcpy_async(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
+        _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=True)
+
+    return memcpy_async
 
 
 def _rows(
@@ -186,7 +193,7 @@ def _rows(
     nbytes = size * (segnum + 1)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
-    mlu.work[3 if pipe is Pipe.IO else 4 if pipe is Pipe.MOVE else 1] += nbytes
+    mlu.work[WORK[pipe]] += nbytes
     return True
 
 
@@ -215,7 +222,7 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
             core.retire(seen)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
-    mlu.work[{Pipe.IO: 3, Pipe.MOVE: 4, Pipe.VECTOR: 1}[pipe]] += nbytes
+    mlu.work[WORK[pipe]] += nbytes
 
 
 def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
@@ -267,9 +274,16 @@ def _plan(
     reads = Access(frm.allocation, frm.phase + src.index * frm.itemsize, size, s_steps)
     if not (_fits(writes, to) and _fits(reads, frm) and _apart(writes)) or writes.nbytes != reads.nbytes:
         return None
-    if WRAM in (to.space, frm.space) and any(stride % 8 for stride, _ in d_steps):
+    if WRAM in (to.space, frm.space) and not _wram_aligned(mlu, writes, reads):
         return None
     return pipe, *_views(to, writes, frm, reads), reads, writes, writes.nbytes
+
+
+def _wram_aligned(mlu: "Mlu", writes: Access, reads: Access) -> bool:
+    """Addresses and strides in units of 8 bytes; a 1-D copy in units of 16 bytes from 3xx on."""
+    if writes.start % 8 or reads.start % 8 or any(stride % 8 for stride, _ in writes.steps):
+        return False
+    return bool(writes.steps) or mlu.core.session.board.arch.generation == 2 or writes.size % 16 == 0
 
 
 def _fits(access: Access, view: View) -> bool:
@@ -322,14 +336,6 @@ def other_cluster(mlu: "Mlu", dst: Ptr, number: int) -> Ptr:
     allocation = core.cluster.twin(dst.view.allocation, core.union.clusters[number])
     moved = core.bind(allocation, dst.dtype, dst.view.phase)
     return moved + dst.index
-
-
-def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
-    return _memcpy(row, number, arch, asynchronous=False)
-
-
-def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
-    return _memcpy(row, number, arch, asynchronous=True)
 
 
 COPY_METHODS: Mapping[str, Callable[[Intrinsic, int, Arch], Callable[..., None]]] = {

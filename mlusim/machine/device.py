@@ -204,7 +204,7 @@ class Device:
         if kind not in KINDS:
             names = ", ".join(k.name for k in KINDS)
             raise LaunchError(f"kind = {kind!r} is no task type; use one of {names}")
-        sizes = (dim, 1, 1) if isinstance(dim, int) else tuple(dim)
+        sizes = tuple(dim) if isinstance(dim, Iterable) else (dim, 1, 1)
         if len(sizes) != 3 or not all(isinstance(n, int | np.integer) for n in sizes):
             raise LaunchError(f"dim = {dim!r} is no grid; give three integers (x, y, z)")
         limits = self.board.max_dim

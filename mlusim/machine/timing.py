@@ -62,12 +62,13 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:
     A place takes the next task when its own ends; the launch takes at least the bytes of all tasks
     over the device's bandwidth.
     """
-    free = [(0.0, slot) for slot in range(slots)]
+    free = [(0.0, slot, slot) for slot in range(slots)]  # when, whose turn among equals, which
+    turn = slots
     spans: list[TaskSpan] = []
     total_bytes = 0
     busy = [0.0] * len(PIPES)
     for group in _groups(tasks):
-        start, slot = heapq.heappop(free)
+        start, _, slot = heapq.heappop(free)
         end = start
         for task in group:
             times = pipe_times(task.work, board)
@@ -76,8 +77,9 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:
             finish = start + max(times)
             spans.append(TaskSpan(task.task, task.memory_core, slot, start, finish, times))
             end = max(end, finish)
-        heapq.heappush(free, (end, slot))
-    compute = max((end for end, _ in free), default=0.0)
+        heapq.heappush(free, (end, turn, slot))
+        turn += 1
+    compute = max((end for end, _, _ in free), default=0.0)
     io = total_bytes / board.bandwidth * 1e6
     bound = "IO-DMA" if io >= compute else PIPES[busy.index(max(busy))]
     return Prediction(LAUNCH_US + max(compute, io), bound, tuple(spans), dict(zip(PIPES, busy, strict=True)))

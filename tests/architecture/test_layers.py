@@ -1,0 +1,194 @@
+"""The house rules that a machine can hold: imports point down, nothing is global, nothing prints."""
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LAYERS = {
+    "errors": 0,
+    "arch": 0,
+    "memory": 1,
+    "isa": 2,
+    "machine": 3,
+    "frontend": 4,
+    "host": 4,
+    "plan": 4,
+    "observe": 4,
+    "bang": 5,
+    "report": 5,
+    "operators": 6,
+    "debug": 6,
+    "testing": 6,
+    "cli": 7,
+}
+SOURCES = sorted((ROOT / "mlusim").rglob("*.py"))
+OPS = sorted((ROOT / "ops").rglob("*.py"))
+OPS_MAY_IMPORT = (
+    "mlusim.bang",
+    "mlusim.host",
+    "mlusim.plan",
+    "mlusim.operators",
+    "mlusim.testing",
+    "mlusim.errors",
+)
+
+
+def _imports(tree):
+    """Every module that *tree* imports, inside functions too, but for type checking."""
+    guarded = {
+        id(child)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for child in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in guarded:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+def _layer(module):
+    parts = module.split(".")
+    return LAYERS.get(parts[1]) if parts[0] == "mlusim" and len(parts) > 1 else None
+
+
+def _name(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_imports_point_down(path):
+    """A module imports from its own layer or a lower one."""
+    own = _layer(_name(path))
+    if own is None:  # the package itself re-exports
+        return
+    upward = [m for m in _imports(ast.parse(path.read_text())) if (_layer(m) or 0) > own]
+
+    # A launch takes checker names, which belong to the layer above: the one upward import, made at the call.
+    allowed = ["mlusim.observe.names"] if _name(path) == "mlusim.machine.device" else []
+    assert allowed == upward
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.parent.name == "observe"], ids=_name)
+def test_observers_see_events_only(path):
+    """Observers import from the machine only its events and the observer's base class."""
+    machine = {m for m in _imports(ast.parse(path.read_text())) if m.startswith("mlusim.machine")}
+
+    assert machine <= {"mlusim.machine.events", "mlusim.machine.hub"}
+
+
+@pytest.mark.parametrize("path", OPS, ids=_name)
+def test_operators_use_the_public_surface(path):
+    """Operators import what a third party's operator may import."""
+    foreign = [
+        m
+        for m in _imports(ast.parse(path.read_text()))
+        if m.startswith("mlusim") and not m.startswith(OPS_MAY_IMPORT)
+    ]
+
+    assert [] == foreign
+
+
+MUTATORS = {"append", "extend", "insert", "update", "setdefault", "add", "pop", "clear", "remove", "discard"}
+
+
+def _changed(node):
+    """The names of the containers that a statement or call changes in place."""
+    targets = []
+    if isinstance(node, ast.Assign | ast.AugAssign | ast.Delete):
+        targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else [node.target]
+        targets = [t.value for t in targets if isinstance(t, ast.Subscript)]
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATORS:
+        targets = [node.func.value]
+    return {t.id for t in targets if isinstance(t, ast.Name)}
+
+
+@pytest.mark.parametrize("path", SOURCES + OPS, ids=_name)
+def test_nothing_is_a_global_variable(path):
+    """What a module names is a constant: upper case or private, and never changed; no `global`."""
+    tree = ast.parse(path.read_text())
+    named = {
+        t.id
+        for node in tree.body
+        if isinstance(node, ast.Assign)
+        for t in node.targets
+        if isinstance(t, ast.Name)
+    }
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    changed = {
+        name
+        for function in functions
+        for node in ast.walk(function)
+        for name in _changed(node)
+        if not any(
+            isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store) and n.id == name
+            for n in ast.walk(function)
+        )
+        and name not in {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    }
+
+    assert set() == named & changed
+    assert not any(isinstance(node, ast.Global) for node in ast.walk(tree))
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES + OPS if p.parent.name != "cli"], ids=_name)
+def test_nothing_prints(path):
+    """Code returns values; the command line renders them."""
+    calls = [
+        node
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("print", "input")
+    ]
+
+    assert [] == calls
+
+
+@pytest.mark.parametrize("path", SOURCES + OPS, ids=_name)
+def test_files_and_functions_stay_small(path):
+    """A file has at most 400 lines, the body of a function at most 50."""
+    text = path.read_text()
+    long = [
+        node.name
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef)
+        and node.end_lineno - node.body[1 if ast.get_docstring(node) and len(node.body) > 1 else 0].lineno
+        >= 50
+    ]
+
+    assert [] == long
+    assert text.count("\n") <= 400
+
+
+def test_the_door_knows_no_instruction():
+    """The code that performs rows names none of them."""
+    for name in ("issue", "refuse"):
+        text = (ROOT / "mlusim" / "machine" / f"{name}.py").read_text()
+
+        assert "bang_" not in text.replace("bang_arch", "")
+
+
+def test_greenlets_are_one_file_s_business():
+    """Only the carrier imports greenlet."""
+    users = [
+        _name(p)
+        for p in SOURCES
+        if "greenlet" in {m.split(".")[0] for m in _imports(ast.parse(p.read_text()))}
+    ]
+
+    assert ["mlusim.machine.carrier"] == users
+
+
+def test_every_module_can_be_imported():
+    """No module of the product is broken or half there."""
+    for path in SOURCES + OPS:
+        name = _name(path).removesuffix(".__init__")
+        if not name.endswith("__main__"):
+            assert importlib.util.find_spec(name) is not None
