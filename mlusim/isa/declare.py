@@ -258,15 +258,17 @@ def intrinsic(
     extents |= {n: ("update", e) for n, e in (updates or {}).items()}
 
     def declare(body: Callable[..., Any]) -> Intrinsic:
+        parameters = _parameters(body, control=control)
         operands = {}
-        for name, (access, extent) in extents.items():
+        for name in (p.name for p in parameters if p.name in extents):
+            access, extent = extents[name]
             types = dtypes if isinstance(dtypes, tuple) else dtypes[name]
             old = tuple(d for d in types if d is not bfloat16 and (dtypes_2xx is None or d in dtypes_2xx))
             where = (spaces or {}).get(name, (NRAM,))
             operands[name] = Operand(name, access, extent, types, where, name in partial, old)
         return Intrinsic(
             spelling=spelling,
-            parameters=_parameters(body, control=control),
+            parameters=parameters,
             operands=MappingProxyType(operands),
             body=body,
             doc=inspect.cleandoc(body.__doc__ or ""),

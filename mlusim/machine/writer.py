@@ -201,9 +201,12 @@ class Writer:
     def values(self) -> Iterator[str]:
         """Make scalar operands elements, as C does."""
         lead = self.at[self._lead()] if self.operands else 0
-        for p in self.row.given:
-            if p.kind == "value" and p.name not in self.row.void.values():
-                slow = f"constant(mlu, row, {p.name!r}, v{lead}, {p.name})"
+        scalars = [p for p in self.row.given if p.kind == "value" and p.name not in self.row.void.values()]
+        for p in scalars:
+            slow = f"constant(mlu, row, {p.name!r}, v{lead}, {p.name})"
+            if p is not scalars[0]:
+                yield f"{p.name} = {slow}"
+            else:
                 yield f"cell = v{lead}.cell"
                 fits = f"{p.name}.__class__ in v{lead}.accepts and v{lead}.low <= {p.name} <= v{lead}.high"
                 yield f"cell[()] = {p.name} if {fits} else {slow}"

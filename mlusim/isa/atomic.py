@@ -1,0 +1,177 @@
+"""Atomics on GDRAM: each element is updated indivisibly, a vector of them is not one unit.
+
+A reduction only updates memory; a fetching row also stores what was there before in NRAM.  The source
+may be a vector in NRAM or one scalar for all elements.  The order in which tasks come is unknown; so
+float sums may differ in the last bits between schedules.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
+from mlusim.isa.declare import Cost, Intrinsic, Pipe, Tile, TileOrValue, Value, intrinsic
+from mlusim.isa.rules import demand
+from mlusim.memory.space import GDRAM
+
+FLOATS = (half, bfloat16, float32)
+INTS = (int16, int32, uint16, uint32)
+SUMMABLE = (*FLOATS, int16, int32, uint32)
+
+Change = Callable[[Tile, Any], Any]  # (what is there, the source) to what will be there
+
+
+def _increment(old: Tile, limit: Any) -> Any:
+    return np.where(old >= limit, 0, old + old.dtype.type(1))
+
+
+def _decrement(old: Tile, limit: Any) -> Any:
+    return np.where((old == 0) | (old > limit), limit, old - old.dtype.type(1))
+
+
+def _exchange(old: Tile, new: Any) -> Any:
+    return new
+
+
+def _aligned(name: str) -> Any:
+    return demand(
+        f"{name}.view.phase",
+        f"{name} is not aligned to its element size",
+        "an address that is a multiple of the size of an element",
+    )
+
+
+def reduction(
+    spelling: str, change: Change, formula: str, dtypes: tuple[DType, ...], **properties: Any
+) -> Intrinsic:
+    """``(dst, src, elem_count)``: update GDRAM, no result."""
+
+    def body(dst: Tile, src: TileOrValue, elem_count: int = 1) -> None:
+        dst[...] = change(dst, src)
+
+    body.__doc__ = (
+        f"Atomically, element by element, in GDRAM: ``{formula.format(old='dst[i]', src='src[i]', to='dst[i]')}``.\n\n"
+        "*src* is a vector in NRAM or one scalar for all *elem_count* elements."
+    )
+    return intrinsic(
+        spelling,
+        updates={"dst": "elem_count"},
+        reads={"src": "elem_count"},
+        dtypes=dtypes,
+        spaces={"dst": (GDRAM,)},
+        in_place=False,
+        rules=(_aligned("dst"),),
+        **_common("dst") | {"since": 322} | properties,
+    )(body)
+
+
+def fetching(
+    spelling: str, change: Change, formula: str, dtypes: tuple[DType, ...], **properties: Any
+) -> Intrinsic:
+    """``(dst, src1, src2, elem_count)``: update GDRAM, hand back what was there."""
+
+    def body(dst: Tile, src1: Tile, src2: TileOrValue, elem_count: int = 1) -> None:
+        changed = np.array(change(src1, src2), dst.dtype)  # dst may be src2
+        dst[...] = src1
+        src1[...] = changed
+
+    shown = formula.format(old="src1[i]", src="src2[i]", to="src1[i]")
+    body.__doc__ = (
+        f"Atomically, element by element: ``dst[i] = src1[i]; {shown}``; *src1* is in GDRAM.\n\n"
+        "*dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, "
+        "or one scalar for all *elem_count* elements."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        updates={"src1": "elem_count"},
+        reads={"src2": "elem_count"},
+        dtypes=dtypes,
+        spaces={"src1": (GDRAM,)},
+        in_place=("src2",),
+        rules=(_aligned("src1"),),
+        **_common("src1") | properties,
+    )(body)
+
+
+def _common(target: str) -> dict[str, Any]:
+    return {
+        "pipe": Pipe.IO,
+        "cost": Cost("elem_count", target),
+        "atomic": True,
+        "aligned": False,
+        "source": "bangc 5.10",
+    }
+
+
+bang_atomic_reduce_add = reduction("__bang_atomic_reduce_add", np.add, "{to} = {old} + {src}", SUMMABLE)
+bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", np.fmax, "{to} = max({old}, {src})", SUMMABLE)
+bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", np.fmin, "{to} = min({old}, {src})", SUMMABLE)
+bang_atomic_reduce_and = reduction("__bang_atomic_reduce_and", np.bitwise_and, "{to} = {old} & {src}", INTS)
+bang_atomic_reduce_or = reduction("__bang_atomic_reduce_or", np.bitwise_or, "{to} = {old} | {src}", INTS)
+bang_atomic_reduce_xor = reduction("__bang_atomic_reduce_xor", np.bitwise_xor, "{to} = {old} ^ {src}", INTS)
+bang_atomic_reduce_exch = reduction(
+    "__bang_atomic_reduce_exch", _exchange, "{to} = {src}", (*FLOATS, *INTS), certainty="I"
+)
+bang_atomic_reduce_inc = reduction(
+    "__bang_atomic_reduce_inc", _increment, "{to} = {old} >= {src} ? 0 : {old} + 1", INTS, certainty="U"
+)
+bang_atomic_reduce_dec = reduction(
+    "__bang_atomic_reduce_dec",
+    _decrement,
+    "{to} = {old} == 0 || {old} > {src} ? {src} : {old} - 1",
+    INTS,
+    certainty="U",
+)
+
+bang_atomic_add = fetching("__bang_atomic_add", np.add, "{to} = {old} + {src}", SUMMABLE)
+bang_atomic_max = fetching("__bang_atomic_max", np.fmax, "{to} = max({old}, {src})", SUMMABLE)
+bang_atomic_min = fetching("__bang_atomic_min", np.fmin, "{to} = min({old}, {src})", SUMMABLE)
+bang_atomic_and = fetching("__bang_atomic_and", np.bitwise_and, "{to} = {old} & {src}", INTS)
+bang_atomic_or = fetching("__bang_atomic_or", np.bitwise_or, "{to} = {old} | {src}", INTS)
+bang_atomic_xor = fetching("__bang_atomic_xor", np.bitwise_xor, "{to} = {old} ^ {src}", INTS)
+bang_atomic_exch = fetching("__bang_atomic_exch", _exchange, "{to} = {src}", (*FLOATS, *INTS))
+bang_atomic_inc = fetching(
+    "__bang_atomic_inc", _increment, "{to} = {old} >= {src} ? 0 : {old} + 1", INTS, certainty="U"
+)
+bang_atomic_dec = fetching(
+    "__bang_atomic_dec",
+    _decrement,
+    "{to} = {old} == 0 || {old} > {src} ? {src} : {old} - 1",
+    INTS,
+    certainty="U",
+)
+
+
+@intrinsic(
+    "__bang_atomic_cas",
+    writes={"dst": "1"},
+    updates={"src1": "1"},
+    dtypes=(*FLOATS, *INTS),
+    spaces={"src1": (GDRAM,)},
+    rules=(_aligned("src1"),),
+    **_common("src1") | {"cost": Cost("1", "src1")},
+)
+def bang_atomic_cas(dst: Tile, src1: Tile, compare: Value, new: Value) -> None:
+    """Compare and swap one element: ``dst[0] = src1[0]; if (src1[0] == compare) src1[0] = new``.
+
+    *src1* is in GDRAM; *dst*, in NRAM, gets what was there before: *compare* if the swap took place.
+    """
+    dst[0] = src1[0]
+    if src1[0] == compare:
+        src1[0] = new
+
+
+@intrinsic(
+    "__bang_atomic_reduce_cas",
+    updates={"dst": "1"},
+    dtypes=(*FLOATS, *INTS),
+    spaces={"dst": (GDRAM,)},
+    rules=(_aligned("dst"),),
+    **_common("dst") | {"cost": Cost("1", "dst"), "since": 322, "certainty": "I"},
+)
+def bang_atomic_reduce_cas(dst: Tile, compare: Value, new: Value) -> None:
+    """Compare and swap one element of GDRAM: ``if (dst[0] == compare) dst[0] = new``, no result."""
+    if dst[0] == compare:
+        dst[0] = new

@@ -1,0 +1,92 @@
+"""Rounding as the suffixes of the conversions name it, exactly, on whole vectors.
+
+==== ===========================================================
+tz   toward zero; also what a conversion without a suffix does
+oz   away from zero
+up   toward plus infinity
+dn   toward minus infinity
+rd   to the nearest, ties away from zero
+rn   to the nearest, ties to the even neighbour
+rm   to the nearest, ties toward plus infinity (inferred)
+==== ===========================================================
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+Vector = np.ndarray[Any, np.dtype[Any]]
+
+
+def _away(x: Vector) -> Vector:
+    return np.copysign(np.ceil(np.abs(x)), x)
+
+
+def _ties_away(x: Vector) -> Vector:
+    whole = np.trunc(x)
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x).astype(x.dtype), whole)
+
+
+def _ties_up(x: Vector) -> Vector:
+    whole = np.floor(x)
+    return np.where(x - whole >= 0.5, whole + x.dtype.type(1), whole)
+
+
+# To a whole number; float32 and float64 in, the same type out.
+TO_WHOLE: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "tz": np.trunc,
+        "oz": _away,
+        "up": np.ceil,
+        "dn": np.floor,
+        "rd": _ties_away,
+        "rn": np.rint,
+        "rm": _ties_up,
+    }
+)
+
+
+def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:
+    """Whole numbers as integers of *dtype*: too large ones become the nearest limit, NaN becomes 0.
+
+    What NaN becomes is unknown; 0 is the default chosen.
+    """
+    limits = np.iinfo(dtype)
+    clipped = np.clip(np.nan_to_num(whole.astype(np.float64), nan=0.0), limits.min, limits.max)
+    return clipped.astype(np.int64).astype(dtype)
+
+
+def narrow(exact: Vector, dtype: np.dtype[Any], mode: str) -> Vector:
+    """float64 values rounded to a smaller float type as *mode* says; NaN and infinities stay.
+
+    Directed modes overflow to the largest finite number or to infinity, as IEEE 754 has it.
+    """
+    nearest = exact.astype(dtype)
+    if mode == "rn":
+        return nearest
+    magnitude = np.abs(exact)
+    near = np.where(
+        np.abs(nearest.astype(np.float64)) > magnitude, np.nextafter(nearest, dtype.type(0)), nearest
+    ).astype(dtype)
+    if mode == "tz":
+        return near
+    infinity = np.copysign(np.full(exact.shape, np.inf), exact).astype(dtype)
+    far = np.nextafter(near, infinity)
+    return np.where(_takes_far(exact, near, far, mode), far, near).astype(dtype)
+
+
+def _takes_far(exact: Vector, near: Vector, far: Vector, mode: str) -> Any:
+    """Where *exact*, between *near* (toward zero) and *far*, rounds to *far*."""
+    here = near.astype(np.float64)
+    rest = np.abs(exact - here)
+    inexact = rest > 0
+    if mode == "oz":
+        return inexact
+    if mode in ("up", "dn"):
+        return inexact & ((exact > 0) == (mode == "up"))
+    last = np.nextafter(near, near.dtype.type(0)).astype(np.float64)  # for the step beyond the largest number
+    step = np.where(np.isfinite(far), np.abs(far.astype(np.float64) - here), np.abs(here - last))
+    tie = 2 * rest == step
+    return inexact & ((2 * rest > step) | (tie & ((exact > 0) if mode == "rm" else True)))

@@ -1,0 +1,168 @@
+"""Conversions between float types and from integers to floats, and between integer types.
+
+From integers: ``dst[i] = src[i] * 2**pos`` (the manual prints a division; inferred from what a
+fixed-point position means).  A name without a suffix rounds toward zero where rounding is needed.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8
+from mlusim.isa.declare import Generation, Intrinsic, Tile, intrinsic
+from mlusim.isa.rounding import narrow, saturate
+from mlusim.isa.rules import between
+from mlusim.isa.to_int import WORDS
+
+EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to here are exact
+
+
+def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Intrinsic:
+    """``(dst, src, elem_count)``: float to *target*, rounded as *mode* says."""
+
+    def body(dst: Tile, src: Tile, elem_count: int, generation: Generation) -> None:
+        if mode == "rn" and generation != 2:
+            dst[...] = src
+            return
+        narrowed = narrow(src.astype(np.float64), dst.dtype, mode)
+        if generation == 2:
+            narrowed = np.clip(narrowed, np.finfo(dst.dtype).min, np.finfo(dst.dtype).max)
+        dst[...] = narrowed
+
+    body.__doc__ = (
+        f"Convert float to {target}, {WORDS[mode]}: ``dst[i] = round(src[i])``.\n\n"
+        "*dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, "
+        "or the largest finite number where the rounding is directed below it.  On MLU2xx there is no "
+        "infinity: results saturate (inferred)."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads={"src": "elem_count"},
+        dtypes={"dst": (target,), "src": (float32,)},
+        same=False,
+        **{"source": "bangc 5.9"} | properties,
+    )(body)
+
+
+def widening(spelling: str, source: DType, target: DType, **properties: Any) -> Intrinsic:
+    """``(dst, src, elem_count)``: a type to one that holds all its values."""
+
+    def body(dst: Tile, src: Tile, elem_count: int) -> None:
+        dst[...] = src
+
+    body.__doc__ = (
+        f"Convert {source} to {target}: ``dst[i] = src[i]``, exactly.\n\n*dst* must not overlap *src*."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads={"src": "elem_count"},
+        dtypes={"dst": (target,), "src": (source,)},
+        same=False,
+        in_place=False,
+        **{"source": "bangc 5.9"} | properties,
+    )(body)
+
+
+def from_int(spelling: str, source: DType, target: DType, mode: str, **properties: Any) -> Intrinsic:
+    """``(dst, src, elem_count, pos)``: integers of *source* to floats of *target*."""
+    exact = EXACT[target]
+    always = np.iinfo(source.dtype).max < exact
+    nearest = mode == "rn" and target is float32
+
+    def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
+        if not pos and (
+            always or nearest or np.count_nonzero(np.less(np.absolute(src), exact)) == elem_count
+        ):
+            dst[...] = src
+        else:
+            dst[...] = narrow(np.ldexp(src.astype(np.float64), pos), dst.dtype, mode)
+
+    rounded = "exactly" if always else WORDS[mode]
+    in_place = source.size >= target.size
+    body.__doc__ = (
+        f"Convert {source} to {target}, {rounded}: ``dst[i] = src[i] * 2**pos``.\n\n"
+        f"*dst* {'may be exactly' if in_place else 'must not overlap'} *src*.  That *pos* multiplies is inferred."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads={"src": "elem_count"},
+        dtypes={"dst": (target,), "src": (source,)},
+        same=False,
+        in_place=in_place,
+        rules=(between("pos", -127, 127),),
+        **{"source": "bangc 5.9"} | properties,
+    )(body)
+
+
+def between_ints(spelling: str, source: DType, target: DType, **properties: Any) -> Intrinsic:
+    """``(dst, src, elem_count, dst_pos, src_pos)``: integers to integers of another width."""
+
+    def body(dst: Tile, src: Tile, elem_count: int, dst_pos: int = 0, src_pos: int = 0) -> None:
+        scaled = src if src_pos == dst_pos else np.ldexp(src.astype(np.float64), src_pos - dst_pos)
+        dst[...] = saturate(np.trunc(scaled), dst.dtype)
+
+    in_place = source.size >= target.size
+    body.__doc__ = (
+        f"Convert {source} to {target}: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.\n\n"
+        f"*dst* {'may be exactly' if in_place else 'must not overlap'} *src*.  The scaling is inferred."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads={"src": "elem_count"},
+        dtypes={"dst": (target,), "src": (source,)},
+        same=False,
+        in_place=in_place,
+        rules=(between("dst_pos", -127, 127), between("src_pos", -127, 127)),
+        **{"source": "bangc 5.9", "certainty": "I"} | properties,
+    )(body)
+
+
+bang_half2float = widening("__bang_half2float", half, float32)
+bang_bfloat162float = widening("__bang_bfloat162float", bfloat16, float32, since=322, certainty="I")
+
+bang_float2half_tz = narrowing("__bang_float2half_tz", half, "tz")
+bang_float2half_oz = narrowing("__bang_float2half_oz", half, "oz")
+bang_float2half_up = narrowing("__bang_float2half_up", half, "up")
+bang_float2half_dn = narrowing("__bang_float2half_dn", half, "dn")
+bang_float2half_rd = narrowing("__bang_float2half_rd", half, "rd")
+bang_float2half_rn = narrowing("__bang_float2half_rn", half, "rn", since=322)
+bang_float2half_rm = narrowing("__bang_float2half_rm", half, "rm", since=322, certainty="I")
+bang_float2bfloat16_tz = narrowing("__bang_float2bfloat16_tz", bfloat16, "tz", since=322)
+bang_float2bfloat16_oz = narrowing("__bang_float2bfloat16_oz", bfloat16, "oz", since=322, certainty="I")
+bang_float2bfloat16_up = narrowing("__bang_float2bfloat16_up", bfloat16, "up", since=322, certainty="I")
+bang_float2bfloat16_dn = narrowing("__bang_float2bfloat16_dn", bfloat16, "dn", since=322, certainty="I")
+bang_float2bfloat16_rd = narrowing("__bang_float2bfloat16_rd", bfloat16, "rd", since=322, certainty="I")
+bang_float2bfloat16_rn = narrowing("__bang_float2bfloat16_rn", bfloat16, "rn", since=322, certainty="I")
+bang_float2bfloat16_rm = narrowing("__bang_float2bfloat16_rm", bfloat16, "rm", since=322, certainty="I")
+
+bang_int322float = from_int("__bang_int322float", int32, float32, "tz", since=322)
+bang_int322float_tz = from_int("__bang_int322float_tz", int32, float32, "tz", since=322, certainty="I")
+bang_int322float_oz = from_int("__bang_int322float_oz", int32, float32, "oz", since=322, certainty="I")
+bang_int322float_up = from_int("__bang_int322float_up", int32, float32, "up", since=322, certainty="I")
+bang_int322float_dn = from_int("__bang_int322float_dn", int32, float32, "dn", since=322, certainty="I")
+bang_int322float_rd = from_int("__bang_int322float_rd", int32, float32, "rd", since=322)
+bang_int322float_rn = from_int("__bang_int322float_rn", int32, float32, "rn", since=322)
+bang_int322float_rm = from_int("__bang_int322float_rm", int32, float32, "rm", since=322, certainty="I")
+bang_int322half = from_int("__bang_int322half", int32, half, "tz", since=322, certainty="I")
+bang_int322half_tz = from_int("__bang_int322half_tz", int32, half, "tz", since=322, certainty="I")
+bang_int322half_rd = from_int("__bang_int322half_rd", int32, half, "rd", since=322, certainty="I")
+bang_int322half_rn = from_int("__bang_int322half_rn", int32, half, "rn", since=322, certainty="I")
+bang_int162half = from_int("__bang_int162half", int16, half, "tz")
+bang_int162half_rd = from_int("__bang_int162half_rd", int16, half, "rd", certainty="I")
+bang_int162half_rn = from_int("__bang_int162half_rn", int16, half, "rn", since=322, certainty="I")
+bang_int162float = from_int("__bang_int162float", int16, float32, "tz", certainty="I")
+bang_int82half = from_int("__bang_int82half", int8, half, "tz", certainty="I")
+bang_int82float = from_int("__bang_int82float", int8, float32, "tz")
+bang_uchar2half = from_int("__bang_uchar2half", uint8, half, "tz")
+bang_uchar2float = from_int("__bang_uchar2float", uint8, float32, "tz", certainty="I")
+
+bang_int322int16 = between_ints("__bang_int322int16", int32, int16, since=322)
+bang_int322int8 = between_ints("__bang_int322int8", int32, int8, since=322)
+bang_int162int8 = between_ints("__bang_int162int8", int16, int8)
+bang_int82int16 = between_ints("__bang_int82int16", int8, int16)
+bang_int82int32 = between_ints("__bang_int82int32", int8, int32, since=322)
+bang_int162int32 = between_ints("__bang_int162int32", int16, int32, since=322)
