@@ -14,7 +14,7 @@ from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.session import Request, Session
 from mlusim.machine.timing import predict
-from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes
+from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, GDRAM_BASE
 
@@ -87,8 +87,9 @@ class Device:
         host = np.asarray(array)
         dtype = as_dtype(host.dtype)
         self._heap.reserve(host.nbytes)
-        copy = np.array(host, order="C", copy=True)
-        return self._adopt(as_bytes(copy), host.shape, dtype, "tensor", writable=True)
+        raw = fresh_bytes(host.nbytes)
+        raw.view(host.dtype).reshape(host.shape)[...] = host
+        return self._adopt(raw, host.shape, dtype, "tensor", writable=True)
 
     def share(self, array: Any) -> DeviceTensor:
         """Lend a host array to the device without a copy; a kernel may read it and never write it."""
@@ -104,7 +105,7 @@ class Device:
         found = as_dtype(dtype)
         nbytes = int(np.prod(sizes, dtype=np.int64)) * found.size
         self._heap.reserve(nbytes)
-        raw: Bytes = np.empty(nbytes, np.uint8)
+        raw = fresh_bytes(nbytes)
         raw.fill(POISON)
         return self._adopt(raw, sizes, found, "tensor", writable=True)
 

@@ -1,0 +1,1 @@
+"""Speed of the simulator, as ratios to raw NumPy measured in the same run: ``python -m benchmarks``."""

@@ -1,0 +1,32 @@
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|operators]``."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.hot_path import hot_path
+from benchmarks.operators import operators
+from benchmarks.timing import Row
+
+GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {"hot": hot_path, "operators": operators}
+
+
+def main(names: list[str]) -> int:
+    """Measure the named groups, or all, and print one table."""
+    table = Table(title="mlusim benchmarks: medians of this run")
+    for column in ("work", "measured", "limit", "unit", "detail"):
+        table.add_column(column, justify="right" if column in ("measured", "limit") else "left")
+    over = 0
+    for name in names or GROUPS:
+        for row in GROUPS[name]():
+            over += not row.holds
+            colour = "green" if row.holds else "red"
+            table.add_row(row.work, f"[{colour}]{row.measured:.2f}[/]", f"{row.limit:.2f}", row.unit, row.detail)
+    Console(width=None if sys.stdout.isatty() else 140).print(table)
+    return 1 if over else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""Whole operators: the cost of a simulated intrinsic, in units of one raw `np.add` on 256 floats."""
+
+import statistics
+import time
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import ops
+from benchmarks.timing import Row, seconds
+from mlusim.operators.registry import find_case, find_operator, operators as registered
+from mlusim.operators.runner import case_generator
+from ops.tin_shift.reference import shifted
+
+BOARD = "MLU370-X4"
+
+
+def unit() -> float:
+    """Seconds of one raw ``np.add(a[i:j], b[i:j], out=c[i:j])`` on 256 floats."""
+    a, b, c = (np.zeros(1024, np.float32) for _ in range(3))
+    i, j = 128, 384
+    return statistics.median(seconds(lambda: np.add(a[i:j], b[i:j], out=c[i:j]), 20000) for _ in range(9))
+
+
+def operators() -> Iterator[Row]:
+    """tin_shift against a slice assignment; the others per intrinsic."""
+    yield tin_shift_time()
+    yield tin_shift_memory()
+    for name, inputs, params, limit, label in _network():
+        if name in registered():
+            yield per_intrinsic(name, inputs, params, limit, label)
+
+
+def _inputs(name: str, case: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    found = find_case(find_operator(name), case)
+    return found.make(case_generator(found))
+
+
+def _tin_shift() -> tuple[dict[str, Any], dict[str, Any]]:
+    spec = find_operator("tin_shift_forward")
+    case = next(c for c in spec.cases if c.group == "network")
+    return case.make(case_generator(case))
+
+
+def tin_shift_time() -> Row:
+    """``ops.run`` of (3, 15, 16, 45435) half against one slice-assignment pass over it."""
+    inputs, params = _tin_shift()
+    ours, raw = [], []
+    for _ in range(5):
+        start = time.perf_counter()
+        ops.run("tin_shift_forward", inputs, params, board=BOARD)
+        ours.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        shifted(inputs["input"], inputs["shifts"])
+        raw.append(time.perf_counter() - start)
+    a, b = statistics.median(ours), statistics.median(raw)
+    shape = "x".join(map(str, inputs["input"].shape))
+    return Row(f"tin_shift {shape} half", a / b, 5.0, "x slice assignment", f"{a * 1e3:.0f} ms, raw {b * 1e3:.0f} ms")
+
+
+def tin_shift_memory() -> Row:
+    """The peak of host memory of the largest case, in sizes of its tensors, inputs included."""
+    spec = find_operator("tin_shift_backward")
+    case = max(
+        (c for c in spec.cases if c.group == "network"), key=lambda c: c.make(case_generator(c))[0]["grad_output"].nbytes
+    )
+    inputs, params = case.make(case_generator(case))
+    own = sum(a.nbytes for a in inputs.values())
+    tracemalloc.start()
+    run = ops.run("tin_shift_backward", inputs, params, board=BOARD)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    tensors = own + sum(a.nbytes for a in run.outputs.values())
+    return Row(
+        f"memory of tin_shift_backward {case.name}", (peak + own) / tensors, 2.5, "x its tensors", f"{tensors >> 20} MiB"
+    )
+
+
+def _network() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], float, str]]:
+    generator = np.random.default_rng(0)
+    for k, h, w in ((70, 7, 10), (950, 25, 38)):
+        low = generator.uniform(0, min(h, w) / 2, (2, k, 2))
+        yield (
+            "border_align_backward",
+            {
+                "grad_output": generator.standard_normal((2, k, 4, 256), np.float32),
+                "boxes": np.concatenate([low, low + generator.uniform(1, min(h, w) / 2, (2, k, 2))], 2).astype(np.float32),
+                "argmax_idx": generator.integers(0, 11, (2, k, 4, 256)).astype(np.int32),
+            },
+            {"pool_size": 10, "height": h, "width": w},
+            6.0,
+            f"border_align_backward [2,{k},4,256]",
+        )
+    for case, limit in (("document", 8.0),):
+        del case
+        yield from _cases("dynamic_scatter_backward", limit)
+        yield from _cases("mutual_information_backward", limit)
+    yield from _cases("three_interpolate_backward", 6.0)
+
+
+def _cases(name: str, limit: float) -> Iterator[tuple[str, dict[str, Any], dict[str, Any], float, str]]:
+    if name not in registered():
+        return
+    for case in find_operator(name).cases:
+        if case.group == "network" and not case.slow and (not case.boards or BOARD in case.boards):
+            inputs, params = case.make(case_generator(case))
+            yield name, inputs, params, limit, f"{name} {case.name}"
+
+
+def per_intrinsic(name: str, inputs: dict[str, Any], params: dict[str, Any], limit: float, label: str) -> Row:
+    """Seconds of ``ops.run`` over instructions, copies and scalar accesses, in units U."""
+    rounds, costs = 3, []
+    for _ in range(rounds):
+        u = unit()
+        start = time.perf_counter()
+        run = ops.run(name, inputs, params, board=BOARD)
+        taken = time.perf_counter() - start
+        count = sum(run.instructions.values())
+        if name == "dynamic_scatter_backward":
+            count += sum(sum({**one.scalar_loads, **one.scalar_stores}.values()) for one in run.launches)
+        costs.append((taken / count / u, taken, count))
+        if taken > 20:
+            break
+    cost, taken, count = sorted(costs)[len(costs) // 2]
+    return Row(label, cost, limit, "U per intrinsic", f"{count:,} in {taken:.2f} s, {taken / count * 1e6:.2f} us each")
