@@ -1,0 +1,219 @@
+"""The kernel of border_align_backward: every point of every border, added to four cells of grad_input.
+
+The N*K*4 borders are dealt to the cores in runs.  A border has pool_size + 1 points, and each of its
+channels was sampled at one of them: a point adds the gradient of the channels whose argmax names it,
+and zeros for the others.  ``BA-n`` marks a correction of the document;
+`docs/operators/border_align_backward.md` gives the reasons.
+"""
+
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.bang import (
+    GDRAM2NRAM,
+    NFU_ALIGN_SIZE,
+    PAD_UP,
+    DType,
+    Mlu,
+    Ptr,
+    float32,
+    int8,
+    int16,
+    int32,
+    kernel,
+)
+from mlusim.plan import Layout
+from ops.border_align_backward.plan import PLAN
+
+Tap = tuple[Any, int, int]
+"""A weight in T, and y and x of its cell."""
+
+
+@frozen
+class Call:
+    """What every border needs: tensors in GDRAM, sizes, and the document's buffers in NRAM."""
+
+    grad_output: Ptr
+    argmax_idx: Ptr
+    grad_input: Ptr
+    pool_size: int
+    K: int
+    H: int
+    W: int
+    C: int
+    bbox_nram: Ptr
+    grad_output_nram: Ptr  # the document's nram_ping
+    grad_input_nram: Ptr
+    grad_output_temp: Ptr
+    argmax_idx_nram: Ptr
+    argmax_idx_temp: Ptr  # as integers of the width of T: the mask, all bits of a channel or none (BA-16)
+    grad_input_bits: Ptr  # grad_input_nram and grad_output_temp as such integers
+    grad_output_temp_bits: Ptr
+    matches: Ptr  # int32, 1 where argmax is the point (BA-3)
+
+
+@kernel
+def MLUUnion1BorderAlignBackward(
+    mlu: Mlu,
+    grad_output: Ptr,
+    boxes: Ptr,
+    argmax_idx: Ptr,
+    pool_size: int,
+    grad_input: Ptr,
+    N: int,
+    K: int,
+    H: int,
+    W: int,
+    C: int,
+    layout: Layout,
+) -> None:
+    """Add grad_output [N, K, 4, C] to the cells of grad_input [N, H, W, 4C], which holds zeros (BA-11)."""
+    if mlu.is_mpu():
+        return
+    deal_num = layout.values["deal_num"]  # BA-15
+    buffers = make_buffers(mlu.nram(int8, layout.high_water), grad_output.dtype, deal_num)
+    call = Call(grad_output, argmax_idx, grad_input, pool_size, K, H, W, C, **buffers)
+    bbox_nram, bbox_size = call.bbox_nram, 4 * boxes.dtype.size
+    nfu_align_num = NFU_ALIGN_SIZE // grad_output.dtype.size  # BA-13
+    start_per_core, end_per_core = share(N * K * 4, mlu.taskId, mlu.taskDim)  # BA-12
+    c_tail = C % deal_num
+    for num_loop in range(start_per_core, end_per_core):
+        mlu.memcpy(bbox_nram, boxes + num_loop // 4 * 4, bbox_size, GDRAM2NRAM)  # BA-5
+        box_width = bbox_nram[2] - bbox_nram[0]
+        box_height = bbox_nram[3] - bbox_nram[1]
+        for c in range(C // deal_num):
+            computeImpl(mlu, call, num_loop, box_width, box_height, c * deal_num, deal_num, deal_num)
+        if c_tail:  # BA-9: a length of its own; deal_num stays
+            padded = PAD_UP(c_tail, nfu_align_num)
+            computeImpl(mlu, call, num_loop, box_width, box_height, C - c_tail, c_tail, padded)
+
+
+def share(total_num: int, task: int, tasks: int) -> tuple[int, int]:
+    """The borders of a core: its first and the one after its last, by the document's formula (BA-14)."""
+    num_per_core, num_rem = divmod(total_num, tasks)
+    num_per_core += task < num_rem
+    if num_rem > task:
+        start_per_core = task * num_per_core
+    else:
+        start_per_core = (num_per_core + 1) * num_rem + (task - num_rem) * num_per_core
+    return start_per_core, start_per_core + num_per_core
+
+
+def make_buffers(nram_buffer: Ptr, dtype: DType, deal_num: int) -> dict[str, Ptr]:
+    """The document's buffers in its order.
+
+    Comparing int32 gives int32.  In float that is as wide as T and goes to argmax_idx_temp; in half it
+    replaces argmax_idx, which the next point loads afresh, and is narrowed from there.
+    """
+    regions = PLAN.place(nram_buffer, dtype=dtype, deal_num=deal_num)
+    wide = dtype is float32
+    bits = int32 if wide else int16
+    mask = regions.argmax_temp.cast(bits)
+    return {
+        "bbox_nram": regions.box,
+        "grad_output_nram": regions.grad_output,
+        "grad_input_nram": regions.grad_input,
+        "grad_output_temp": regions.grad_output_temp,
+        "argmax_idx_nram": regions.argmax,
+        "argmax_idx_temp": mask,
+        "grad_input_bits": regions.grad_input.cast(bits),
+        "grad_output_temp_bits": regions.grad_output_temp.cast(bits),
+        "matches": mask if wide else regions.argmax,
+    }
+
+
+def computeImpl(
+    mlu: Mlu,
+    call: Call,
+    num_loop: int,
+    box_width: Any,
+    box_height: Any,
+    c_offset: int,
+    deal_num: int,
+    padded: int,
+) -> None:
+    """Channels [c_offset, c_offset + deal_num) of a border, point by point; vectors take *padded* ones."""
+    pool_size, H, W = call.pool_size, call.H, call.W
+    border = num_loop % 4  # BA-4
+    x0 = call.bbox_nram[border // 2 * 2]
+    y0 = call.bbox_nram[1 + border // 2 * 2]
+    x_stride = y_stride = 0
+    match border:
+        case 0:
+            x_stride = box_width / pool_size
+        case 1:
+            y_stride = box_height / pool_size
+        case 2:
+            x_stride = -box_width / pool_size
+        case 3:
+            y_stride = -box_height / pool_size
+    n = num_loop // call.K // 4
+    source = num_loop * call.C + c_offset  # BA-6: ((n*K + k)*4 + border)*C, and the channel
+    # BA-8: image and border here, the cell with each tap.
+    target = call.grad_input + (n * H * W * 4 * call.C + border * call.C + c_offset)
+    for pool_loop in range(pool_size + 1):  # BA-2: one step a turn
+        x = x0 + x_stride * pool_loop
+        y = y0 + y_stride * pool_loop
+        taps = bilinear_interpolate_gradient(H, W, y, x)  # BA-10
+        if not taps:  # BA-1: every point is asked; an empty one is skipped
+            continue
+        loadInput(mlu, call, source, deal_num)
+        mask_point(mlu, call, pool_loop, padded)
+        computeGradInput(mlu, call, target, taps, deal_num, padded)
+
+
+def bilinear_interpolate_gradient(H: int, W: int, y: Any, x: Any) -> tuple[Tap, ...]:
+    """The four cells around (y, x) with their weights, in the type of y and x; () outside [-1, H] x [-1, W].
+
+    A NaN coordinate counts as outside; what the board makes of one as a cell number is unknown.
+    """
+    at_y, at_x = float(y), float(x)  # only to compare: exact, and faster than NumPy's scalars
+    if not (-1.0 <= at_y <= H and -1.0 <= at_x <= W):
+        return ()
+    kind = type(y)
+    if at_y <= 0.0:
+        y, at_y = kind(0), 0.0
+    if at_x <= 0.0:
+        x, at_x = kind(0), 0.0
+    y_tl, x_tl = int(at_y), int(at_x)
+    y_br, x_br = y_tl + 1, x_tl + 1
+    if y_br >= H:
+        y_tl = y_br = H - 1
+        y = kind(y_tl)
+    if x_br >= W:
+        x_tl = x_br = W - 1
+        x = kind(x_tl)
+    ly, lx = y - y_tl, x - x_tl
+    hy, hx = 1 - ly, 1 - lx
+    return (hy * hx, y_tl, x_tl), (hy * lx, y_tl, x_br), (ly * hx, y_br, x_tl), (ly * lx, y_br, x_br)
+
+
+def loadInput(mlu: Mlu, call: Call, source: int, deal_num: int) -> None:
+    """Load argmax and gradient of the channels from element *source* of both tensors (BA-6, BA-9)."""
+    mlu.memcpy(call.argmax_idx_nram, call.argmax_idx + source, deal_num * int32.size, GDRAM2NRAM)
+    nbytes = deal_num * call.grad_output.dtype.size
+    mlu.memcpy(call.grad_output_nram, call.grad_output + source, nbytes, GDRAM2NRAM)
+
+
+def mask_point(mlu: Mlu, call: Call, pool_loop: int, padded: int) -> None:
+    """Set every bit of the channels that *pool_loop* was the maximum of, and clear the others (BA-3, BA-16)."""
+    matches, mask = call.matches, call.argmax_idx_temp
+    mlu.bang_eq_scalar(matches, call.argmax_idx_nram, pool_loop, padded)
+    mlu.bang_mul_scalar(matches, matches, -1, padded)
+    if mask is not matches:
+        mlu.bang_int322int16(mask, matches, padded, 0, 0)
+
+
+def computeGradInput(
+    mlu: Mlu, call: Call, target: Ptr, taps: tuple[Tap, ...], deal_num: int, padded: int
+) -> None:
+    """Add the masked gradient times its weight to the cell of each tap; *target* is the cell (0, 0)."""
+    weighted, masked, mask = call.grad_input_bits, call.grad_output_temp_bits, call.argmax_idx_temp
+    pixel = 4 * call.C
+    row = call.W * pixel
+    for weight, y, x in taps:
+        mlu.bang_mul_scalar(call.grad_input_nram, call.grad_output_nram, weight, padded)
+        mlu.bang_band(masked, weighted, mask, padded)  # BA-7, BA-16
+        # BA-8, BA-9: to this image, cell and border, and no channel more than was loaded.
+        mlu.bang_atomic_reduce_add(target + (y * row + x * pixel), call.grad_output_temp, deal_num)

@@ -1,0 +1,70 @@
+"""border_align_backward for mlusim: its tensors, cases, reference, thresholds and theory."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlusim.host import Handle, Status, TensorDescriptor
+from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
+from ops.border_align_backward.cases import CASES
+from ops.border_align_backward.host import BORDERS, mluOpBorderAlignBackward
+from ops.border_align_backward.plan import PLAN
+from ops.border_align_backward.reference import reference, theory
+
+DTYPES = ("half", "float")
+LIMITS = (
+    "grad_output: [N, K, 4, C], boxes: [N, K, 4], grad_input: [N, H, W, 4C], one dtype, half or float, contiguous",
+    "argmax_idx: int32 [N, K, 4, C]; a value outside [0, pool_size] contributes nothing",
+    "H * W equals K; N, K, C, H and W are 1 or more; pool_size is 1 or more",
+    "grad_output, boxes and grad_input have fewer than 2^31 elements",
+    "the sum of a cell is rounded to its dtype at every addition, in an order that is not defined",
+)
+
+
+def _shapes(inputs: Arrays, params: Params) -> Mapping[str, tuple[tuple[int, ...], str]]:
+    grads = inputs["grad_output"]
+    shape = (grads.shape[0], params["height"], params["width"], BORDERS * grads.shape[-1])
+    return {"grad_input": (shape, grads.dtype.name)}
+
+
+def _call(
+    handle: Handle, tensors: Mapping[str, Any], descs: Mapping[str, TensorDescriptor | None], params: Params
+) -> Status:
+    return mluOpBorderAlignBackward(
+        handle,
+        descs["grad_output"],
+        tensors["grad_output"],
+        descs["boxes"],
+        tensors["boxes"],
+        descs["argmax_idx"],
+        tensors["argmax_idx"],
+        params["pool_size"],
+        descs["grad_input"],
+        tensors["grad_input"],
+    )
+
+
+OPERATORS = (
+    Operator(
+        name="border_align_backward",
+        summary="the gradient of border_align: what each border's maximum gave goes back to its four cells",
+        inputs=(
+            Tensor("grad_output", "[N, K, 4, C]", DTYPES, "NHWC"),
+            Tensor("boxes", "[N, K, 4]", DTYPES),
+            Tensor("argmax_idx", "[N, K, 4, C]", ("int32",), "NHWC"),
+        ),
+        params=(
+            Scalar("pool_size", int, "intervals of a border; it has one point more"),
+            Scalar("height", int, "H of grad_input"),
+            Scalar("width", int, "W of grad_input"),
+        ),
+        outputs=(Tensor("grad_input", "[N, H, W, 4C]", DTYPES, "NHWC"),),
+        shapes=_shapes,
+        call=_call,
+        reference=reference,
+        cases=CASES,
+        thresholds={"grad_input": Thresholds(diff1=3e-3, diff2=3e-3)},
+        theory=theory,
+        limits=LIMITS,
+        plans=(PLAN,),
+    ),
+)
