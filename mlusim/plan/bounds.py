@@ -23,6 +23,7 @@ from mlusim.plan.expr import (
     Const,
     Expr,
     SizeOf,
+    is_symbol,
     symbol,
     walk,
 )
@@ -139,9 +140,8 @@ def _quotient(expr: Call, name: str, ranges: Ranges) -> Trend | None:
 def structural(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
     """How *expr* moves with the variable *name*, read off its structure; None: not proven."""
     if not isinstance(expr, Call):
-        moves = not isinstance(expr, Const | SizeOf) and symbol(expr) == name
-        return Trend.UP if moves else Trend.STILL
-    if all(isinstance(e, Call | Const | SizeOf) or symbol(e) != name for e in walk(expr)):
+        return Trend.UP if is_symbol(expr, name) else Trend.STILL
+    if not any(is_symbol(e, name) for e in walk(expr)):
         return Trend.STILL
     if expr.op is MUL:
         return _product(expr, name, ranges)
@@ -164,6 +164,8 @@ def trend(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
     here = ranges[name]
     step = as_formula(difference(shift(expr, name), expr))
     size = interval(step, {**ranges, name: Interval(here.low, here.high - 1)})
+    if size.low == size.high == 0:
+        return Trend.STILL
     if size.low >= 0:
         return Trend.UP
     return Trend.DOWN if size.high <= 0 else None

@@ -15,7 +15,7 @@ from mlusim.errors import UsageError
 from mlusim.plan.boards import constant_ranges
 from mlusim.plan.bounds import Interval, extremes, interval
 from mlusim.plan.declare import Place, StagePlaces
-from mlusim.plan.expr import INT32_MAX, Call, Constraint, Expr, SizeOf, Var, symbol, text, walk
+from mlusim.plan.expr import INT32_MAX, Call, Constraint, ElementType, Expr, SizeOf, Var, symbol, text, walk
 from mlusim.plan.normal import difference, formula
 from mlusim.plan.solve import Problem, largest_value
 from mlusim.plan.units import unit_faults
@@ -62,8 +62,7 @@ class _Space:
 
     variables: Mapping[str, Var]
     requires: tuple[Constraint, ...]
-    dtypes: tuple[DType, ...]
-    type_name: str | None
+    element: ElementType | None
     ranges: Mapping[str, Interval]
 
     def of(self, expr: Expr) -> dict[str, Interval]:
@@ -96,7 +95,9 @@ class _Space:
         return sorted(v for v in legal if v <= span.high)
 
     def _type_envs(self) -> list[dict[str, int]]:
-        return [{f"sizeof_{self.type_name}": d.size} for d in self.dtypes] or [{}]
+        if self.element is None:
+            return [{}]
+        return [{f"sizeof_{self.element.name}": d.size} for d in self.element.choices]
 
 
 def _is_symbol(expr: Expr) -> bool:
@@ -111,18 +112,16 @@ def _try(expr: Expr, env: Mapping[str, int]) -> int | None:
 
 
 def _space(
-    places: Sequence[StagePlaces],
     variables: Mapping[str, Var],
     requires: tuple[Constraint, ...],
-    dtypes: tuple[DType, ...],
+    element: ElementType | None,
 ) -> _Space:
     ranges = {n: Interval(*pair) for n, pair in constant_ranges().items()}
     ranges |= {v.name: Interval(v.low, v.high) for v in variables.values()}
-    types = [p.region.dtype for s in places for p in s.places if not isinstance(p.region.dtype, DType)]
-    name = types[0].name if types else None
-    if name is not None:
-        ranges[f"sizeof_{name}"] = Interval(min(d.size for d in dtypes), max(d.size for d in dtypes))
-    return _Space(variables, requires, dtypes, name, ranges)
+    if element is not None:
+        sizes = [d.size for d in element.choices]
+        ranges[f"sizeof_{element.name}"] = Interval(min(sizes), max(sizes))
+    return _Space(variables, requires, element, ranges)
 
 
 def _at(values: Mapping[str, int]) -> str:
@@ -281,10 +280,10 @@ def check_places(
     places: Sequence[StagePlaces],
     variables: Mapping[str, Var],
     requires: tuple[Constraint, ...],
-    dtypes: tuple[DType, ...],
+    element: ElementType | None,
 ) -> tuple[PlanFinding, ...]:
     """Every finding of the `RULES` over all legal values, errors first."""
-    space = _space(places, variables, requires, dtypes)
+    space = _space(variables, requires, element)
     found: list[PlanFinding] = []
     told: set[Expr] = set()
     for stage in places:

@@ -71,12 +71,15 @@ class Verdict(Enum):
 
 @frozen
 class Run:
-    """Shapes on which statement and plan differ: *at* with *variable* from *first* to *last*.
+    """Shapes on which statement and plan differ: *variable* from *first* to *last* by *step*.
 
-    *used* is what the plan needs at *last*, in bytes.
+    *at* is the value of the other variable, if there is one, *until* its last value and *rows* how
+    many values that is.  *used* is what the plan needs at the last of these shapes, in bytes.
     """
 
     at: Mapping[str, int]
+    until: Mapping[str, int]
+    rows: int
     variable: str
     first: int
     last: int
@@ -86,16 +89,19 @@ class Run:
     @property
     def count(self) -> int:
         """How many shapes."""
-        return (self.last - self.first) // self.step + 1
+        return self.rows * ((self.last - self.first) // self.step + 1)
+
+    @property
+    def ends(self) -> Mapping[str, tuple[int, int]]:
+        """First and last value of every variable."""
+        return {**{k: (v, self.until[k]) for k, v in self.at.items()}, self.variable: (self.first, self.last)}
 
     def to_json(self) -> dict[str, Any]:
-        """Return the shape or, for more than one, its first and last."""
-        span: Any = self.first if self.count == 1 else [self.first, self.last]
-        return {**self.at, self.variable: span, "used": self.used}
+        """Return the shape, with [first, last] for a variable that takes several values."""
+        return {**{k: a if a == b else [a, b] for k, (a, b) in self.ends.items()}, "used": self.used}
 
     def __str__(self) -> str:
-        span = str(self.first) if self.count == 1 else f"{self.first}..{self.last}"
-        return ", ".join([*(f"{k}={v}" for k, v in self.at.items()), f"{self.variable}={span}"])
+        return ", ".join(f"{k}={a}" if a == b else f"{k}={a}..{b}" for k, (a, b) in self.ends.items())
 
 
 @frozen
@@ -141,10 +147,11 @@ class Comparison:
 def _runs(plan: Problem, variable: str, spans: Iterable[Span], fixed: Mapping[str, int]) -> tuple[Run, ...]:
     needed = compile_exprs([c.left for c in plan.constraints if c.name.startswith("stage ")])
     base = {**plan.constants, **fixed}
-    return tuple(
-        Run(s.at, variable, s.first, s.last, s.step, max(needed({**base, **s.at, variable: s.last})))
-        for s in spans
-    )
+    runs = []
+    for s in spans:
+        used = max(needed({**base, **s.until, variable: s.last}))
+        runs.append(Run(s.at, s.until, s.rows, variable, s.first, s.last, s.step, used))
+    return tuple(runs)
 
 
 def _as_problem(plan: Problem, claim: Claim) -> Problem:

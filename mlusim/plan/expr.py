@@ -93,6 +93,9 @@ class Expr:
     def __rfloordiv__(self, other: "Size") -> "Expr":
         return Call(DIV, (as_expr(other), self))
 
+    def __neg__(self) -> "Expr":
+        return Call(SUB, (Const(0), self))
+
     def __truediv__(self, other: "Size") -> NoReturn:
         raise UsageError("sizes are whole numbers: write // for integer division, or ceil_div(a, b)")
 
@@ -312,6 +315,11 @@ def symbol(leaf: Expr) -> str:
     if isinstance(leaf, SizeOf):
         return f"sizeof_{leaf.type.name}"
     raise UsageError(f"{leaf} is no symbol")
+
+
+def is_symbol(expr: Expr, name: str) -> bool:
+    """Return whether *expr* is the variable, the sizeof or the constant that environments call *name*."""
+    return not isinstance(expr, Call | Const) and symbol(expr) == name
 
 
 def walk(expr: Expr) -> Iterator[Expr]:

@@ -96,17 +96,15 @@ def _sides(constraints: Sequence[Constraint]) -> list[Any]:
     return [side for c in constraints for side in (c.left, c.right)]
 
 
+def only_tightens(problem: Problem, name: str, ranges: Mapping[str, Interval]) -> bool:
+    """Return whether it is proven that no constraint loosens as *name* grows."""
+    return all(trend(c.left - c.right, name, ranges) in {Trend.UP, Trend.STILL} for c in problem.constraints)
+
+
 def tightens(problem: Problem, y: str, ranges: Mapping[str, Interval]) -> bool:
-    """Whether every constraint only tightens as *y* grows, and int64 is wide enough for all of it."""
-    for constraint in problem.constraints:
-        room = constraint.left - constraint.right
-        if trend(room, y, ranges) not in {Trend.UP, Trend.STILL}:
-            return False
-        for part in walk(room):
-            size = interval(part, ranges)
-            if max(abs(size.low), abs(size.high)) >= _EXACT:
-                return False
-    return True
+    """Return whether every constraint only tightens as *y* grows, and int64 is wide enough for all of it."""
+    sizes = (interval(e, ranges) for c in problem.constraints for e in walk(c.left - c.right))
+    return only_tightens(problem, y, ranges) and all(max(-s.low, s.high) < _EXACT for s in sizes)
 
 
 def _bisect(grid: _Grid, points: int, count: int) -> Ints:

@@ -18,6 +18,7 @@ from mlusim.plan.expr import (
     Expr,
     SizeOf,
     Var,
+    is_symbol,
     text,
 )
 
@@ -45,7 +46,7 @@ def _product(a: Poly, b: Poly) -> Poly:
 
 
 def normal(expr: Expr) -> Poly:
-    """*expr* as a sum of products."""
+    """Return *expr* as a sum of products."""
     if isinstance(expr, Const):
         return {(): expr.value} if expr.value else {}
     if isinstance(expr, SizeOf) and isinstance(expr.type, DType):
@@ -84,7 +85,7 @@ def _monomial(factors: Monomial, size: int) -> Expr:
 
 
 def formula(poly: Poly) -> Expr:
-    """*poly* as a formula again, highest degree first, plain variables before indivisible factors."""
+    """Return *poly* as a formula again, highest degree first, plain variables before indivisible factors."""
 
     def order(item: tuple[Monomial, int]) -> tuple[int, int, str]:
         plain = all(isinstance(f, Var) for f in item[0])
@@ -105,8 +106,8 @@ def formula(poly: Poly) -> Expr:
 
 
 def shift(expr: Expr, name: str) -> Expr:
-    """*expr* with ``name + 1`` in place of the variable *name*."""
-    if isinstance(expr, Var) and expr.name == name:
+    """Return *expr* with ``name + 1`` in place of the symbol *name*."""
+    if is_symbol(expr, name):
         return expr + 1
     if isinstance(expr, Call):
         return Call(expr.op, tuple(shift(a, name) for a in expr.args))

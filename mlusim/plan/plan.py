@@ -14,7 +14,7 @@ from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare
 from mlusim.plan.compiled import Compiled, compile_exprs
 from mlusim.plan.declare import Place, Stage, StagePlaces, place_stages
-from mlusim.plan.expr import NRAM, Constraint, ElementType, Expr, Var, walk
+from mlusim.plan.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
 from mlusim.plan.frontier import Frontier, trace
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.pointers import Pointer, Regions
@@ -74,9 +74,9 @@ class Plan:
 
     def __attrs_post_init__(self) -> None:
         """Reject a plan that cannot be laid out where it is written, not where it is used."""
-        types = {p.region.dtype for p in self.regions.values() if isinstance(p.region.dtype, ElementType)}
+        types = self._element_types
         if len(types) > 1:
-            names = " and ".join(sorted(t.name for t in types))
+            names = " and ".join(t.name for t in types)
             raise UsageError(f"plan {self.name} has the element types {names}; use one")
         for name in self.example:
             self.scope.variable(name)
@@ -107,8 +107,16 @@ class Plan:
     @cached_property
     def scope(self) -> Scope:
         """The names of the plan and their legal values."""
-        types = [p.region.dtype for p in self.regions.values() if isinstance(p.region.dtype, ElementType)]
+        types = self._element_types
         return Scope(self.name, self.variables, types[0] if types else None)
+
+    @cached_property
+    def _element_types(self) -> tuple[ElementType, ...]:
+        """Every type parameter that a region holds or a size mentions."""
+        places = self.regions.values()
+        sizes = [e for p in places for expr in (p.offset, p.end) for e in walk(expr)]
+        types = [p.region.dtype for p in places] + [e.type for e in sizes if isinstance(e, SizeOf)]
+        return tuple(dict.fromkeys(t for t in types if isinstance(t, ElementType)))
 
     @property
     def dtypes(self) -> tuple[DType, ...]:
@@ -243,7 +251,7 @@ class Plan:
 
     def check(self) -> tuple[PlanFinding, ...]:
         """Find what is wrong with the plan for some legal values: see `mlusim.plan.check`."""
-        return check_places(self.places, self.variables, self.requires, self.dtypes)
+        return check_places(self.places, self.variables, self.requires, self.scope.element)
 
     # -- the plan as a problem --------------------------------------------------------------------
 
