@@ -47,7 +47,8 @@ class Fault(MlusimError):
 
     Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
     (parameter name), ``address`` (device address), ``space`` (memory space), ``legal`` (the legal
-    range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do).
+    range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do), ``findings`` (what the
+    observers of the launch had found until then).
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class Fault(MlusimError):
         self.task = task
         self.file = file
         self.line = line
+        self.findings: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         parts = [f"{self.intrinsic}: {self.message}" if self.intrinsic else self.message]

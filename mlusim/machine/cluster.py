@@ -139,7 +139,7 @@ class Union:
 
 def _tell(core: "Core", name: str, scope: str, cores: tuple["Core", ...]) -> None:
     if core.hub.sync is not None:
-        core.hub.sync(Sync(name, core, (), scope, tuple(id(c) for c in cores)))
+        core.hub.sync(Sync(name, core, (), scope, cores))
 
 
 def _names(cores: list["Core"]) -> str:

@@ -114,10 +114,10 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         if mlu.watch is None:
             to.raw[d : d + size] = frm.raw[s : s + size]
         else:
-            reads, writes = (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),)
-            seen = mlu.watch(row, reads, writes, pipe, direction)
+            reads, writes = Access(frm.allocation, s, size), Access(to.allocation, d, size)
+            seen = mlu.watch.copy(row, pipe, reads, writes, (dst, src, size, direction))
             to.raw[d : d + size] = frm.raw[s : s + size]
-            core.retire(seen)
+            mlu.watch.retire(seen)
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
         mlu.work[WORK[pipe]] += size
@@ -209,17 +209,20 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
         plan = _plan(mlu, dst, src, size, direction, tuple(int(n) for n in shape), asynchronous)
         assert plan is not None
     pipe, target, source, reads, writes, nbytes = plan
-    core = mlu.core
+    core, watch = mlu.core, mlu.watch
+    given = (dst, src, size, direction, *shape)
     if asynchronous and pipe is not Pipe.VECTOR:
-        seen = None if mlu.watch is None else core.issue_flight(row, pipe, (reads,), (writes,), direction)
+        seen = None if watch is None else watch.flight(row, pipe, reads, writes, given)
         core.fly(Flight(pipe, functools.partial(_move, target, source), seen))
     else:
         if core.flights:
             core.drain(pipe)
-        seen = None if mlu.watch is None else mlu.watch(row, (reads,), (writes,), pipe, direction)
-        _move(target, source)
-        if seen is not None:
-            core.retire(seen)
+        if watch is None:
+            _move(target, source)
+        else:
+            seen = watch.copy(row, pipe, reads, writes, given)
+            _move(target, source)
+            watch.retire(seen)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
     mlu.work[WORK[pipe]] += nbytes

@@ -9,7 +9,7 @@ from attrs import define, frozen
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Access, Effect, Sync
+from mlusim.machine.events import Effect, Sync
 from mlusim.machine.kernel import kernel_site
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
@@ -78,6 +78,7 @@ class Core:
         self.late = session.effects == "late"
         self.hub = session.hub
         self.mlu: Mlu = session.make_mlu(self)
+        self.mlu.watch, self.scalars = session.watches(self)
 
     def __repr__(self) -> str:
         return f"<{self.place.label}>"
@@ -174,6 +175,7 @@ class Core:
             raise self.blame(RuleFault(f"{len(values)} initial values for {view.size} elements"))
         view.array[:] = 0
         view.array[: len(values)] = values
+        view.allocation.filled = True
 
     # -- scalar accesses -----------------------------------------------------------------------
 
@@ -181,8 +183,8 @@ class Core:
         """Account for ``p[i]``; a long run of shared loads lets other tasks run."""
         space = view.space
         self.scalar_loads[space] += 1
-        if self.mlu.watch is not None:
-            self._scalar_effect("scalar load", view, index, reads=True)
+        if self.scalars is not None:
+            self.scalars.scalar("scalar load", view, index)
         if space.shared:
             self._shared_load(view.allocation.address + index * view.itemsize)
 
@@ -201,35 +203,14 @@ class Core:
     def scalar_store(self, view: View, index: int, value: Any) -> None:
         """Account for ``p[i] = value``."""
         self.scalar_stores[view.space] += 1
-        if self.mlu.watch is not None:
-            self._scalar_effect("scalar store", view, index, reads=False, value=value)
-
-    def _scalar_effect(self, name: str, view: View, index: int, *, reads: bool, value: Any = None) -> None:
-        access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
-        effect = self.session.scalar_effect(
-            self, name, access if reads else (), () if reads else access, value
-        )
-        if self.hub.issue is not None:
-            self.hub.issue(effect)
-        if self.hub.effect is not None:
-            self.hub.effect(effect)
+        if self.scalars is not None:
+            self.scalars.scalar("scalar store", view, index, value)
 
     def say(self, text: str) -> None:
         """Keep a line of device print for the launch."""
         self.session.printed.append(text)
 
     # -- pipes ---------------------------------------------------------------------------------
-
-    def issue_flight(
-        self, row: Any, pipe: Pipe, reads: tuple[Access, ...], writes: tuple[Access, ...], detail: Any
-    ) -> Effect:
-        """Announce the issue of an asynchronous effect."""
-        return self.session.flight(self, row, pipe, reads, writes, detail)
-
-    def retire(self, effect: Effect) -> None:
-        """Announce that the bytes of *effect* have changed."""
-        if self.hub.retire is not None:
-            self.hub.retire(effect)
 
     def fly(self, flight: Flight) -> None:
         """Take an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
@@ -258,14 +239,13 @@ class Core:
                 return
 
     def _land(self, flight: Flight) -> None:
-        effect = flight.effect
-        if effect is not None and self.hub.effect is not None:
-            self.hub.effect(effect)
-        flight.land()
-        if effect is not None:
-            effect.landed = True
-            if self.hub.retire is not None:
-                self.hub.retire(effect)
+        watch, effect = self.mlu.watch, flight.effect
+        if watch is None or effect is None:
+            flight.land()
+        else:
+            watch.lands(effect)
+            flight.land()
+            watch.retire(effect)
 
     def wait(self, name: str, *pipes: Pipe) -> None:
         """Wait for *pipes*, or for all when none is named."""

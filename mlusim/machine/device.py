@@ -8,7 +8,7 @@ import numpy as np
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.errors import LaunchError, UsageError
+from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
@@ -89,13 +89,15 @@ class Device:
         self._heap.reserve(host.nbytes)
         raw = fresh_bytes(host.nbytes)
         raw.view(host.dtype).reshape(host.shape)[...] = host
-        return self._adopt(raw, host.shape, dtype, "tensor", writable=True)
+        return self._adopt(raw, host.shape, dtype, "tensor", filled=True)
 
     def share(self, array: Any) -> DeviceTensor:
         """Lend a host array to the device without a copy; a kernel may read it and never write it."""
         host = np.ascontiguousarray(array)
         dtype = as_dtype(host.dtype)
-        return self._adopt(as_bytes(host), np.shape(array), dtype, "const tensor", writable=False)
+        return self._adopt(
+            as_bytes(host), np.shape(array), dtype, "const tensor", filled=True, writable=False
+        )
 
     def empty(self, shape: int | Sequence[int], dtype: Any) -> DeviceTensor:
         """A tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
@@ -107,7 +109,7 @@ class Device:
         self._heap.reserve(nbytes)
         raw = fresh_bytes(nbytes)
         raw.fill(POISON)
-        return self._adopt(raw, sizes, found, "tensor", writable=True)
+        return self._adopt(raw, sizes, found, "tensor", filled=False)
 
     def get(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Copy a tensor from GDRAM to the host."""
@@ -123,6 +125,7 @@ class Device:
         """Set every byte of *tensor* to *value*, as the driver's memset does."""
         self._check(tensor)
         tensor.allocation.raw.fill(value)
+        tensor.allocation.filled = True
 
     def free(self, tensor: DeviceTensor) -> None:
         """Give a tensor's bytes back; using it afterwards is refused."""
@@ -146,10 +149,18 @@ class Device:
             raise UsageError(f"{tensor!r} was freed; put() the data again")
 
     def _adopt(
-        self, raw: Bytes, shape: tuple[int, ...], dtype: DType, what: str, *, writable: bool
+        self,
+        raw: Bytes,
+        shape: tuple[int, ...],
+        dtype: DType,
+        what: str,
+        *,
+        filled: bool,
+        writable: bool = True,
     ) -> DeviceTensor:
-        site = f"{what} {dtype}{list(shape)}"
-        return DeviceTensor(self, self._heap.allocate(raw, site, writable=writable), shape, dtype)
+        allocation = self._heap.allocate(raw, f"{what} {dtype}{list(shape)}", writable=writable)
+        allocation.filled = filled
+        return DeviceTensor(self, allocation, shape, dtype)
 
     # -- launches ------------------------------------------------------------------------------
 
@@ -180,7 +191,16 @@ class Device:
         self._check_arguments(request)
         watching = observers_of(observe)
         session = Session(self.board, request, watching, self._bind)
-        session.run()
+        written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}
+        written |= {a.view.allocation for a in request.arguments if isinstance(a, Ptr)}
+        try:
+            session.run()
+        except Fault as fault:
+            fault.findings = _findings(watching)
+            raise
+        finally:
+            for allocation in written:
+                allocation.launches += 1
         return self._result(session, watching)
 
     def _bind(self, core: Core, argument: Any) -> Any:
@@ -195,6 +215,11 @@ class Device:
         for argument in request.arguments:
             if isinstance(argument, DeviceTensor):
                 self._check(argument)
+            elif isinstance(argument, Ptr):
+                if not argument.view.allocation.live:
+                    raise UsageError(
+                        f"{argument.view.allocation.site} is gone; a pointer to it is no argument"
+                    )
             elif isinstance(argument, np.ndarray):
                 raise LaunchError(
                     f"an argument of {request.kernel.name} is a host array of shape {argument.shape}; "
@@ -250,10 +275,14 @@ class Device:
             scalar_stores=tally.scalar_stores,
             busy_us=prediction.busy_us,
             timeline=prediction.spans,
-            findings=tuple(finding for observer in watching for finding in observer.findings),
+            findings=_findings(watching),
             printed=tuple(session.printed),
             observers=watching,
         )
+
+
+def _findings(observers: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(finding for observer in observers for finding in observer.findings)
 
 
 def _kernel(kernel: Any) -> Kernel:

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import define
+from attrs import define, frozen
 
 from mlusim.memory.allocation import Allocation
 
 if TYPE_CHECKING:
-    from mlusim.isa.declare import Flow, Pipe
+    from mlusim.isa.declare import Flow, Intrinsic, Pipe
     from mlusim.machine.core import Core
 
 
@@ -38,37 +38,91 @@ class Access(NamedTuple):
         return total
 
 
-@define(eq=False)
-class Effect:
-    """One instruction's work: everything that it reads and everything that it writes.
+class Site(NamedTuple):
+    """A place in a kernel's source."""
 
-    ``number`` counts the launch's effects in the order of their issue.  ``landed`` is false while
-    an asynchronous effect is in flight.
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@frozen(eq=False)
+class Step:
+    """An intrinsic with its operands at one place of a kernel: everything that it reads and writes.
+
+    ``row`` is None for a scalar access.  A repeated instruction with the same operands at the same
+    place is the same object, so that an observer may keep what it knows about a step.
     """
 
     name: str
-    core: "Core"
+    row: "Intrinsic | None"
     pipe: "Pipe"
     flow: "Flow"
     reads: tuple[Access, ...]
     writes: tuple[Access, ...]
+    site: Site
+
+
+@define(eq=False)
+class Effect:
+    """One execution of a step by a core.
+
+    ``number`` counts the launch's effects in the order of their issue.  ``landed`` is false until the
+    bytes have changed.  ``arguments`` are the kernel's, in their order; ``result`` is what the kernel
+    gets back.
+    """
+
+    step: Step
+    core: "Core"
     number: int
+    arguments: tuple[Any, ...] = ()
     asynchronous: bool = False
     landed: bool = False
-    detail: Any = None
+    result: Any = None
 
     @property
-    def site(self) -> tuple[str, int]:
-        """File and line of the kernel statement that the core is at now."""
-        return self.core.site()
+    def name(self) -> str:
+        """The intrinsic, without leading underscores."""
+        return self.step.name
+
+    @property
+    def pipe(self) -> "Pipe":
+        """The pipe that carries it."""
+        return self.step.pipe
+
+    @property
+    def reads(self) -> tuple[Access, ...]:
+        """The bytes that it reads."""
+        return self.step.reads
+
+    @property
+    def writes(self) -> tuple[Access, ...]:
+        """The bytes that it writes."""
+        return self.step.writes
+
+    @property
+    def site(self) -> Site:
+        """File and line of the kernel statement that issued it."""
+        return self.step.site
 
 
 @define(eq=False)
 class Sync:
-    """A core waits for its own pipes (``pipes``: their names) or has passed a barrier."""
+    """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
+
+    At a barrier ``scope`` says who meets (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
+    are the cores that met and ``core`` is the last to arrive; their pipes are empty then.
+    """
 
     name: str
     core: "Core"
     pipes: tuple[str, ...]
     scope: str | None = None
-    participants: tuple[int, ...] = ()
+    participants: tuple["Core", ...] = ()
+
+    @property
+    def site(self) -> Site:
+        """File and line at which ``core`` is."""
+        return Site(*self.core.site())

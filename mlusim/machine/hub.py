@@ -7,11 +7,13 @@ EVENTS = (
     "launch_begin",
     "task_begin",
     "declare",
+    "scalar",
     "issue",
     "effect",
     "retire",
     "block",
     "sync",
+    "fault",
     "task_end",
     "launch_end",
 )
@@ -23,8 +25,9 @@ class Observer:
     """Somebody who watches a launch.  Override what you care about; every method is empty.
 
     ``issue`` comes when an instruction is issued, ``effect`` just before its bytes change and
-    ``retire`` just after; for a blocking instruction the three follow each other.  An observer
-    never changes the machine.  ``findings`` is collected when the launch ends.
+    ``retire`` just after; for a blocking instruction the three follow each other, and a scalar access
+    has no ``retire``.  An observer never changes the machine.  ``findings`` is collected when the
+    launch ends, or when a fault ends it.
     """
 
     name = "observer"
@@ -43,6 +46,9 @@ class Observer:
     def declare(self, core: Any, allocation: Any) -> None:
         """*core* declared on-chip memory."""
 
+    def scalar(self, effect: Any) -> None:
+        """A scalar load or store, for those who do not care for other instructions; before its issue."""
+
     def issue(self, effect: Any) -> None:
         """An instruction was issued."""
 
@@ -57,6 +63,9 @@ class Observer:
 
     def sync(self, sync: Any) -> None:
         """A core waited for its pipes, or a barrier completed."""
+
+    def fault(self, core: Any, fault: Any) -> None:
+        """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
 
     def task_end(self, core: Any) -> None:
         """A task has ended."""
@@ -73,11 +82,13 @@ class Hub:
     launch_begin: Listener
     task_begin: Listener
     declare: Listener
+    scalar: Listener
     issue: Listener
     effect: Listener
     retire: Listener
     block: Listener
     sync: Listener
+    fault: Listener
     task_end: Listener
     launch_end: Listener
 

@@ -1,13 +1,14 @@
 """`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `machine.issue`."""
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
+    from mlusim.machine.watch import Watch
     from mlusim.memory.pointer import Ptr
 
 
@@ -64,7 +65,7 @@ class Mlu:
         self.work = [0] * 5  # by pipe: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes
         self.traffic = [0] * 24  # bytes by copy direction
         self.directions = session.core_directions(memory_core=place.memory_core)
-        self.watch: Callable[..., Any] | None = session.watcher(core)
+        self.watch: Watch | None = None
 
     def __repr__(self) -> str:
         return f"<Mlu {self.core.place.label} of {self.taskDim}>"

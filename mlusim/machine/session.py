@@ -1,26 +1,26 @@
 """One launch while it runs: what its cores share.  Nothing here outlives the launch."""
 
+import itertools
 import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.errors import MlusimError
-from mlusim.isa.declare import Flow, Intrinsic, Pipe
+from mlusim.errors import Fault, MlusimError
 from mlusim.isa.table import ISA
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.copies import Routes, routes
 from mlusim.machine.core import Core, Place
-from mlusim.machine.events import Access, Effect
 from mlusim.machine.hub import Hub
 from mlusim.machine.issue import mlu_class
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.scheduler import Scheduler
 from mlusim.machine.tally import Tally
+from mlusim.machine.watch import Watch
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 
@@ -58,7 +58,7 @@ class Session:
         self.scheduler = Scheduler(self._run, self.rng)
         self.tally = Tally(board)
         self.printed: list[str] = []
-        self.effect_count = 0
+        self.numbers = itertools.count(1)  # of effects, in the order of their issue
         self._bind = bind
         arch = board.arch
         self._ipu_class = mlu_class(arch)
@@ -87,6 +87,10 @@ class Session:
             self.tally.add(core)
             if self.hub.task_end is not None:
                 self.hub.task_end(core)
+        except Fault as fault:
+            if self.hub.fault is not None:
+                self.hub.fault(core, fault)
+            raise
         except MlusimError:
             raise
         except Exception as error:
@@ -172,65 +176,11 @@ class Session:
 
     # -- announcements -------------------------------------------------------------------------
 
-    def watcher(self, core: Core) -> Callable[..., Effect] | None:
-        """What the intrinsics of *core* call before they act; None when nobody listens."""
-        if not self.hub.watches and self.rng is None:
-            return None
-
-        def watch(
-            row: Intrinsic,
-            reads: tuple[Access, ...],
-            writes: tuple[Access, ...],
-            pipe: Pipe | None = None,
-            detail: Any = None,
-        ) -> Effect:
-            if self.rng is not None:
-                self._explore(core, self.rng)
-            effect = self._effect(row.name, core, pipe or row.pipe, row.flow, reads, writes, detail)
-            if self.hub.issue is not None:
-                self.hub.issue(effect)
-            if self.hub.effect is not None:
-                self.hub.effect(effect)
-            effect.landed = True
-            return effect
-
-        return watch
-
-    def flight(
-        self,
-        core: Core,
-        row: Intrinsic,
-        pipe: Pipe,
-        reads: tuple[Access, ...],
-        writes: tuple[Access, ...],
-        detail: Any,
-    ) -> Effect:
-        """Announce the issue of an asynchronous effect; its landing is announced by the core."""
-        if self.rng is not None:
-            self._explore(core, self.rng)
-        effect = evolve(
-            self._effect(row.name, core, pipe, row.flow, reads, writes, detail), asynchronous=True
-        )
-        if self.hub.issue is not None:
-            self.hub.issue(effect)
-        return effect
-
-    def scalar_effect(
-        self, core: Core, name: str, reads: tuple[Access, ...], writes: tuple[Access, ...], detail: Any
-    ) -> Effect:
-        """The effect of a scalar load or store."""
-        if self.rng is not None:
-            self._explore(core, self.rng)
-        return self._effect(name, core, Pipe.SCALAR, Flow.LANEWISE, reads, writes, detail)
-
-    def _effect(
-        self, name: str, core: Core, pipe: Pipe, flow: Flow, reads: Any, writes: Any, detail: Any
-    ) -> Effect:
-        self.effect_count += 1
-        return Effect(name, core, pipe, flow, reads, writes, self.effect_count, detail=detail)
-
-    def _explore(self, core: Core, rng: random.Random) -> None:
-        """With a seed: perhaps land something that is in flight, perhaps let another core go first."""
-        if core.flights and rng.random() < 0.5:
-            core.land_one(rng.choice([flight.pipe for flight in core.flights]))
-        self.scheduler.point(core)
+    def watches(self, core: Core) -> tuple[Watch | None, Watch | None]:
+        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nobody listens."""
+        hub = self.hub
+        every = hub.watches or self.rng is not None
+        if not every and hub.scalar is None:
+            return None, None
+        watch = Watch(core, self.rng)
+        return watch if every else None, watch

@@ -13,7 +13,6 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import RuleFault
 from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refused
-from mlusim.machine.events import Access
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.memory.pointer import KINDS, Ptr
 
@@ -52,7 +51,6 @@ class Writer:
             "typed": typed,
             "C_TYPES": C_TYPES,
             "Ptr": Ptr,
-            "Access": Access,
             "Refused": Refused,
             "RuleFault": RuleFault,
             "IO": Pipe.IO,
@@ -105,9 +103,14 @@ class Writer:
             dtype = f"type_of_{how}" if how in self.kinds else f"void_{how}"
             yield f"if {name}.__class__ is Ptr and {name}.view.dtype is not {dtype}: {name} = {name}.cast({dtype})"
 
+    def _expression(self, o: Operand, text: str) -> str:
+        """An extent or step of the row, in terms of the generated code."""
+        text = re.sub(r"\bitemsize\b", f"v{self.at[o.name]}.itemsize", text)
+        return re.sub(r"\bgeneration\b", str(self.arch.generation), text)
+
     def _resolve(self, o: Operand) -> Iterator[str]:
         n = self.at[o.name]
-        extent = re.sub(r"\bitemsize\b", f"v{n}.itemsize", o.extent)
+        extent = self._expression(o, o.extent)
         stop = f"i{n} + {extent if extent.isidentifier() else f'({extent})'}"
         if o.partial:
             stop = f"min({stop}, v{n}.size)"
@@ -170,7 +173,7 @@ class Writer:
             yield "    " + line
         yield f"    a{n} = v{n}.array[i{n}:j{n}]"
         yield "else:"
-        yield f"    v{n} = None"
+        yield f"    v{n} = None; i{n} = j{n} = 0"
         yield f"    a{n} = constant(mlu, row, {o.name!r}, v{self.at[self._lead()]}, {o.name})"
 
     def _lead(self) -> str:
@@ -218,35 +221,28 @@ class Writer:
         """Tell the observers what will be read and written."""
         if not self.operands or self.row.form in SCALAR_ACCESS:
             return
-        yield "if mlu.watch is not None:"
-        reads = self._accesses("read", "update")
-        writes = self._accesses("write", "update")
-        yield f"    seen = mlu.watch(row, {reads}, {writes})"
-
-    def _accesses(self, *kinds: str) -> str:
-        parts = []
-        for o in self.operands:
-            if o.access in kinds:
-                n = self.at[o.name]
-                access = f"Access(v{n}.allocation, v{n}.phase + i{n} * v{n}.itemsize, (j{n} - i{n}) * v{n}.itemsize)"
-                parts.append(
-                    f"*(() if v{n} is None else ({access},))" if self.kinds[o.name] == "either" else access
-                )
-        return "(" + "".join(part + ", " for part in parts) + ")"
+        if self.row.pipe in (Pipe.IO, Pipe.MOVE):
+            yield f"if mlu.core.flights: mlu.core.drain({self.row.pipe.name})"
+        operands = "".join(f"v{n}, i{n}, j{n}, " for n in range(len(self.operands)))
+        arguments = "".join(f"{p.name}, " for p in self.row.given)
+        yield f"if mlu.watch is not None: seen = mlu.watch.row(row, ({operands}), ({arguments}))"
 
     def _given(self, p: Parameter) -> str:
         if p.kind == "generation":
             return str(self.arch.generation)
         if p.name in self.at:
             n = self.at[p.name]
-            return f"a{n}" if p.kind == "either" else f"v{n}.array[i{n}:j{n}]"
+            return f"a{n}" if p.kind == "either" else self._array(self.row.operands[p.name])
         return p.name
+
+    def _array(self, o: Operand) -> str:
+        n = self.at[o.name]
+        step = "" if o.step == "1" else f":{self._expression(o, o.step)}"
+        return f"v{n}.array[i{n}:j{n}{step}]"
 
     def perform(self) -> Iterator[str]:
         """Call the body."""
         row = self.row
-        if row.pipe in (Pipe.IO, Pipe.MOVE) and self.operands:
-            yield f"if mlu.core.flights: mlu.core.drain({row.pipe.name})"
         if row.polls and row.atomic:
             yield f"before = {self._target()}.tobytes()"
         given = [self._given(p) for p in row.parameters]
@@ -279,8 +275,8 @@ class Writer:
         if work is not None:
             yield f"mlu.work[{PIPE_INDEX[row.pipe]}] += {work}"
         if self.operands and row.form not in SCALAR_ACCESS:
-            detail = "" if row.returns == "None" else "seen.detail = result; "
-            yield f"if mlu.watch is not None: {detail}mlu.core.retire(seen)"
+            result = "" if row.returns == "None" else "seen.result = result; "
+            yield f"if mlu.watch is not None: {result}mlu.watch.retire(seen)"
         if row.polls and row.atomic:
             yield f"mlu.core.atomic_step(before == {self._target()}.tobytes())"
         if row.returns != "None":

@@ -25,12 +25,20 @@ class Allocation:
     """A contiguous piece of one memory space.
 
     ``address`` is the device address of its first byte; ``raw`` is a byte array that holds the
-    ``nbytes`` bytes; ``site`` says in words what it is and who declared it.
+    ``nbytes`` bytes; ``site`` says in words what it is and who declared it.  ``filled`` is true where
+    the host, or the declaration, gave every byte a value, and ``launches`` counts the launches that
+    may have changed them.  ``shadow`` is for observers, which keep there what they know of the bytes
+    from one launch to the next; the machine never reads it.
     """
 
-    __slots__ = ("address", "live", "nbytes", "raw", "site", "space", "writable")
+    __slots__ = (
+        "address", "filled", "launches", "live", "nbytes", "raw", "shadow", "site", "space", "writable",
+    )  # fmt: skip
 
     def __init__(self, space: Space, address: int, raw: Bytes, site: str, *, writable: bool = True) -> None:
+        self.filled = False
+        self.launches = 0
+        self.shadow: Any = None
         self.space = space
         self.address = address
         self.raw = raw
