@@ -104,6 +104,7 @@ class Operand:
     ``extent`` is the number of elements as an expression of the row's integer parameters;
     ``access`` is "read", "write" or "update"; ``partial`` marks a write whose size depends on the
     data: a part of the extent may be left alone, and only what is written must fit the allocation.
+    ``step`` is the distance, in elements, of those that are touched; it may depend on ``generation``.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Operand:
     spaces: tuple[Space, ...] = (NRAM,)
     partial: bool = False
     dtypes_2xx: tuple[DType, ...] = ()
+    step: str = "1"
 
     def dtypes_on(self, generation: int) -> tuple[DType, ...]:
         """The element types that an architecture of *generation* takes."""
@@ -227,6 +229,7 @@ def intrinsic(
     in_place: tuple[str, ...] | bool = True,
     overlap_free: tuple[str, ...] = (),
     partial: tuple[str, ...] = (),
+    steps: Mapping[str, str] | None = None,
     void: Mapping[str, str] | None = None,
     rules: tuple[Rule, ...] = (),
     pipe: Pipe = Pipe.VECTOR,
@@ -247,7 +250,8 @@ def intrinsic(
     *writes*, *reads*, *updates* give each operand's extent in elements.  *dtypes* is one tuple for
     all operands or one per operand; with *same* (all operands, or the named ones) the operands
     share one dtype.  *dtypes_2xx* are the types that MLU2xx knows (default: all but bfloat16).  *in_place* says which sources may start exactly at the destination (True: all);
-    any other overlap is a fault, but for the sources in *overlap_free*.  *void* operands are
+    any other overlap is a fault, but for the sources in *overlap_free*.  *partial* operands are written as
+    far as the data say, those in *steps* only every so many elements.  *void* operands are
     untyped pointers, seen through the type of the named value or through a fixed dtype name.
     *since* and *not_on* are values of ``__BANG_ARCH__``.  *aligned* names the operands (True: all) that MLU2xx
     wants at 64-byte addresses with multiples of 128 bytes.  *certainty* is the mark of the facts:
@@ -265,7 +269,8 @@ def intrinsic(
             types = dtypes if isinstance(dtypes, tuple) else dtypes[name]
             old = tuple(d for d in types if d is not bfloat16 and (dtypes_2xx is None or d in dtypes_2xx))
             where = (spaces or {}).get(name, (NRAM,))
-            operands[name] = Operand(name, access, extent, types, where, name in partial, old)
+            step = (steps or {}).get(name, "1")
+            operands[name] = Operand(name, access, extent, types, where, name in partial, old, step)
         return Intrinsic(
             spelling=spelling,
             parameters=parameters,

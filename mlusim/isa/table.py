@@ -4,10 +4,40 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mlusim.errors import UsageError
-from mlusim.isa import atomic, compare, control, logic, lut, move, to_float, to_int, vector
+from mlusim.isa import (
+    atomic,
+    compare,
+    control,
+    cycle,
+    logic,
+    lut,
+    minmax,
+    move,
+    reduce,
+    select,
+    to_float,
+    to_int,
+    transpose,
+    vector,
+)
 from mlusim.isa.declare import Intrinsic
 
-MODULES = (control, move, vector, compare, logic, to_int, to_float, lut, atomic)
+MODULES = (
+    control,
+    move,
+    vector,
+    minmax,
+    cycle,
+    compare,
+    logic,
+    select,
+    reduce,
+    lut,
+    transpose,
+    to_int,
+    to_float,
+    atomic,
+)
 
 ISA: Mapping[str, Intrinsic] = MappingProxyType(
     {row.name: row for module in MODULES for row in vars(module).values() if isinstance(row, Intrinsic)}

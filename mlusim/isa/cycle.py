@@ -1,0 +1,78 @@
+"""The cycle family: a short segment applied again and again along a vector.
+
+``dst[i] = src[i] op seg[i % seg_elem_num]``; *src_elem_num* is a multiple of *seg_elem_num*.  *dst* may
+be exactly *src*; it must not overlap *seg*.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, float32, half, int32
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, Tile, intrinsic
+from mlusim.isa.rules import multiple_of
+
+
+def cycle(
+    spelling: str,
+    ufunc: Callable[..., Any],
+    formula: str,
+    dtypes: tuple[DType, ...] = NUMBERS,
+    dtypes_2xx: tuple[DType, ...] = FLOATS,
+    **properties: Any,
+) -> Intrinsic:
+    """``(dst, src, seg, src_elem_num, seg_elem_num)``."""
+
+    def body(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
+        dst.reshape(-1, seg_elem_num)[...] = ufunc(src.reshape(-1, seg_elem_num), seg)
+
+    body.__doc__ = (
+        f"Apply a segment again and again: ``dst[i] = {formula}`` with ``k = i % seg_elem_num``.\n\n"
+        "*dst* may be exactly *src*, not *seg*."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "src_elem_num"},
+        reads={"src": "src_elem_num", "seg": "seg_elem_num"},
+        dtypes=dtypes,
+        dtypes_2xx=dtypes_2xx,
+        in_place=("src",),
+        flow=Flow.MIXING,
+        rules=(multiple_of("src_elem_num", "seg_elem_num"),),
+        **{"source": "bangc 5.4"} | properties,
+    )(body)
+
+
+bang_cycle_add = cycle("__bang_cycle_add", np.add, "src[i] + seg[k]")
+bang_cycle_sub = cycle("__bang_cycle_sub", np.subtract, "src[i] - seg[k]")
+bang_cycle_mul = cycle("__bang_cycle_mul", np.multiply, "src[i] * seg[k]")
+bang_cycle_eq = cycle("__bang_cycle_eq", np.equal, "src[i] == seg[k]")
+bang_cycle_ne = cycle("__bang_cycle_ne", np.not_equal, "src[i] != seg[k]", certainty="I")
+bang_cycle_lt = cycle("__bang_cycle_lt", np.less, "src[i] < seg[k]")
+bang_cycle_le = cycle("__bang_cycle_le", np.less_equal, "src[i] <= seg[k]")
+bang_cycle_gt = cycle("__bang_cycle_gt", np.greater, "src[i] > seg[k]", certainty="I")
+bang_cycle_ge = cycle("__bang_cycle_ge", np.greater_equal, "src[i] >= seg[k]", certainty="I")
+bang_cycle_and = cycle("__bang_cycle_and", np.logical_and, "src[i] && seg[k]")
+bang_cycle_or = cycle("__bang_cycle_or", np.logical_or, "src[i] || seg[k]", certainty="I")
+bang_cycle_xor = cycle("__bang_cycle_xor", np.logical_xor, "!src[i] != !seg[k]", certainty="I")
+bang_cycle_band = cycle("__bang_cycle_band", np.bitwise_and, "src[i] & seg[k]", INTS, INTS)
+bang_cycle_bor = cycle("__bang_cycle_bor", np.bitwise_or, "src[i] | seg[k]", INTS, INTS, certainty="I")
+bang_cycle_bxor = cycle("__bang_cycle_bxor", np.bitwise_xor, "src[i] ^ seg[k]", INTS, INTS, certainty="I")
+bang_cycle_maxequal = cycle("__bang_cycle_maxequal", np.fmax, "max(src[i], seg[k])", (*FLOATS, int32))
+bang_cycle_minequal = cycle("__bang_cycle_minequal", np.fmin, "min(src[i], seg[k])", (*FLOATS, int32))
+bang_cycle_nan_maximum = cycle(
+    "__bang_cycle_nan_maximum",
+    np.maximum,
+    "max(src[i], seg[k]), NaN if either is",
+    (half, float32),
+    since=322,
+)
+bang_cycle_nan_minimum = cycle(
+    "__bang_cycle_nan_minimum",
+    np.minimum,
+    "min(src[i], seg[k]), NaN if either is",
+    (half, float32),
+    since=322,
+    certainty="I",
+)

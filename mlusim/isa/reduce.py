@@ -1,0 +1,153 @@
+"""Reductions and searches: sums, counts, extremes with their index, first and last element that is set."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import float32, half, uint16, uint32
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Generation, Intrinsic, Tile, intrinsic
+
+LINE = 128  # bytes
+NONE_FOUND = 0xFFFF_FFFF
+WITH_INDEX = "1 + 8 // itemsize"  # a value and an index of eight bytes
+
+
+@intrinsic(
+    "__bang_count",
+    reads={"src": "elem_count"},
+    dtypes=NUMBERS,
+    dtypes_2xx=FLOATS,
+    flow=Flow.MIXING,
+    source="bangc 5.7",
+)
+def bang_count(src: Tile, elem_count: int) -> int:
+    """Count: how many elements are not zero, ``sum(src[i] != 0)``; NaN counts, -0.0 does not (inferred)."""
+    return int(np.count_nonzero(src))
+
+
+@intrinsic(
+    "__bang_findfirst1",
+    reads={"src": "elem_count"},
+    dtypes=NUMBERS,
+    dtypes_2xx=FLOATS,
+    flow=Flow.MIXING,
+    source="bangc 5.7",
+)
+def bang_findfirst1(src: Tile, elem_count: int) -> int:
+    """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    found = np.flatnonzero(src)
+    return int(found[0]) if found.size else NONE_FOUND
+
+
+@intrinsic(
+    "__bang_findlast1",
+    reads={"src": "elem_count"},
+    dtypes=NUMBERS,
+    dtypes_2xx=FLOATS,
+    flow=Flow.MIXING,
+    source="bangc 5.7",
+)
+def bang_findlast1(src: Tile, elem_count: int) -> int:
+    """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    found = np.flatnonzero(src)
+    return int(found[-1]) if found.size else NONE_FOUND
+
+
+@intrinsic(
+    "__bang_popcnt",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=(uint16, uint32),
+    certainty="U",
+    source="bangc 5.7",
+)
+def bang_popcnt(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Count bits: ``dst[i] =`` the number of bits set in ``src[i]`` (per element: unknown, default chosen)."""
+    dst[...] = np.bitwise_count(src)
+
+
+def _lane_sum(src: Tile) -> Any:
+    """The sum of each lane of the lines, then a tree over the lanes, every step in the type of *src*."""
+    lanes = LINE // src.itemsize
+    whole = len(src) // lanes * lanes
+    partial = np.add.reduce(src[:whole].reshape(-1, lanes), axis=0, initial=src.dtype.type(0))
+    partial[: len(src) - whole] += src[whole:]
+    while len(partial) > 1:
+        partial = partial[: len(partial) // 2] + partial[len(partial) // 2 :]
+    return partial[0]
+
+
+@intrinsic("__bang_sum", reads={"src": "elem_count"}, flow=Flow.MIXING, certainty="I", source="bangc 5.7")
+def bang_sum(src: Tile, elem_count: int) -> Any:
+    """Sum: returns ``sum(src[i])`` in the type of *src*.
+
+    The order is unknown; inferred and chosen: element i adds to lane ``i % (128 / itemsize)``, then the
+    lanes are added pairwise, first half to second half.
+    """
+    return _lane_sum(src)
+
+
+@intrinsic(
+    "__bang_reduce_sum",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    steps={"dst": f"{LINE} // itemsize if generation > 2 else 1"},
+    flow=Flow.MIXING,
+    source="bangc 5.7",
+)
+def bang_reduce_sum(dst: Tile, src: Tile, elem_count: int, generation: Generation) -> None:
+    """Sum every 128 bytes: ``dst[k * n] = src[k * n] + ... + src[k * n + n - 1]`` with ``n = 128 / itemsize``.
+
+    The other elements of *dst* stay as they are (on MLU2xx: zero).  *dst* may be exactly *src*.
+    """
+    n = LINE // src.itemsize
+    sums = [_lane_sum(src[k : k + n]) for k in range(0, len(src), n)]
+    if generation == 2:
+        dst[...] = 0
+        dst[::n] = sums
+    else:
+        dst[...] = sums
+
+
+def _extreme(
+    spelling: str,
+    find: Callable[..., Any],
+    what: str,
+    key: Callable[..., Any] | None = None,
+    **properties: Any,
+) -> Intrinsic:
+    worst = -np.inf if find is np.argmax else np.inf
+
+    def body(dst: Tile, src: Tile, elem_count: int) -> None:
+        keys = src if key is None else key(src)
+        at = find(keys)
+        if keys[at] != keys[at]:  # a NaN comes first with NumPy; here it loses against every number
+            at = find(np.where(np.isnan(keys), worst, keys))
+            at = at if keys[at] == keys[at] else np.argmin(np.isnan(keys))
+        value = keys[at]
+        dst[1:].view(np.uint64)[0] = at
+        dst[0] = value
+
+    body.__doc__ = (
+        f"Find the {what}: ``dst[0]`` = its value, the eight bytes behind it its first index.\n\n"
+        "In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half "
+        "first.  A NaN loses against every number (unknown, default chosen)."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": WITH_INDEX},
+        reads={"src": "elem_count"},
+        dtypes=(half, float32),
+        flow=Flow.MIXING,
+        aligned=("src",),
+        **{"source": "bangc 5.7"} | properties,
+    )(body)
+
+
+bang_argmax = _extreme("__bang_argmax", np.argmax, "largest element", since=322)
+bang_argmin = _extreme("__bang_argmin", np.argmin, "smallest element", since=322)
+bang_max = _extreme("__bang_max", np.argmax, "largest element", in_place=False)
+bang_min = _extreme("__bang_min", np.argmin, "smallest element", in_place=False)
+bang_fabsmax = _extreme("__bang_fabsmax", np.argmax, "largest absolute value", np.absolute, in_place=False)
+bang_fabsmin = _extreme("__bang_fabsmin", np.argmin, "smallest absolute value", np.absolute, in_place=False)

@@ -1,0 +1,191 @@
+"""Choosing elements by a mask: filter, select, masked move.
+
+A mask is a vector of the sources' type, anything but zero being true, or one bit for each element:
+bit ``i % 8`` of byte ``i / 8`` belongs to element i.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import uint8
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Generation, Refused, Tile, intrinsic
+from mlusim.isa.elementwise import alias
+from mlusim.isa.rules import multiple_of
+
+LINE = 128  # bytes
+SELECTED = f"({LINE} + max({LINE}, -(-elem_count * itemsize // {LINE}) * {LINE})) // itemsize"
+
+CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE = range(6)
+COMPARISONS: Mapping[int, Callable[..., Any]] = MappingProxyType(
+    {
+        CMP_EQ: np.equal,
+        CMP_NE: np.not_equal,
+        CMP_LT: np.less,
+        CMP_LE: np.less_equal,
+        CMP_GT: np.greater,
+        CMP_GE: np.greater_equal,
+    }
+)
+_BITS = (multiple_of("elem_count", 8, (3, 5, 6)), multiple_of("elem_count", 1024, (2,)))
+
+
+def _compact(dst: Tile, chosen: Tile, generation: int) -> int:
+    """Store *chosen* at the start of *dst*; MLU2xx fills the last line of 128 bytes with zeros."""
+    count = len(chosen)
+    end = count if generation > 2 else count + -count * dst.itemsize % LINE // dst.itemsize
+    if end > len(dst):
+        raise Refused(f"{count} elements are chosen", operand="dst", needs=end)
+    dst[:count] = chosen
+    dst[count:end] = 0
+    return count
+
+
+def _unpack(bitmask: Tile, count: int) -> Any:
+    return np.unpackbits(bitmask, -1, count, "little").view(np.bool_)
+
+
+@intrinsic(
+    "__bang_filter",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count", "mask": "elem_count"},
+    dtypes=NUMBERS,
+    dtypes_2xx=FLOATS,
+    in_place=("src",),
+    partial=("dst",),
+    flow=Flow.MIXING,
+    source="bangc 5.7",
+)
+def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: Generation) -> int:
+    """Keep the elements whose mask is not zero, close together; returns how many there are.
+
+    ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``.  *dst* may be exactly *src*;
+    the rest of it stays as it is, but on MLU2xx the last 128 bytes that are written end in zeros.
+    """
+    return _compact(dst, src.compress(mask), generation)
+
+
+@intrinsic(
+    "__bang_filter_bitindex",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count", "bitmask": "elem_count // 8"},
+    dtypes={"dst": NUMBERS, "src": NUMBERS, "bitmask": (uint8,)},
+    same=("dst", "src"),
+    in_place=("src",),
+    void={"bitmask": "uint8"},
+    partial=("dst",),
+    flow=Flow.MIXING,
+    rules=_BITS,
+    aligned=("dst", "src"),
+    source="bangc 5.7",
+)
+def bang_filter_bitindex(dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation) -> int:
+    """Keep the elements whose bit is set, close together; returns how many there are.
+
+    ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
+    exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
+    """
+    return _compact(dst, src.compress(_unpack(bitmask, elem_count)), generation)
+
+
+bang_collect = alias("__bang_collect", bang_filter)
+bang_collect_bitindex = alias("__bang_collect_bitindex", bang_filter_bitindex)
+bang_maskmove_bitindex = alias("__bang_maskmove_bitindex", bang_filter_bitindex)
+
+
+def _select(dst: Tile, chosen: Tile, generation: int) -> None:
+    """A line with the count, then *chosen*, filled with zeros to whole lines."""
+    per_line = LINE // dst.itemsize
+    end = per_line * (1 + -(-len(chosen) // per_line))
+    if end > len(dst):
+        raise Refused(f"{len(chosen)} elements are chosen", operand="dst", needs=end)
+    if generation == 2:
+        dst[:per_line] = 0
+    dst[:per_line].view(np.uint32)[0] = len(chosen)
+    dst[per_line : per_line + len(chosen)] = chosen
+    dst[per_line + len(chosen) : end] = 0
+
+
+@intrinsic(
+    "__bang_select",
+    writes={"dst": SELECTED},
+    reads={"src": "elem_count", "index": "elem_count"},
+    dtypes=NUMBERS,
+    dtypes_2xx=FLOATS,
+    in_place=False,
+    partial=("dst",),
+    flow=Flow.MIXING,
+    source="bangc 5.7",
+)
+def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: Generation) -> None:
+    """Keep the elements whose *index* is not zero, behind a line of 128 bytes with their number.
+
+    ``dst`` begins with a uint32 count k; the rest of its first 128 bytes stays (on MLU2xx: zero).  From
+    byte 128 on follow the k elements, filled with zeros to a multiple of 128 bytes.
+    """
+    _select(dst, src.compress(index), generation)
+
+
+@intrinsic(
+    "__bang_select_bitindex",
+    writes={"dst": SELECTED},
+    reads={"src": "elem_count", "bitmask": "elem_count // 8"},
+    dtypes={"dst": NUMBERS, "src": NUMBERS, "bitmask": (uint8,)},
+    same=("dst", "src"),
+    in_place=False,
+    void={"bitmask": "uint8"},
+    partial=("dst",),
+    flow=Flow.MIXING,
+    rules=_BITS,
+    aligned=("dst", "src"),
+    source="bangc 5.7",
+)
+def bang_select_bitindex(
+    dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
+) -> None:
+    """Keep the elements whose bit is set, behind a line of 128 bytes with their number.
+
+    ``dst`` is laid out as by ``__bang_select``; element i belongs to bit ``i % 8`` of byte ``i / 8``.
+    """
+    _select(dst, src.compress(_unpack(bitmask, elem_count)), generation)
+
+
+@intrinsic(
+    "__bang_fcmpfilter",
+    writes={"dst": SELECTED},
+    reads={"src0": "elem_count", "src1": "elem_count"},
+    in_place=False,
+    partial=("dst",),
+    flow=Flow.MIXING,
+    certainty="I",
+    source="bangc 5.5",
+)
+def bang_fcmpfilter(
+    mode: Any, dst: Tile, src0: Tile, src1: Tile, elem_count: int, generation: Generation
+) -> None:
+    """Keep the elements of *src0* that compare true with *src1*, behind a line with their number.
+
+    ``[src0[i] for i in range(elem_count) if src0[i] op src1[i]]`` with *mode* ``CMP_EQ``, ``CMP_NE``,
+    ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``; ``dst`` is laid out as by ``__bang_select`` (inferred).
+    """
+    if mode not in COMPARISONS:
+        raise Refused(f"mode = {mode!r} is no comparison", operand="mode", legal="CMP_EQ to CMP_GE, 0 to 5")
+    _select(dst, src0.compress(COMPARISONS[mode](src0, src1)), generation)
+
+
+@intrinsic(
+    "__bang_maskmove",
+    updates={"dst": "elem_count"},
+    reads={"src": "elem_count", "mask": "elem_count"},
+    dtypes=NUMBERS,
+    source="bangc 5.7",
+    certainty="U",
+)
+def bang_maskmove(dst: Tile, src: Tile, mask: Tile, elem_count: int) -> None:
+    """Copy bytes where the mask's byte is not zero: ``dst.byte[i] = mask.byte[i] ? src.byte[i] : dst.byte[i]``.
+
+    *elem_count* counts elements of the pointers' type (unknown, default chosen).
+    """
+    np.copyto(dst.view(np.uint8), src.view(np.uint8), where=mask.view(np.uint8) != 0)

@@ -1,0 +1,39 @@
+"""Transposition of a matrix."""
+
+from mlusim.isa.declare import NUMBERS, Flow, Tile, intrinsic
+from mlusim.isa.rules import at_least, demand
+
+_ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
+
+
+@intrinsic(
+    "__bang_transpose",
+    writes={"dst": "height * width"},
+    reads={"src": "height * width"},
+    dtypes=NUMBERS,
+    in_place=False,
+    flow=Flow.MIXING,
+    rules=(
+        at_least("height", 1),
+        at_least("width", 1),
+        demand(
+            "height * src.view.itemsize % 128",
+            "a column of {height} elements is no multiple of 128 bytes",
+            _ROWS,
+            (2,),
+        ),
+        demand(
+            "width * src.view.itemsize % 128",
+            "a row of {width} elements is no multiple of 128 bytes",
+            _ROWS,
+            (2,),
+        ),
+    ),
+    source="bangc 5.8",
+)
+def bang_transpose(dst: Tile, src: Tile, height: int, width: int) -> None:
+    """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.
+
+    *dst* must not overlap *src*.
+    """
+    dst.reshape(width, height)[...] = src.reshape(height, width).T
