@@ -23,7 +23,9 @@ def main(names: list[str]) -> int:
         for row in GROUPS[name]():
             over += not row.holds
             colour = "green" if row.holds else "red"
-            table.add_row(row.work, f"[{colour}]{row.measured:.2f}[/]", f"{row.limit:.2f}", row.unit, row.detail)
+            table.add_row(
+                row.work, f"[{colour}]{row.measured:.2f}[/]", f"{row.limit:.2f}", row.unit, row.detail
+            )
     Console(width=None if sys.stdout.isatty() else 140).print(table)
     return 1 if over else 0
 

@@ -37,7 +37,15 @@ def _measure(mlu: Mlu, g: Ptr, note: Callable[[Row], None]) -> None:
 
         mlu.bang_write_zero(nram, FLOATS)
         got, a, b = ratio(ours, raw, max(20, 2_000_000 // (n + 2000)))
-        note(Row(f"bang_add, {n:,} elements", got, limit, "x raw NumPy", f"{a * 1e6:.2f} us, raw {b * 1e6:.2f} us"))
+        note(
+            Row(
+                f"bang_add, {n:,} elements",
+                got,
+                limit,
+                "x raw NumPy",
+                f"{a * 1e6:.2f} us, raw {b * 1e6:.2f} us",
+            )
+        )
     _copies(mlu, nram, g, x, note)
 
 
@@ -46,7 +54,15 @@ def _copies(mlu: Mlu, nram: Ptr, g: Ptr, x: np.ndarray, note: Callable[[Row], No
     got, a, b = ratio(
         lambda: mlu.memcpy(nram, g, 4 * FLOATS, GDRAM2NRAM), lambda: np.copyto(x, host), number=200
     )
-    note(Row("memcpy GDRAM2NRAM of 640 KiB", got, 1.15, "x np.copyto", f"{a * 1e6:.1f} us, raw {b * 1e6:.1f} us"))
+    note(
+        Row(
+            "memcpy GDRAM2NRAM of 640 KiB",
+            got,
+            1.15,
+            "x np.copyto",
+            f"{a * 1e6:.1f} us, raw {b * 1e6:.1f} us",
+        )
+    )
     got, a, b = ratio(
         lambda: mlu.memcpy(nram, g, 4, GDRAM2NRAM, 8, 32, 999),
         lambda: x.__setitem__(slice(0, 2000, 2), host[0:8000:8]),
@@ -101,4 +117,10 @@ def tiled_add() -> Row:
     ours()
     got, a, b = ratio(ours, raw, number=5)
     assert np.array_equal(z, device.get(tensors[0]))
-    return Row("tiled vector add, 4 Mi floats, 16 tasks", got, 2.5, "x raw tile loop", f"{a * 1e3:.2f} ms, raw {b * 1e3:.2f} ms")
+    return Row(
+        "tiled vector add, 4 Mi floats, 16 tasks",
+        got,
+        2.5,
+        "x raw tile loop",
+        f"{a * 1e3:.2f} ms, raw {b * 1e3:.2f} ms",
+    )

@@ -10,7 +10,8 @@ import numpy as np
 
 import ops
 from benchmarks.timing import Row, seconds
-from mlusim.operators.registry import find_case, find_operator, operators as registered
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.registry import operators as registered
 from mlusim.operators.runner import case_generator
 from ops.tin_shift.reference import shifted
 
@@ -57,14 +58,17 @@ def tin_shift_time() -> Row:
         raw.append(time.perf_counter() - start)
     a, b = statistics.median(ours), statistics.median(raw)
     shape = "x".join(map(str, inputs["input"].shape))
-    return Row(f"tin_shift {shape} half", a / b, 5.0, "x slice assignment", f"{a * 1e3:.0f} ms, raw {b * 1e3:.0f} ms")
+    return Row(
+        f"tin_shift {shape} half", a / b, 5.0, "x slice assignment", f"{a * 1e3:.0f} ms, raw {b * 1e3:.0f} ms"
+    )
 
 
 def tin_shift_memory() -> Row:
     """The peak of host memory of the largest case, in sizes of its tensors, inputs included."""
     spec = find_operator("tin_shift_backward")
     case = max(
-        (c for c in spec.cases if c.group == "network"), key=lambda c: c.make(case_generator(c))[0]["grad_output"].nbytes
+        (c for c in spec.cases if c.group == "network"),
+        key=lambda c: c.make(case_generator(c))[0]["grad_output"].nbytes,
     )
     inputs, params = case.make(case_generator(case))
     own = sum(a.nbytes for a in inputs.values())
@@ -74,7 +78,11 @@ def tin_shift_memory() -> Row:
     tracemalloc.stop()
     tensors = own + sum(a.nbytes for a in run.outputs.values())
     return Row(
-        f"memory of tin_shift_backward {case.name}", (peak + own) / tensors, 2.5, "x its tensors", f"{tensors >> 20} MiB"
+        f"memory of tin_shift_backward {case.name}",
+        (peak + own) / tensors,
+        2.5,
+        "x its tensors",
+        f"{tensors >> 20} MiB",
     )
 
 
@@ -86,7 +94,9 @@ def _network() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], float, str
             "border_align_backward",
             {
                 "grad_output": generator.standard_normal((2, k, 4, 256), np.float32),
-                "boxes": np.concatenate([low, low + generator.uniform(1, min(h, w) / 2, (2, k, 2))], 2).astype(np.float32),
+                "boxes": np.concatenate(
+                    [low, low + generator.uniform(1, min(h, w) / 2, (2, k, 2))], 2
+                ).astype(np.float32),
                 "argmax_idx": generator.integers(0, 11, (2, k, 4, 256)).astype(np.int32),
             },
             {"pool_size": 10, "height": h, "width": w},
@@ -124,4 +134,10 @@ def per_intrinsic(name: str, inputs: dict[str, Any], params: dict[str, Any], lim
         if taken > 20:
             break
     cost, taken, count = sorted(costs)[len(costs) // 2]
-    return Row(label, cost, limit, "U per intrinsic", f"{count:,} in {taken:.2f} s, {taken / count * 1e6:.2f} us each")
+    return Row(
+        label,
+        cost,
+        limit,
+        "U per intrinsic",
+        f"{count:,} in {taken:.2f} s, {taken / count * 1e6:.2f} us each",
+    )

@@ -32,7 +32,9 @@ def seconds(function: Callable[[], object], number: int) -> float:
     return (time.perf_counter() - start) / number
 
 
-def ratio(ours: Callable[[], object], raw: Callable[[], object], number: int, rounds: int = 15) -> tuple[float, float, float]:
+def ratio(
+    ours: Callable[[], object], raw: Callable[[], object], number: int, rounds: int = 15
+) -> tuple[float, float, float]:
     """The median over *rounds* of time(ours) / time(raw), and the medians of both in seconds."""
     pairs = []
     enabled = gc.isenabled()
