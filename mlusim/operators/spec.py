@@ -70,6 +70,12 @@ class Case:
     note: str = ""
 
 
+def no_workspace(inputs: Arrays, params: Params) -> int:
+    """Return 0: most operators need no device memory but their tensors."""
+    del inputs, params
+    return 0
+
+
 @frozen
 class Operator:
     """Everything that mlusim needs to know to run, check, plan and report an operator.
@@ -78,6 +84,7 @@ class Operator:
     also an input (in/out) is listed in both places and starts with the input's values.
     *call* calls the vendor-shaped host function: ``call(handle, tensors, descriptors, params)``,
     where *tensors* maps each name to a device tensor or None.
+    *workspace* gives the bytes of device memory that the operator needs besides its tensors.
     *primary* names the input whose dtype decides the peak force of the compute efficiency.
     """
 
@@ -92,6 +99,7 @@ class Operator:
     cases: tuple[Case, ...]
     thresholds: Mapping[str, Thresholds]
     theory: Callable[[Arrays, Params], Theory]
+    workspace: Callable[[Arrays, Params], int] = field(default=no_workspace)
     limits: tuple[str, ...] = field(default=())
     plans: tuple[Any, ...] = field(default=())
 

@@ -1,0 +1,8 @@
+"""``python -m mlusim``."""
+
+import sys
+
+from mlusim.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())

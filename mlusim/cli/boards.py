@@ -1,0 +1,136 @@
+"""``mlusim boards``: the boards, and where each of their numbers comes from."""
+
+import argparse
+from typing import Any
+
+from attrs import asdict
+
+from mlusim.arch.board import SOURCES, Arch, Board, is_inferred, numeric_fields
+from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
+from mlusim.cli.show import emit, kib, output
+from mlusim.report.grid import facts, table
+
+UNITS = {
+    "nram": "bytes per core",
+    "wram": "bytes per core",
+    "sram": "bytes per cluster",
+    "vector_ops": "results per cycle and core",
+    "vector_flops": "flop per cycle and core",
+    "tensor_macs": "MACs per cycle and core",
+    "vector_bytes_per_cycle": "bytes",
+    "clock_mhz": "MHz",
+    "bandwidth": "bytes per second",
+    "memory_bus_bits": "bits",
+    "l2": "bytes",
+    "gdram": "bytes",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one board, with the source of each number")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = "example: mlusim boards MLU370-X4"
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the boards, or show one."""
+    if args.name is not None:
+        board = find_board(args.name)
+        emit(board_document(board)) if args.json else _show(board)
+    elif args.json:
+        emit({"boards": [board_document(board) for board in BOARDS.values()], "defaults": DEFAULT_BOARDS})
+    else:
+        _list()
+    return 0
+
+
+def board_document(board: Board) -> dict[str, Any]:
+    """Everything about *board*: its numbers, what follows from them, and their sources."""
+    arch = board.arch
+    numbers = asdict(board, recurse=False)
+    numbers["arch"] = asdict(arch, recurse=False)
+    derived = {
+        "cores": board.cores,
+        "max_nram": arch.max_nram,
+        "max_wram": arch.max_wram,
+        "max_sram": arch.max_sram,
+        "max_union": board.max_union,
+        "io_bandwidth_gbs": board.io_bandwidth_gbs,
+        "compute_force": {dtype: board.compute_force(dtype) for dtype in ("half", "float")},
+    }
+    return numbers | derived
+
+
+def _list() -> None:
+    numbers = ("clusters", "cores", "MHz", "NRAM", "WRAM", "SRAM", "GB/s", "Tops")
+    shown = table("board", "arch", *numbers, right=numbers)
+    for board in BOARDS.values():
+        arch = board.arch
+        shown.add_row(
+            board.name,
+            arch.name,
+            str(board.clusters),
+            str(board.cores),
+            str(board.clock_mhz),
+            kib(arch.nram),
+            kib(arch.wram),
+            kib(arch.sram),
+            f"{board.io_bandwidth_gbs:g}" + ("*" if is_inferred(board.sources["bandwidth"]) else ""),
+            f"{board.compute_force('float') / 1e12:.2f}",
+        )
+    console = output()
+    console.print(shown)
+    console.print(
+        "NRAM and WRAM: KiB per core, SRAM: KiB per cluster, as the hardware has them; a kernel may use 128 KiB "
+        "less of NRAM and SRAM.  Tops: 10^12 operations a second on float, by the vendor's count; half does twice "
+        "that.  *: inferred.  `mlusim boards NAME` gives the source of each number."
+    )
+
+
+def _show(board: Board) -> None:
+    console = output()
+    half, single = (board.compute_force(dtype) / 1e12 for dtype in ("half", "float"))
+    arch = board.arch
+    usable = (
+        f"NRAM {arch.max_nram}, WRAM {arch.max_wram} bytes per core, SRAM {arch.max_sram} bytes per cluster"
+    )
+    console.print(
+        facts(
+            [
+                ("board", board.name),
+                ("architecture", f"{arch.name} (__BANG_ARCH__ {arch.bang_arch})"),
+                ("IPU cores", f"{board.cores}: {board.clusters} clusters of {arch.cores_per_cluster}"),
+                ("memory cores", str(board.clusters if arch.memory_core else 0)),
+                ("a kernel may use", usable),
+                ("task types", "BLOCK" if not board.max_union else f"BLOCK, UNION1 to UNION{board.max_union}"),
+                ("bandwidth", f"{board.io_bandwidth_gbs:g} GB/s"),
+                ("compute force", f"float {single:.3f}, half {half:.3f} x 10^12 operations a second"),
+            ]
+        )
+    )  # fmt: skip
+    console.print()
+    for spec in (board, board.arch):
+        console.print(_numbers(spec))
+        console.print()
+    names = sorted({source for spec in (board, arch) for source in _named_sources(spec)})
+    console.print(facts([(name, SOURCES[name]) for name in names]))
+
+
+def _numbers(spec: Board | Arch) -> Any:
+    shown = table(
+        "number",
+        "value",
+        "source",
+        title=f"{type(spec).__name__.lower()} {spec.name}",
+        fold=("value", "source"),
+    )
+    for name in numeric_fields(type(spec)):
+        value = getattr(spec, name)
+        text = ", ".join(f"{k} {v}" for k, v in value.items()) if hasattr(value, "items") else str(value)
+        shown.add_row(name, f"{text} {UNITS.get(name, '')}".strip(), spec.sources[name])
+    return shown
+
+
+def _named_sources(spec: Board | Arch) -> set[str]:
+    return {name for name in SOURCES for source in spec.sources.values() if source.startswith(name)}

@@ -1,0 +1,147 @@
+"""``mlusim isa``: the intrinsics, as the table has them."""
+
+import argparse
+import re
+from typing import Any
+
+from mlusim.arch.catalog import ARCHES
+from mlusim.cli.show import emit, output
+from mlusim.isa.declare import Intrinsic, Operand, Rule
+from mlusim.isa.table import ISA, find_intrinsic
+from mlusim.report.grid import facts, table
+
+CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
+OVERLAP = {
+    "exact": "may start exactly where the destination does; any other overlap is a fault",
+    "disjoint": "must not overlap the destination",
+    "free": "may overlap the destination",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", help="one intrinsic in full; underscores may be left out"
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = "example: mlusim isa bang_add"
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the intrinsics, or show one."""
+    if args.name is not None:
+        row = find_intrinsic(args.name)
+        emit(row_document(row)) if args.json else _show(row)
+    elif args.json:
+        emit({"intrinsics": [row_document(row) for row in ISA.values()]})
+    else:
+        _list()
+    return 0
+
+
+def row_document(row: Intrinsic) -> dict[str, Any]:
+    """Everything that the table says about *row*."""
+    return {
+        "name": row.name,
+        "spelling": row.spelling,
+        "signature": row.signature,
+        "summary": row.summary,
+        "doc": row.doc,
+        "operands": [
+            {
+                "name": o.name,
+                "access": o.access,
+                "extent": o.extent,
+                "spaces": [space.name for space in o.spaces],
+                "dtypes": [str(dtype) for dtype in o.dtypes],
+                "partial": o.partial,
+                "overlap": row.overlap.get(o.name),
+            }
+            for o in row.operands.values()
+        ],
+        "rules": [
+            {"fails": r.fails, "message": r.sentence, "legal": r.legal, "generations": r.generations}
+            for r in row.rules
+        ],
+        "pipe": row.pipe.value,
+        "flow": row.flow.value,
+        "cost": None if row.cost is None else {"extent": row.cost.extent, "operand": row.cost.operand},
+        "architectures": _architectures(row),
+        "memory_core": row.memory_core,
+        "certainty": CERTAINTY.get(row.certainty, row.certainty),
+        "source": row.source,
+    }
+
+
+def _architectures(row: Intrinsic) -> list[str]:
+    return [arch.name for arch in ARCHES.values() if row.available(arch.bang_arch)]
+
+
+def _list() -> None:
+    shown = table("intrinsic", "pipe", "", "what it does", fold=("what it does",))
+    for row in ISA.values():
+        shown.add_row(
+            row.spelling,
+            row.pipe.value,
+            "" if row.certainty == "C" else row.certainty,
+            _unmarked(row.summary),
+        )
+    console = output()
+    console.print(shown)
+    console.print(
+        f"{len(ISA)} intrinsics.  D: derived, I: inferred, U: unknown with a default chosen; the others are certain.  "
+        "`mlusim isa NAME` shows one in full."
+    )
+
+
+def _unmarked(doc: str) -> str:
+    """*doc* without the marks of reStructuredText, which a terminal does not show."""
+    return re.sub(r"(?<![\w*])(\*{1,2})(\w[^*]*)\1(?!\w)", r"\2", doc.replace("``", ""))
+
+
+def _show(row: Intrinsic) -> None:
+    console = output()
+    console.print(row.signature, style="bold")
+    console.print()
+    console.print(_unmarked(row.doc))
+    console.print()
+    if row.operands:
+        shown = table("operand", "", "elements", "memory", "types", fold=("elements", "memory", "types"))
+        for o in row.operands.values():
+            shown.add_row(o.name, _access(o), o.extent, _names(o.spaces), _names(o.dtypes))
+        console.print(shown)
+        console.print()
+    console.print(facts(_about(row)))
+
+
+def _access(operand: Operand) -> str:
+    verb = {"read": "reads", "write": "writes", "update": "reads and writes"}[operand.access]
+    return f"{verb} part of" if operand.partial else verb
+
+
+def _names(things: tuple[Any, ...]) -> str:
+    return ", ".join(str(thing) for thing in things)
+
+
+def _about(row: Intrinsic) -> list[tuple[str, Any]]:
+    lines: list[tuple[str, Any]] = []
+    if len(row.same) > 1:
+        lines.append(("one type for", ", ".join(row.same)))
+    lines.extend((f"overlap of {name}", OVERLAP[how]) for name, how in row.overlap.items())
+    lines.extend(("rule", _rule(rule)) for rule in row.rules)
+    if row.aligned:
+        lines.append(("rule on 2xx", "addresses are multiples of 64 bytes, sizes of 128 bytes"))
+    lines.append(("architectures", ", ".join(_architectures(row))))
+    lines.append(("memory core", "yes" if row.memory_core else "no, IPU cores only"))
+    lines.append(("pipe", row.pipe.value))
+    if row.cost is not None:
+        lines.append(("cost", f"{row.cost.extent} elements of {row.cost.operand}"))
+    lines.append(("flow", f"{row.flow.value}: how undefined bytes travel from sources to destinations"))
+    lines.append(("certainty", CERTAINTY.get(row.certainty, row.certainty)))
+    lines.append(("source", row.source))
+    return lines
+
+
+def _rule(rule: Rule) -> str:
+    where = f" (on {', '.join(f'{g}xx' for g in rule.generations)})" if rule.generations else ""
+    return f"{rule.legal}{where}; refused when {rule.fails}"

@@ -1,0 +1,151 @@
+"""``mlusim``: finds the verb, runs it, and turns what goes wrong into one sentence and an exit code.
+
+Exit codes: 0 clean; 1 findings, failed accuracy or a plan that does not fit; 2 usage, which a refusal
+by a host interface is too; 3 a fault in the simulated machine; 130 when interrupted.
+"""
+
+import argparse
+import contextlib
+import difflib
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from attrs import frozen
+
+from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
+from mlusim.errors import Fault, MlusimError, UsageError
+
+
+@frozen
+class Verb:
+    """A verb: its name, its module, and what it does in a few words."""
+
+    name: str
+    module: str
+    summary: str
+
+
+VERBS = (
+    Verb("boards", "mlusim.cli.boards", "the boards: memory, clusters, clock, bandwidth, force, and sources"),
+    Verb("isa", "mlusim.cli.isa", "the intrinsics: signature, extents, rules, pipe, cost"),
+    Verb("ops", "mlusim.cli.ops", "the operators: parameters, cases, limits"),
+    Verb("run", "mlusim.cli.run", "run an operator on its cases or on your arrays; accuracy and efficiency"),
+    Verb("plan", "mlusim.cli.plan", "validate an NRAM partition plan, or find the largest shape that fits"),
+    Verb("report", "mlusim.cli.report", "efficiency of operators x cases x boards"),
+    Verb("demo", "mlusim.cli.demo", "every operator at network scale on two boards, checked, with a report"),
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that raises `UsageError` where argparse prints and exits."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise *message* as a sentence that says where help is."""
+        raise UsageError(f"{message}; see `{self.prog} --help`")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line *argv* (without the program's name) and return the exit code."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    _tolerate_narrow_encodings()
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except SystemExit as leaving:  # argparse, after --help and --version
+        return leaving.code if isinstance(leaving.code, int) else CLEAN
+    except MlusimError as error:
+        return _tell(str(error), FAULT if isinstance(error, Fault) else USAGE)
+    except BrokenPipeError:
+        return _pipe_closed()
+    except KeyboardInterrupt:
+        return _tell("interrupted; nothing was written", INTERRUPTED)
+    except MemoryError:
+        return _tell("the host has not enough memory for this; try a smaller case", USAGE)
+    except Exception as error:  # noqa: BLE001 - a user never sees a traceback
+        return _tell(_unexpected(error), FAULT)
+    return code
+
+
+def _run(arguments: Sequence[str]) -> int:
+    chosen = next((word for word in arguments if not word.startswith("-")), None)
+    parser = _parser(chosen)
+    args, surplus = parser.parse_known_args(arguments)
+    if surplus:
+        prog = f"mlusim {args.verb}" if args.verb else "mlusim"
+        raise UsageError(f"{prog} takes no {surplus[0]!r}; see `{prog} --help`")
+    if args.verb is None:
+        parser.print_help()
+        return CLEAN
+    code: int = _module(args.verb).run(args)
+    return code
+
+
+def _parser(chosen: str | None) -> Parser:
+    """The parser of every verb's name and of the chosen verb's arguments; only its module is imported."""
+    import mlusim  # noqa: PLC0415 - the version, and the package is loaded anyhow
+
+    parser = Parser(
+        prog="mlusim",
+        description="A simulated Cambricon MLU: run, check and measure BANG C kernels with no card.",
+        epilog="exit codes: 0 clean, 1 findings or failed accuracy, 2 usage, 3 a fault in the machine\n"
+        "example: mlusim run tin_shift_forward --case golden_document",
+    )
+    parser.add_argument("--version", action="version", version=f"mlusim {mlusim.__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    for verb in VERBS:
+        below = verbs.add_parser(verb.name, help=verb.summary, description=f"{verb.name}: {verb.summary}.")
+        if verb.name == chosen:
+            _module(verb.name).add_arguments(below)
+    if chosen is not None and chosen not in {verb.name for verb in VERBS}:
+        raise UsageError(_unknown_verb(chosen))
+    return parser
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(next(verb.module for verb in VERBS if verb.name == name))
+
+
+def _unknown_verb(word: str) -> str:
+    names = [verb.name for verb in VERBS]
+    near = difflib.get_close_matches(word, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the verbs are {', '.join(names)}"
+    return f"there is no verb {word!r}; {hint}"
+
+
+def _tell(sentence: str, code: int) -> int:
+    print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
+    return code
+
+
+def _unexpected(error: Exception) -> str:
+    """The sentence of an error that nobody foresaw: what, where, and that it is not the user's fault."""
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
+    where = f"{Path(at.filename).name}:{at.lineno}{notes}"
+    return (
+        f"unexpected {type(error).__name__} at {where}: {error}; this is a bug of mlusim or of the operator"
+    )
+
+
+def _pipe_closed() -> int:
+    """The reader has gone; keep the interpreter from complaining when it flushes at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return BROKEN_PIPE
+
+
+def _tolerate_narrow_encodings() -> None:
+    """Let a terminal that lacks a character show a question mark for it."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")

@@ -1,0 +1,123 @@
+"""``mlusim ops``: the operators, what they take, and the cases they are judged by."""
+
+import argparse
+from typing import Any
+
+from attrs import asdict
+
+from mlusim.cli.show import emit, output
+from mlusim.host.status import Status
+from mlusim.operators.registry import find_operator, operators
+from mlusim.operators.spec import Case, Operator, Scalar, Tensor, Thresholds
+from mlusim.report.grid import facts, table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("name", nargs="?", metavar="OP", help="one operator: parameters, cases, limits")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = "example: mlusim ops tin_shift_forward"
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the operators, or show one."""
+    if args.name is not None:
+        operator = find_operator(args.name)
+        emit(operator_document(operator)) if args.json else _show(operator)
+    elif args.json:
+        emit({"operators": [operator_document(operator) for operator in operators().values()]})
+    else:
+        _list()
+    return 0
+
+
+def operator_document(operator: Operator) -> dict[str, Any]:
+    """Everything that *operator* declares, but for its functions."""
+    return {
+        "name": operator.name,
+        "summary": operator.summary,
+        "inputs": [asdict(t) for t in operator.inputs],
+        "params": [
+            {"name": p.name, "type": p.type.__name__, "meaning": p.meaning, "default": p.default}
+            for p in operator.params
+        ],
+        "outputs": [asdict(t) for t in operator.outputs],
+        "thresholds": {name: asdict(limits) for name, limits in operator.thresholds.items()},
+        "limits": operator.limits,
+        "plans": [plan.name for plan in operator.plans],
+        "cases": [
+            {
+                "name": c.name,
+                "group": c.group,
+                "status": c.status.name,
+                "boards": c.boards,
+                "slow": c.slow,
+                "note": c.note,
+            }
+            for c in operator.cases
+        ],
+    }
+
+
+def _list() -> None:
+    shown = table("operator", "cases", "what it does", right=("cases",), fold=("what it does",))
+    for operator in operators().values():
+        shown.add_row(operator.name, str(len(operator.cases)), operator.summary)
+    output().print(shown)
+
+
+def _show(operator: Operator) -> None:
+    console = output()
+    console.print(operator.name, style="bold")
+    console.print(operator.summary)
+    console.print()
+    arguments = table(
+        "argument", "", "dimensions or meaning", "types", fold=("dimensions or meaning", "types")
+    )
+    for kind, tensors in (("input", operator.inputs), ("output", operator.outputs)):
+        for t in tensors:
+            arguments.add_row(t.name, _role(t, kind, operator), t.dims, ", ".join(t.dtypes))
+    for p in operator.params:
+        arguments.add_row(p.name, "parameter", p.meaning, _type(p))
+    console.print(arguments)
+    console.print()
+    about = [("limit", limit) for limit in operator.limits]
+    about += [(f"accuracy of {name}", _accuracy(limits)) for name, limits in operator.thresholds.items()]
+    about += [("plan", plan.name) for plan in operator.plans]
+    console.print(facts(about))
+    console.print()
+    console.print(_cases(operator.cases))
+
+
+def _role(tensor: Tensor, kind: str, operator: Operator) -> str:
+    if kind == "output" and any(t.name == tensor.name for t in operator.inputs):
+        return "in/out"
+    return f"{kind}, optional" if tensor.optional else kind
+
+
+def _type(parameter: Scalar) -> str:
+    default = "" if parameter.default is None else f" = {parameter.default}"
+    return f"{parameter.type.__name__}{default}"
+
+
+def _accuracy(limits: Thresholds) -> str:
+    judged = [
+        f"{name} <= {limit:g}"
+        for name, limit in asdict(limits).items()
+        if limit is not None and name != "diff4"
+    ]
+    return ", ".join(judged) or "not judged"
+
+
+def _cases(cases: tuple[Case, ...]) -> Any:
+    shown = table("case", "group", "remarks", fold=("remarks",))
+    for case in cases:
+        remarks = [case.note] if case.note else []
+        if case.status is not Status.MLUOP_STATUS_SUCCESS:
+            remarks.append(f"refused: {case.status.name.removeprefix('MLUOP_STATUS_')}")
+        if case.boards:
+            remarks.append(f"on {', '.join(case.boards)}")
+        if case.slow:
+            remarks.append("slow: runs only when named")
+        shown.add_row(case.name, case.group, "; ".join(remarks))
+    return shown

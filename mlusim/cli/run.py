@@ -1,0 +1,198 @@
+"""``mlusim run``: one operator on its cases or on the user's arrays."""
+
+import argparse
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
+from mlusim.cli.files import check_writable, read_arrays, write, write_arrays
+from mlusim.cli.settings import names_in, parameters, whole
+from mlusim.cli.show import emit, output, progress
+from mlusim.errors import Fault, StatusError, UsageError
+from mlusim.machine.device import EFFECTS
+from mlusim.observe.names import observers_of
+from mlusim.observe.recorder import Recorder
+from mlusim.operators.campaign import Job, matching_cases, perform_all, usual_workers
+from mlusim.operators.records import record_of, record_of_fault
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
+from mlusim.operators.spec import Case, Operator
+from mlusim.report.chrome import write_trace
+from mlusim.report.record import Record
+from mlusim.report.table import detail, efficiency_table, problems
+
+EXAMPLES = """examples:
+  mlusim run tin_shift_forward
+  mlusim run tin_shift_forward --case golden_document --check memcheck --trace trace.json
+  mlusim run three_interpolate_backward --inputs my.npz --set m=64 --board MLU590-H8 --save out.npz"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("operator", metavar="OP", help="an operator; `mlusim ops` lists them")
+    add("--case", metavar="NAME", help="one case; without it and --inputs, all cases but the slow ones")
+    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
+    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
+    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add("--save", metavar="F.npz", help="write the outputs of the one call")
+    add(
+        "--check",
+        metavar="NAMES",
+        action="append",
+        default=[],
+        help="checkers to observe with, as memcheck,racecheck",
+    )
+    add("--trace", metavar="F.json", help="write a trace of the one call for Perfetto or chrome://tracing")
+    add("--seed", metavar="N", type=whole, help="explore another legal schedule")
+    add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
+    add("--jobs", metavar="N", type=whole, help="processes for many cases (default: one per CPU, at most 4)")
+    add("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
+    operator = find_operator(args.operator)
+    observers_of(names_in(args.check))
+    check_writable(args.save, args.trace)
+    if args.case is not None and args.inputs is not None:
+        raise UsageError("--case and --inputs exclude each other; give one of them")
+    if args.set and args.inputs is None:
+        raise UsageError("--set goes with --inputs; a case has its own parameters")
+    if args.inputs is not None:
+        return _own_arrays(args, operator)
+    if args.case is not None:
+        return _one_case(args, operator, find_case(operator, args.case))
+    if args.save or args.trace:
+        raise UsageError(
+            f"{'--save' if args.save else '--trace'} takes one call; name it with --case or --inputs"
+        )
+    return _cases(args, operator)
+
+
+# -- one call --------------------------------------------------------------------------------------
+
+
+def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
+    params = parameters(operator, args.set)
+    board = find_board(args.board or DEFAULT_BOARDS[0]).name
+    arrays = read_arrays(args.inputs)
+    recorder, observe = _observe(args)
+    try:
+        done = attempt(
+            operator, arrays, params, board=board, observe=observe, seed=args.seed, effects=args.effects
+        )
+    except Fault as fault:
+        _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name))
+        raise
+    if done.status != SUCCESS:
+        if args.json:
+            emit(record_of(done).to_json())
+        raise StatusError(done.status, f"{done.status.name}: {done.message}")
+    return _finish(args, judged(done, arrays, params), recorder)
+
+
+def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
+    board = _board_of(args, operator, case)
+    if args.save and case.status != SUCCESS:
+        raise UsageError(
+            f"case {case.name} is refused with {case.status.name}; there are no outputs for --save"
+        )
+    recorder, observe = _observe(args)
+    try:
+        done = run_case(operator, case, board=board, observe=observe, seed=args.seed, effects=args.effects)
+    except Fault as fault:
+        _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name))
+        raise
+    return _finish(args, done, recorder)
+
+
+def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
+    """The board that was asked for, or else the first that the case is for."""
+    if args.board is None:
+        return case.boards[0] if case.boards else DEFAULT_BOARDS[0]
+    board = find_board(args.board).name
+    if case.boards and board not in case.boards:
+        raise UsageError(
+            f"case {case.name} of {operator.name} is for {', '.join(case.boards)}, not for {board}"
+        )
+    return board
+
+
+def _observe(args: argparse.Namespace) -> tuple[Recorder, list[object]]:
+    """The recorder of ``--trace``, and everybody who observes."""
+    recorder = Recorder()
+    return recorder, [*names_in(args.check), *([recorder] if args.trace else [])]
+
+
+def _finish(args: argparse.Namespace, done: Run, recorder: Recorder) -> int:
+    """Write the files, show the record, and say how it went."""
+    record = record_of(done)
+    if args.save and done.status == SUCCESS:
+        write_arrays(args.save, done.outputs)
+    if args.trace:
+        write(args.trace, lambda file: write_trace(file, recorder, done.launches))
+    _report(args, record)
+    return CLEAN if record.clean else FINDINGS
+
+
+def _report(args: argparse.Namespace, record: Record) -> None:
+    if args.json:
+        emit(record.to_json())
+    elif record.fault is None:  # `main` says the sentence of a fault
+        output().print(detail(record))
+
+
+# -- many cases ------------------------------------------------------------------------------------
+
+
+def _cases(args: argparse.Namespace, operator: Operator) -> int:
+    board = find_board(args.board or DEFAULT_BOARDS[0]).name
+    checks = tuple(names_in(args.check))
+    jobs = [
+        Job(operator.name, case.name, board, checks, args.seed, args.effects)
+        for case in matching_cases(operator, board)
+    ]
+    records = perform(jobs, args.jobs)
+    if args.json:
+        document = {"operator": operator.name, "board": board, "passed": all(r.clean for r in records)}
+        emit(document | {"runs": [record.to_json() for record in records]})
+    else:
+        show(records)
+        left = [case.name for case in operator.cases if case.slow]
+        if left:
+            output().print(f"Slow cases run only when named with --case: {', '.join(left)}.", style="dim")
+    return exit_code(records)
+
+
+def perform(jobs: Sequence[Job], workers: int | None) -> list[Record]:
+    """Run *jobs* with a progress bar; raises `UsageError` where there are none."""
+    if not jobs:
+        raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
+    if workers is not None and workers < 1:
+        raise UsageError(f"--jobs {workers} is too few; give 1 or more")
+    with progress("running", len(jobs)) as step:
+        return perform_all(
+            jobs, workers or usual_workers(jobs), lambda r: step(f"{r.operator} {r.case} {r.board}")
+        )
+
+
+def show(records: Sequence[Record]) -> None:
+    """Print the efficiency table, then what went wrong, then the count."""
+    console = output()
+    console.print(efficiency_table(records))
+    wrong = list(problems(records))
+    for line in wrong:
+        console.print(line)
+    clean = sum(record.clean for record in records)
+    console.print(Text(f"{clean} of {len(records)} as expected.", style="green" if not wrong else "bold red"))
+
+
+def exit_code(records: Sequence[Record]) -> int:
+    """3 after a fault, 1 after findings or failed accuracy, else 0."""
+    if any(record.fault is not None for record in records):
+        return FAULT
+    return CLEAN if all(record.clean for record in records) else FINDINGS

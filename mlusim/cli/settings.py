@@ -1,0 +1,61 @@
+"""Words of the command line as values: ``--set k=v``, lists of names, boards."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.operators.spec import Operator, Scalar
+
+_BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+
+
+def parameters(operator: Operator, settings: Iterable[str]) -> dict[str, Any]:
+    """The parameters that ``--set`` names, each of the type that *operator* declares.
+
+    Raises `UsageError` for a word that is no ``name=value``, an unknown or repeated name, or a value
+    of another type.
+    """
+    known = {p.name: p for p in operator.params}
+    found: dict[str, Any] = {}
+    for word in names_in(settings):
+        name, equals, text = (part.strip() for part in word.partition("="))
+        if not equals or not name:
+            raise UsageError(f"--set {word!r} gives no value; write name=value, as in --set m=64")
+        if name not in known:
+            legal = ", ".join(known) or "it has none"
+            raise UsageError(f"{operator.name} has no parameter {name!r}; its parameters: {legal}")
+        if name in found:
+            raise UsageError(f"--set gives {name} twice; give it once")
+        found[name] = _typed(operator, known[name], text)
+    return found
+
+
+def _typed(operator: Operator, parameter: Scalar, text: str) -> Any:
+    wanted = f"--set {parameter.name}={text}: {parameter.name} of {operator.name}"
+    if parameter.type is bool:
+        if text.lower() not in _BOOLEANS:
+            raise UsageError(f"{wanted} is true or false")
+        return _BOOLEANS[text.lower()]
+    if parameter.type is str:
+        return text
+    try:
+        return parameter.type(text)
+    except ValueError:
+        kind = "a whole number" if parameter.type is int else f"of type {parameter.type.__name__}"
+        raise UsageError(f"{wanted} is {kind}") from None
+
+
+def names_in(words: Iterable[str]) -> list[str]:
+    """The names in *words*, each of which may be a list with commas."""
+    return [name.strip() for word in words for name in word.split(",") if name.strip()]
+
+
+def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
+    """The boards that *words* name, each once and under its full name; *usual* where there are none."""
+    return list(dict.fromkeys(find_board(name).name for name in names_in(words) or usual))
+
+
+def whole(text: str) -> int:
+    """A whole number; what argparse calls for ``--seed``."""
+    return int(text, 0)

@@ -1,0 +1,55 @@
+"""What the verbs write to: tables and JSON on standard output, progress on standard error."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+from mlusim.report.plain import json_text
+
+
+class Output(Console):
+    """Standard output; a reader that has gone is an exception for `main`, not an exit in here."""
+
+    def on_broken_pipe(self) -> None:
+        """Raise `BrokenPipeError`."""
+        raise BrokenPipeError
+
+
+def output() -> Output:
+    """A console on standard output, as it is now; colours only on a terminal and without ``NO_COLOR``."""
+    return Output(file=sys.stdout, highlight=False, emoji=False, markup=False)
+
+
+def emit(document: Mapping[str, Any]) -> None:
+    """Write *document* as the one JSON document on standard output."""
+    sys.stdout.write(json_text(document))
+
+
+def kib(nbytes: int) -> str:
+    """Bytes in KiB, without a fraction where there is none."""
+    return f"{nbytes // 1024}" if nbytes % 1024 == 0 else f"{nbytes / 1024:.1f}"
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
+    """Show a progress bar of *total* steps on standard error when it is a terminal.
+
+    Yields a function to call after each step, with the name of what was done.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal or total < 2:
+        yield lambda _: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+
+        def step(name: str) -> None:
+            bar.update(task, advance=1, description=name)
+
+        yield step

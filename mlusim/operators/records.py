@@ -1,0 +1,81 @@
+"""Records of runs and of faults: plain data for `mlusim.report`."""
+
+from typing import Any
+
+from attrs import asdict
+
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+from mlusim.errors import Fault
+from mlusim.machine.launch import Launch
+from mlusim.machine.tally import Usage
+from mlusim.operators.runner import Run
+from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, LaunchRecord, Record
+
+_FAULT_KEYS = ("intrinsic", "operand", "address", "space", "legal", "hint", "task", "file", "line")
+
+
+def record_of(run: Run) -> Record:
+    """The record of *run*."""
+    memory = unused_memory(find_board(run.board)) | run.memory
+    return Record(
+        operator=run.operator,
+        case=run.case,
+        board=run.board,
+        status=run.status.name,
+        expected=run.expected.name,
+        passed=run.passed,
+        message=run.message,
+        inputs=tuple(Argument(name, str(d.dtype), d.shape) for name, d in run.inputs.items()),
+        params=dict(run.params),
+        accuracy={name: asdict(accuracy) for name, accuracy in run.accuracy.items()},
+        efficiency=run.efficiency,
+        traffic=dict(run.traffic),
+        instructions=dict(run.instructions),
+        memory=memory,
+        workspace=run.workspace,
+        launches=tuple(_launch(launch) for launch in run.launches),
+        findings=tuple(finding_facts(finding) for finding in run.findings),
+    )
+
+
+def record_of_fault(fault: Fault, operator: str, case: str | None, board: str, expected: str) -> Record:
+    """The record of a call that ended in *fault*."""
+    found = find_board(board)
+    return Record(
+        operator=operator,
+        case=case,
+        board=found.name,
+        status=FAULTED,
+        expected=expected,
+        passed=False,
+        message=str(fault),
+        memory=unused_memory(found),
+        fault={"type": type(fault).__name__, "message": fault.message}
+        | {key: getattr(fault, key) for key in _FAULT_KEYS},
+    )
+
+
+def unused_memory(board: Board) -> dict[str, Usage]:
+    """The on-chip memories of *board*, with nothing in them."""
+    arch = board.arch
+    capacity = {"NRAM": arch.max_nram, "WRAM": arch.max_wram, "SRAM": arch.max_sram}
+    return {space: Usage(nbytes, 0) for space, nbytes in capacity.items()}
+
+
+def finding_facts(finding: Any) -> dict[str, Any]:
+    """What every finding says, whoever found it; a fact that it lacks is None."""
+    facts = {key: getattr(finding, key, None) for key in FINDING_KEYS}
+    return facts if facts["message"] is not None else facts | {"message": str(finding)}
+
+
+def _launch(launch: Launch) -> LaunchRecord:
+    return LaunchRecord(
+        kernel=launch.kernel,
+        dim=launch.dim,
+        kind=launch.kind,
+        time_us=launch.time_us,
+        bound=launch.bound,
+        busy_us=dict(launch.busy_us),
+        spans=tuple(launch.timeline),
+    )

@@ -1,0 +1,38 @@
+"""Values as JSON has them: no NaN, no infinity, no types of NumPy or attrs."""
+
+import json
+import math
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+
+def plain(value: Any) -> Any:
+    """Return *value* out of dicts, lists, strings, numbers, booleans and None.
+
+    A number that JSON lacks becomes the string "nan", "inf" or "-inf"; an enum member its name; any
+    other object its text.
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        number = float(value)
+        return number if math.isfinite(number) else str(number)
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    return str(value)
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Return *document* as indented JSON that ends with a newline."""
+    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

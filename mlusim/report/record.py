@@ -1,0 +1,119 @@
+"""`Record`: one call of an operator as plain data, which tables, files and pages are made from.
+
+A record holds no arrays, travels between processes, and has no host time in it: the same call gives
+the same record.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import asdict, field, frozen
+
+from mlusim.machine.tally import Usage
+from mlusim.machine.timing import TaskSpan
+from mlusim.report.efficiency import Efficiency
+
+FAULTED = "MLUOP_STATUS_EXECUTION_FAILED"
+"""The status of a call that ended in a fault of the simulated machine."""
+
+FINDING_KEYS = ("id", "message", "file", "line", "task", "hint")
+
+
+@frozen
+class Argument:
+    """An array that a call was given: its name, its dtype, its shape in elements."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.dtype}{list(self.shape)}"
+
+
+@frozen
+class LaunchRecord:
+    """One launch: times in us, the pipe that sets the time, each pipe's busiest core, the tasks' spans."""
+
+    kernel: str
+    dim: tuple[int, int, int]
+    kind: str
+    time_us: float
+    bound: str
+    busy_us: Mapping[str, float]
+    spans: tuple[TaskSpan, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything but the spans."""
+        return {
+            "kernel": self.kernel,
+            "dim": self.dim,
+            "kind": self.kind,
+            "time_us": self.time_us,
+            "bound": self.bound,
+            "busy_us": self.busy_us,
+        }
+
+
+@frozen
+class Record:
+    """One call.
+
+    ``accuracy`` maps each judged output to its errors and verdict, ``traffic`` directions to bytes,
+    ``instructions`` intrinsics to counts, ``memory`` on-chip memories to bytes, ``workspace`` is bytes.
+    ``fault`` holds the facts of a fault, ``message`` the sentence of a refusal or a fault.
+    """
+
+    operator: str
+    case: str | None
+    board: str
+    status: str
+    expected: str
+    passed: bool
+    message: str = ""
+    inputs: tuple[Argument, ...] = ()
+    params: Mapping[str, Any] = field(factory=dict)
+    accuracy: Mapping[str, Mapping[str, Any]] = field(factory=dict)
+    efficiency: Efficiency | None = None
+    traffic: Mapping[str, int] = field(factory=dict)
+    instructions: Mapping[str, int] = field(factory=dict)
+    memory: Mapping[str, Usage] = field(factory=dict)
+    workspace: int = 0
+    launches: tuple[LaunchRecord, ...] = ()
+    findings: tuple[Mapping[str, Any], ...] = ()
+    fault: Mapping[str, Any] | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Whether the call did what it should and no checker has anything to say."""
+        return self.passed and not self.findings
+
+    @property
+    def off_chip(self) -> tuple[int, int]:
+        """Bytes really read from GDRAM and written to it."""
+        read = sum(n for name, n in self.traffic.items() if name.startswith("GDRAM2"))
+        written = sum(n for name, n in self.traffic.items() if name.endswith("2GDRAM"))
+        return read, written
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``run --json``."""
+        return {
+            "operator": self.operator,
+            "case": self.case,
+            "board": self.board,
+            "status": self.status,
+            "expected": self.expected,
+            "passed": self.passed,
+            "message": self.message,
+            "inputs": {a.name: {"dtype": a.dtype, "shape": a.shape} for a in self.inputs},
+            "params": self.params,
+            "accuracy": self.accuracy,
+            "efficiency": asdict(self.efficiency) if self.efficiency is not None else None,
+            "traffic": self.traffic,
+            "instructions": self.instructions,
+            "memory": {space: asdict(usage) for space, usage in self.memory.items()},
+            "workspace": self.workspace,
+            "launches": [launch.to_json() for launch in self.launches],
+            "findings": self.findings,
+            "fault": self.fault,
+        }

@@ -1,0 +1,175 @@
+"""Records as tables for a terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from mlusim.report.explain import reasons
+from mlusim.report.grid import facts, table
+from mlusim.report.record import Record
+from mlusim.report.words import count, error, microseconds, share, size
+
+OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
+
+
+def verdict(record: Record) -> str:
+    """One word: what became of the call."""
+    if record.fault is not None:
+        return "fault"
+    if record.status != record.expected:
+        return "status"
+    if not record.passed:
+        return "FAILED"
+    if record.findings:
+        return f"{len(record.findings)} found"
+    return "refused" if record.message else "passed" if record.accuracy else "ran"
+
+
+def _styled(record: Record) -> Text:
+    return Text(verdict(record), style="green" if record.clean else "bold red")
+
+
+def efficiency_table(records: Sequence[Record]) -> RenderableType:
+    """Time, efficiency, NRAM and verdict of each call, under a line for each operator."""
+    numbers = ("time us", "IO", "compute", "NRAM")
+    boards = {record.board for record in records}
+    places = ("board",) if len(boards) > 1 else ()
+    shown = table("case", *places, *numbers, "bound", "verdict", right=numbers, fold=("case",))
+    for operator, calls in groupby(records, key=lambda record: record.operator):
+        shown.add_row(Text(operator, style="bold"))
+        for record in calls:
+            where = [record.board] if places else []
+            shown.add_row(_case(record), *where, *_efficiency_cells(record), _styled(record))
+    notes = [f"Predicted by the model of {'each board' if places else ''.join(boards)}; no card was used."]
+    if any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records):
+        notes.append(OVER)
+    return Group(shown, Text(" ".join(notes), style="dim"))
+
+
+def _case(record: Record) -> str:
+    return f"  {record.case or 'own arrays'}"
+
+
+def _efficiency_cells(record: Record) -> list[str]:
+    found = record.efficiency
+    if found is None:
+        return ["-", "-", "-", "-", "-"]
+    nram = record.memory["NRAM"]
+    return [
+        microseconds(found.hardware_time_us),
+        share(found.io_efficiency),
+        share(found.compute_efficiency),
+        f"{100 * nram.high_water / nram.capacity:.0f}%",
+        found.bottleneck,
+    ]
+
+
+def work_table(records: Sequence[Record]) -> Table:
+    """Theory and real work of each call: operations, bytes, instructions, NRAM."""
+    numbers = ("ops", "theory IO", "read", "written", "instr.", "NRAM")
+    shown = table("case", "board", *numbers, right=numbers, fold=("case",))
+    for operator, calls in groupby(records, key=lambda record: record.operator):
+        shown.add_row(Text(operator, style="bold"))
+        for record in calls:
+            found = record.efficiency
+            read, written = record.off_chip
+            theory = ["-", "-"] if found is None else [count(found.theory_ops), _short(found.theory_ios)]
+            shown.add_row(
+                _case(record),
+                record.board,
+                *theory,
+                _short(read),
+                _short(written),
+                count(sum(record.instructions.values())),
+                _short(record.memory["NRAM"].high_water),
+            )
+    return shown
+
+
+def _short(nbytes: int) -> str:
+    return size(nbytes).replace("iB", "").replace(" ", "")
+
+
+def problems(records: Sequence[Record]) -> Iterator[Text]:
+    """A line for each call that is not clean: the sentence of its fault, refusal or finding."""
+    for record in records:
+        name = f"{record.operator} {record.case or ''} on {record.board}".replace("  ", " ")
+        if record.fault is not None or record.status != record.expected:
+            yield Text(f"{name}: {record.message or f'{record.status}, expected {record.expected}'}")
+        for output, accuracy in record.accuracy.items():
+            if not accuracy["passed"]:
+                yield Text(f"{name}: {output}: {_errors(accuracy)}; worst at {accuracy['worst_index']}")
+        for finding in record.findings:
+            yield Text(f"{name}: {_finding(finding)}")
+
+
+def _errors(accuracy: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{name} {error(accuracy[name])}" for name in ("diff1", "diff2", "diff3"))
+    return f"{text} ({accuracy['note']})" if accuracy.get("note") else text
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    where = f" ({finding['file']}:{finding['line']}, task {finding['task']})" if finding["file"] else ""
+    hint = f"; {finding['hint']}" if finding["hint"] else ""
+    return f"{finding['id'] or 'finding'}: {finding['message']}{hint}{where}"
+
+
+def detail(record: Record) -> RenderableType:
+    """Everything about one call."""
+    parts: list[RenderableType] = [facts(list(_about(record)))]
+    for title, unit, amounts in (
+        ("moved", "bytes", record.traffic),
+        ("instruction", "count", record.instructions),
+    ):
+        if amounts:
+            shown = table(title, unit, right=(unit,))
+            for name, amount in amounts.items():
+                shown.add_row(name, f"{amount:,}")
+            parts += ["", shown]
+    parts += ["", *(Text(_finding(finding)) for finding in record.findings)] if record.findings else []
+    return Group(*parts)
+
+
+def _about(record: Record) -> Iterator[tuple[str, Any]]:
+    yield "operator", record.operator
+    if record.case:
+        yield "case", record.case
+    yield "board", record.board
+    for argument in record.inputs:
+        yield "input", str(argument)
+    for name, value in record.params.items():
+        yield "parameter", f"{name} = {value}"
+    yield "status", record.status + (f": {record.message}" if record.message else "")
+    yield "verdict", _styled(record)
+    for name, accuracy in record.accuracy.items():
+        yield "accuracy", f"{name}: {_errors(accuracy)}, {'passed' if accuracy['passed'] else 'FAILED'}"
+    yield from _timing(record)
+    for space, usage in record.memory.items():
+        if record.launches and usage.capacity:
+            used = share(usage.high_water / usage.capacity)
+            yield space, f"{usage.high_water:,} of {usage.capacity:,} bytes, {used}"
+
+
+def _timing(record: Record) -> Iterator[tuple[str, str]]:
+    found = record.efficiency
+    if found is not None:
+        force = count(found.compute_force)
+        yield "hardware time", f"{microseconds(found.hardware_time_us)} us, predicted"
+        yield (
+            "IO efficiency",
+            f"{share(found.io_efficiency)} of {found.io_bandwidth:g} GB/s, theory {size(found.theory_ios)}",
+        )
+        yield (
+            "compute efficiency",
+            f"{share(found.compute_efficiency)} of {force} ops/s, theory {count(found.theory_ops)} ops",
+        )
+        yield "bottleneck", found.bottleneck
+    for reason in reasons(record):
+        yield "because", reason
+    for launch in record.launches:
+        dim = ", ".join(map(str, launch.dim))
+        yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"

@@ -1,0 +1,42 @@
+"""Quantities as people read them: bytes, counts, shares, microseconds."""
+
+_UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
+_POWERS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def size(nbytes: int) -> str:
+    """Bytes with a unit: "768 B", "1.50 KiB", "124.8 MiB"."""
+    for unit, name in _UNITS:
+        if nbytes >= unit:
+            return f"{_three(nbytes / unit)} {name}"
+    return f"{nbytes} B"
+
+
+def count(number: float) -> str:
+    """A number with a power of ten: "950", "32.7M"."""
+    for power, name in _POWERS:
+        if number >= power:
+            return f"{_three(number / power)}{name}"
+    return f"{number:g}"
+
+
+def share(fraction: float) -> str:
+    """A fraction as a percentage with one decimal."""
+    return f"{100 * fraction:.1f}%"
+
+
+def microseconds(time_us: float) -> str:
+    """A time with one decimal and thousands: "1,746.2"."""
+    return f"{time_us:,.1f}"
+
+
+def error(value: float | str | None) -> str:
+    """An accuracy metric: three digits; a dash where it was not measured."""
+    if value is None:
+        return "-"
+    return f"{value:.3g}" if isinstance(value, float | int) else value
+
+
+def _three(value: float) -> str:
+    """Three digits or more, never an exponent."""
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 1000 else f"{value:.0f}"
