@@ -16,6 +16,17 @@ from mlusim.arch.dtypes import (
 )
 from mlusim.frontend.cmath import DIV_UP, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
 from mlusim.frontend.python import kernel
+from mlusim.isa.fusion import (
+    FUSION_FAA,
+    FUSION_FAM,
+    FUSION_FAS,
+    FUSION_FMA,
+    FUSION_FMS,
+    FUSION_FSA,
+    FUSION_FSM,
+    FUSION_FSS,
+)
+from mlusim.isa.select import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import (
     GDRAM2GDRAM,
@@ -49,7 +60,21 @@ from mlusim.memory.pointer import Ptr
 NFU_ALIGN_SIZE = 128  # bytes that a vector instruction processes in a cycle
 
 __all__ = [
+    "CMP_EQ",
+    "CMP_GE",
+    "CMP_GT",
+    "CMP_LE",
+    "CMP_LT",
+    "CMP_NE",
     "DIV_UP",
+    "FUSION_FAA",
+    "FUSION_FAM",
+    "FUSION_FAS",
+    "FUSION_FMA",
+    "FUSION_FMS",
+    "FUSION_FSA",
+    "FUSION_FSM",
+    "FUSION_FSS",
     "GDRAM2GDRAM",
     "GDRAM2LDRAM",
     "GDRAM2NRAM",

@@ -3,10 +3,15 @@
 NaN compares false with everything, but for "not equal", which is then true.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from mlusim.isa.declare import FLOATS, NUMBERS
+from mlusim.arch.dtypes import uint8
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, intrinsic
 from mlusim.isa.elementwise import binary, with_scalar
+from mlusim.isa.rules import demand
 
 bang_eq = binary(
     "__bang_eq",
@@ -104,3 +109,44 @@ bang_ge_scalar = with_scalar(
     dtypes_2xx=FLOATS,
     source="bangc 5.5",
 )
+
+
+def _bits(spelling: str, ufunc: Callable[..., Any], formula: str, **properties: Any) -> Intrinsic:
+    """``(dst, src0, src1, elem_count)`` with one bit for each element."""
+
+    def body(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
+        dst[...] = np.packbits(ufunc(src0, src1), None, "little")
+
+    body.__doc__ = (
+        f"Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= {formula}``.\n\n"
+        "*dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last "
+        "byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "(elem_count + 7) // 8"},
+        reads={"src0": "elem_count", "src1": "elem_count"},
+        dtypes={"dst": (uint8,), "src0": NUMBERS, "src1": NUMBERS},
+        dtypes_2xx=(*FLOATS, uint8),
+        same=("src0", "src1"),
+        void={"dst": "uint8"},
+        flow=Flow.MIXING,
+        aligned=("src0", "src1"),
+        rules=(
+            demand(
+                "elem_count * src0.view.itemsize % 512",
+                "{elem_count} elements are no multiple of 512 bytes",
+                "multiples of 512 bytes on MLU2xx",
+                (2,),
+            ),
+        ),
+        **{"source": "bangc 5.5"} | properties,
+    )(body)
+
+
+bang_eq_bitindex = _bits("__bang_eq_bitindex", np.equal, "src0[i] == src1[i]")
+bang_ne_bitindex = _bits("__bang_ne_bitindex", np.not_equal, "src0[i] != src1[i]")
+bang_lt_bitindex = _bits("__bang_lt_bitindex", np.less, "src0[i] < src1[i]")
+bang_le_bitindex = _bits("__bang_le_bitindex", np.less_equal, "src0[i] <= src1[i]")
+bang_gt_bitindex = _bits("__bang_gt_bitindex", np.greater, "src0[i] > src1[i]")
+bang_ge_bitindex = _bits("__bang_ge_bitindex", np.greater_equal, "src0[i] >= src1[i]")

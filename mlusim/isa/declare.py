@@ -301,7 +301,14 @@ def intrinsic(
 
 
 def _parameters(body: Callable[..., Any], *, control: bool) -> tuple[Parameter, ...]:
-    kinds = {Tile: "tile", int: "count", Value: "value", TileOrValue: "either", Generation: "generation"}
+    kinds = {
+        Tile: "tile",
+        int: "count",
+        int | None: "count",
+        Value: "value",
+        TileOrValue: "either",
+        Generation: "generation",
+    }
     found = list(inspect.signature(body, eval_str=True).parameters.values())
     if control:
         found = found[1:]

@@ -6,9 +6,10 @@ that the pointers have: cast to ``int8`` and give bytes to mask floats, which al
 
 import numpy as np
 
-from mlusim.arch.dtypes import int8, uint8
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS
+from mlusim.arch.dtypes import int8, uint8, uint32
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Tile, Value, intrinsic
 from mlusim.isa.elementwise import binary, unary, with_scalar
+from mlusim.isa.rules import between
 
 BYTES = (int8, uint8)
 
@@ -102,3 +103,32 @@ bang_bxor = binary(
 bang_bnot = unary(
     "__bang_bnot", np.invert, "Bitwise not: ``dst[i] = ~src[i]``.", INTS, dtypes_2xx=BYTES, source="bangc 5.6"
 )
+
+
+@intrinsic(
+    "__bang_band_scalar",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=NUMBERS,
+    since=322,
+    source="bangc 5.6",
+)
+def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
+    """Bitwise and with a scalar: ``dst[i] = src[i] & value``; floats by the bits of both."""
+    word = np.dtype(f"u{dst.itemsize}")
+    np.bitwise_and(src.view(word), value.view(word), out=dst.view(word))
+
+
+@intrinsic(
+    "__bang_srl",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=(uint32,),
+    rules=(between("shift", 0, 31),),
+    since=322,
+    certainty="I",
+    source="bangc 5.6",
+)
+def bang_srl(dst: Tile, src: Tile, shift: int, elem_count: int) -> None:
+    """Shift right, filling with zeros: ``dst[i] = src[i] >> shift``."""
+    np.right_shift(src, np.uint32(shift), out=dst)

@@ -1,0 +1,202 @@
+"""Elementwise functions: reciprocals, powers, logarithms, roots, sine, rounding, activations.
+
+The hardware computes them to some units in the last place, the ``active_*`` rows from tables with
+relative errors up to some per cent.  Here every one is the function itself, rounded to the type, so a
+kernel that passes here may still owe its accuracy on the board to the argument ranges given below.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import float32, half
+from mlusim.isa.declare import FLOATS, Tile, intrinsic
+from mlusim.isa.elementwise import alias, unary
+
+BOTH = (half, float32)
+FLOAT = (float32,)
+_HALF = "Half is taken too, as newer toolkits do (inferred)."
+
+bang_recip = unary(
+    "__bang_recip",
+    np.reciprocal,
+    f"Reciprocal: ``dst[i] = 1 / src[i]``; of 0 it is infinity (inferred).  {_HALF}",
+    BOTH,
+    since=322,
+)
+bang_pow2 = unary("__bang_pow2", np.exp2, "Power of two: ``dst[i] = 2 ** src[i]``.", FLOAT, since=322)
+bang_log2 = unary(
+    "__bang_log2",
+    np.log2,
+    "Binary logarithm: ``dst[i] = log2(src[i])``; of 0 it is -infinity, of negative numbers NaN (inferred).",
+    FLOAT,
+    since=322,
+)
+bang_log = alias("__bang_log", bang_log2)
+bang_sqrt = unary(
+    "__bang_sqrt",
+    np.sqrt,
+    f"Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  {_HALF}",
+    BOTH,
+    since=322,
+)
+bang_sin = unary("__bang_sin", np.sin, "Sine: ``dst[i] = sin(src[i])``, in radians.", FLOAT, since=322)
+bang_cos = unary("__bang_cos", np.cos, "Cosine: ``dst[i] = cos(src[i])``, in radians.", FLOAT, since=322)
+bang_floor = unary(
+    "__bang_floor",
+    np.floor,
+    "Round down: ``dst[i] = floor(src[i])``.\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place.",
+    BOTH,
+    since=322,
+)
+bang_ceil = unary(
+    "__bang_ceil",
+    np.ceil,
+    "Round up: ``dst[i] = ceil(src[i])``.\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place.",
+    BOTH,
+    since=322,
+)
+bang_trunc = unary(
+    "__bang_trunc",
+    np.trunc,
+    "Round toward zero: ``dst[i] = trunc(src[i])``.\n\nThe old manual wants *dst* apart from *src*; vendor kernels use it in place.",
+    BOTH,
+    since=322,
+)
+
+
+@intrinsic(
+    "__bang_round",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=BOTH,
+    since=322,
+    certainty="I",
+    source="bangc 5.3",
+)
+def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Round: ``dst[i] = round(src[i])``, to the nearest, ties away from zero as C does (inferred).
+
+    The old manual wants *dst* apart from *src*; vendor kernels use it in place.
+    """
+    whole = np.trunc(src)
+    step = np.copysign(np.abs(src - whole) >= 0.5, src).astype(src.dtype)
+    np.add(whole, step, out=dst)
+
+
+@intrinsic(
+    "__bang_rsqrt",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=BOTH,
+    since=322,
+    source="bangc 5.3",
+)
+def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``; of 0 infinity, of negative numbers NaN (inferred).
+
+    Half is taken too, as newer toolkits do (inferred).
+    """
+    dst[...] = 1 / np.sqrt(src.astype(np.float64))
+
+
+bang_active_reciphp = unary(
+    "__bang_active_reciphp",
+    np.reciprocal,
+    "Approximate reciprocal: ``dst[i] = 1 / src[i]``.\n\nOn the hardware for float in [0.00391, 2e6] and half in [0.00391, 65504] with an average relative error of 4e-4; beyond, unknown, default chosen: 1 / x.",
+    BOTH,
+)
+
+
+def _exponential(src: Tile) -> Any:
+    if src.itemsize == 2:
+        return np.where(src < -7.75, src.dtype.type(2.0**-24), np.exp(src))
+    return np.exp(np.maximum(src, src.dtype.type(-15)))
+
+
+@intrinsic(
+    "__bang_active_exphp",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=BOTH,
+    source="bangc 5.3",
+)
+def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Approximate exponential: ``dst[i] = e ** src[i]``.
+
+    On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.
+    Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
+    """
+    dst[...] = _exponential(src)
+
+
+@intrinsic(
+    "__bang_active_exp",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=BOTH,
+    source="bangc 5.3",
+)
+def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Approximate exponential: ``dst[i] = e ** src[i]``.
+
+    On the hardware for float up to 10.25, average relative error 0.007; beyond, unknown, default chosen: e ** x.
+    Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
+    """
+    dst[...] = _exponential(src)
+
+
+@intrinsic(
+    "__bang_active_sigmoid",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=BOTH,
+    certainty="I",
+    source="bangc 5.3",
+)
+def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
+    sigmoid = 1 / (1 + np.exp(-src.astype(np.float32)))
+    dst[...] = np.where(src < -7.75, 0, np.where(src > 7.75, 1, sigmoid))
+
+
+bang_active_tanh = unary(
+    "__bang_active_tanh",
+    np.tanh,
+    "Hyperbolic tangent: ``dst[i] = tanh(src[i])``; on the hardware a table with an average error of about 1e-2.",
+    BOTH,
+    certainty="I",
+)
+
+
+@intrinsic(
+    "__bang_active_gelu",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=BOTH,
+    certainty="U",
+    source="bangc 5.3",
+)
+def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
+
+    Which form the hardware's table follows is unknown; this one is the default chosen.
+    """
+    x = src.astype(np.float64)
+    dst[...] = x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+@intrinsic(
+    "__bang_relu",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=FLOATS,
+    certainty="I",
+    source="bangc 5.3",
+)
+def bang_relu(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen)."""
+    np.maximum(src, src.dtype.type(0), out=dst)
+
+
+bang_active_relu = alias("__bang_active_relu", bang_relu)

@@ -1,0 +1,110 @@
+"""Two operations in one instruction."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mlusim.isa.declare import FLOATS, Flow, Refused, Tile, TileOrValue, intrinsic
+from mlusim.isa.rules import demand
+
+FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)
+
+DISCARDED = MappingProxyType({"float16": 41, "bfloat16": 44, "float32": 28})  # bits, less one, of a float64
+
+
+def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
+    """``a * b + c`` rounded once to *dtype*; the operands are of *dtype* or of float64.
+
+    The product is exact in float64.  The sum may not be; where rounding it first could change the
+    result, that is where it lies halfway between two numbers of *dtype*, it is rounded to odd.
+    """
+    product = np.multiply(a, b, dtype=np.float64)
+    wide = np.asarray(c).astype(np.float64)
+    total = np.atleast_1d(np.add(product, wide))
+    low = np.bitwise_and(total.view(np.int64), (1 << DISCARDED[dtype.name]) - 1)
+    if np.count_nonzero(low) != low.size:
+        part = total - product
+        rest = (product - (total - part)) + (wide - part)  # exactly what the sum lost
+        even = total.view(np.int64) & 1 == 0
+        toward = np.where(rest > 0, np.inf, -np.inf)
+        odd = np.nextafter(total, toward)
+        lost = (rest != 0) & np.isfinite(rest)
+        total = np.where(lost & even, odd, total)
+    return total.astype(dtype)
+
+
+def _multiply_add(a: Any, b: Any, c: Any) -> Any:
+    return fused(a, b, c, a.dtype)
+
+
+def _multiply_subtract(a: Any, b: Any, c: Any) -> Any:
+    return fused(a, b, np.negative(c), a.dtype)
+
+
+OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
+    {
+        FUSION_FMA: _multiply_add,
+        FUSION_FMS: _multiply_subtract,
+        FUSION_FAM: lambda a, b, c: np.multiply(np.add(a, b), c),
+        FUSION_FSM: lambda a, b, c: np.multiply(np.subtract(a, b), c),
+        FUSION_FAA: lambda a, b, c: np.add(np.add(a, b), c),
+        FUSION_FAS: lambda a, b, c: np.subtract(np.add(a, b), c),
+        FUSION_FSS: lambda a, b, c: np.subtract(np.subtract(a, b), c),
+        FUSION_FSA: lambda a, b, c: np.add(np.subtract(a, b), c),
+    }
+)
+
+
+@intrinsic(
+    "__bang_fusion",
+    writes={"dst": "elem_count"},
+    reads={"src0": "elem_count", "src1": "src12_elem_count", "src2": "src12_elem_count"},
+    dtypes=FLOATS,
+    in_place=("src0",),
+    flow=Flow.MIXING,
+    rules=(
+        demand(
+            "src12_elem_count is None and (src1.__class__ is Ptr or src2.__class__ is Ptr)",
+            "src1 or src2 is a vector, and src12_elem_count is missing",
+            "the number of elements of the vectors src1 and src2 as the last argument",
+        ),
+        demand(
+            "src12_elem_count is not None and src1.__class__ is not Ptr and src2.__class__ is not Ptr",
+            "src12_elem_count = {src12_elem_count} is given, and neither src1 nor src2 is a vector",
+            "no last argument where both are scalars",
+        ),
+        demand(
+            "src12_elem_count is not None and src12_elem_count > 0 and elem_count % src12_elem_count != 0",
+            "elem_count = {elem_count} is no multiple of src12_elem_count ({src12_elem_count})",
+            "multiples of src12_elem_count",
+        ),
+    ),
+    since=322,
+    source="bangc 5.3",
+)
+def bang_fusion(
+    op: Any,
+    dst: Tile,
+    src0: Tile,
+    src1: TileOrValue,
+    src2: TileOrValue,
+    elem_count: int,
+    src12_elem_count: int | None = None,
+) -> None:
+    """Two operations in one: ``FUSION_FMA: dst[i] = src0[i] * src1[i % m] + src2[i % m]``, m = *src12_elem_count*.
+
+    FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``,
+    FAS ``a + b - c``, FSS ``a - b - c``, FSA ``a - b + c``.  *src1* and *src2* are vectors of m elements,
+    which are used again and again, or scalars; m is given exactly if one of them is a vector.  *dst* may
+    be exactly *src0*.  FMA and FMS round once, the others after each operation (unknown, default chosen).
+    """
+    operation = OPERATIONS.get(op)
+    if operation is None:
+        raise Refused(f"op = {op!r} is no fusion", operand="op", legal="FUSION_FMA to FUSION_FSA, 0 to 7")
+    if src12_elem_count is None or src12_elem_count == elem_count:
+        dst[...] = operation(src0, src1, src2)
+    else:
+        rows = (-1, src12_elem_count)
+        dst.reshape(rows)[...] = operation(src0.reshape(rows), src1, src2)
