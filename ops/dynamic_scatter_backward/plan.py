@@ -1,27 +1,40 @@
-"""The NRAM plan of dynamic_scatter_backward (max): n points of C channels at a time."""
+"""The NRAM plan of dynamic_scatter_backward (max): one stage for each of its two kernels."""
 
 from mlusim.plan import NRAM, Plan, Region, Stage, Value, Var, float32, int32, sizeof
 
-N = Var("N", "points", low=1)
+N = Var("N", "points of one task", low=1)
+M = Var("M", "voxels of one task", low=1)
 C = Var("C", "channels", low=1)
 n = Var("n", "points per pass", low=1, tile=True, enough=N)
+m = Var("m", "voxels per pass", low=1, tile=True, enough=M)
+
+POINTS = Stage(
+    "points",
+    [
+        Region("index_mask", n * C, int32, "index of its point in every element"),
+        Region("feats", n * C, float32, "features of the points"),
+        Region("reduce_feats", n * C, float32, "features of the points' voxels"),
+        Region("value_mask", n * C, int32, "point index where they are equal, else the sentinel"),
+        Region("tmp_mask", n * C, int32, "sentinel where they differ"),
+        Region("reduce_offset", n, int32, "voxel of every point"),
+        Region("result", C, int32, "smallest index so far of one voxel; before that, what its flag was"),
+    ],
+)
+
+VOXELS = Stage(
+    "voxels",
+    [
+        Region("scatter_to", m * C, int32, "point that gets the gradient of every voxel and channel"),
+        Region("grad_reduced_feats", m * C, float32, "gradients of the voxels"),
+        Region("rest", C, int32, "1 where the gradient of one voxel is still to be stored"),
+        Region("mask", C, int32, "all bits where it belongs to one point"),
+        Region("grad", C, float32, "gradient of that point"),
+    ],
+)
 
 PLAN = Plan(
     "dynamic_scatter_backward",
-    [
-        Stage(
-            "points",
-            [
-                Region("index_mask", n * C, int32, "row number of every element"),
-                Region("feats", n * C, float32, "features of the points"),
-                Region("reduce_feats", n * C, float32, "features of the points' voxels"),
-                Region("value_mask", n * C, int32, "point index where they are equal, else the sentinel"),
-                Region("tmp_mask", n * C, int32, "sentinel where they differ"),
-                Region("reduce_offset", n, int32, "voxel of every point"),
-                Region("result", C, int32, "smallest index so far of one voxel"),
-            ],
-        )
-    ],
+    [POINTS, VOXELS],
     claims=[
         Value(
             "points per pass",
@@ -31,6 +44,6 @@ PLAN = Plan(
             source="chunk size of the design document's plan",
         )
     ],
-    example={"N": 17176, "C": 128},
-    notes="The document's plan: nothing of it grows with the number of points.",
+    example={"N": 17176, "M": 13743, "C": 128},
+    notes="The regions of the first kernel are the document's; it gives none for the second.",
 )
