@@ -9,6 +9,7 @@
     └── Fault                what the simulated machine could not do                  (exit code 3)
         ├── MemoryFault      an access that no memory answers
         │   ├── OutOfBounds      outside an allocation
+        │   │   └── Ended            in memory of a task, launch or tensor that has ended
         │   ├── OutOfMemory      more than fits
         │   ├── WrongSpace       a pointer into another memory than the instruction takes
         │   └── ReadOnly         a store to a tensor that the host passed as const
@@ -97,6 +98,10 @@ class MemoryFault(Fault):
 
 class OutOfBounds(MemoryFault):
     """An access that leaves its allocation."""
+
+
+class Ended(OutOfBounds):
+    """An access to memory whose task, launch or tensor has ended."""
 
 
 class OutOfMemory(MemoryFault):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype
-from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
+from mlusim.errors import Ended, Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, Allocation
 from mlusim.memory.space import SPACES, Space
 
@@ -281,7 +281,7 @@ def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
     """The fault of touching bytes [start, start + nbytes) of the view's allocation, or None."""
     allocation = view.allocation
     if view.nbytes < 0 or not allocation.live:
-        return OutOfBounds(
+        return Ended(
             f"{allocation.site} ended with its task or launch",
             space=allocation.space.name,
             address=allocation.address + start,

@@ -1,0 +1,99 @@
+"""`Checker`: an observer that keeps findings, folds repeated ones and obeys comments in the kernel."""
+
+import linecache
+import re
+from collections.abc import Callable, Hashable
+from typing import Any
+
+from attrs import evolve, frozen
+
+from mlusim.machine.events import Site
+from mlusim.machine.hub import Observer
+from mlusim.observe.finding import NOTE, Finding
+from mlusim.observe.rules import RULES
+
+MOST = 200  # different findings of one checker in one launch; what comes behind them is counted only
+COMMENT = re.compile(r"#\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
+
+
+@frozen
+class Allowed:
+    """A finding that a comment in the kernel allows: ``# mlusim: allow <id>: <reason>``."""
+
+    finding: Finding
+    reason: str
+
+
+class Checker(Observer):
+    """The base of mlusim's own checkers.
+
+    ``findings`` are those of the last launch, each once with its count; with *notes*, remarks that fail
+    no run are among them.  ``allowed`` are those that the kernel's own comments allow, and ``beyond``
+    counts what was found after the two hundredth different finding.
+    """
+
+    name = "checker"
+
+    def __init__(self, *, notes: bool = False) -> None:
+        self.notes = notes
+        self.kernel = ""
+        self._begin()
+
+    def launch_begin(self, launch: Any) -> None:
+        """Forget the last launch."""
+        self.kernel = launch.request.kernel.name
+        self._begin()
+
+    def _begin(self) -> None:
+        self._found: dict[Hashable, Finding | Allowed] = {}
+        self._counts: dict[Hashable, int] = {}
+        self.beyond = 0
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was found in the last launch, by file and line."""
+        kept = [
+            finding.times(self._counts[key])
+            for key, finding in self._found.items()
+            if isinstance(finding, Finding) and (self.notes or finding.level != NOTE)
+        ]
+        return tuple(sorted(kept, key=lambda f: (f.file or "", f.line or 0, f.id)))
+
+    @property
+    def allowed(self) -> tuple[Allowed, ...]:
+        """What was found in the last launch and is allowed by a comment."""
+        return tuple(found for found in self._found.values() if isinstance(found, Allowed))
+
+    def report(self, key: Hashable, make: Callable[[], Finding]) -> None:
+        """Count one more of what *key* names; the first time, *make* tells it."""
+        if key in self._counts:
+            self._counts[key] += 1
+        elif len(self._found) >= MOST:
+            self.beyond += 1
+        else:
+            made = make()
+            finding = evolve(made, kernel=self.kernel, level=RULES[made.id].level)
+            reason = allowance(finding)
+            self._counts[key] = 1
+            self._found[key] = finding if reason is None else Allowed(finding, reason)
+
+
+def allowance(finding: Finding) -> str | None:
+    """Return the reason why a comment on the finding's line allows it, or None."""
+    if finding.file is None or finding.line is None:
+        return None
+    comment = comment_on(linecache.getline(finding.file, finding.line))
+    return comment[1] if comment is not None and comment[0] == finding.id else None
+
+
+def comment_on(source: str) -> tuple[str, str] | None:
+    """Return the id and the reason of the comment in a line of source; None without one, or without a reason."""
+    found = COMMENT.search(source)
+    if found is None or not (found["reason"] or "").strip():
+        return None
+    return found["id"], found["reason"].strip()
+
+
+def place_of(site: Site) -> dict[str, Any]:
+    """Return ``file`` and ``line`` for a finding."""
+    return {"file": site.file, "line": site.line}

@@ -1,0 +1,134 @@
+"""`Finding`: what a person should not have done, where, and what to do about it."""
+
+import linecache
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, field, frozen
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+ERROR, NOTE = "error", "note"
+
+
+@frozen
+class Place:
+    """A line of a kernel that has to do with a finding, and what happened there."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{short(self.file)}:{self.line}: {self.message}"
+
+
+@frozen
+class Finding:
+    """One finding of a checker.
+
+    ``id`` names the rule (each has a page, ``docs/reference/rules/<id>.md``), ``message`` says in one
+    sentence what is wrong, ``context`` how it came about, ``places`` which other lines take part,
+    ``note`` what else is worth knowing, ``hint`` what to do.  ``file`` and ``line`` are the kernel's,
+    ``task`` is the first task that did it and ``count`` says how often it happened in the launch.
+    ``level`` is "error" or "note"; a note fails no run.
+    """
+
+    id: str
+    message: str
+    file: str | None = None
+    line: int | None = None
+    task: int | None = None
+    intrinsic: str | None = None
+    context: tuple[str, ...] = ()
+    places: tuple[Place, ...] = ()
+    note: str | None = None
+    hint: str | None = None
+    level: str = ERROR
+    kernel: str | None = None
+    count: int = 1
+    facts: Mapping[str, Any] = field(factory=dict)
+
+    def __str__(self) -> str:
+        where = [] if self.file is None else [f"{short(self.file)}:{self.line}"]
+        where += [] if self.task is None else [f"task {self.task}"]
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{self.id}: {self.message}{hint}" + (f" ({', '.join(where)})" if where else "")
+
+    @property
+    def page(self) -> str:
+        """The documentation of the rule, from the root of the repository."""
+        return f"docs/reference/rules/{self.id}.md"
+
+    def times(self, count: int) -> "Finding":
+        """Return the same finding, seen *count* times."""
+        return evolve(self, count=count)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "id": self.id,
+            "level": self.level,
+            "message": self.message,
+            "kernel": self.kernel,
+            "file": self.file,
+            "line": self.line,
+            "task": self.task,
+            "intrinsic": self.intrinsic,
+            "context": list(self.context),
+            "places": [{"file": p.file, "line": p.line, "message": p.message} for p in self.places],
+            "note": self.note,
+            "hint": self.hint,
+            "count": self.count,
+            "facts": dict(self.facts),
+        }
+
+    def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
+        """Render in the manner of pip: the rule, what, where with the source line, how, what to do."""
+        del console, options
+        from rich.text import Text  # noqa: PLC0415 - who does not print does not pay for it
+
+        color = "red" if self.level == ERROR else "cyan"
+        yield Text.assemble((self.level, f"bold {color}"), f": {self.id}")
+        yield Text.assemble(("× ", color), self.message)
+        body = [*self._where(), *self.context, *(str(place) for place in self.places)]
+        for number, line in enumerate(body):
+            edge = "╰─> " if number == len(body) - 1 else "│   "
+            yield Text.assemble((edge, color), line)
+        if self.note:
+            yield Text.assemble(("note", "bold magenta"), f": {self.note}")
+        if self.hint:
+            yield Text.assemble(("hint", "bold cyan"), f": {self.hint}")
+
+    def _where(self) -> Iterator[str]:
+        """Name the place; then the source line and a caret, where the source is there."""
+        if self.file is None or self.line is None:
+            return
+        task = "" if self.task is None else f", task {self.task}"
+        kernel = "" if self.kernel is None else f" of kernel {self.kernel}"
+        more = "" if self.count == 1 else f", {self.count} times"
+        yield f"{short(self.file)}:{self.line}{task}{kernel}{more}"
+        text = linecache.getline(self.file, self.line).rstrip()
+        if text:
+            yield f"  {text.strip()}"
+            yield "  " + caret(text.strip(), self.intrinsic)
+
+
+def caret(source: str, intrinsic: str | None) -> str:
+    """Return spaces and carets that underline the call of *intrinsic* in *source*, or all of it."""
+    call = (
+        None if intrinsic is None else re.search(rf"[\w.]*\b_*{re.escape(intrinsic.lstrip('_'))}\b", source)
+    )
+    start, stop = call.span() if call else (0, len(source))
+    return " " * start + "^" * (stop - start)
+
+
+def short(file: str) -> str:
+    """Return *file* relative to the current folder where it lies below it."""
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file

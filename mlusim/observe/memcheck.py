@@ -1,0 +1,175 @@
+"""memcheck: accesses that no memory answers, broken operand rules, misaligned scalars, wasted lanes.
+
+The machine checks every access of every launch; what it refuses ends the launch as a fault.  memcheck
+turns the fault into a finding that names the neighbours, and adds what the machine lets pass.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.errors import (
+    Ended,
+    Fault,
+    OutOfBounds,
+    OutOfMemory,
+    ReadOnly,
+    RuleFault,
+    Unsupported,
+    WrongSpace,
+)
+from mlusim.isa.declare import Pipe
+from mlusim.machine.events import Effect, Step
+from mlusim.memory.allocation import Allocation
+from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.finding import Finding
+from mlusim.observe.regions import layout_of, region_label
+
+LINE = 128  # bytes that the vector unit takes in a cycle
+
+RULE_OF: tuple[tuple[type[Fault], str], ...] = (
+    (Ended, "memcheck-use-after-end"),
+    (OutOfBounds, "memcheck-out-of-bounds"),
+    (OutOfMemory, "memcheck-out-of-memory"),
+    (ReadOnly, "memcheck-read-only"),
+    (WrongSpace, "memcheck-wrong-space"),
+    (RuleFault, "memcheck-broken-rule"),
+    (Unsupported, "memcheck-unsupported"),
+)
+
+
+class MemCheck(Checker):
+    """Reports what the memory or the instruction set forbids, and misaligned scalar accesses."""
+
+    name = "memcheck"
+
+    def launch_begin(self, launch: Any) -> None:
+        """Learn the tensors and the plan among the arguments."""
+        super().launch_begin(launch)
+        arguments = launch.request.arguments
+        self._known = _Neighbours(_tensors(arguments))
+        self._layout = layout_of(arguments)
+
+    def declare(self, core: Any, allocation: Allocation) -> None:
+        """Learn a declaration."""
+        del core
+        self._known.add(allocation)
+
+    def scalar(self, effect: Effect) -> None:
+        """Ask whether the type divides the address."""
+        access = (effect.reads or effect.writes)[0]
+        address = access.allocation.address + access.start
+        if address % access.size:
+            self.report((effect.name, effect.site), lambda: self._misaligned(effect, address, access.size))
+
+    def fault(self, core: Any, fault: Fault) -> None:
+        """Tell the fault as a finding."""
+        rule = next((name for kind, name in RULE_OF if isinstance(fault, kind)), None)
+        if rule is not None:
+            self.report((rule, fault.file, fault.line), lambda: self._refused(rule, core, fault))
+
+    def _refused(self, rule: str, core: Any, fault: Fault) -> Finding:
+        context = [] if fault.legal is None else [f"legal: {fault.legal}"]
+        if isinstance(fault, OutOfBounds) and fault.address is not None:
+            context += self._known.around(fault.address, fault.space)
+            context += region_label(self._layout, core, fault)
+        return Finding(
+            rule,
+            f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
+            file=fault.file,
+            line=fault.line,
+            task=fault.task,
+            intrinsic=fault.intrinsic,
+            context=tuple(context),
+            note="the launch ended here"
+            if core.place.memory_core is False
+            else f"it is the {core.place.label}",
+            hint=fault.hint,
+            facts={"operand": fault.operand, "address": fault.address, "space": fault.space},
+        )
+
+    @staticmethod
+    def _misaligned(effect: Effect, address: int, size: int) -> Finding:
+        access = (effect.reads or effect.writes)[0]
+        return Finding(
+            "memcheck-misaligned",
+            f"{effect.name} of {size} bytes at {address:#x}, which is no multiple of {size}",
+            **place_of(effect.site),
+            task=effect.core.place.task,
+            context=(f"byte {access.start} of {access.allocation.site}",),
+            hint=f"keep {effect.arguments[0]} data at offsets that are multiples of {size} bytes, "
+            "or load the bytes one by one",
+            facts={"address": address, "space": access.allocation.space.name},
+        )
+
+
+class MemCheckNotes(MemCheck):
+    """`MemCheck` that also remarks on vectors that do not fill the lines of the vector unit."""
+
+    def __init__(self) -> None:
+        super().__init__(notes=True)
+
+    def launch_begin(self, launch: Any) -> None:
+        """Ask the architecture whether alignment is a rule, which the machine enforces, or advice."""
+        super().launch_begin(launch)
+        self._advice = launch.board.arch.generation > 2
+        self._full: set[Step] = set()
+
+    def issue(self, effect: Effect) -> None:
+        """Ask whether the operands of a vector instruction end with a full line."""
+        step = effect.step
+        if not self._advice or step.pipe is not Pipe.VECTOR or step.row is None or step in self._full:
+            return
+        size = max((a.size for a in step.reads + step.writes), default=LINE)
+        if size % LINE == 0:
+            self._full.add(step)
+        else:
+            self.report((step.name, step.site, size), lambda: _wasted(effect, size))
+
+
+def _wasted(effect: Effect, size: int) -> Finding:
+    lines = -(-size // LINE)
+    idle = lines * LINE - size
+    width = next((a.dtype.size for a in effect.arguments if hasattr(a, "view")), 1)
+    return Finding(
+        "memcheck-lanes-wasted",
+        f"__{effect.name} of {size} bytes takes {lines} lines of {LINE} bytes and leaves "
+        f"{idle // width} of {lines * LINE // width} lanes idle",
+        **place_of(effect.site),
+        task=effect.core.place.task,
+        intrinsic=effect.name,
+        hint=f"work on more elements at once, or on multiples of {LINE // width}",
+        facts={"bytes": size, "idle_lanes": idle // width},
+    )
+
+
+@frozen
+class _Neighbours:
+    """The allocations of a launch, asked who lies around an address."""
+
+    known: list[Allocation]
+
+    def add(self, allocation: Allocation) -> None:
+        self.known.append(allocation)
+
+    def around(self, address: int, space: str | None) -> Iterator[str]:
+        """Say whose bytes those behind and before the one at *address* are."""
+        live = sorted((a for a in self.known if a.live and a.space.name == space), key=lambda a: a.address)
+        own = next((a for a in live if a.address <= address < a.address + a.nbytes), None)
+        end = address if own is None else own.address + own.nbytes
+        behind = next((a for a in live if a is not own and a.address >= end), None)
+        before = next((a for a in reversed(live) if a is not own and a.address < address), None)
+        if own is not None:
+            yield f"it begins in {own.site}, which ends at {end:#x}"
+        elif before is not None:
+            yield f"before it lies {before.site}, which ends at {before.address + before.nbytes:#x}"
+        if behind is not None:
+            gap = behind.address - end
+            yield f"behind it lies {behind.site}, " + (f"{gap} bytes further" if gap else "immediately")
+
+
+def _tensors(arguments: Iterable[Any]) -> list[Allocation]:
+    """The allocations that the arguments of a launch point to, each once."""
+    found = (getattr(getattr(a, "view", a), "allocation", None) for a in arguments)
+    return list(dict.fromkeys(a for a in found if a is not None))

@@ -1,0 +1,39 @@
+"""The rules: every id that a checker of mlusim can report, who reports it, and what it means."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from attrs import frozen
+
+from mlusim.observe.finding import ERROR, NOTE
+
+
+@frozen
+class Rule:
+    """One rule: its id, the checker that reports it, its level, and its meaning in a few words."""
+
+    id: str
+    summary: str
+    level: str = ERROR
+
+    @property
+    def checker(self) -> str:
+        """The checker's name: what stands before the first hyphen."""
+        return self.id.partition("-")[0]
+
+
+_ROWS = (
+    Rule("memcheck-out-of-bounds", "an access leaves its tensor or declaration"),
+    Rule("memcheck-use-after-end", "memory of a task, launch or tensor that has ended is used"),
+    Rule("memcheck-read-only", "a store changes a tensor that the host passed as const"),
+    Rule(
+        "memcheck-wrong-space", "an operand is no pointer, or points into another memory or at another type"
+    ),
+    Rule("memcheck-out-of-memory", "a declaration does not fit into the memory of the board"),
+    Rule("memcheck-broken-rule", "a count, size, stride or alignment breaks a rule of the instruction"),
+    Rule("memcheck-unsupported", "the architecture or the core lacks the instruction or the copy"),
+    Rule("memcheck-misaligned", "a scalar access is at an address that its type does not divide"),
+    Rule("memcheck-lanes-wasted", "a vector ends or begins inside a line of 128 bytes", NOTE),
+)
+
+RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for rule in _ROWS})

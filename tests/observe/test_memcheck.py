@@ -1,0 +1,147 @@
+"""memcheck: what it says, and where."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2WRAM, float32, int8, kernel
+from mlusim.errors import Fault, UsageError
+from mlusim.observe.memcheck import MemCheckNotes
+
+KEPT = []
+
+
+@kernel
+def copy_out(mlu, dst, src, count):
+    a = mlu.nram(float32, 16)
+    mlu.memcpy(a, src, 64, GDRAM2NRAM)
+    mlu.memcpy(dst, a, count * 4, NRAM2GDRAM)  # line of the store
+
+
+STORE = copy_out.body.__code__.co_firstlineno + 4
+
+
+def _findings(body, *args, board="MLU370-X4", dim=(1, 1, 1), observe=("memcheck",)):
+    device = mlusim.Device(board)
+    tensors = [device.put(a) if isinstance(a, np.ndarray) else a for a in args]
+    try:
+        return device.launch(kernel(body), dim, args=tensors, observe=observe).findings
+    except Fault as fault:
+        return fault.findings
+
+
+def _floats(n):
+    return np.ones(n, np.float32)
+
+
+def test_a_correct_kernel_is_silent():
+    """Nothing is said of a kernel that keeps to its memory."""
+    assert () == _findings(copy_out.body, _floats(16), _floats(16), 16)
+
+
+def test_a_store_past_a_tensor_names_line_task_and_neighbour():
+    """The finding stands on the line of the store and says what lies behind the tensor."""
+    (finding,) = _findings(copy_out.body, _floats(8), _floats(16), 16)
+
+    assert "memcheck-out-of-bounds" == finding.id
+    assert (__file__, STORE, 0) == (finding.file, finding.line, finding.task)
+    assert "32 bytes past its end" in finding.message
+    assert any("behind it lies tensor float[16]" in line for line in finding.context)
+    assert "GDRAM" == finding.facts["space"]
+
+
+def test_the_fault_is_raised_as_without_checkers():
+    """A checker changes nothing: the fault still ends the launch."""
+    device = mlusim.Device()
+    args = (device.put(_floats(8)), device.put(_floats(16)), 16)
+
+    with pytest.raises(Fault, match="past its end"):
+        device.launch(copy_out, args=args, observe=["memcheck"])
+
+
+def test_memory_of_a_finished_launch_is_named_as_such():
+    """A pointer that a kernel kept from its last launch points nowhere."""
+    device = mlusim.Device()
+
+    @kernel
+    def keep(mlu):
+        KEPT.append(mlu.nram(float32, 4))
+
+    @kernel
+    def use(mlu):
+        KEPT[-1][0] = 1.0
+
+    device.launch(keep)
+    with pytest.raises(Fault) as caught:
+        device.launch(use, observe=["memcheck"])
+
+    assert ["memcheck-use-after-end"] == [f.id for f in caught.value.findings]
+
+
+def test_a_pointer_to_a_freed_tensor_is_no_argument():
+    """The launch refuses it before anything runs."""
+    device = mlusim.Device()
+    tensor = device.put(_floats(8))
+    pointer = tensor + 2
+    device.free(tensor)
+
+    with pytest.raises(UsageError, match="is gone"):
+        device.launch(copy_out, args=(pointer, pointer, 1))
+
+
+def test_misaligned_scalars_are_found_once_with_a_count():
+    """The same statement in every task is one finding."""
+
+    def odd(mlu):
+        p = (mlu.nram(int8, 64) + 3).cast(float32)
+        p[0] = 1.0
+
+    (finding,) = _findings(odd, dim=(3, 1, 1))
+
+    assert ("memcheck-misaligned", 3) == (finding.id, finding.count)
+
+
+def test_broken_rules_of_the_architecture():
+    """WRAM takes multiples of 16 bytes on 3xx; the finding says what is legal."""
+
+    def wram(mlu):
+        a, w = mlu.nram(int8, 64), mlu.wram(int8, 64)
+        mlu.memcpy(w, a, 24, NRAM2WRAM)
+
+    (finding,) = _findings(wram)
+
+    assert "memcheck-broken-rule" == finding.id
+    assert "legal: to and from WRAM, multiples of 16 bytes" in finding.context
+
+
+def test_wasted_lanes_are_a_note_on_request():
+    """A vector of 100 bytes leaves lanes of its line idle; who does not ask is not told."""
+
+    def short(mlu):
+        a = mlu.nram(float32, 64, [1.0] * 64)
+        mlu.bang_add(a, a, a, 25)
+        mlu.bang_add(a, a, a, 64)
+
+    (note,) = _findings(short, observe=[MemCheckNotes()])
+
+    assert ("memcheck-lanes-wasted", "note", 7) == (note.id, note.level, note.facts["idle_lanes"])
+    assert () == _findings(short)
+
+
+def test_a_comment_allows_a_finding_on_its_line_with_a_reason():
+    """`# mlusim: allow id: reason` silences that rule there; without a reason it does nothing."""
+
+    def allowed(mlu):
+        p = (mlu.nram(int8, 64) + 1).cast(float32)
+        p[0] = 1.0  # mlusim: allow memcheck-misaligned: the board takes it, as measured
+        p[1] = 1.0  # mlusim: allow memcheck-misaligned
+
+    (finding,) = _findings(allowed)
+
+    assert allowed.__code__.co_firstlineno + 3 == finding.line
+
+
+def test_checkers_are_named_when_one_is_unknown():
+    """The sentence lists what there is."""
+    with pytest.raises(UsageError, match="memcheck"):
+        _findings(copy_out.body, observe=["memchek"])
