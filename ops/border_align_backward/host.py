@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.host.checks import (
     contiguous,
@@ -32,6 +34,10 @@ def _channels(a: Any) -> int:
 def _cells(a: Any) -> int:
     """H * W of grad_input."""
     return int(a.grad_input_desc.shape[1]) * int(a.grad_input_desc.shape[2])
+
+
+def _is_pool_size(a: Any) -> bool:
+    return isinstance(a.pool_size, int | np.integer) and 0 < int(a.pool_size) < 1 << 31
 
 
 def _at_least_one(axis: int, name: str) -> Any:
@@ -74,7 +80,7 @@ CHECKS = (
     dim("boxes_desc", 1, _cells, "H * W of grad_input_desc"),
     dim("boxes_desc", 2, lambda _: BORDERS, "x0, y0, x1, y1"),
     demand(lambda a: a.boxes_desc.shape[1] != 0, "boxes_desc: K (dim 1) is 0; it must be 1 or more"),
-    demand(lambda a: a.pool_size > 0, "pool_size must be 1 or more"),
+    demand(_is_pool_size, "pool_size must be an int32 of 1 or more"),
     _like_output("grad_output_desc"),
     same_dim("boxes_desc", 0, "grad_input_desc", 0),
     _like_output("argmax_idx_desc"),
@@ -119,6 +125,6 @@ def mluOpBorderAlignBackward(
     handle.launch(
         MLUUnion1BorderAlignBackward,
         (handle.cores_per_cluster, handle.clusters, 1),
-        args=(grad_output, boxes, argmax_idx, pool_size, grad_input, n, k, h, w, c, chosen),
+        args=(grad_output, boxes, argmax_idx, int(pool_size), grad_input, n, k, h, w, c, chosen),
     )
     return Status.MLUOP_STATUS_SUCCESS

@@ -1,0 +1,177 @@
+"""border_align_backward on its cases: results, memory to the byte, schedules, the public example."""
+
+import numpy as np
+import pytest
+from border_align_tools import BOARDS, NAME, Recorder, exact, expected_of, launched, layout_of, named
+
+import ops
+from mlusim.errors import OutOfMemory, StatusError, UsageError
+from mlusim.host import Status
+from mlusim.operators.accuracy import bit_equal
+from mlusim.plan.claims import Verdict
+from ops.border_align_backward.cases import CASES
+from ops.border_align_backward.operator import OPERATORS
+from ops.border_align_backward.plan import PLAN
+
+LONG = {  # the one scale of over a million instructions: each type on one board
+    "network_2x950x4x256_float": "MLU370-X4",
+    "network_2x950x4x256_half": "MLU590-H8",
+}
+RUNS = [
+    pytest.param(case, board, id=f"{case.name}-{board}", marks=[pytest.mark.slow] * (case.name in LONG))
+    for case in CASES
+    for board in BOARDS
+    if board in (case.boards or BOARDS) and LONG.get(case.name, board) == board
+]
+# What the document prints, [C, H, W] of its framework: the operator was called twice on one tensor.
+PRINTED = (
+    ((0, 4, 24, 48), (0, 12, 0, 0), (0, 0, 0, 0)),
+    ((24, 56, 0, 0), (0, 0, 0, 0), (96, 18, 22, 0)),
+    ((0, 0, 0, 0), (0, 0, 6, -6), (0, -4, -2, -6)),
+    ((0, -2, 16, 12), (0, 0, 0, 0), (0, -4, 0, 0)),
+)
+
+
+@pytest.mark.parametrize(("case", "board"), RUNS)
+def test_case(case, board):
+    """Every case has the expected status and, where it succeeds, accurate outputs."""
+    done = ops.run_case(NAME, case, board=board)
+
+    assert done.passed, (done.status, done.message, done.accuracy)
+
+
+@pytest.mark.parametrize("label", ["float", "half"])
+@pytest.mark.parametrize("board", BOARDS)
+def test_golden_of_the_document(label, board):
+    """Twice one call is what the document prints."""
+    inputs, params = named(f"golden_document_{label}").make(np.random.default_rng(0))
+    result = ops.run(NAME, inputs, params, board=board).outputs["grad_input"]
+
+    assert np.array_equal(np.array([PRINTED]), 2 * result.transpose(0, 3, 1, 2))
+
+
+def test_public_example():
+    """A run gives outputs, efficiency and two launches: the fill, then the kernel on the whole board."""
+    inputs, params = exact()
+    run = ops.run(NAME, inputs, params, board="MLU370-X4", reference=True)
+
+    assert run.status == Status.MLUOP_STATUS_SUCCESS
+    assert run.passed
+    assert run.outputs["grad_input"].shape == (2, 3, 4, 12)
+    assert ["MLUUnion1Fill", "MLUUnion1BorderAlignBackward"] == [launch.kernel for launch in run.launches]
+    assert {(4, 8, 1)} == {launch.dim for launch in run.launches}
+    assert run.efficiency.io_efficiency > 0
+
+
+def test_refusals_name_parameter_and_rule():
+    """What the host refuses is an error with the status; what it cannot be asked is another."""
+    inputs, params = exact()
+    with pytest.raises(StatusError, match="boxes_desc dim 1 is 12; it must be 13, H") as refused:
+        ops.run(NAME, inputs, params | {"height": 1, "width": 13})
+    with pytest.raises(UsageError, match="needs the parameter 'pool_size'"):
+        ops.run(NAME, inputs, {"height": 3, "width": 4})
+
+    assert refused.value.status == Status.MLUOP_STATUS_BAD_PARAM
+
+
+def test_inputs_are_left_alone():
+    """The operator reads its inputs and writes only grad_input."""
+    inputs, params = exact()
+    before = {name: array.copy() for name, array in inputs.items()}
+    ops.run(NAME, inputs, params)
+
+    assert all(bit_equal(before[name], inputs[name]) for name in inputs)
+
+
+def test_nan_corners_are_points_outside():
+    """A box with a NaN corner samples nothing; the others are not disturbed."""
+    inputs, params = exact()
+    inputs["boxes"][0, 5, 2] = np.nan
+    run = ops.run(NAME, inputs, params)
+
+    assert bit_equal(expected_of((inputs, params)), run.outputs["grad_input"])
+
+
+# -- memory ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("channels", [1, 32, 33, 64, 65, 300])
+def test_nram_is_the_plan_to_the_byte(board, dtype, channels):
+    """What the kernel declares and what its instructions touch is what the plan says."""
+    seen = Recorder()
+    layout = layout_of(channels, dtype={"float32": "float", "float16": "half"}[dtype], board=board)
+    made = exact(1, (2, 2), channels, 2, dtype=dtype)
+    _, launch = launched(made, board=board, observe=[seen])
+
+    assert layout.high_water == launch.memory["NRAM"].high_water
+    assert layout.high_water == seen.touched
+
+
+@pytest.mark.parametrize(
+    ("board", "label", "deal_num", "used"),
+    [
+        ("MLU370-X4", "float", 32736, 654848),
+        ("MLU370-X4", "half", 54592, 655232),
+        ("MLU590-H8", "float", 19648, 393088),
+        ("MLU590-H8", "half", 32704, 392576),
+    ],
+)
+def test_largest_pass_runs_and_a_larger_one_is_refused(board, label, deal_num, used):
+    """deal_num of the document is the most that fits; one step more and NRAM is exceeded before any work."""
+    seen = Recorder()
+    step = 32 if label == "float" else 64
+    dtype = {"float": "float32", "half": "float16"}[label]
+    made = exact(1, (1, 1), deal_num + step, 1, dtype=dtype)
+    full = layout_of(deal_num + step, dtype=label, board=board)
+    _, launch = launched(made, board=board, last=full, observe=[seen])
+    over = layout_of(deal_num + step, dtype=label, board=board, deal_num=deal_num + step)
+
+    assert (deal_num, used) == (full.values["deal_num"], full.high_water)
+    assert used == launch.memory["NRAM"].high_water == seen.touched
+    assert not over.fits
+    with pytest.raises(OutOfMemory):
+        launched(made, board=board, last=over)
+
+
+def test_channels_never_refuse():
+    """However many channels: the host's plan goes in passes, so every C has a layout that fits."""
+    layouts = [PLAN.describe("MLU590-H8", dtype="float", C=c) for c in (1, 19648, 19649, 10**6, 2**29)]
+
+    assert [32, 19648, 19648, 19648, 19648] == [layout.values["deal_num"] for layout in layouts]
+    assert all(layout.fits for layout in layouts)
+
+
+# -- schedules ---------------------------------------------------------------------------------------
+
+
+def test_any_schedule_gives_the_same_bits_where_sums_are_exact():
+    """Fifty schedules and eager effects: atomics commute when no sum rounds."""
+    made = exact(2, (2, 3), 5, 2, dtype="float16")
+    expected = expected_of(made)
+    runs = [ops.run(NAME, *made, seed=seed) for seed in range(50)]
+    runs.append(ops.run(NAME, *made, effects="eager"))
+
+    assert all(bit_equal(expected, run.outputs["grad_input"]) for run in runs)
+
+
+def test_schedules_differ_only_by_rounding():
+    """Where sums round, the order of the atomics shows in the last bits and stays inside the thresholds."""
+    case = named("one_cell_collects_all_float")
+    made = case.make(np.random.default_rng(3))
+    expected = expected_of(made)
+    found = [ops.run(NAME, *made, seed=seed).outputs["grad_input"] for seed in range(50)]
+
+    assert all(np.allclose(expected, one, rtol=1e-5, atol=1e-5) for one in found)
+    assert len({one.tobytes() for one in found}) > 1
+
+
+def test_operator_lists_its_plan_and_cases():
+    """What the catalogue shows: one operator with its plan, whose document formula agrees with it."""
+    [operator] = OPERATORS
+    comparison = [PLAN.compare(PLAN.claims[0], board=board, dtype="half", C=10**6) for board in BOARDS]
+
+    assert (PLAN,) == operator.plans
+    assert len(CASES) == len(operator.cases)
+    assert {Verdict.SAME} == {row.verdict for row in comparison}
