@@ -85,6 +85,22 @@ def not_null(*names: str) -> tuple[Check, ...]:
     return tuple(check(name) for name in names)
 
 
+def out(name: str) -> Check:
+    """*name* stands for a C pointer to a number: anything that takes ``name[0] = number``, as the list ``[0]``."""
+
+    def says(a: Any) -> str | None:
+        box = getattr(a, name)
+        if box is None:
+            return f"{name} is a null pointer"
+        try:
+            box[0] = box[0]
+        except (TypeError, LookupError, ValueError):
+            return f"{name} = {box!r} cannot receive a number; give a list of one element, as [0]"
+        return None
+
+    return Check(says)
+
+
 def rank(name: str, expected: int, status: Status = BAD_PARAM) -> Check:
     """The tensor must have *expected* dimensions."""
 
