@@ -33,14 +33,32 @@ class DType:
         return self.name
 
     def __call__(self, value: Any) -> Any:
-        """Convert a Python number to a typed scalar, as a C cast does (integers wrap)."""
-        if self.kind == "float":
-            return self.dtype.type(value)
+        """Convert a Python number to a typed scalar, as a C cast does: integers wrap.
+
+        An infinity becomes the nearest integer and NaN becomes 0 (unknown on the hardware, default
+        chosen).  Raises `UsageError` for what is no number.
+        """
+        try:
+            if self.kind == "float":
+                return self.dtype.type(value)
+            number = self._whole(value)
+        except (TypeError, ValueError):
+            raise UsageError(f"{value!r} is no number and cannot become {self.name}") from None
         bits = 8 * self.size
-        wrapped = int(value) & ((1 << bits) - 1)
+        wrapped = number & ((1 << bits) - 1)
         if self.kind == "int" and wrapped >> (bits - 1):
             wrapped -= 1 << bits
         return self.dtype.type(wrapped)
+
+    def _whole(self, value: Any) -> int:
+        """*value* toward zero; what no integer can hold saturates."""
+        try:
+            return int(value)
+        except (OverflowError, ValueError):
+            if value != value:  # noqa: PLR0124 - NaN is what differs from itself
+                return 0
+            limits = np.iinfo(self.dtype)
+            return int(limits.max if value > 0 else limits.min)
 
 
 half = DType("half", np.dtype(np.float16), "float")

@@ -1,0 +1,187 @@
+"""Pointers: C arithmetic, casts, comparison, scalar access; allocations and arenas."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mlusim
+from mlusim.arch.dtypes import DTYPES
+from mlusim.bang import float32, half, int8, int16, int32, kernel, uint8
+from mlusim.errors import OutOfBounds, OutOfMemory, RuleFault, UsageError, WrongSpace
+from mlusim.memory.allocation import Arena, Pool
+from mlusim.memory.space import NRAM
+
+
+def on_core(body, *args, board="MLU370-X4"):
+    """Run *body* as a kernel on one core and return what it returns."""
+    result = []
+    device = mlusim.Device(board)
+    device.launch(kernel(lambda mlu, *a: result.append(body(mlu, *a))), args=[device.put(a) for a in args])
+    return result[0]
+
+
+@given(st.integers(-50, 50), st.integers(-50, 50), st.sampled_from(DTYPES))
+def test_arithmetic_is_that_of_c(i, j, dtype):
+    """P + i + j, differences, addresses and comparisons agree with integers times the size."""
+
+    def body(mlu):
+        p = mlu.nram(int8, 4096).cast(dtype) + 100
+        q, r = p + i, p + i + j
+
+        assert r - p == i + j
+        assert r.address - q.address == j * dtype.size
+        assert (q < r, q <= r, q == r, q != r, q > r, q >= r) == (
+            0 < j,
+            0 <= j,
+            j == 0,
+            j != 0,
+            0 > j,
+            0 >= j,
+        )
+        assert (j + q) == r
+        assert (r - j) == q
+
+    on_core(body)
+
+
+@given(st.integers(0, 60), st.sampled_from(DTYPES), st.sampled_from(DTYPES))
+def test_casts_keep_the_address(at, one, other):
+    """There and back again is the same pointer, at odd addresses too."""
+
+    def body(mlu):
+        p = (mlu.nram(uint8, 256) + at).cast(one)
+
+        assert p.cast(other).address == p.address
+        assert p.cast(other).cast(one) == p
+        assert p.cast(other).dtype is other
+
+    on_core(body)
+
+
+def test_scalar_accesses_are_typed():
+    """A load gives a typed scalar; a store converts as a C assignment does."""
+
+    def body(mlu):
+        h = mlu.nram(half, 4, values=[1.5])
+        i = mlu.nram(int16, 4)
+        i[0] = 70000
+        i[1] = -2.9
+        return h[0], h[1], i[0], i[1]
+
+    loaded = on_core(body)
+
+    assert [np.float16, np.float16, np.int16, np.int16] == [type(v) for v in loaded]
+    assert [1.5, 0.0, 70000 - 65536, -2] == [float(v) for v in loaded]
+
+
+def test_numpy_integers_move_pointers():
+    """NumPy integers of any width are offsets; they do not overflow and stay out of the pointer."""
+
+    def body(mlu):
+        p = mlu.nram(float32, 400) + np.uint8(200) + np.int32(100)
+        return (np.int64(5) + p) - p, type(p.index), p.offset
+
+    assert (5, int, 1200) == on_core(body)
+
+
+def test_bytes_of_another_type_are_seen_through_a_cast():
+    """The bits of 1.0f are 0x3f800000."""
+    assert on_core(lambda mlu: int(mlu.nram(float32, 1, values=[1.0]).cast(int32)[0])) == 0x3F800000
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "sentence"),
+    [
+        (
+            lambda p: p[4],
+            OutOfBounds,
+            r"scalar load: bytes \[16, 20\) of NRAM float\[4\].*reach 4 bytes past",
+        ),
+        (lambda p: p[-1], OutOfBounds, "4 bytes before its start"),
+        (lambda p: p.__setitem__(4, 1), OutOfBounds, "scalar store"),
+        (lambda p: p + 1.5, RuleFault, "a pointer moves by whole elements, not by 1.5"),
+        (lambda p: p["a"], RuleFault, "whole elements"),
+        (lambda p: p - p.cast(int8), UsageError, "has no unit"),
+        (lambda p: p.cast("complex64"), UsageError, "is no element type"),
+    ],
+)
+def test_wrong_uses_have_sentences(use, kind, sentence):
+    """What C would let pass silently is refused."""
+    with pytest.raises(kind, match=sentence):
+        on_core(lambda mlu: use(mlu.nram(float32, 4)))
+
+
+def test_the_host_cannot_look_through_a_device_pointer():
+    """A pointer without a core answers nothing."""
+    tensor = mlusim.Device("MLU370-X4").put(np.zeros(4, np.float32))
+
+    with pytest.raises(WrongSpace, match=r"use device.get\(\)"):
+        tensor.ptr[0]
+
+
+def test_offset_pointers_are_kernel_arguments():
+    """`tensor + n` passes a pointer to element n."""
+    device = mlusim.Device("MLU370-X4")
+    seen = []
+    device.launch(
+        kernel(lambda mlu, p: seen.append(float(p[0]))),
+        args=(device.put(np.arange(9, dtype=np.float32)) + 7,),
+    )
+
+    assert [7.0] == seen
+
+
+def test_repr_shows_what_a_person_needs():
+    """Type, space, offset, address, where it was declared, the first values."""
+    text = on_core(lambda mlu: repr(mlu.nram(float32, 8, values=[1, 2]) + 1))
+
+    assert text.startswith("<float * NRAM+0x4 (0x200004) of NRAM float[8] declared at test_pointer.py:")
+    assert text.endswith("[2., 0., 0., 0.]>")
+
+
+def test_addresses_lie_in_the_windows_of_their_space():
+    """A printed address says its space."""
+
+    def body(mlu):
+        return [p.address for p in (mlu.nram(int8, 1), mlu.wram(int8, 1), mlu.ldram(int8, 1))]
+
+    nram, wram, ldram = on_core(body)
+
+    assert (0x200000, 0x300000) == (nram, wram)
+    assert ldram >= 0x4000_0000
+
+
+@given(st.lists(st.tuples(st.integers(1, 400), st.sampled_from([1, 2, 4, 8])), max_size=12))
+def test_arena_hands_out_disjoint_aligned_pieces(asks):
+    """Declarations never overlap, are aligned, stay inside, and what does not fit is refused."""
+    arena = Arena(NRAM, 0x200000, 1024, Pool())
+    pieces = []
+    for nbytes, align in asks:
+        start = -(-arena.top // align) * align
+        if start + nbytes > 1024:
+            with pytest.raises(OutOfMemory):
+                arena.allocate(nbytes, align, "test")
+            continue
+        pieces.append(arena.allocate(nbytes, align, "test"))
+
+        assert pieces[-1].address % align == 0
+        assert (pieces[-1].raw == 0xFF).all()
+
+    spans = sorted((p.address, p.address + p.nbytes) for p in pieces)
+    assert all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    assert all(0x200000 <= low and high <= 0x200000 + 1024 for low, high in spans)
+
+
+def test_misaligned_casts_work_like_the_hardware_s_any_address():
+    """A float at an odd byte address is loaded and stored whole."""
+
+    def body(mlu):
+        p = (mlu.nram(int8, 16) + 3).cast(float32)
+        p[0], p[1] = 2.5, -1.0
+        mlu.bang_add(p, p, p, 2)
+        return float(p[0]), float(p[1])
+
+    assert (5.0, -2.0) == on_core(body)
