@@ -20,6 +20,12 @@ class Control(Protocol):
     def say(self, text: str) -> None:
         """Pass printed text to the launch."""
 
+    def lock(self, name: str, key: tuple[int, int]) -> None:
+        """Take a mutex of the device."""
+
+    def unlock(self, name: str, key: tuple[int, int]) -> None:
+        """Give a mutex back."""
+
 
 def _row(spelling: str, source: str, certainty: str = "C") -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
@@ -130,3 +136,41 @@ def bang_printf(core: Control, fmt: str, *values: Any) -> None:
         core.say(fmt % values)
     except (TypeError, ValueError) as error:
         raise Refused(f"the format {fmt!r} does not fit its {len(values)} values: {error}") from None
+
+
+@_row("__assert_fail", "bangc 5.1")
+def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, function: str = "") -> None:
+    """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
+    where = f" at {file}:{line}" if file else ""
+    inside = f" in {function}" if function else ""
+    raise Refused(f"assertion `{assertion}` failed{where}{inside}")
+
+
+@_row("__assert", "bangc 8.1", "I")
+def assert_(core: Control, expression: Any, text: str = "") -> None:
+    """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
+    if not expression:
+        raise Refused(f"assertion failed: {text}" if text else "assertion failed")
+
+
+@_row("__bang_lock", "bangc 2", "I")
+def bang_lock(core: Control, id0: int, id1: int) -> None:
+    """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.
+
+    An IPU core gives ``id0 == id1``, a memory core two different numbers, as the vendor's kernels do.
+    """
+    _check_lock(core, id0, id1)
+    core.lock("__bang_lock", (id0, id1))
+
+
+@_row("__bang_unlock", "bangc 2", "I")
+def bang_unlock(core: Control, id0: int, id1: int) -> None:
+    """Give the mutex (*id0*, *id1*) back."""
+    _check_lock(core, id0, id1)
+    core.unlock("__bang_unlock", (id0, id1))
+
+
+def _check_lock(core: Control, id0: int, id1: int) -> None:
+    if core.place.memory_core == (id0 == id1):
+        legal = "id0 != id1 on a memory core" if core.place.memory_core else "id0 == id1 on an IPU core"
+        raise Refused(f"id0 = {id0} and id1 = {id1}", legal=legal)

@@ -19,6 +19,7 @@ of the operand.
 """
 
 import inspect
+import keyword
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
@@ -105,6 +106,8 @@ class Operand:
     ``access`` is "read", "write" or "update"; ``partial`` marks a write whose size depends on the
     data: a part of the extent may be left alone, and only what is written must fit the allocation.
     ``step`` is the distance, in elements, of those that are touched; it may depend on ``generation``.
+    ``strides`` are the parameters of the strided form, outermost first: (distance in bytes, repetitions
+    beyond the first).
     """
 
     name: str
@@ -115,6 +118,11 @@ class Operand:
     partial: bool = False
     dtypes_2xx: tuple[DType, ...] = ()
     step: str = "1"
+    strides: tuple[tuple[str, str], ...] = ()
+
+    def step_on(self, generation: int, itemsize: int) -> int:
+        """The distance, in elements of *itemsize* bytes, of the elements that are touched."""
+        return int(eval(self.step, {"generation": generation, "itemsize": itemsize}))  # noqa: S307 - a row's own text
 
     def dtypes_on(self, generation: int) -> tuple[DType, ...]:
         """The element types that an architecture of *generation* takes."""
@@ -182,7 +190,8 @@ class Intrinsic:
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        object.__setattr__(self, "name", self.spelling.lstrip("_"))
+        bare = self.spelling.lstrip("_")
+        object.__setattr__(self, "name", bare + "_" * keyword.iskeyword(bare))
 
     @property
     def summary(self) -> str:
@@ -230,6 +239,7 @@ def intrinsic(
     overlap_free: tuple[str, ...] = (),
     partial: tuple[str, ...] = (),
     steps: Mapping[str, str] | None = None,
+    strides: Mapping[str, tuple[tuple[str, str], ...]] | None = None,
     void: Mapping[str, str] | None = None,
     rules: tuple[Rule, ...] = (),
     pipe: Pipe = Pipe.VECTOR,
@@ -251,7 +261,8 @@ def intrinsic(
     all operands or one per operand; with *same* (all operands, or the named ones) the operands
     share one dtype.  *dtypes_2xx* are the types that MLU2xx knows (default: all but bfloat16).  *in_place* says which sources may start exactly at the destination (True: all);
     any other overlap is a fault, but for the sources in *overlap_free*.  *partial* operands are written as
-    far as the data say, those in *steps* only every so many elements.  *void* operands are
+    far as the data say, those in *steps* only every so many elements, those in *strides* again and again
+    where the call gives strides.  *void* operands are
     untyped pointers, seen through the type of the named value or through a fixed dtype name.
     *since* and *not_on* are values of ``__BANG_ARCH__``.  *aligned* names the operands (True: all) that MLU2xx
     wants at 64-byte addresses with multiples of 128 bytes.  *certainty* is the mark of the facts:
@@ -270,7 +281,9 @@ def intrinsic(
             old = tuple(d for d in types if d is not bfloat16 and (dtypes_2xx is None or d in dtypes_2xx))
             where = (spaces or {}).get(name, (NRAM,))
             step = (steps or {}).get(name, "1")
-            operands[name] = Operand(name, access, extent, types, where, name in partial, old, step)
+            operands[name] = Operand(
+                name, access, extent, types, where, name in partial, old, step, (strides or {}).get(name, ())
+            )
         return Intrinsic(
             spelling=spelling,
             parameters=parameters,

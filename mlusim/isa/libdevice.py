@@ -1,10 +1,14 @@
-"""The vector and scalar functions of the device library: the count comes first."""
+"""The functions of the device library; of the vector ones the count comes first."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import float32, int32
-from mlusim.isa.declare import Tile, intrinsic
+from mlusim.arch.dtypes import DType, float32, half, int32, uint64
+from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, Tile, Value, intrinsic
 from mlusim.isa.rounding import saturate
+from mlusim.isa.scalar import number
 
 SOURCE = "bangc 5.3"
 
@@ -57,3 +61,42 @@ def cn_vector_hypot_f32(elem_count: int, dst: Tile, src0: Tile, src1: Tile) -> N
 def cn_vector_cast_f32_to_s32(elem_count: int, dst: Tile, src: Tile) -> None:
     """Convert toward zero: ``dst[i] = saturate(trunc(src[i]))``; NaN becomes 0 (unknown, default chosen)."""
     dst[...] = saturate(np.trunc(src), dst.dtype)
+
+
+@intrinsic(
+    "__cn_vector_mod_scalar_u64",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=(uint64,),
+    certainty="I",
+    source=SOURCE,
+)
+def cn_vector_mod_scalar_u64(elem_count: int, dst: Tile, src: Tile, value: Value) -> None:
+    """Remainder: ``dst[i] = src[i] % value``; a *value* of 0 is refused."""
+    if not value:
+        raise Refused("value is 0, and nothing can be divided by it", operand="value", legal="1 or more")
+    np.remainder(src, value, out=dst)
+
+
+def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: str) -> Intrinsic:
+    """A function of one number, in the type *dtype*."""
+
+    def body(value: Any) -> Any:
+        return dtype.dtype.type(function(np.float64(number(value, dtype))))
+
+    body.__doc__ = doc
+    return intrinsic(spelling, pipe=Pipe.SCALAR, flow=Flow.MIXING, memory_core=True, source=SOURCE)(body)
+
+
+cn_scalar_sin_f32 = _function(
+    "__cn_scalar_sin_f32", np.sin, float32, "Sine of one float: returns ``sin(value)``, in radians."
+)
+cn_scalar_cos_f32 = _function(
+    "__cn_scalar_cos_f32", np.cos, float32, "Cosine of one float: returns ``cos(value)``, in radians."
+)
+cn_scalar_sin_f16 = _function(
+    "__cn_scalar_sin_f16", np.sin, half, "Sine of one half: returns ``sin(value)``, in radians."
+)
+cn_scalar_cos_f16 = _function(
+    "__cn_scalar_cos_f16", np.cos, half, "Cosine of one half: returns ``cos(value)``, in radians."
+)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.isa.declare import ANY, Flow, Pipe, Tile, intrinsic
-from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM
+from mlusim.isa.declare import ANY, Intrinsic, Pipe, Tile, intrinsic
+from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
 
 
 @intrinsic("__memcpy", form="copy", pipe=Pipe.IO, memory_core=True, source="bangc 4", aligned=False)
@@ -33,54 +33,81 @@ def memcpy_async(dst: Tile, src: Tile, size: int, direction: Any, *shape: int) -
     np.copyto(dst, src)
 
 
-@intrinsic(
-    "__bang_write_value",
-    writes={"dst": "elem_count"},
-    dtypes=ANY,
-    void={"dst": "value"},
-    source="bangc 4, memory fill",
+BOX = {"dst": (("stride1", "iter2"), ("stride0", "iter1"))}
+_THREE_D = (
+    "With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* "
+    "bytes, and that ``iter2 + 1`` times at *stride1*."
 )
-def bang_write_value(dst: Tile, elem_count: int, value: Any) -> None:
-    """Fill *dst* with *value*; the width of an element is that of the **value's** type, not of *dst*."""
-    dst.fill(value)
 
 
-@intrinsic("__bang_write_zero", writes={"dst": "elem_count"}, dtypes=ANY, source="bangc 4, memory fill")
-def bang_write_zero(dst: Tile, elem_count: int) -> None:
-    """Fill *elem_count* elements of *dst* with zero."""
-    dst.fill(0)
-
-
-def _fill(spelling: str, space: Any, pipe: Pipe, doc: str, *, memory_core: bool = False) -> Any:
-    def body(dst: Tile, elem_count: int, value: Any) -> None:
+def _fill(
+    spelling: str, space: Space, pipe: Pipe, doc: str, *, memory_core: bool = False, aligned: bool = False
+) -> Intrinsic:
+    def body(
+        dst: Tile,
+        elem_count: int,
+        value: Any,
+        stride0: int | None = None,
+        iter1: int | None = None,
+        stride1: int | None = None,
+        iter2: int | None = None,
+    ) -> None:
         dst.fill(value)
 
-    body.__doc__ = doc
+    body.__doc__ = f"{doc}\n\n{_THREE_D}"
     return intrinsic(
         spelling,
         writes={"dst": "elem_count"},
         dtypes=ANY,
         spaces={"dst": (space,)},
+        strides=BOX,
         void={"dst": "value"},
         pipe=pipe,
-        flow=Flow.LANEWISE,
         memory_core=memory_core,
-        aligned=False,
+        aligned=aligned,
         source="bangc 4, memory fill",
     )(body)
 
 
-nramset = _fill("__nramset", NRAM, Pipe.VECTOR, "Fill NRAM with *value*, whose type sets the element width.")
-memset_nram = _fill("__memset_nram", NRAM, Pipe.VECTOR, "Fill NRAM with *value*; any count, on 2xx too.")
-sramset = _fill(
-    "__sramset", SRAM, Pipe.MOVE, "Fill SRAM with *value*, whose type sets the width.", memory_core=True
+_WIDTH = "the type of the **value**, not of *dst*, says how wide an element is"
+bang_write_value = _fill(
+    "__bang_write_value", NRAM, Pipe.VECTOR, f"Fill NRAM: ``dst[i] = value``; {_WIDTH}.", aligned=True
 )
-gdramset = _fill(
-    "__gdramset", GDRAM, Pipe.IO, "Fill GDRAM with *value*, whose type sets the width.", memory_core=True
+nramset = _fill("__nramset", NRAM, Pipe.VECTOR, f"Fill NRAM: ``dst[i] = value``; {_WIDTH}.", aligned=True)
+memset_nram = _fill(
+    "__memset_nram", NRAM, Pipe.VECTOR, f"Fill NRAM: ``dst[i] = value``, any count on MLU2xx too; {_WIDTH}."
 )
-ldramset = _fill(
-    "__ldramset", LDRAM, Pipe.IO, "Fill LDRAM with *value*, whose type sets the width.", memory_core=True
+sramset = _fill("__sramset", SRAM, Pipe.MOVE, f"Fill SRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
+gdramset = _fill("__gdramset", GDRAM, Pipe.IO, f"Fill GDRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
+ldramset = _fill("__ldramset", LDRAM, Pipe.IO, f"Fill LDRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
+
+
+@intrinsic("__bang_write_zero", writes={"dst": "elem_count"}, dtypes=ANY, source="bangc 4, memory fill")
+def bang_write_zero(dst: Tile, elem_count: int) -> None:
+    """Fill NRAM with zeros: ``dst[i] = 0``."""
+    dst.fill(0)
+
+
+@intrinsic(
+    "__nramset_async",
+    writes={"dst": "elem_count"},
+    dtypes=ANY,
+    strides={"dst": (("stride", "segnum"),)},
+    void={"dst": "value"},
+    pipe=Pipe.MOVE,
+    form="async",
+    since=322,
+    aligned=False,
+    certainty="I",
+    source="bangc 4, memory fill",
 )
+def nramset_async(dst: Tile, elem_count: int, value: Any, stride: int, segnum: int) -> None:
+    """Start to fill NRAM: *elem_count* elements, ``segnum + 1`` times at distances of *stride* bytes.
+
+    ``dst[i] = value``; the type of the **value** says how wide an element is.  It is done after a sync
+    that waits for the move-DMA (inferred).
+    """
+    dst.fill(value)
 
 
 @intrinsic(
@@ -89,9 +116,20 @@ ldramset = _fill(
     reads={"src": "size"},
     dtypes=ANY,
     void={"dst": "uint8", "src": "uint8"},
+    strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
     certainty="I",
     source="bangc 5.2",
 )
-def bang_move(dst: Tile, src: Tile, size: int) -> None:
-    """Copy *size* bytes inside NRAM in the compute stream: in order with the other vector instructions."""
-    np.copyto(dst, src)
+def bang_move(
+    dst: Tile,
+    src: Tile,
+    size: int,
+    dst_stride: int | None = None,
+    src_stride: int | None = None,
+    segnum: int | None = None,
+) -> None:
+    """Copy *size* bytes inside NRAM in the compute stream: ``dst.byte[i] = src.byte[i]``, in order with vectors.
+
+    With strides in bytes, ``segnum + 1`` pieces.  *dst* may be exactly *src*, to no effect.
+    """
+    dst[...] = src

@@ -17,6 +17,7 @@ from mlusim.isa import (
     minmax,
     move,
     reduce,
+    scalar,
     select,
     to_float,
     to_int,
@@ -27,6 +28,7 @@ from mlusim.isa.declare import Intrinsic
 
 MODULES = (
     control,
+    scalar,
     move,
     vector,
     minmax,
@@ -55,11 +57,12 @@ def find_intrinsic(name: str) -> Intrinsic:
 
     Raises `UsageError` with the nearest names for an unknown one.
     """
-    row = ISA.get(name.lstrip("_"))
+    bare = name.lstrip("_")
+    row = ISA.get(bare) or ISA.get(bare + "_")
     if row is None:
         import difflib  # noqa: PLC0415 - only a misspelling pays for it
 
-        near = difflib.get_close_matches(name.lstrip("_"), ISA, n=3)
+        near = difflib.get_close_matches(bare, ISA, n=3)
         hint = f"did you mean {', '.join(near)}?" if near else "`mlusim isa` lists them all"
         raise UsageError(f"there is no intrinsic {name!r}; {hint}")
     return row

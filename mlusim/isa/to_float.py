@@ -48,17 +48,26 @@ def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Int
 def widening(spelling: str, source: DType, target: DType, **properties: Any) -> Intrinsic:
     """``(dst, src, elem_count)``: a type to one that holds all its values."""
 
-    def body(dst: Tile, src: Tile, elem_count: int) -> None:
+    def body(
+        dst: Tile,
+        src: Tile,
+        elem_count: int,
+        dst_stride: int | None = None,
+        src_stride: int | None = None,
+        segnum: int | None = None,
+    ) -> None:
         dst[...] = src
 
     body.__doc__ = (
-        f"Convert {source} to {target}: ``dst[i] = src[i]``, exactly.\n\n*dst* must not overlap *src*."
+        f"Convert {source} to {target}: ``dst[i] = src[i]``, exactly.\n\n"
+        "*dst* must not overlap *src*.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements."
     )
     return intrinsic(
         spelling,
         writes={"dst": "elem_count"},
         reads={"src": "elem_count"},
         dtypes={"dst": (target,), "src": (source,)},
+        strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
         same=False,
         in_place=False,
         **{"source": "bangc 5.9"} | properties,

@@ -115,7 +115,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
             to.raw[d : d + size] = frm.raw[s : s + size]
         else:
             reads, writes = Access(frm.allocation, s, size), Access(to.allocation, d, size)
-            seen = mlu.watch.copy(row, pipe, reads, writes, (dst, src, size, direction))
+            seen = mlu.watch.copy(row, pipe, (reads,), (writes,), (dst, src, size, direction))
             to.raw[d : d + size] = frm.raw[s : s + size]
             mlu.watch.retire(seen)
         mlu.counts[number] += 1
@@ -212,7 +212,7 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
     core, watch = mlu.core, mlu.watch
     given = (dst, src, size, direction, *shape)
     if asynchronous and pipe is not Pipe.VECTOR:
-        seen = None if watch is None else watch.flight(row, pipe, reads, writes, given)
+        seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
         core.fly(Flight(pipe, functools.partial(_move, target, source), seen))
     else:
         if core.flights:
@@ -220,7 +220,7 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
         if watch is None:
             _move(target, source)
         else:
-            seen = watch.copy(row, pipe, reads, writes, given)
+            seen = watch.copy(row, pipe, (reads,), (writes,), given)
             _move(target, source)
             watch.retire(seen)
     mlu.counts[number] += 1

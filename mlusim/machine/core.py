@@ -264,6 +264,22 @@ class Core:
         self.drain()
         self.union.arrive(self, name, scope)
 
+    def lock(self, name: str, key: tuple[int, int]) -> None:
+        """Take the mutex *key* of the launch; let others run until it is free."""
+        locks, scheduler = self.session.locks, self.session.scheduler
+        if locks.get(key) is self:
+            raise self.blame(RuleFault(f"the mutex {key} is held by this core already", intrinsic=name))
+        while locks.setdefault(key, self) is not self:
+            scheduler.spin(self)
+        scheduler.pause(self)
+
+    def unlock(self, name: str, key: tuple[int, int]) -> None:
+        """Give the mutex *key* back."""
+        locks = self.session.locks
+        if locks.get(key) is not self:
+            raise self.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
+        del locks[key]
+
     def atomic_step(self, unchanged: bool) -> None:
         """After an atomic that others may spin on: let them run."""
         if unchanged:

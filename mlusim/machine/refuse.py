@@ -140,15 +140,15 @@ def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault
             return WrongSpace(
                 f"{operand.name} is {pointer!r}, which is no pointer",
                 operand=operand.name,
-                legal=f"a pointer into {_spaces(operand)}",
+                legal=f"a pointer into {spaces(operand)}",
             )
-        fault = _check_kind(row, operand, pointer.view, first, generation)
+        fault = check_kind(row, operand, pointer.view, first, generation)
         if fault is not None:
             return fault
         if operand.name in row.same:
             first = first or pointer.view
     return (
-        _check_rules(row, arguments, generation)
+        check_rules(row, arguments, generation)
         or _check_ranges(row, arguments)
         or _check_alignment(row, arguments, generation)
         or _contradiction(row)
@@ -164,20 +164,22 @@ def _is_either(row: Intrinsic, name: str) -> bool:
     return any(p.name == name and p.kind == "either" for p in row.parameters)
 
 
-def _spaces(operand: Operand) -> str:
+def spaces(operand: Operand) -> str:
+    """The memories that *operand* may lie in, in words."""
     return " or ".join(space.name for space in operand.spaces)
 
 
-def _check_kind(
+def check_kind(
     row: Intrinsic, operand: Operand, view: View, first: View | None, generation: int
 ) -> Fault | None:
+    """The fault of an operand in the wrong memory or of the wrong type; *first* gives the common type."""
     name = operand.name
     if view.space not in operand.spaces:
         return WrongSpace(
             f"{name} points into {view.space}",
             operand=name,
             space=view.space.name,
-            legal=f"{_spaces(operand)}",
+            legal=f"{spaces(operand)}",
             hint="copy it there with mlu.memcpy first",
         )
     if view.dtype not in operand.dtypes_on(generation):
@@ -257,7 +259,8 @@ def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]]) ->
     return None
 
 
-def _check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
+def check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
+    """The fault of the first rule of *row* that is broken."""
     for rule in row.rules:
         if rule.generations and generation not in rule.generations:
             continue

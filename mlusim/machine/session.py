@@ -58,6 +58,7 @@ class Session:
         self.scheduler = Scheduler(self._run, self.rng)
         self.tally = Tally(board)
         self.printed: list[str] = []
+        self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and by whom
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
         self._bind = bind
         arch = board.arch

@@ -55,9 +55,14 @@ class Watch:
         return effect
 
     def copy(
-        self, row: Intrinsic, pipe: Pipe, reads: Access, writes: Access, arguments: tuple[Any, ...]
+        self,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        arguments: tuple[Any, ...],
     ) -> Effect:
-        """Announce a blocking copy."""
+        """Announce a blocking copy, or another blocking effect with strides."""
         effect = self._made(row, pipe, reads, writes, arguments)
         if self.issue is not None:
             self.issue(effect)
@@ -66,7 +71,12 @@ class Watch:
         return effect
 
     def flight(
-        self, row: Intrinsic, pipe: Pipe, reads: Access, writes: Access, arguments: tuple[Any, ...]
+        self,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        arguments: tuple[Any, ...],
     ) -> Effect:
         """Announce the issue of an asynchronous effect; `lands` announces the rest."""
         effect = self._made(row, pipe, reads, writes, arguments)
@@ -105,12 +115,17 @@ class Watch:
     # -- what is announced ---------------------------------------------------------------------
 
     def _made(
-        self, row: Intrinsic, pipe: Pipe, reads: Access, writes: Access, arguments: tuple[Any, ...]
+        self,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        arguments: tuple[Any, ...],
     ) -> Effect:
         if self._rng is not None:
             self._explore(self._rng)
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind `copy` and the copy's method
-        step = Step(row.name, row, pipe, row.flow, (reads,), (writes,), site)
+        step = Step(row.name, row, pipe, row.flow, reads, writes, site)
         return Effect(step, self._core, next(self._numbers), arguments)
 
     def _remember(self, key: Any, row: Intrinsic, frame: FrameType) -> Step:
@@ -121,7 +136,13 @@ class Watch:
             if view is None:
                 continue
             size = (stop - first) * view.itemsize
-            access = Access(view.allocation, view.phase + first * view.itemsize, size)
+            start = view.phase + first * view.itemsize
+            if operand.step == "1":
+                access = Access(view.allocation, start, size)
+            else:
+                skip = operand.step_on(self._core.session.board.arch.generation, view.itemsize)
+                steps = ((skip * view.itemsize, -(-(stop - first) // skip)),)
+                access = Access(view.allocation, start, view.itemsize, steps)
             if operand.access != "write":
                 reads.append(access)
             if operand.access != "read":

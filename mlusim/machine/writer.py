@@ -14,6 +14,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import RuleFault
 from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refused
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
+from mlusim.machine.strides import strided
 from mlusim.memory.pointer import KINDS, Ptr
 
 PIPE_INDEX: Mapping[Pipe, int] = {p: i for i, p in enumerate(Pipe)}
@@ -23,7 +24,7 @@ NO_DEFAULT = inspect.Parameter.empty
 # Scalar loads and stores are accounted and announced by the core, as those through a pointer are.
 SCALAR_ACCESS: Mapping[str, str] = {
     "load": "mlu.core.scalar_load(v0, i0)",
-    "store": "mlu.core.scalar_store(v0, i0, value)",
+    "store": "mlu.core.scalar_store(v0, i0, c_value[()])",
 }
 
 
@@ -44,6 +45,7 @@ class Writer:
             "row": self.row,
             "body": self.row.body,
             "refuse": refuse,
+            "strided": strided,
             "refuse_body": refuse_body,
             "count_of": count_of,
             "constant": constant,
@@ -115,6 +117,15 @@ class Writer:
         if o.partial:
             stop = f"min({stop}, v{n}.size)"
         yield f"v{n} = {o.name}.view; i{n} = {o.name}.index; j{n} = {stop}"
+
+    def elsewhere(self) -> Iterator[str]:
+        """Leave the strided form of the row to `machine.strides`."""
+        strides = {name for o in self.operands for pair in o.strides for name in pair}
+        first = next((p.name for p in self.row.given if p.name in strides), None)
+        if self.row.form == "async":
+            yield f"return strided(mlu, row, {self.number}, {self._arguments()})"
+        elif first is not None:
+            yield f"if {first} is not None: return strided(mlu, row, {self.number}, {self._arguments()})"
 
     def views(self) -> Iterator[str]:
         """Resolve pointers to views and elements."""
@@ -208,12 +219,12 @@ class Writer:
         for p in scalars:
             slow = f"constant(mlu, row, {p.name!r}, v{lead}, {p.name})"
             if p is not scalars[0]:
-                yield f"{p.name} = {slow}"
+                yield f"c_{p.name} = {slow}"
             else:
                 yield f"cell = v{lead}.cell"
                 fits = f"{p.name}.__class__ in v{lead}.accepts and v{lead}.low <= {p.name} <= v{lead}.high"
                 yield f"cell[()] = {p.name} if {fits} else {slow}"
-                yield f"{p.name} = cell"
+                yield f"c_{p.name} = cell"
 
     # -- what is done --------------------------------------------------------------------------
 
@@ -233,7 +244,7 @@ class Writer:
         if p.name in self.at:
             n = self.at[p.name]
             return f"a{n}" if p.kind == "either" else self._array(self.row.operands[p.name])
-        return p.name
+        return f"c_{p.name}" if p.kind == "value" else p.name
 
     def _array(self, o: Operand) -> str:
         n = self.at[o.name]
@@ -299,6 +310,7 @@ class Writer:
 METHOD = (
     Writer.counts,
     Writer.untyped,
+    Writer.elsewhere,
     Writer.views,
     Writer.checks,
     Writer.overlaps,

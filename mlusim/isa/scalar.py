@@ -1,0 +1,196 @@
+"""Rows for single numbers: conversions of registers, loads and stores with a named space, pointer tests."""
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, float32, half, int32
+from mlusim.isa.declare import ANY, Flow, Intrinsic, Pipe, Refused, Tile, Value, intrinsic
+from mlusim.isa.rounding import narrow
+from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
+
+
+def number(value: Any, dtype: DType) -> Any:
+    """*value* as a number of *dtype*, as C passes an argument."""
+    try:
+        if isinstance(value, (int, float, np.generic)):
+            return dtype.dtype.type(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise Refused(f"value is {value!r}", operand="value", legal=f"a number that {dtype} can hold")
+
+
+# -- conversions -----------------------------------------------------------------------------------
+
+
+def _ties_away(x: float) -> int:
+    return int(math.copysign(math.floor(abs(x) + 0.5), x))
+
+
+WHOLE: Mapping[str, Callable[[float], int]] = MappingProxyType(
+    {
+        "tz": math.trunc,
+        "oz": lambda x: math.ceil(x) if x > 0 else math.floor(x),
+        "up": math.ceil,
+        "dn": math.floor,
+        "rd": _ties_away,
+        "rn": round,
+        "rm": lambda x: math.floor(x + 0.5),
+    }
+)
+WORDS = {
+    "tz": "toward zero",
+    "oz": "away from zero",
+    "up": "toward plus infinity",
+    "dn": "toward minus infinity",
+    "rd": "to the nearest, ties away from zero",
+    "rn": "to the nearest, ties to even",
+    "rm": "to the nearest, ties toward plus infinity (inferred)",
+}
+
+
+def _row(
+    spelling: str, certainty: str, source: str = "bangc 5.9"
+) -> Callable[[Callable[..., Any]], Intrinsic]:
+    return intrinsic(
+        spelling, pipe=Pipe.SCALAR, flow=Flow.MIXING, memory_core=True, certainty=certainty, source=source
+    )
+
+
+def _to_int(spelling: str, source: DType, mode: str, certainty: str = "I") -> Intrinsic:
+    whole = WHOLE[mode]
+    limits = np.iinfo(int32.dtype)
+    low, high = int(limits.min), int(limits.max)
+
+    def body(value: Any) -> int:
+        given = float(number(value, source))
+        if -2147483648.0 < given < 2147483647.0:
+            return min(max(whole(given), low), high)
+        return 0 if math.isnan(given) else high if given > 0 else low
+
+    body.__doc__ = (
+        f"Convert one {source} to int32, {WORDS[mode]}: returns ``saturate(round(value))``; "
+        "NaN becomes 0 (unknown, default chosen)."
+    )
+    return _row(spelling, certainty)(body)
+
+
+def _to_half(spelling: str, mode: str, certainty: str = "I") -> Intrinsic:
+    def body(value: Any) -> np.float16:
+        exact = np.float64(number(value, float32))
+        return np.float16(narrow(np.array([exact]), half.dtype, mode)[0])
+
+    body.__doc__ = f"Convert one float to half, {WORDS[mode]}: returns ``round(value)``."
+    return _row(spelling, certainty)(body)
+
+
+float2int32 = _to_int("__float2int32", float32, "tz", "C")
+float2int32_tz = _to_int("__float2int32_tz", float32, "tz")
+float2int32_oz = _to_int("__float2int32_oz", float32, "oz")
+float2int32_up = _to_int("__float2int32_up", float32, "up", "C")
+float2int32_dn = _to_int("__float2int32_dn", float32, "dn")
+float2int32_rd = _to_int("__float2int32_rd", float32, "rd", "C")
+float2int32_rn = _to_int("__float2int32_rn", float32, "rn")
+float2int32_rm = _to_int("__float2int32_rm", float32, "rm")
+half2int32 = _to_int("__half2int32", half, "tz", "C")
+half2int32_tz = _to_int("__half2int32_tz", half, "tz")
+half2int32_oz = _to_int("__half2int32_oz", half, "oz")
+half2int32_up = _to_int("__half2int32_up", half, "up", "C")
+half2int32_dn = _to_int("__half2int32_dn", half, "dn")
+half2int32_rd = _to_int("__half2int32_rd", half, "rd")
+half2int32_rn = _to_int("__half2int32_rn", half, "rn")
+half2int32_rm = _to_int("__half2int32_rm", half, "rm")
+float2half_rn = _to_half("__float2half_rn", "rn", "C")
+float2half_tz = _to_half("__float2half_tz", "tz")
+float2half_oz = _to_half("__float2half_oz", "oz")
+float2half_up = _to_half("__float2half_up", "up")
+float2half_dn = _to_half("__float2half_dn", "dn")
+float2half_rd = _to_half("__float2half_rd", "rd")
+float2half_rm = _to_half("__float2half_rm", "rm")
+
+
+@_row("__half2float", "C")
+def half2float(value: Any) -> np.float32:
+    """Convert one half to float: returns ``value``, exactly."""
+    return np.float32(number(value, half))
+
+
+# -- pointers --------------------------------------------------------------------------------------
+
+
+def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
+    def body(pointer: Any) -> bool:
+        space = getattr(pointer, "space", None)
+        if not isinstance(space, Space):
+            raise Refused(
+                f"pointer is {pointer!r}, which is no pointer", operand="pointer", legal="a pointer"
+            )
+        return space in spaces
+
+    body.__doc__ = doc
+    return _row(spelling, "C", "bangc 5.1")(body)
+
+
+is_dram = _lies_in(
+    "__is_dram", "Whether a pointer is off the chip: returns ``pointer in GDRAM or LDRAM``.", GDRAM, LDRAM
+)
+is_nram = _lies_in("__is_nram", "Whether a pointer is in NRAM: returns ``pointer in NRAM``.", NRAM)
+is_wram = _lies_in("__is_wram", "Whether a pointer is in WRAM: returns ``pointer in WRAM``.", WRAM)
+is_sram = _lies_in("__is_sram", "Whether a pointer is in SRAM: returns ``pointer in SRAM``.", SRAM)
+
+
+# -- loads and stores ------------------------------------------------------------------------------
+
+
+def _load(spelling: str, space: Space, *, memory_core: bool, certainty: str = "C") -> Intrinsic:
+    def body(src: Tile) -> Any:
+        return src[0]
+
+    body.__doc__ = f"Load one element of {space}: returns ``src[0]``, as a typed scalar."
+    return intrinsic(
+        spelling,
+        reads={"src": "1"},
+        dtypes=ANY,
+        spaces={"src": (space,)},
+        pipe=Pipe.SCALAR,
+        form="load",
+        memory_core=memory_core,
+        aligned=False,
+        certainty=certainty,
+        source="bangc 5.1",
+    )(body)
+
+
+def _store(spelling: str, space: Space, *, memory_core: bool, certainty: str = "C") -> Intrinsic:
+    def body(dst: Tile, value: Value) -> None:
+        dst[0] = value
+
+    body.__doc__ = (
+        f"Store one element to {space}: ``dst[0] = value``, converted to the type of *dst*.\n\n"
+        "The store is asynchronous toward copies and other cores; a sync comes before they read it."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "1"},
+        dtypes=ANY,
+        spaces={"dst": (space,)},
+        pipe=Pipe.SCALAR,
+        form="store",
+        memory_core=memory_core,
+        aligned=False,
+        certainty=certainty,
+        source="bangc 5.1",
+    )(body)
+
+
+load_nram = _load("__load_nram", NRAM, memory_core=False)
+load_gdram = _load("__load_gdram", GDRAM, memory_core=True)
+load_sram = _load("__load_sram", SRAM, memory_core=True)
+load_ldram = _load("__load_ldram", LDRAM, memory_core=True, certainty="I")
+store_nram = _store("__store_nram", NRAM, memory_core=False, certainty="I")
+store_gdram = _store("__store_gdram", GDRAM, memory_core=True)
+store_sram = _store("__store_sram", SRAM, memory_core=True)
+store_ldram = _store("__store_ldram", LDRAM, memory_core=True, certainty="I")

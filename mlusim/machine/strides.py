@@ -1,0 +1,155 @@
+"""The strided forms of rows: operands that repeat at distances in bytes, and fills that land later.
+
+They are rarer than the dense forms, so one function interprets the row here where the dense forms
+have generated code; checks, announcements and accounts are the same.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.errors import Fault, ReadOnly, RuleFault, WrongSpace
+from mlusim.isa.declare import Intrinsic, Operand, Pipe
+from mlusim.machine.core import Flight
+from mlusim.machine.events import Access
+from mlusim.machine.refuse import check_kind, check_rules, extent, refuse_here, spaces
+from mlusim.memory.pointer import Ptr, View, bounds_fault
+
+if TYPE_CHECKING:
+    from mlusim.machine.mlu import Mlu
+
+LINE = 128  # bytes that the vector unit takes in a cycle
+MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows
+
+
+def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any]) -> None:
+    """Execute the strided form of *row*; raises the faults of the dense form and those of strides."""
+    fault = _check(mlu, row, arguments)
+    if fault is not None:
+        raise refuse_here(mlu, row, fault)
+    accesses = {o.name: access_of(o, arguments) for o in row.operands.values()}
+    given = [
+        _array(arguments[p.name].view, accesses[p.name]) if p.name in accesses else arguments[p.name]
+        for p in row.given
+    ]
+    act = functools.partial(row.body, *given)
+    reads = tuple(accesses[o.name] for o in row.operands.values() if o.access != "write")
+    writes = tuple(accesses[o.name] for o in row.operands.values() if o.access != "read")
+    core, watch = mlu.core, mlu.watch
+    if row.form == "async":
+        seen = (
+            None if watch is None else watch.flight(row, row.pipe, reads, writes, tuple(arguments.values()))
+        )
+        core.fly(Flight(row.pipe, act, seen))
+    else:
+        if core.flights and row.pipe in (Pipe.IO, Pipe.MOVE):
+            core.drain(row.pipe)
+        if watch is None:
+            act()
+        else:
+            effect = watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
+            act()
+            watch.retire(effect)
+    mlu.counts[number] += 1
+    first = (reads or writes)[0]
+    lines = first.nbytes // first.size * -(-first.size // LINE)
+    mlu.work[tuple(Pipe).index(row.pipe)] += lines if row.pipe is Pipe.VECTOR else first.nbytes
+
+
+def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:
+    """The bytes that *operand* takes in a strided call."""
+    pointer = arguments[operand.name]
+    view = pointer.view
+    steps = tuple((arguments[stride], arguments[more] + 1) for stride, more in operand.strides)
+    size = extent(operand, arguments) * view.itemsize
+    return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
+
+
+def apart(access: Access) -> bool:
+    """Whether no two repetitions share a byte."""
+    reach = access.size
+    for stride, count in reversed(access.steps):
+        if count > 1 and abs(stride) < reach:
+            return False
+        reach += abs(stride) * (count - 1)
+    return True
+
+
+def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
+    counts = (*(count for _, count in access.steps), access.size // view.itemsize)
+    strides = (*(stride for stride, _ in access.steps), view.itemsize)
+    return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
+
+
+def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+    generation = mlu.core.session.board.arch.generation
+    missing = [n for o in row.operands.values() for pair in o.strides for n in pair if arguments[n] is None]
+    if missing:
+        return RuleFault(
+            f"{missing[0]} is missing", operand=missing[0], legal="all strides and iterations, or none"
+        )
+    first: View | None = None
+    for operand in row.operands.values():
+        pointer = arguments[operand.name]
+        if not isinstance(pointer, Ptr):
+            return WrongSpace(
+                f"{operand.name} is {pointer!r}, which is no pointer",
+                operand=operand.name,
+                legal=f"a pointer into {spaces(operand)}",
+            )
+        fault = check_kind(row, operand, pointer.view, first, generation)
+        if fault is not None:
+            return fault
+        if operand.name in row.same:
+            first = first or pointer.view
+    return check_rules(row, arguments, generation) or _check_ranges(row, arguments)
+
+
+def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+    for operand in row.operands.values():
+        access, view = access_of(operand, arguments), arguments[operand.name].view
+        for _, more in operand.strides:
+            if not 0 <= arguments[more] <= MOST:
+                return RuleFault(
+                    f"{more} = {arguments[more]} is out of range", operand=more, legal=f"0 to {MOST}"
+                )
+        if access.size <= 0:
+            return RuleFault(
+                f"{operand.name} has {operand.extent} = {access.size // view.itemsize} elements",
+                operand=operand.name,
+                legal="1 or more",
+                hint="guard the call with `if n > 0`",
+            )
+        low, high = access.span
+        fault: Fault | None = bounds_fault(view, low, high - low)
+        if fault is None and operand.access != "read":
+            fault = _check_target(row, operand, access, arguments)
+        if fault is not None:
+            fault.operand = operand.name
+            return fault
+    return None
+
+
+def _check_target(
+    row: Intrinsic, operand: Operand, access: Access, arguments: Mapping[str, Any]
+) -> Fault | None:
+    view = arguments[operand.name].view
+    if not view.allocation.writable:
+        return ReadOnly(f"it would change {view.allocation.site}, which the host passed as const")
+    if not apart(access):
+        return RuleFault(
+            f"the repetitions of {operand.name} overlap each other",
+            legal=f"a stride of {access.size} bytes or more for one repetition of {access.size} bytes",
+        )
+    low, high = access.span
+    for source in row.operands.values():
+        if row.overlap.get(source.name, "free") == "free":
+            continue
+        start, stop = access_of(source, arguments).span
+        if arguments[source.name].view.raw is view.raw and low < stop and start < high:
+            return RuleFault(
+                f"{operand.name} overlaps {source.name}", legal=f"{operand.name} apart from {source.name}"
+            )
+    return None
