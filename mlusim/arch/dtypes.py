@@ -40,7 +40,7 @@ class DType:
         """
         try:
             if self.kind == "float":
-                return self.dtype.type(value)
+                return self.dtype.type(value if value is not None else "")
             number = self._whole(value)
         except (TypeError, ValueError):
             raise UsageError(f"{value!r} is no number and cannot become {self.name}") from None
