@@ -1,18 +1,20 @@
 """``mlusim plan``: what fits on chip, how much of it, and why not one more."""
 
 import argparse
-import json
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from attrs import frozen
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.cli.files import write_text
 from mlusim.cli.planfile import plans_in
+from mlusim.cli.show import output
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claims import Claim, Comparison, Verdict
@@ -29,6 +31,7 @@ from mlusim.plan.render import (
     plan_view,
 )
 from mlusim.plan.svg import frontier_svg, layout_svg
+from mlusim.report.plain import json_text
 
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
 EXAMPLE = """examples:
@@ -67,9 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @frozen
 class Answer:
-    """What one question gave on one board: for people, for programs, as a picture, as a table."""
+    """What one question gave on one board: for people, for programs, as a picture, as a table.
 
-    view: RenderableType
+    *view* is None where another answer's view shows this one as well.
+    """
+
+    view: RenderableType | None
     facts: Mapping[str, Any]
     good: bool
     svg: str = ""
@@ -115,11 +121,11 @@ def run(args: argparse.Namespace) -> int:
     if args.output:
         _write(Path(args.output), answers, facts)
     if args.json:
-        print(json.dumps(facts, indent=2))
+        sys.stdout.write(json_text(facts))
     elif not args.output:
-        console = Console(highlight=False)
-        for number, answer in enumerate(answers):
-            console.print(*([""] if number else []), answer.view, sep="\n")
+        views = [a.view for a in answers if a.view is not None]
+        for number, view in enumerate(views):
+            output().print(*([""] if number else []), view, sep="\n")
     return 0 if all(a.good for a in answers) else 1
 
 
@@ -165,7 +171,7 @@ def _layouts(question: Question) -> list[Answer]:
         clean = not any(f.severity == "error" for f in findings)
         for number, board in enumerate(question.boards):
             shown = _described(question, (plan,), board, plan.example)
-            view = Group(intro, shown.view) if number == 0 else shown.view
+            view = Group(intro, *([shown.view] if shown.view else [])) if number == 0 else shown.view
             facts = {**shown.facts, "findings": [f.to_json() for f in findings]}
             answers.append(Answer(view, facts, shown.good and clean, shown.svg))
     return answers
@@ -197,9 +203,9 @@ def _largest(question: Question, variable: str) -> list[Answer]:
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
         dtype = question.dtype_of(plan)
-        for board in question.boards:
-            found = plan.largest(variable, board=board, dtype=dtype, **fixed)
-            answers.append(Answer(largest_view([found]), found.to_json(), found.largest is not None))
+        found = [plan.largest(variable, board=board, dtype=dtype, **fixed) for board in question.boards]
+        views = [largest_view(found), *([None] * (len(found) - 1))]
+        answers += [Answer(v, f.to_json(), f.largest is not None) for v, f in zip(views, found, strict=True)]
     return answers
 
 
@@ -270,7 +276,7 @@ def _compared(comparison: Comparison) -> Answer:
 def _write(path: Path, answers: Sequence[Answer], facts: Any) -> None:
     kind = path.suffix
     if kind == ".json":
-        text = json.dumps(facts, indent=2) + "\n"
+        text = json_text(facts)
     elif kind in {".svg", ".csv"}:
         if len(answers) > 1:
             raise UsageError(f"{path} can hold one answer, not {len(answers)}; name one board, or use .json")
@@ -279,7 +285,4 @@ def _write(path: Path, answers: Sequence[Answer], facts: Any) -> None:
         raise UsageError(f"{path} has the suffix {kind!r}; use .json, .svg or .csv")
     if not text:
         raise UsageError(f"{path}: this answer cannot be written as {kind}; use .json")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+    write_text(str(path), text)

@@ -12,7 +12,7 @@ from mlusim.plan.claims import Comparison, Run
 from mlusim.plan.frontier import Frontier
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan
-from mlusim.plan.segments import Segment, lanes, segments
+from mlusim.plan.segments import Segment, lanes, ruler, segments
 from mlusim.plan.solve import Largest
 
 MAP_COLUMNS = 76
@@ -143,9 +143,8 @@ def _stage_table(stage: StageLayout, plan: Plan, keys: Mapping[str, str]) -> Tab
 
 
 def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str]) -> list[Text]:
-    scale = max(layout.high_water, 1)
-    rows = [_map_row(segments(lane, scale, MAP_COLUMNS, 2), keys) for lane in lanes(stage)]
-    return [*rows, _ruler(stage, layout, scale)]
+    at = ruler(layout, MAP_COLUMNS - 1, 2)
+    return [*(_map_row(segments(lane, at), keys) for lane in lanes(stage)), _gauge(stage, layout)]
 
 
 def _map_row(row: Sequence[Segment], keys: Mapping[str, str]) -> Text:
@@ -168,17 +167,15 @@ def _style(region: PlacedRegion, keys: Mapping[str, str]) -> str:
     return f"dim {color} reverse" if region.kept else f"{color} reverse"
 
 
-def _ruler(stage: StageLayout, layout: Layout, scale: int) -> Text:
-    """Return the gauge below a map: what is used of the whole capacity, and what is missing."""
+def _gauge(stage: StageLayout, layout: Layout) -> Text:
+    """Return the bar below a map: what is used of the whole capacity, and what is missing."""
+    columns = MAP_COLUMNS - 2
     whole = max(layout.capacity, stage.used, 1)
-    used = min(MAP_COLUMNS - 2, -(-stage.used * (MAP_COLUMNS - 2) // whole))
-    edge = min(MAP_COLUMNS - 2, layout.capacity * (MAP_COLUMNS - 2) // whole)
-    inside, over = min(used, edge), max(0, used - edge)
+    used = min(columns, -(-stage.used * columns // whole))
+    inside = min(used, layout.capacity * columns // whole)
     text = Text("[", no_wrap=True)
-    text.append("=" * inside, style="green").append("!" * over, style="red")
-    text.append("." * (MAP_COLUMNS - 2 - inside - over), style="dim")
-    note = "" if scale == stage.used else f"  (map to the scale of {scale} bytes)"
-    return text.append("]").append(note if len(note) < 3 else "")
+    text.append("=" * inside, style="green").append("!" * (used - inside), style="red")
+    return text.append("." * (columns - used), style="dim").append("]")
 
 
 def _verdict(layout: Layout) -> Text:

@@ -1,10 +1,11 @@
-"""A stage as a bar: which columns each region takes, for the terminal and for pictures alike."""
+"""A layout as bars: which columns each region takes, for the terminal and for pictures alike."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from attrs import frozen
 
-from mlusim.plan.layout import PlacedRegion, StageLayout
+from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 
 
 @frozen
@@ -34,23 +35,36 @@ def lanes(stage: StageLayout) -> list[list[PlacedRegion]]:
     return [sorted(lane, key=lambda r: r.offset) for lane in found]
 
 
-def segments(lane: Sequence[PlacedRegion], scale: int, columns: int, least: int) -> list[Segment]:
-    """Return the columns of each region when *scale* bytes take *columns*, every region at least *least*.
+def ruler(layout: Layout, columns: int, least: int) -> Mapping[int, int]:
+    """Return the column of every byte at which a region begins or ends, for all stages alike.
 
-    True to scale up to that minimum: what a small region gets too much is taken from the large ones.
+    High water takes all *columns*.  True to scale, but that every piece between two neighbouring
+    bytes gets *least* columns: what small pieces get too much, the large ones give up in proportion.
     """
-    left = [r.offset * columns // max(scale, 1) for r in lane]
-    right = [max(-(-r.end * columns // max(scale, 1)), a + 1) for r, a in zip(lane, left, strict=True)]
-    for i in range(len(lane)):
-        floor = right[i - 1] if i else 0
-        left[i] = max(left[i], floor)
-        right[i] = max(right[i], left[i] + least)
-    edge = columns
-    for i in reversed(range(len(lane))):
-        right[i] = min(right[i], edge)
-        left[i] = min(left[i], right[i] - least)
-        edge = left[i]
-    for i in range(1, len(lane)):
-        if lane[i].offset == lane[i - 1].end:
-            right[i - 1] = left[i]
-    return [Segment(r, a, b) for r, a, b in zip(lane, left, right, strict=True)]
+    regions = [r for s in layout.stages for r in s.regions if r.bytes]
+    marks = sorted({0, *(b for r in regions for b in (r.offset, r.end))})
+    sizes = [b - a for a, b in pairwise(marks)]
+    least = max(1, min(least, columns // max(1, len(sizes))))
+    return dict(zip(marks, _edges(sizes, least, columns), strict=True))
+
+
+def segments(lane: Sequence[PlacedRegion], at: Mapping[int, int]) -> list[Segment]:
+    """Return the columns of each region of a lane, by the ruler *at*."""
+    return [Segment(region, at[region.offset], at[region.end]) for region in lane]
+
+
+def _edges(sizes: Sequence[int], least: int, columns: int) -> list[int]:
+    """Return where each of *sizes* begins, and the end, when they share *columns* in proportion."""
+    small: set[int] = set()
+    while True:
+        room = columns - least * len(small)
+        weight = max(1, sum(size for i, size in enumerate(sizes) if i not in small))
+        below = {i for i, size in enumerate(sizes) if size * room < least * weight} | small
+        if below == small:
+            break
+        small = below
+    edges, taken, seen = [0], 0, 0
+    for i, size in enumerate(sizes):
+        taken, seen = (taken + least, seen) if i in small else (taken, seen + size)
+        edges.append(taken + round(seen * room / weight))
+    return edges

@@ -5,13 +5,13 @@ picture does for light and dark pages.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
 from mlusim.plan.frontier import Frontier
 from mlusim.plan.layout import Layout, StageLayout
-from mlusim.plan.segments import Segment, lanes, segments
+from mlusim.plan.segments import Segment, lanes, ruler, segments
 
 WIDTH = 900
 _LEFT, _RIGHT = 16, 16
@@ -39,14 +39,14 @@ def _document(height: float, parts: Sequence[str], title: str) -> str:
 
 def layout_svg(layout: Layout) -> str:
     """Return the memory map of every stage, true to scale, with the capacity marked."""
-    scale = max(layout.high_water, 1)
+    at = ruler(layout, _INNER, 3)
     names = list(dict.fromkeys(r.name for s in layout.stages for r in s.regions))
     values = ", ".join(f"{k}={v}" for k, v in layout.values.items())
     title = f"{layout.plan} on {layout.board}: {values}"
     parts = [_text(_LEFT, 20, title, 'font-size="13" font-weight="bold"')]
     y = 34.0
     for stage in layout.stages:
-        drawn, y = _stage(stage, layout, scale, names, y)
+        drawn, y = _stage(stage, layout, at, names, y)
         parts += drawn
     told = (
         f"fits: {layout.slack} of {layout.capacity} bytes to spare"
@@ -62,14 +62,14 @@ def _verdict_color(layout: Layout) -> str:
 
 
 def _stage(
-    stage: StageLayout, layout: Layout, scale: int, names: Sequence[str], y: float
+    stage: StageLayout, layout: Layout, at: Mapping[int, int], names: Sequence[str], y: float
 ) -> tuple[list[str], float]:
     over = stage.used - layout.capacity
     told = f", {over} too many" if over > 0 else ""
     parts = [_text(_LEFT, y + 12, f"stage {stage.name}: {stage.used} of {layout.capacity} bytes{told}")]
     y += 18
     for lane in lanes(stage):
-        row = segments(lane, scale, _INNER, 3)
+        row = segments(lane, at)
         parts += [_rectangle(s, y, _FILLS[names.index(s.region.name) % len(_FILLS)]) for s in row]
         y += _LANE + 2
     gauge = layout.capacity if over <= 0 else stage.used
