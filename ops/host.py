@@ -9,6 +9,7 @@ from ops.mutual_information_backward.host import (
     mluOpGetMutualInformationBackwardWorkspaceSize,
     mluOpMutualInformationBackward,
 )
+from ops.three_interpolate_backward.host import mluOpThreeInterpolateBackward
 from ops.tin_shift.host import mluOpTinShiftBackward, mluOpTinShiftForward
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "mluOpGetDynamicScatterBackwardWorkspaceSize",
     "mluOpGetMutualInformationBackwardWorkspaceSize",
     "mluOpMutualInformationBackward",
+    "mluOpThreeInterpolateBackward",
     "mluOpTinShiftBackward",
     "mluOpTinShiftForward",
 ]

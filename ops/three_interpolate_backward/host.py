@@ -1,0 +1,111 @@
+"""The vendor-shaped host function of three_interpolate_backward: checks in the library's real order, tiles, launch."""
+
+from typing import Any
+
+from mlusim.host import Handle, Status, TensorDescriptor
+from mlusim.host.checks import (
+    Check,
+    Checks,
+    contiguous,
+    demand,
+    dim,
+    dtype,
+    layout,
+    not_large,
+    not_null,
+    rank,
+    same_dim,
+    same_dtype,
+    same_shape,
+    verify,
+)
+from mlusim.plan import Layout
+from ops.three_interpolate_backward.kernel import MLUUnion1ThreeInterpolateBackward
+from ops.three_interpolate_backward.plan import PLAN, Mo
+from ops.three_interpolate_backward.tiles import document_tiles
+
+DESCRIPTORS = ("grad_output_desc", "indices_desc", "weights_desc", "grad_features_desc")
+
+
+def _not_zero(name: str, axis: int, letter: str) -> Check:
+    def holds(a: Any) -> bool:
+        return bool(getattr(a, name).shape[axis] != 0)
+
+    return demand(holds, f"{name}: {letter} (dim {axis}) is 0; it must be 1 or more")
+
+
+CHECKS: Checks = (
+    not_null(*DESCRIPTORS),
+    [rank(name, 3) for name in DESCRIPTORS],
+    [layout(name, "ARRAY") for name in DESCRIPTORS],
+    same_dtype("weights_desc", "grad_output_desc"),
+    dtype("indices_desc", "int32"),
+    same_dtype("grad_features_desc", "weights_desc"),
+    dtype("grad_output_desc", "half", "float"),
+    same_dim("indices_desc", 0, "grad_output_desc", 0),
+    same_shape("weights_desc", "indices_desc"),
+    dim("weights_desc", 2, lambda _: 3, "the neighbours of a point"),
+    same_dim("grad_features_desc", 0, "grad_output_desc", 0),
+    same_dim("grad_features_desc", 1, "grad_output_desc", 1),
+    same_dim("indices_desc", 1, "grad_output_desc", 2),
+    contiguous(*DESCRIPTORS),
+    not_large(*DESCRIPTORS),
+    # The document's rule (decision D5): M = 0 is an error too; later versions of the library let it pass.
+    _not_zero("grad_output_desc", 0, "B"),
+    _not_zero("grad_output_desc", 1, "C"),
+    _not_zero("grad_output_desc", 2, "N"),
+    _not_zero("grad_features_desc", 2, "M"),
+    not_null("grad_output", "indices", "weights", "grad_features"),
+)
+
+
+def mluOpThreeInterpolateBackward(
+    handle: Handle | None,
+    grad_output_desc: TensorDescriptor | None,
+    grad_output: Any,
+    indices_desc: TensorDescriptor | None,
+    indices: Any,
+    weights_desc: TensorDescriptor | None,
+    weights: Any,
+    grad_features_desc: TensorDescriptor | None,
+    grad_features: Any,
+) -> Status:
+    """Overwrite grad_features with the sums of grad_output * weights over the points that name each feature.
+
+    grad_output is [B, C, N], indices int32 [B, N, 3], weights [B, N, 3], grad_features [B, C, M]; all but
+    indices half or float, of one dtype.  An index outside [0, M - 1] contributes nothing.
+    Returns BAD_PARAM or NOT_SUPPORTED with the reason in ``handle.last_error``.
+    """
+    given = {
+        "grad_output_desc": grad_output_desc, "grad_output": grad_output,
+        "indices_desc": indices_desc, "indices": indices,
+        "weights_desc": weights_desc, "weights": weights,
+        "grad_features_desc": grad_features_desc, "grad_features": grad_features,
+    }  # fmt: skip
+    status = verify(handle, "mluOpThreeInterpolateBackward", CHECKS, given)
+    if status is not None:
+        return status
+    assert handle is not None
+    assert grad_output_desc is not None
+    assert grad_features_desc is not None
+    b, c, n = grad_output_desc.shape
+    m = grad_features_desc.shape[2]
+    tiles = tile_layout(handle, grad_output_desc.dtype, c, n, m)
+    handle.launch(
+        MLUUnion1ThreeInterpolateBackward,
+        policy(handle, b * -(-m // tiles.values[Mo.name])),
+        args=(grad_output, indices, weights, grad_features, b, c, n, m, tiles),
+    )
+    return Status.MLUOP_STATUS_SUCCESS
+
+
+def tile_layout(handle: Handle, element_type: Any, c: int, n: int, m: int) -> Layout:
+    """Return the NRAM layout of the document's tiles (decision D6) for C, N and M elements."""
+    tiles = document_tiles(handle.board, element_type, C=c, N=n, M=m)
+    return PLAN.layout(handle.board, {"Co": tiles.Co, "No": tiles.No, "Mo": tiles.Mo}, dtype=element_type)
+
+
+def policy(handle: Handle, repeat_m: int) -> tuple[int, int, int]:
+    """Return the task dimensions of a Union1 launch: no more clusters than *repeat_m* tiles of features need."""
+    cores = handle.cores_per_cluster
+    return (cores, min(handle.clusters, -(-repeat_m // cores)), 1)

@@ -1,0 +1,54 @@
+"""three_interpolate_backward for mlusim: its tensors, cases, reference, thresholds and theory."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlusim.host import Handle, Status, TensorDescriptor
+from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
+from ops.three_interpolate_backward.cases import CASES
+from ops.three_interpolate_backward.host import mluOpThreeInterpolateBackward
+from ops.three_interpolate_backward.plan import PLAN
+from ops.three_interpolate_backward.reference import reference, theory
+
+DTYPES = ("half", "float")
+NAMES = ("grad_output", "indices", "weights", "grad_features")
+
+
+def _shapes(inputs: Arrays, params: Params) -> Mapping[str, tuple[tuple[int, ...], str]]:
+    grad = inputs["grad_output"]
+    return {"grad_features": ((*grad.shape[:2], params["m"]), grad.dtype.name)}
+
+
+def _call(
+    handle: Handle, tensors: Mapping[str, Any], descs: Mapping[str, TensorDescriptor | None], params: Params
+) -> Status:
+    del params
+    arguments = [value for name in NAMES for value in (descs[name], tensors[name])]
+    return mluOpThreeInterpolateBackward(handle, *arguments)
+
+
+OPERATORS = (
+    Operator(
+        name="three_interpolate_backward",
+        summary="give each feature the weighted gradients of the points that it was interpolated into",
+        inputs=(
+            Tensor("grad_output", "[B, C, N]", DTYPES),
+            Tensor("indices", "[B, N, 3]", ("int32",)),
+            Tensor("weights", "[B, N, 3]", DTYPES),
+        ),
+        params=(Scalar("m", int, "features of a channel: the last dimension of grad_features"),),
+        outputs=(Tensor("grad_features", "[B, C, M]", DTYPES),),
+        shapes=_shapes,
+        call=_call,
+        reference=reference,
+        cases=CASES,
+        thresholds={"grad_features": Thresholds(diff1=3e-3, diff2=3e-3)},
+        theory=theory,
+        limits=(
+            "grad_output [B, C, N], weights [B, N, 3] and grad_features [B, C, M]: half or float, one dtype",
+            "indices: int32 [B, N, 3]; one outside [0, M - 1] contributes nothing",
+            "all tensors: layout ARRAY, contiguous, fewer than 2^31 elements; B, C, N and M are 1 or more",
+        ),
+        plans=(PLAN,),
+    ),
+)
