@@ -10,6 +10,7 @@ from ops.dynamic_scatter_backward.host import (
     mluOpDynamicScatterBackward,
     mluOpGetDynamicScatterBackwardWorkspaceSize,
     mluOpReduceMode_t,
+    workspace_bytes,
 )
 from ops.dynamic_scatter_backward.plan import PLAN
 from ops.dynamic_scatter_backward.reference import reference, theory
@@ -33,6 +34,12 @@ REDUCE_TYPES: Mapping[str, int] = {
 def _shapes(inputs: Arrays, params: Params) -> Mapping[str, tuple[tuple[int, ...], str]]:
     del params
     return {"grad_feats": (inputs["feats"].shape, "float")}
+
+
+def _workspace(inputs: Arrays, params: Params) -> int:
+    del params
+    points, channels = inputs["feats"].shape
+    return workspace_bytes(points, channels) if points and channels else 0
 
 
 def _call(
@@ -60,6 +67,7 @@ OPERATORS = (
         cases=CASES,
         thresholds={"grad_feats": Thresholds(diff3=0.0)},
         theory=theory,
+        workspace=_workspace,
         limits=(
             "grad_voxel_feats and voxel_feats: float [M, C]; feats and grad_feats: float [N, C]; M <= N",
             "point2voxel_map: int32 [N], negative for a point without voxel; voxel_num: int32 [1], at most M",

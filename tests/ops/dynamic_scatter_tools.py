@@ -73,11 +73,13 @@ def workspace_of(device, inputs):
 
 
 class Recorder(Observer):
-    """Notes for every launch and task what was issued: (name or direction, bytes), scalar accesses apart."""
+    """Notes for every launch and task what was issued: (name, bytes written), copies with their direction.
+
+    Scalar accesses are left out; ``highest`` is the byte behind the last one touched, by memory.
+    """
 
     def __init__(self):
         self.launches = []
-        self.scalars = 0
         self.highest = []
 
     def launch_begin(self, launch):
@@ -87,14 +89,18 @@ class Recorder(Observer):
         self.highest.append({})
 
     def issue(self, effect):
-        """Note the instruction, its bytes, and the last byte that it touches of each memory."""
+        """Note the instruction and how far it reaches."""
         highest = self.highest[-1]
         for access in (*effect.reads, *effect.writes):
             space = access.allocation.space.name
             highest[space] = max(highest.get(space, 0), access.span[1])
-        if effect.name.startswith("scalar"):
-            self.scalars += 1
+        if effect.step.row is None:
             return
-        name = effect.name if effect.detail is None else f"{effect.name} {effect.detail.name}"
-        nbytes = effect.writes[0].nbytes
+        name, nbytes = effect.name, sum(access.nbytes for access in effect.writes)
+        if name.startswith("memcpy"):
+            name += f" {effect.reads[0].allocation.space}2{effect.writes[0].allocation.space}"
         self.launches[-1].setdefault(effect.core.place.task, []).append((name, nbytes))
+
+    def sync(self, sync):
+        """Note that the core waited for its pipes."""
+        self.launches[-1].setdefault(sync.core.place.task, []).append((sync.name, 0))
