@@ -92,6 +92,36 @@ def test_nan_corners_are_points_outside():
     assert bit_equal(expected_of((inputs, params)), run.outputs["grad_input"])
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_point_on_a_cell_passes_every_bit(dtype):
+    """Boxes that are one pixel each carry each gradient to its own cell with weight 1: no bit is lost."""
+    height, width, channels = 3, 4, 37
+    rng = np.random.default_rng(5)
+    y, x = np.divmod(np.arange(height * width), width)
+    grads = rng.standard_normal((1, height * width, 4, channels)).astype(dtype)
+    inputs = {
+        "grad_output": grads,
+        "boxes": np.stack([x, y, x, y], axis=1)[None].astype(dtype),
+        "argmax_idx": rng.integers(0, 4, grads.shape).astype(np.int32),
+    }
+    run = ops.run(NAME, inputs, {"pool_size": 3, "height": height, "width": width})
+
+    assert np.array_equal(grads.reshape(1, height, width, 4 * channels), run.outputs["grad_input"])
+
+
+@pytest.mark.parametrize(("x", "y", "cells"), [(1.5, 2.5, [(2, 1), (2, 2)]), (2.5, 1.5, [(1, 2), (2, 2)])])
+def test_behind_the_last_cell_there_is_no_fraction(x, y, cells):
+    """At 2.5 of three cells all weight is on the last one; an infinity shows that the other taps weigh 0."""
+    inputs, params = exact(1, (3, 3), 1)
+    inputs["boxes"][:] = (x, y, x, y)
+    inputs["argmax_idx"][:] = 0
+    inputs["grad_output"][0, 0, 0, 0] = np.inf
+    found = ops.run(NAME, inputs, params).outputs["grad_input"]
+
+    assert cells == list(zip(*np.nonzero(np.isnan(found[0, :, :, 0])), strict=True))
+    assert np.array_equal(expected_of((inputs, params)), found, equal_nan=True)
+
+
 # -- memory ------------------------------------------------------------------------------------------
 
 
