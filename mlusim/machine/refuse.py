@@ -88,7 +88,7 @@ def constant(mlu: "Mlu", row: Intrinsic, name: str, view: View, value: Any) -> A
     try:
         if value.__class__ is int or isinstance(value, (int, float, np.generic)):
             return view.dtype(value)
-    except (TypeError, ValueError, OverflowError):
+    except (TypeError, ValueError, OverflowError, UsageError):
         pass
     raise refuse_here(
         mlu,

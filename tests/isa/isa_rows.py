@@ -1,0 +1,167 @@
+"""Samples for every row of the instruction set, derived from its declaration, and a core to run them on."""
+
+import numpy as np
+
+import mlusim
+from mlusim.arch.dtypes import DTYPES, as_dtype, float32
+from mlusim.bang import FUSION_FMA, kernel
+from mlusim.isa.declare import Flow
+from mlusim.isa.table import ISA
+from mlusim.machine.issue import _method
+from mlusim.machine.refuse import extent
+from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM
+
+BOARDS = {2: "MLU270-S4", 3: "MLU370-X4", 5: "MLU590-H8"}
+
+COUNTS = {
+    "elem_count": 128,
+    "src_elem_num": 128,
+    "seg_elem_num": 32,
+    "height": 8,
+    "width": 16,
+    "table_length": 64,
+    "size": 128,
+    "stride": 0,
+    "segnum": 0,
+    "shift": 3,
+    "src12_elem_count": 128,
+}
+SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6}
+
+MEMORY_ROWS = tuple(row for row in ISA.values() if row.operands and row.form != "copy")
+DENSE_ROWS = tuple(row for row in MEMORY_ROWS if row.form == "dense")
+
+
+def board_of(row):
+    """A board that has the instruction, MLU370 where possible."""
+    return next(b for g, b in ((3, BOARDS[3]), (5, BOARDS[5])) if row.available({3: 372, 5: 592}[g]))
+
+
+def counts_of(row, **other):
+    """Legal counts for *row*; strides are left out."""
+    strides = {name for o in row.operands.values() for pair in o.strides for name in pair}
+    return {
+        p.name: COUNTS.get(p.name, 0)
+        for p in row.given
+        if p.kind == "count" and (p.name not in strides or row.form == "async")
+    } | other
+
+
+def data_of(dtype, count, seed=0):
+    """Harmless values: 1 to 60 as integers, halves between 0.5 and 30 as floats."""
+    values = np.random.default_rng(seed).integers(1, 60, count)
+    return (values / 2 if dtype.kind == "float" else values).astype(dtype.dtype)
+
+
+def dtype_cases(row):
+    """For each element type of the leading operand: the dtype of every operand of that call."""
+    cases = []
+    lead = row.operands[(row.same or tuple(row.operands))[0]]
+    for dtype in lead.dtypes:
+        case = {}
+        for operand in row.operands.values():
+            if operand.name in row.void:
+                how = row.void[operand.name]
+                case[operand.name] = as_dtype(how) if how in {d.name for d in DTYPES} else dtype
+            elif operand.name in row.same:
+                case[operand.name] = dtype
+            else:
+                fitting = [d for d in operand.dtypes if d.size == dtype.size]
+                case[operand.name] = (fitting or operand.dtypes)[0]
+        cases.append(case)
+    return cases
+
+
+def space_of(operand):
+    """The first memory that the operand may lie in."""
+    return operand.spaces[0]
+
+
+class Sample:
+    """A legal call of a row inside a kernel: every operand in an allocation of its own, data in the sources."""
+
+    def __init__(self, mlu, row, dtypes, heap, counts=None, poison=0xFF, either_as_value=False, room=0):
+        self.mlu, self.row, self.dtypes = mlu, row, dtypes
+        self.counts = counts_of(row) if counts is None else counts
+        self.arguments = dict(self.counts)
+        self.values(dtypes)
+        for n, operand in enumerate(row.operands.values()):
+            kind = next(p.kind for p in row.parameters if p.name == operand.name)
+            if kind == "either" and either_as_value:
+                self.arguments[operand.name] = 2
+                continue
+            pointer = self.declare(space_of(operand), dtypes[operand.name], 4096 + room, heap)
+            pointer.view.raw.fill(poison)
+            self.arguments[operand.name] = pointer
+            if operand.access != "write":
+                count = extent(operand, self.arguments)
+                pointer.view.array[:count] = data_of(dtypes[operand.name], count, n)
+        if either_as_value:
+            self.arguments.pop("src12_elem_count", None)
+
+    def values(self, dtypes):
+        """The scalar arguments."""
+        lead = next(iter(dtypes.values()), float32)
+        for p in self.row.given:
+            if p.kind in ("value", "any"):
+                typed = p.name in self.row.void.values()
+                self.arguments[p.name] = lead(SCALARS[p.name]) if typed else SCALARS[p.name]
+
+    def declare(self, space, dtype, count, heap):
+        """Memory of any space."""
+        if space is GDRAM:
+            return self.mlu.core.bind(heap.allocation, dtype)
+        if space is SRAM:
+            return self.mlu.shared(dtype, count)
+        return {NRAM: self.mlu.nram, WRAM: self.mlu.wram, LDRAM: self.mlu.ldram}[space](dtype, count)
+
+    def call(self, **changed):
+        """Make the call; asynchronous rows land."""
+        arguments = self.arguments | changed
+        if self.row is ISA.get(self.row.name):
+            result = getattr(self.mlu, self.row.name)(**arguments)
+        else:  # a row that a test made up
+            result = method_of(self.row, self.mlu)(self.mlu, **arguments)
+        if self.row.form == "async":
+            self.mlu.sync()
+        return result
+
+    def pointer(self, name):
+        """The pointer given for an operand, or None for a scalar."""
+        found = self.arguments[name]
+        return found if hasattr(found, "view") else None
+
+    def bytes_of(self, name):
+        """A copy of all the bytes of an operand's allocation."""
+        return self.pointer(name).view.raw.copy()
+
+
+def method_of(row, mlu):
+    """The method that the door makes of *row*."""
+    return _method(row, 0, mlu.core.session.board.arch, memory_core=False)
+
+
+def on_core(body, board="MLU370-X4", kind=None, **options):
+    """Run *body*(mlu, heap) as a kernel on one core (or one cluster: core 0 alone acts) and return its result."""
+    device = mlusim.Device(board)
+    heap = device.empty(1 << 14, np.uint8)
+    results = []
+
+    @kernel
+    def run(mlu, _):
+        if mlu.taskId == 0 and mlu.is_ipu():
+            results.append(body(mlu, heap))
+
+    union = mlusim.UNION1 if kind is None else kind
+    device.launch(run, dim=(4, 1, 1), kind=union, args=(heap,), **options)
+    return results[0]
+
+
+def ids(items):
+    """Names for parametrized tests."""
+    return [item.name for item in items]
+
+
+def is_lanewise(row):
+    """Whether the row claims that element i depends on element i only."""
+    return row.flow is Flow.LANEWISE
