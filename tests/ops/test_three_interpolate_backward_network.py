@@ -10,7 +10,6 @@ SCALES = [
     ("case_4", "MLU370-X4"),
     ("case_7", "MLU590-H8"),
     ("case_10", "MLU370-X4"),
-    ("case_10", "MLU590-H8"),
     ("case_18", "MLU370-X4"),
 ]
 
