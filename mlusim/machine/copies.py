@@ -14,7 +14,7 @@ from attrs import frozen
 from mlusim.arch.board import Arch
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.machine.copyfaults import explain_copy
-from mlusim.machine.core import Flight
+from mlusim.machine.core import POLL_BYTES, Core, Flight
 from mlusim.machine.events import Access
 from mlusim.memory.direction import (
     DIRECTIONS,
@@ -121,8 +121,16 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
         mlu.work[WORK[pipe]] += size
+        if size <= POLL_BYTES:
+            _look(core, to, frm, s)
 
     return memcpy
+
+
+def _look(core: Core, to: View, frm: View, start: int) -> None:
+    """Tell the core of a small copy that may be a look at what another task changes."""
+    if frm.space.shared and frm.allocation.writable and not to.space.shared:
+        core.small_copy(frm.allocation.address + start)
 
 
 def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
@@ -131,6 +139,8 @@ def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None
 
     def memcpy_async(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=True)
+        if not shape and size <= POLL_BYTES:
+            _look(mlu.core, dst.view, src.view, src.offset)
 
     return memcpy_async
 

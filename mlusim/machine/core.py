@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
 POLLED = 16  # addresses that a polling loop may look at
+POLL_BYTES = 64  # a copy of no more may be a look at a flag
+POLL_COPIES = 16  # such looks after which a core lets others run
 
 
 @frozen
@@ -75,6 +77,7 @@ class Core:
         self.ended = False
         self.spins = 0
         self.polled: set[int] = set()
+        self.looks = 0
         self.late = session.effects == "late"
         self.hub = session.hub
         self.mlu: Mlu = session.make_mlu(self)
@@ -199,6 +202,17 @@ class Core:
         else:
             self.polled = {address}
             self.spins = 0
+
+    def small_copy(self, address: int) -> None:
+        """Account for a small copy out of shared memory: the same bytes again and again are polling too."""
+        if address in self.polled:
+            self.looks += 1
+            if self.looks % POLL_COPIES == 0:
+                self.session.scheduler.spin(self)
+        elif len(self.polled) < POLLED:
+            self.polled.add(address)
+        else:
+            self.polled = {address}
 
     def scalar_store(self, view: View, index: int, value: Any) -> None:
         """Account for ``p[i] = value``."""

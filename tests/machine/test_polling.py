@@ -1,0 +1,219 @@
+"""Tasks that wait by looking at memory again and again: they meet, and where they cannot, it is said at once."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim import UNION1
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int32, kernel
+from mlusim.errors import Deadlock
+from mlusim.machine.core import POLL_BYTES
+from mlusim.machine.hub import Observer
+
+FREE, TAKEN = 0, 1
+MANY = 20_000  # looks at memory by which a launch that cannot end has ended
+
+
+class Count(Observer):
+    """Counts what was issued, by name."""
+
+    def __init__(self):
+        self.counts = {}
+
+    def issue(self, effect):
+        """Count it."""
+        self.counts[effect.name] = self.counts.get(effect.name, 0) + 1
+
+
+@pytest.fixture
+def device():
+    """Return a fresh board."""
+    return mlusim.Device("MLU370-X4")
+
+
+def lock(mlu, flag, old):
+    """Take the flag, as long as it may take."""
+    while True:
+        mlu.bang_atomic_cas(old, flag, FREE, TAKEN)
+        if old[0] == FREE:
+            return
+
+
+@kernel
+def count_up(mlu, flag, total, rounds, work):
+    """Add 1 to total *rounds* times, with *work* instructions between load and store."""
+    if mlu.is_mpu():
+        return
+    old, number, scratch = mlu.nram(int32, 1), mlu.nram(int32, 1), mlu.nram(float32, 8)
+    for _ in range(rounds):
+        lock(mlu, flag, old)
+        mlu.memcpy(number, total, 4, GDRAM2NRAM)
+        for _ in range(work):
+            mlu.bang_write_zero(scratch, 8)
+        mlu.bang_add_scalar(number, number, 1, 1)
+        mlu.memcpy(total, number, 4, NRAM2GDRAM)
+        mlu.bang_atomic_exch(old, flag, FREE, 1)
+
+
+def counted(device, rounds, work, **options):
+    """Let 32 tasks count up together; return the total and the launch."""
+    flag, total = (device.put(np.zeros(1, np.int32)) for _ in range(2))
+    launch = device.launch(count_up, (4, 8, 1), UNION1, (flag, total, rounds, work), **options)
+    return int(device.get(total)[0]), launch
+
+
+@pytest.mark.parametrize("seed", [None, *range(8)])
+def test_a_flag_excludes(device, seed):
+    """Load, add and store under a flag lose nothing, whoever comes first; and tasks do find it taken."""
+    total, launch = counted(device, 3, 2, seed=seed)
+
+    assert 96 == total == launch.instructions["__bang_atomic_exch"]
+    assert launch.instructions["__bang_atomic_cas"] > 96
+
+
+def test_a_flag_held_for_long_is_no_deadlock(device):
+    """31 tasks may spin as long as the one that has the flag works, however often they look."""
+    total, launch = counted(device, 1, 400, seed=1)
+
+    assert 32 == total
+    assert launch.instructions["__bang_atomic_cas"] > MANY
+
+
+def test_a_flag_that_nobody_releases(device):
+    """Everybody who needs it is named, up to six, after a bounded number of attempts."""
+    flag = device.put(np.full(1, TAKEN, np.int32))
+    count = Count()
+
+    with pytest.raises(Deadlock, match=r"task 0 spins at .*; task 5 spins at .*; and 26 more") as caught:
+        device.launch(count_up, (4, 8, 1), UNION1, (flag, flag, 1, 0), observe=[count])
+
+    assert "release the lock on every path" in str(caught.value)
+    assert caught.value.file == __file__
+    assert count.counts["bang_atomic_cas"] < MANY
+
+
+def test_a_task_that_gives_up_is_no_deadlock(device):
+    """A hundred attempts in vain and then another way: nothing is stuck."""
+    flag = device.put(np.full(1, TAKEN, np.int32))
+    gave_up = []
+
+    @kernel
+    def patient(mlu, flag):
+        """Try a hundred times."""
+        old = mlu.nram(int32, 1)
+        for _ in range(100):
+            mlu.bang_atomic_cas(old, flag, FREE, TAKEN)
+        gave_up.append(mlu.taskId)
+
+    device.launch(patient, dim=8, args=(flag,))
+
+    assert list(range(8)) == sorted(gave_up)
+
+
+def test_one_waits_at_a_barrier_and_the_others_for_it(device):
+    """The holder waits for tasks that spin on what it holds: both places are named."""
+    flag = device.put(np.full(1, FREE, np.int32))
+
+    @kernel
+    def holds(mlu, flag):
+        """Take the flag and wait for everybody with it."""
+        if mlu.is_mpu():
+            return
+        lock(mlu, flag, mlu.nram(int32, 1))
+        mlu.sync_all_ipu()
+
+    with pytest.raises(
+        Deadlock,
+        match=r"task 0 waits in __sync_all_ipu at .*task 1 spins at .* on memory that nobody changes",
+    ):
+        device.launch(holds, (4, 1, 1), UNION1, (flag,))
+
+
+def poll(mlu, how, flag, old):
+    """Look at the flag once."""
+    if how == "scalar":
+        return flag[0]
+    if how == "memcpy":
+        mlu.memcpy(old, flag, 4, GDRAM2NRAM)
+    elif how == "memcpy_async":
+        mlu.memcpy_async(old, flag, 4, GDRAM2NRAM)
+        mlu.sync_io()
+    else:
+        mlu.bang_atomic_or(old, flag, 0, 1)
+    return old[0]
+
+
+WAYS = ["scalar", "memcpy", "memcpy_async", "atomic"]
+
+
+@pytest.mark.parametrize("seed", [None, 1])
+@pytest.mark.parametrize("how", WAYS)
+def test_a_flag_that_another_task_raises(device, how, seed):
+    """The waiting task lets the others run, however it looks; a chain of eight comes to its end."""
+    flags = device.put(np.zeros(8, np.int32))
+
+    @kernel
+    def chain(mlu, flags):
+        """Wait for the next task's flag, then raise one's own."""
+        old = mlu.nram(int32, 1)
+        while mlu.taskId < 7 and not poll(mlu, how, flags + mlu.taskId + 1, old):
+            pass
+        mlu.bang_write_value(old, 1, 1)
+        mlu.memcpy(flags + mlu.taskId, old, 4, NRAM2GDRAM)
+
+    device.launch(chain, dim=8, args=(flags,), seed=seed)
+
+    assert [1] * 8 == device.get(flags).tolist()
+
+
+@pytest.mark.parametrize("how", WAYS)
+def test_a_flag_that_nobody_raises(device, how):
+    """It is a deadlock, however the tasks look."""
+    flag = device.put(np.zeros(1, np.int32))
+
+    @kernel
+    def waits(mlu, flag):
+        """Wait for nobody."""
+        old = mlu.nram(int32, 1)
+        while not poll(mlu, how, flag, old):
+            pass
+
+    with pytest.raises(Deadlock, match=r"task 0 spins at .* on memory that nobody changes"):
+        device.launch(waits, dim=2, args=(flag,))
+
+
+def test_small_copies_that_do_work_are_no_polling(device):
+    """Thousands of small copies of the same bytes are work as long as something comes of them."""
+    data = device.put(np.arange(4, dtype=np.int32))
+    rounds = 40_000
+
+    @kernel
+    def sums(mlu, data):
+        """Add the same words again and again."""
+        total, word = mlu.nram(int32, 4), mlu.nram(int32, 4)
+        mlu.bang_write_zero(total, 4)
+        for _ in range(rounds):
+            mlu.memcpy(word, data, 16, GDRAM2NRAM)
+            mlu.bang_add(total, total, word, 4)
+        mlu.memcpy(data, total, 16, NRAM2GDRAM)
+
+    device.launch(sums, args=(data,))
+
+    assert [0, rounds, 2 * rounds, 3 * rounds] == device.get(data).tolist()
+
+
+def test_small_copies_of_many_addresses_are_no_polling(device):
+    """A task that walks through memory in small copies, and keeps nothing, is slow, not stuck."""
+    size = 4 * 100_000
+    data = device.put(np.zeros(size // 4, np.int32))
+
+    @kernel
+    def walk(mlu, data):
+        """Look at everything once."""
+        word = mlu.nram(int32, POLL_BYTES // 4)
+        for at in range(0, size // 4, POLL_BYTES // 4):
+            mlu.memcpy(word, data + at, POLL_BYTES, GDRAM2NRAM)
+
+    launch = device.launch(walk, args=(data,))
+
+    assert size == launch.traffic["GDRAM2NRAM"]
