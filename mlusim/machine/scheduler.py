@@ -42,8 +42,8 @@ class Scheduler:
                     resident.append(pending)
                     self._admit(pending)
                     pending = next(groups, None)
-                self._step()
-                resident = deque(g for g in resident if not all(c.ended for c in g))
+                if self._step().ended:
+                    resident = deque(g for g in resident if not all(c.ended for c in g))
         finally:
             self._kill()
 
@@ -53,7 +53,8 @@ class Scheduler:
             self._alive.append(core)
             self._ready.append(core)
 
-    def _step(self) -> None:
+    def _step(self) -> "Core":
+        """Run the next core until it parks or ends, and return it."""
         if not self._ready:
             waiting = [c for c in self._alive if c.waiting is not None]
             self._fail(waiting[0], stuck(waiting, []))
@@ -64,6 +65,7 @@ class Scheduler:
         self.running = None
         if core.ended:
             self._retire(core)
+        return core
 
     def _pick(self) -> "Core":
         if self._rng is None or len(self._ready) == 1:
