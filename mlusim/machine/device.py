@@ -278,6 +278,7 @@ class Device:
             findings=_findings(watching),
             printed=tuple(session.printed),
             observers=watching,
+            io_bytes=tally.io_bytes,
         )
 
 

@@ -13,10 +13,11 @@ from mlusim.machine.timing import TaskSpan
 class Launch:
     """The result of a launch: counts, traffic, memory, predicted time and what observers found.
 
-    ``instructions`` counts each intrinsic, ``traffic`` gives bytes by copy direction, ``memory`` the
-    capacity and high-water mark (bytes) of each on-chip memory, ``time_us`` the predicted hardware
-    time, ``bound`` the pipe that sets it, ``timeline`` each task's span, ``findings`` what the
-    observers have to say, ``printed`` the lines of ``__bang_printf``.
+    ``instructions`` counts each intrinsic, ``traffic`` gives bytes by copy direction, ``io_bytes``
+    what the IO-DMA carried for copies, atomics and fills together, ``memory`` the capacity and
+    high-water mark (bytes) of each on-chip memory, ``time_us`` the predicted hardware time, ``bound``
+    the pipe that sets it, ``timeline`` each task's span, ``findings`` what the observers have to say,
+    ``printed`` the lines of ``__bang_printf``.
     """
 
     kernel: str
@@ -37,6 +38,7 @@ class Launch:
     findings: tuple[Any, ...]
     printed: tuple[str, ...]
     observers: tuple[Any, ...] = ()
+    io_bytes: int = 0
 
     def __getitem__(self, kind: type) -> Any:
         """The observer of class *kind* that watched this launch."""

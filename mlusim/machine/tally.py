@@ -90,6 +90,11 @@ class Tally:
         return {d.name: n for d, n in zip(DIRECTIONS, self._traffic, strict=True) if n}
 
     @property
+    def io_bytes(self) -> int:
+        """Bytes that the IO-DMA carried, for copies, atomics and fills."""
+        return sum(task.work[3] for task in self.tasks)
+
+    @property
     def memory(self) -> dict[str, Usage]:
         """Capacity and high-water mark of each on-chip memory."""
         arch = self.board.arch

@@ -77,5 +77,6 @@ def _launch(launch: Launch) -> LaunchRecord:
         time_us=launch.time_us,
         bound=launch.bound,
         busy_us=dict(launch.busy_us),
+        io_bytes=launch.io_bytes,
         spans=tuple(launch.timeline),
     )

@@ -25,7 +25,7 @@ def reasons(record: Record) -> list[str]:
 def _reasons(record: Record) -> Iterator[str]:
     found = record.efficiency
     assert found is not None
-    time_us, moved = found.hardware_time_us, sum(record.off_chip)
+    time_us, moved = found.hardware_time_us, record.io_bytes
     overhead = LAUNCH_US * len(record.launches) / time_us if time_us > 0 else 0.0
     if overhead > 0.2:
         launches = "one launch is" if len(record.launches) == 1 else f"{len(record.launches)} launches are"

@@ -16,6 +16,9 @@ from mlusim.report.efficiency import Efficiency
 FAULTED = "MLUOP_STATUS_EXECUTION_FAILED"
 """The status of a call that ended in a fault of the simulated machine."""
 
+NO_COPY = "atomics, fills"
+"""How tables call the off-chip bytes that no copy carried."""
+
 FINDING_KEYS = ("id", "message", "file", "line", "task", "hint")
 
 
@@ -41,6 +44,7 @@ class LaunchRecord:
     time_us: float
     bound: str
     busy_us: Mapping[str, float]
+    io_bytes: int = 0
     spans: tuple[TaskSpan, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -52,6 +56,7 @@ class LaunchRecord:
             "time_us": self.time_us,
             "bound": self.bound,
             "busy_us": self.busy_us,
+            "io_bytes": self.io_bytes,
         }
 
 
@@ -89,11 +94,21 @@ class Record:
         return self.passed and not self.findings
 
     @property
-    def off_chip(self) -> tuple[int, int]:
-        """Bytes really read from GDRAM and written to it."""
-        read = sum(n for name, n in self.traffic.items() if name.startswith("GDRAM2"))
-        written = sum(n for name, n in self.traffic.items() if name.endswith("2GDRAM"))
-        return read, written
+    def io_bytes(self) -> int:
+        """Bytes that really crossed between the off-chip memory and the chip."""
+        return sum(launch.io_bytes for launch in self.launches)
+
+    @property
+    def off_chip(self) -> dict[str, int]:
+        """`io_bytes` by what carried them: the copy directions with a side off the chip, then the rest."""
+        copies = {name: n for name, n in self.traffic.items() if "GDRAM" in name or "LDRAM" in name}
+        rest = self.io_bytes - sum(copies.values())
+        return copies | {NO_COPY: rest} if rest > 0 else copies
+
+    @property
+    def moved(self) -> dict[str, int]:
+        """Bytes by copy direction, on the chip too, and those that no copy carried."""
+        return {**self.traffic, **self.off_chip}
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``run --json``."""
@@ -110,6 +125,7 @@ class Record:
             "accuracy": self.accuracy,
             "efficiency": asdict(self.efficiency) if self.efficiency is not None else None,
             "traffic": self.traffic,
+            "io_bytes": self.io_bytes,
             "instructions": self.instructions,
             "memory": {space: asdict(usage) for space, usage in self.memory.items()},
             "workspace": self.workspace,

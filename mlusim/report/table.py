@@ -5,12 +5,12 @@ from itertools import groupby
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from mlusim.report.explain import reasons
 from mlusim.report.grid import facts, table
-from mlusim.report.record import Record
+from mlusim.report.record import NO_COPY, Record
+from mlusim.report.summary import summaries
 from mlusim.report.words import count, error, microseconds, share, size
 
 OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
@@ -38,16 +38,20 @@ def efficiency_table(records: Sequence[Record]) -> RenderableType:
     numbers = ("time us", "IO", "compute", "NRAM")
     boards = {record.board for record in records}
     places = ("board",) if len(boards) > 1 else ()
-    shown = table("case", *places, *numbers, "bound", "verdict", right=numbers, fold=("case",))
+    shown = table("case", *places, *numbers, "verdict", right=numbers, fold=("case",))
     for operator, calls in groupby(records, key=lambda record: record.operator):
         shown.add_row(Text(operator, style="bold"))
         for record in calls:
             where = [record.board] if places else []
             shown.add_row(_case(record), *where, *_efficiency_cells(record), _styled(record))
-    notes = [f"Predicted by the model of {'each board' if places else ''.join(boards)}; no card was used."]
-    if any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records):
-        notes.append(OVER)
-    return Group(shown, Text(" ".join(notes), style="dim"))
+    model = "each board" if places else ", ".join(boards)
+    return Group(shown, _notes(f"Predicted by the model of {model}; no card was used.", records))
+
+
+def _notes(first: str, records: Sequence[Record]) -> Text:
+    found = [record.efficiency for record in records if record.efficiency is not None]
+    over = any(efficiency.io_efficiency > 1 for efficiency in found)
+    return Text(f"{first} {OVER}" if over else first, style="dim")
 
 
 def _case(record: Record) -> str:
@@ -57,41 +61,43 @@ def _case(record: Record) -> str:
 def _efficiency_cells(record: Record) -> list[str]:
     found = record.efficiency
     if found is None:
-        return ["-", "-", "-", "-", "-"]
+        return ["-", "-", "-", "-"]
     nram = record.memory["NRAM"]
     return [
         microseconds(found.hardware_time_us),
         share(found.io_efficiency),
         share(found.compute_efficiency),
         f"{100 * nram.high_water / nram.capacity:.0f}%",
-        found.bottleneck,
     ]
 
 
-def work_table(records: Sequence[Record]) -> Table:
-    """Theory and real work of each call: operations, bytes, instructions, NRAM."""
-    numbers = ("ops", "theory IO", "read", "written", "instr.", "NRAM")
-    shown = table("case", "board", *numbers, right=numbers, fold=("case",))
-    for operator, calls in groupby(records, key=lambda record: record.operator):
+def work_table(records: Sequence[Record], board: str) -> RenderableType:
+    """Theory and real work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
+    numbers = ("ops", "theory", "read", "written", "other", "instr.", "NRAM")
+    shown = table("case", *numbers, right=numbers, fold=("case",), title=f"work on {board}")
+    for operator, calls in groupby((r for r in records if r.board == board), key=lambda r: r.operator):
         shown.add_row(Text(operator, style="bold"))
         for record in calls:
-            found = record.efficiency
-            read, written = record.off_chip
-            theory = ["-", "-"] if found is None else [count(found.theory_ops), _short(found.theory_ios)]
-            shown.add_row(
-                _case(record),
-                record.board,
-                *theory,
-                _short(read),
-                _short(written),
-                count(sum(record.instructions.values())),
-                _short(record.memory["NRAM"].high_water),
-            )
-    return shown
+            shown.add_row(_case(record), *_work_cells(record))
+    note = (
+        "Bytes: theory; read from and written to GDRAM by copies; other: carried by atomics and fills; "
+        "NRAM: the most that a core declares."
+    )
+    return Group(shown, Text(note, style="dim"))
+
+
+def _work_cells(record: Record) -> Iterator[str]:
+    found = record.efficiency
+    yield "-" if found is None else count(found.theory_ops)
+    yield "-" if found is None else _short(found.theory_ios)
+    for which in ("GDRAM2", "2GDRAM", NO_COPY):
+        yield _short(sum(nbytes for name, nbytes in record.off_chip.items() if which in name))
+    yield count(sum(record.instructions.values()))
+    yield _short(record.memory["NRAM"].high_water)
 
 
 def _short(nbytes: int) -> str:
-    return size(nbytes).replace("iB", "").replace(" ", "")
+    return size(nbytes).replace("iB", "").replace(" B", "").replace(" ", "")
 
 
 def problems(records: Sequence[Record]) -> Iterator[Text]:
@@ -122,7 +128,7 @@ def detail(record: Record) -> RenderableType:
     """Everything about one call."""
     parts: list[RenderableType] = [facts(list(_about(record)))]
     for title, unit, amounts in (
-        ("moved", "bytes", record.traffic),
+        ("moved", "bytes", record.moved),
         ("instruction", "count", record.instructions),
     ):
         if amounts:
@@ -173,3 +179,24 @@ def _timing(record: Record) -> Iterator[tuple[str, str]]:
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
         yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
+
+
+def summary_table(records: Sequence[Record]) -> RenderableType:
+    """One line for each operator and board: what a reader takes in at a glance."""
+    numbers = ("time us", "IO", "compute", "NRAM")
+    shown = table("operator", "board", *numbers, "passed", right=numbers, fold=("operator",))
+    before = ""
+    for s in summaries(records):
+        io, compute = ("-" if e is None else share(e) for e in (s.io_efficiency, s.compute_efficiency))
+        shown.add_row(
+            Text("" if s.operator == before else s.operator, style="bold"),
+            s.board,
+            microseconds(s.time_us),
+            io,
+            compute,
+            f"{100 * s.nram:.0f}%",
+            Text(f"{s.clean}/{s.cases}", style="green" if s.clean == s.cases else "bold red"),
+        )
+        before = s.operator
+    first = "Predicted by the model of each board, all cases together; no card was used."
+    return Group(shown, _notes(first, records))

@@ -68,6 +68,7 @@ def _csv_row(record: Record, directions: Sequence[str]) -> dict[str, Any]:
     for name in ("diff1", "diff2", "diff3"):
         row[name] = plain(max((float(a[name]) for a in record.accuracy.values()), default=""))
     row |= {f"bytes_{name}": record.traffic.get(name, 0) for name in directions}
+    row["io_bytes"] = record.io_bytes
     row["instructions"] = sum(record.instructions.values())
     for space in SPACES:
         row[f"{space.lower()}_high_water"] = record.memory[space].high_water
@@ -153,7 +154,7 @@ def _work(record: Record) -> list[str]:
         record.board,
         "-" if found is None else f"{found.theory_ops:,}",
         "-" if found is None else f"{found.theory_ios:,}",
-        "; ".join(f"{name} {nbytes:,}" for name, nbytes in record.traffic.items()) or "-",
+        "; ".join(f"{name} {nbytes:,}" for name, nbytes in record.moved.items()) or "-",
         f"{sum(record.instructions.values()):,}",
         f"{size(nram.high_water)}, {share(nram.high_water / nram.capacity)}",
     ]

@@ -1,0 +1,60 @@
+"""``mlusim demo``: every operator at network scale on two boards, judged, in one table and one page."""
+
+import argparse
+from pathlib import Path
+
+import mlusim
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.report import GROUP
+from mlusim.cli.run import exit_code, perform
+from mlusim.cli.settings import boards_in, whole
+from mlusim.cli.show import emit, output
+from mlusim.operators.campaign import Job, matching_cases
+from mlusim.operators.registry import operators
+from mlusim.report.html import html_text
+from mlusim.report.table import problems, summary_table
+from mlusim.report.text import document
+
+PAGE = "mlusim-report.html"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "--board",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="B",
+        help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
+    )
+    add("-o", "--output", default=PAGE, metavar="F.html", help=f"where the page goes (default: {PAGE})")
+    add("--jobs", metavar="N", type=whole, help="processes (default: one per CPU, at most 4)")
+    add("--json", action="store_true", help="one JSON document on standard output, besides the page")
+    parser.epilog = "example: mlusim demo -o report.html"
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run, print, write the page, and print where it is."""
+    check_writable(args.output)
+    html_text([], mlusim.__version__)
+    boards = boards_in(args.board, DEFAULT_BOARDS)
+    jobs = [
+        Job(operator.name, case.name, board)
+        for operator in operators().values()
+        for board in boards
+        for case in matching_cases(operator, board, group=GROUP)
+    ]
+    records = perform(jobs, args.jobs)
+    write_text(args.output, html_text(records, mlusim.__version__))
+    if args.json:
+        emit(document(records, mlusim.__version__))
+        return exit_code(records)
+    console = output()
+    console.print(summary_table(records))
+    for line in problems(records):
+        console.print(line)
+    console.print(f"report: {Path(args.output).resolve()}", soft_wrap=True)
+    return exit_code(records)

@@ -1,0 +1,109 @@
+"""``mlusim report``: efficiency of operators x cases x boards."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+import mlusim
+from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.run import exit_code, perform, show
+from mlusim.cli.settings import boards_in, names_in, whole
+from mlusim.cli.show import output
+from mlusim.errors import UsageError
+from mlusim.observe.names import observers_of
+from mlusim.operators.campaign import Job, matching_cases
+from mlusim.operators.registry import find_case, find_operator, operators
+from mlusim.report.html import html_text
+from mlusim.report.plain import json_text
+from mlusim.report.record import Record
+from mlusim.report.table import work_table
+from mlusim.report.text import boards_of, csv_text, document, markdown_text
+
+GROUP = "network"
+FORMATS: Mapping[str, Callable[[Sequence[Record], str], str]] = MappingProxyType(
+    {
+        "json": lambda records, version: json_text(document(records, version)),
+        "csv": lambda records, _: csv_text(records),
+        "md": markdown_text,
+        "html": html_text,
+    }
+)
+EXAMPLES = """examples:
+  mlusim report
+  mlusim report tin_shift_forward --board MLU370-X4 --board MLU590-H8 --format md
+  mlusim report --format html -o report.html"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("operators", nargs="*", metavar="OP", help="operators (default: all)")
+    add(
+        "--board",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="B",
+        help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
+    )
+    add(
+        "--case",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME",
+        help=f"cases (default: the group {GROUP})",
+    )
+    add("--group", metavar="G", help="all cases of a group: network, boundary, random, zero, golden, limit")
+    add("--format", choices=("table", *FORMATS), default="table", help="what to write (default: table)")
+    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
+    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
+    add("--jobs", metavar="N", type=whole, help="processes (default: one per CPU, at most 4)")
+    add("--json", action="store_true", help="the same as --format json")
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the cases and write the report; returns 1 for findings or failed accuracy, 3 for a fault."""
+    form = "json" if args.json else args.format
+    if form == "table" and args.output:
+        raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
+    check_writable(args.output)
+    if form == "html":
+        html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
+    records = perform(jobs(args), args.jobs)
+    if form == "table":
+        show(records)
+        for board in boards_of(records):
+            output().print()
+            output().print(work_table(records, board))
+        return exit_code(records)
+    text = FORMATS[form](records, mlusim.__version__)
+    if args.output:
+        write_text(args.output, text)
+        print(f"{args.output}: {len(records)} calls", file=sys.stderr)
+    else:
+        sys.stdout.write(text)
+    return exit_code(records)
+
+
+def jobs(args: argparse.Namespace) -> list[Job]:
+    """The calls that the command line asks for: operators, then boards, then cases."""
+    wanted = [find_operator(name) for name in names_in(args.operators)] or list(operators().values())
+    checks = tuple(names_in(args.check))
+    observers_of(checks)
+    names = names_in(args.case)
+    if names and args.group:
+        raise UsageError("--case and --group exclude each other; give one of them")
+    for name in names:
+        if not any(name == case.name for operator in wanted for case in operator.cases):
+            find_case(wanted[0], name)  # raises, with the nearest names
+    group = args.group or GROUP
+    return [
+        Job(operator.name, case.name, board, checks)
+        for operator in wanted
+        for board in boards_in(args.board, DEFAULT_BOARDS)
+        for case in matching_cases(operator, board, group=group, names=names)
+    ]

@@ -1,0 +1,76 @@
+"""Records as one self-contained HTML page: tables and inline pictures, no script, nothing fetched."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.report.explain import below_the_bar, reasons
+from mlusim.report.pictures import color, memory, off_chip_directions, roofline, traffic
+from mlusim.report.record import Record
+from mlusim.report.summary import Summary, summaries
+from mlusim.report.table import verdict
+from mlusim.report.tasks import timeline
+from mlusim.report.words import count, error, microseconds, share, size
+
+
+@frozen
+class BoardPart:
+    """What the page says about one board."""
+
+    board: Board
+    records: tuple[Record, ...]
+    roofline: str
+    traffic: str
+    memory: str
+
+
+def html_text(records: Sequence[Record], version: str) -> str:
+    """The page.  Raises `UsageError` where jinja2 is not installed."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError(
+            "the HTML report needs jinja2; install it with `pip install mlusim[report]`"
+        ) from None
+    environment = Environment(
+        loader=PackageLoader("mlusim.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    words = {"us": microseconds, "share": share, "size": size, "count": count, "error": error}
+    environment.filters |= words | {"verdict": verdict, "reasons": reasons, "below": below_the_bar}
+    page: str = environment.get_template("report.html.j2").render(**_contents(records), version=version)
+    return page
+
+
+def _contents(records: Sequence[Record]) -> dict[str, Any]:
+    operators = list(dict.fromkeys(record.operator for record in records))
+    colors = {operator: color(position) for position, operator in enumerate(operators)}
+    directions = off_chip_directions(records)
+    boards = [find_board(name) for name in dict.fromkeys(record.board for record in records)]
+    totals: list[Summary] = summaries(records)
+    return {
+        "summaries": totals,
+        "boards": [_board_part(records, board, colors, directions) for board in boards],
+        "colors": colors,
+        "directions": {name: color(position) for position, name in enumerate(directions)},
+        "groups": [(name, list(own)) for name, own in groupby(records, key=lambda record: record.operator)],
+        "clean": sum(record.clean for record in records),
+        "total": len(records),
+        "draw_timeline": lambda record: timeline(record, find_board(record.board)),
+        "pipes": {
+            name: color(n) for n, name in enumerate(("scalar", "vector", "tensor", "IO-DMA", "move-DMA"))
+        },
+        "over": any(r.efficiency is not None and r.efficiency.io_efficiency > 1 for r in records),
+    }
+
+
+def _board_part(
+    records: Sequence[Record], board: Board, colors: Mapping[str, str], directions: Sequence[str]
+) -> BoardPart:
+    own = tuple(record for record in records if record.board == board.name)
+    return BoardPart(board, own, roofline(own, board, colors), traffic(own, directions), memory(own))

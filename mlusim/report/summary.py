@@ -1,0 +1,54 @@
+"""Operators summed over their cases: one line for each operator and board."""
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from mlusim.report.record import Record
+
+
+@frozen
+class Summary:
+    """One operator on one board over all its cases.
+
+    Times are added; the efficiencies are those of all calls together, that is theory over time; None
+    where nothing was launched.  ``nram`` is the largest share of the NRAM.
+    """
+
+    operator: str
+    board: str
+    cases: int
+    clean: int
+    time_us: float
+    io_efficiency: float | None
+    compute_efficiency: float | None
+    bottleneck: str
+    nram: float
+
+
+def summaries(records: Sequence[Record]) -> list[Summary]:
+    """A summary for each operator and board, in the order of *records*."""
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        groups.setdefault((record.operator, record.board), []).append(record)
+    return [_summary(operator, board, calls) for (operator, board), calls in groups.items()]
+
+
+def _summary(operator: str, board: str, calls: Sequence[Record]) -> Summary:
+    timed = [
+        (r.efficiency, r) for r in calls if r.efficiency is not None and r.efficiency.hardware_time_us > 0
+    ]
+    seconds = sum(e.hardware_time_us for e, _ in timed) / 1e6
+    io = sum(e.theory_ios / (e.io_bandwidth * 1e9) for e, _ in timed) / seconds if timed else None
+    compute = sum(e.theory_ops / e.compute_force for e, _ in timed) / seconds if timed else None
+    return Summary(
+        operator=operator,
+        board=board,
+        cases=len(calls),
+        clean=sum(record.clean for record in calls),
+        time_us=1e6 * seconds,
+        io_efficiency=io,
+        compute_efficiency=compute,
+        bottleneck="-" if io is None or compute is None else "io" if io > compute else "compute",
+        nram=max((r.memory["NRAM"].high_water / r.memory["NRAM"].capacity for r in calls), default=0.0),
+    )

@@ -1,0 +1,94 @@
+"""The picture of a call's tasks: which core runs what, when, and which pipe keeps it busy."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from attrs import frozen
+
+from mlusim.arch.board import Board
+from mlusim.machine.timing import LAUNCH_US, PIPES, TaskSpan
+from mlusim.report.pictures import color
+from mlusim.report.record import LaunchRecord, Record
+from mlusim.report.svg import Drawing
+from mlusim.report.words import microseconds
+
+_LEFT, _WIDTH, _TOP = 70.0, 820.0, 22.0
+_FINEST = 0.5  # tasks closer than this, in units of the picture, become one
+
+
+@frozen
+class _Bar:
+    """A task, or several of one core, on the time axis in us."""
+
+    core: int
+    start: float
+    end: float
+    pipe: int
+    label: str
+
+
+def timeline(record: Record, board: Board) -> str:
+    """One row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest."""
+    total = sum(launch.time_us for launch in record.launches)
+    bars = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
+    rows = 1 + max((bar.core for bar in bars), default=0)
+    height = max(5.0, min(12.0, 300.0 / rows))
+    picture = Drawing(
+        _LEFT + _WIDTH + 20, _TOP + rows * height + 10, f"Tasks of {record.operator} {record.case}"
+    )
+    for nth in range(5):
+        x = _LEFT + _WIDTH * nth / 4
+        picture.line([(x, _TOP - 4), (x, _TOP + rows * height)], "grid")
+        picture.text(x, 12, f"{microseconds(total * nth / 4)} us", "tick", "middle")
+    picture.text(_LEFT - 8, _TOP + 8, "core 0", "tick", "end")
+    if rows > 2:
+        picture.text(_LEFT - 8, _TOP + rows * height - 1, f"core {rows - 1}", "tick", "end")
+    unit = _WIDTH / total if total else 0.0
+    for bar in _merged(bars, unit):
+        x, y = _LEFT + bar.start * unit, _TOP + bar.core * height
+        picture.rect(x, y, (bar.end - bar.start) * unit - 0.3, height - 1, color(bar.pipe), bar.label)
+    return picture.render()
+
+
+def _bars(record: Record, board: Board) -> Iterator[_Bar]:
+    begin = 0.0
+    for launch in record.launches:
+        stretch = _stretch(launch)
+        for core, span in _placed(launch, board):
+            if max(span.busy_us) > 0:
+                start, end = (begin + LAUNCH_US + stretch * t for t in (span.start_us, span.end_us))
+                pipe = span.busy_us.index(max(span.busy_us))
+                label = f"{launch.kernel} task {span.task}: {PIPES[pipe]}"
+                yield _Bar(core, start, end, pipe, label)
+        begin += launch.time_us
+
+
+def _stretch(launch: LaunchRecord) -> float:
+    """What the spans are stretched by when all cores together wait for the bandwidth that they share."""
+    last = max((span.end_us for span in launch.spans), default=0.0)
+    return max(1.0, (launch.time_us - LAUNCH_US) / last) if last > 0 else 1.0
+
+
+def _placed(launch: LaunchRecord, board: Board) -> Iterator[tuple[int, TaskSpan]]:
+    """Each IPU task with the number of its core on the board."""
+    unions = int(launch.kind.removeprefix("UNION")) if launch.kind.startswith("UNION") else 0
+    width = max(1, unions * board.arch.cores_per_cluster)
+    tasks = sorted((s for s in launch.spans if not s.memory_core), key=lambda s: (s.slot, s.start_us, s.task))
+    for (slot, _), group in groupby(tasks, key=lambda s: (s.slot, s.start_us)):
+        for nth, span in enumerate(group):
+            yield slot * width + nth % width, span
+
+
+def _merged(bars: list[_Bar], unit: float) -> Iterator[_Bar]:
+    """The bars, with neighbours that no eye could tell apart made one."""
+    held: _Bar | None = None
+    for bar in bars:
+        near = held is not None and (bar.core, bar.pipe) == (held.core, held.pipe)
+        if held is not None and near and (bar.end - held.start) * unit < _FINEST:
+            held = _Bar(held.core, held.start, max(held.end, bar.end), held.pipe, f"{held.label} and more")
+            continue
+        if held is not None:
+            yield held
+        held = bar
+    if held is not None:
+        yield held
