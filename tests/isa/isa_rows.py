@@ -165,3 +165,34 @@ def ids(items):
 def is_lanewise(row):
     """Whether the row claims that element i depends on element i only."""
     return row.flow is Flow.LANEWISE
+
+
+def execute(name, board=None, **arguments):
+    """Execute an intrinsic; arrays become memory of the operand's space.
+
+    Returns the result of the call and the arrays afterwards, by name.
+    """
+    row = ISA[name]
+    device = mlusim.Device(board or board_of(row))
+    tensors = {
+        key: device.put(value)
+        for key, value in arguments.items()
+        if isinstance(value, np.ndarray) and GDRAM in row.operands[key].spaces
+    }
+    after = {}
+
+    @kernel
+    def run(mlu, *pointers):
+        call = arguments | dict(zip(tensors, pointers, strict=True))
+        for key, value in call.items():
+            if isinstance(value, np.ndarray):
+                call[key] = mlu.nram(value.dtype, value.size)
+                call[key].view.array[:] = value.reshape(-1)
+        after["result"] = getattr(mlu, name)(**call)
+        mlu.sync()
+        for key in arguments.keys() - tensors.keys():
+            if isinstance(arguments[key], np.ndarray):
+                after[key] = call[key].view.array.copy().reshape(arguments[key].shape)
+
+    device.launch(run, args=tuple(tensors.values()))
+    return after | {key: device.get(tensor) for key, tensor in tensors.items()}
