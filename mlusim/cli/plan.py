@@ -53,7 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"
     )
-    parser.add_argument("--dtype", metavar="D", help="element type, for plans that hold more than one")
+    parser.add_argument(
+        "--dtype",
+        nargs="+",
+        action="extend",
+        metavar="D",
+        help="one element type or several, for plans that can hold more than one",
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--max", metavar="VAR", help="the largest VAR that fits, the others as set")
     what.add_argument("--frontier", metavar="X,Y", help="for every X the largest Y")
@@ -89,18 +95,22 @@ class Question:
     plans: tuple[Plan, ...]
     boards: tuple[str, ...]
     values: Mapping[str, int]
-    dtype: str | None
+    dtypes: tuple[DType, ...]
 
-    def dtype_of(self, plan: Plan) -> DType | None:
-        """Return the dtype for *plan*: as asked, else its default; None where it has only one anyway."""
-        asked = None if self.dtype is None else as_dtype(self.dtype)
+    def dtypes_of(self, plan: Plan) -> list[DType | None]:
+        """Return the dtypes for *plan*: as asked, else its default; None where it has only one anyway."""
         if plan.dtypes:
-            return plan.dtypes[0] if asked is None else asked
+            return [*self.dtypes] or [plan.dtypes[0]]
         held = {place.region.dtype for place in plan.regions.values()}
-        if asked is not None and asked not in held:
-            names = ", ".join(sorted(str(d) for d in held))
-            raise UsageError(f"plan {plan.name} has no element type to choose; its regions are {names}")
-        return None
+        for asked in self.dtypes:
+            if asked not in held:
+                names = ", ".join(sorted(str(d) for d in held))
+                raise UsageError(f"plan {plan.name} has no element type to choose; its regions are {names}")
+        return [None]
+
+    def places_of(self, plan: Plan) -> list[tuple[str, DType | None]]:
+        """Return every board with every dtype that *plan* is asked for."""
+        return [(board, dtype) for dtype in self.dtypes_of(plan) for board in self.boards]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -139,7 +149,8 @@ def _understood(args: argparse.Namespace) -> Question:
         if not plans:
             raise UsageError(f"{operator.name} has no NRAM plan")
     boards = tuple(dict.fromkeys(find_board(n).name for n in names))
-    return Question(plans, boards, _values(args.set), args.dtype)
+    dtypes = tuple(dict.fromkeys(as_dtype(d) for d in args.dtype or ()))
+    return Question(plans, boards, _values(args.set), dtypes)
 
 
 def _values(texts: Iterable[str]) -> dict[str, int]:
@@ -163,24 +174,26 @@ def _values(texts: Iterable[str]) -> dict[str, int]:
 
 def _layouts(question: Question) -> list[Answer]:
     if question.values:
-        return [_described(question, question.plans, board, question.values) for board in question.boards]
+        return _described(question, question.plans, question.values)
     answers = []
     for plan in question.plans:
         findings = plan.check()
-        intro = Group(plan_view(plan, findings), Text(), Text("with example values:", style="italic"))
         clean = not any(f.severity == "error" for f in findings)
-        for number, board in enumerate(question.boards):
-            shown = _described(question, (plan,), board, plan.example)
-            view = Group(intro, *([shown.view] if shown.view else [])) if number == 0 else shown.view
-            facts = {**shown.facts, "findings": [f.to_json() for f in findings]}
-            answers.append(Answer(view, facts, shown.good and clean, shown.svg))
+        shown = _described(question, (plan,), plan.example)
+        intro = Group(plan_view(plan, findings), Text(), Text("with example values:", style="italic"))
+        for number, answer in enumerate(shown):
+            view = Group(intro, answer.view or "") if number == 0 else answer.view
+            facts = {**answer.facts, "findings": [f.to_json() for f in findings]}
+            answers.append(Answer(view, facts, answer.good and clean, answer.svg))
     return answers
 
 
-def _described(question: Question, plans: Sequence[Plan], board: str, values: Mapping[str, int]) -> Answer:
-    dtype = question.dtype_of(plans[0])
-    plan, layout = choose(plans, board, values, dtype=dtype)
-    return Answer(layout_view(layout, plan), layout.to_json(), layout.fits, layout_svg(layout))
+def _described(question: Question, plans: Sequence[Plan], values: Mapping[str, int]) -> list[Answer]:
+    answers = []
+    for board, dtype in question.places_of(plans[0]):
+        plan, layout = choose(plans, board, values, dtype=dtype)
+        answers.append(Answer(layout_view(layout, plan), layout.to_json(), layout.fits, layout_svg(layout)))
+    return answers
 
 
 def _fixed(question: Question, plan: Plan, open_: Sequence[str]) -> dict[str, int]:
@@ -202,8 +215,7 @@ def _largest(question: Question, variable: str) -> list[Answer]:
     answers = []
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
-        dtype = question.dtype_of(plan)
-        found = [plan.largest(variable, board=board, dtype=dtype, **fixed) for board in question.boards]
+        found = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
         views = [largest_view(found), *([None] * (len(found) - 1))]
         answers += [Answer(v, f.to_json(), f.largest is not None) for v, f in zip(views, found, strict=True)]
     return answers
@@ -216,8 +228,7 @@ def _frontiers(question: Question, text: str) -> list[Answer]:
     answers = []
     for plan in _concerned(question, names):
         fixed = _fixed(question, plan, names)
-        dtype = question.dtype_of(plan)
-        for board in question.boards:
+        for board, dtype in question.places_of(plan):
             frontier = plan.frontier(names[0], names[1], board=board, dtype=dtype, **fixed)
             answers.append(_frontier_answer(frontier, f"{plan.name} on {board}", board, dtype))
     return answers
@@ -238,7 +249,6 @@ def _claims(question: Question, text: str) -> list[Answer]:
     held = [(p, _stated(p, text)) for p in question.plans] if text else _stored(question.plans)
     answers = []
     for plan, claims in held:
-        dtype = question.dtype_of(plan)
         found = [f for f in plan.check() if f.severity == "error"]
         if found and not text:
             facts = {"plan": plan.name, "findings": [f.to_json() for f in found]}
@@ -246,9 +256,10 @@ def _claims(question: Question, text: str) -> list[Answer]:
                 Answer(Group(Text(plan.name, style="bold"), findings_view(found)), facts, good=False)
             )
         for claim in claims:
-            fixed = {k: v for k, v in values_of(plan, question.values).items() if k not in claim.named}
+            fixed = values_of(plan, question.values)
             answers += [
-                _compared(plan.compare(claim, board=board, dtype=dtype, **fixed)) for board in question.boards
+                _compared(plan.compare(claim, board=board, dtype=dtype, **fixed))
+                for board, dtype in question.places_of(plan)
             ]
     if not answers:
         raise UsageError(

@@ -5,6 +5,7 @@ every value is looked at, as long as there are not too many.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,9 @@ from mlusim.plan.bounds import Interval
 from mlusim.plan.compiled import compile_exprs
 from mlusim.plan.expr import Expr
 from mlusim.plan.frontier import MOST_POINTS, Ints, box, only_tightens, span, tightens, trace
-from mlusim.plan.solve import Problem, largest_value, search
+from mlusim.plan.solve import Problem, bisect, largest_value, search
+
+_MOST_ROWS = 4096  # rows that are looked at value by value
 
 
 @frozen
@@ -59,17 +62,22 @@ def differences(
         return _over_one(first, second, names[0], fixed, exact)
     x, y = names
     pair = (first, second)
-    if any(span(p, x, y, fixed)[2] > MOST_POINTS for p in pair) and exact is None:
+    spans = [span(p, x, y, fixed) for p in pair]
+    start, step, points = max(spans, key=lambda s: s[2])
+    ask = search(first, y, {**fixed, x: first.variable(x).low})
+    if points > MOST_POINTS:
+        if exact is not None and ask.step > 1:
+            raise UsageError(f"{second.name} states a value for {points} values of {x}; give {x} a value")
         return staircase_differences(first, second, x, y, fixed)
-    edges = [trace(p, x, y, fixed) for p in pair]
-    xs = max(edges, key=len).xs
+    xs = start + np.arange(points, dtype=np.int64) * step
     ranges = box(first, x, xs, y, fixed)
     rows = [{x: v} for v in xs.tolist()]
     if not (tightens(first, y, ranges) and tightens(second, y, ranges)):
+        if points > _MOST_ROWS:
+            raise UsageError(f"{second.name} does not only tighten as {y} grows; give {x} a value")
         return _value_by_value(first, second, y, rows, fixed)
-    ask = search(first, y, {**fixed, x: first.variable(x).low})
     none = ask.first - ask.step
-    low, high = (_filled(edge.ys, len(xs), none) for edge in edges)
+    low, high = (_filled(trace(p, x, y, fixed).ys, points, none) for p in pair)
     if exact is not None:
         stated = compile_exprs([exact], vector=True)({**first.constants, **fixed, x: xs})[0]
         high = np.maximum(np.broadcast_to(stated, low.shape), none)
@@ -125,13 +133,14 @@ def _value_by_value(
         here = {**fixed, **row}
         tops = [t for t in (largest_value(p, y, here)[0] for p in (first, second)) if t is not None]
         ask = search(first, y, here)
-        ys = np.arange(ask.first, max(tops, default=ask.first) + 1, ask.step, dtype=np.int64)
-        left -= len(ys)
+        count = (max(tops, default=ask.first) - ask.first) // ask.step + 1
+        left -= count
         if left < 0:
             raise UsageError(
                 f"{second.name} does not only tighten as {y} grows, and there are too many shapes to look at;"
-                " give more values"
+                f" state a limit on {y} as well"
             )
+        ys = ask.first + np.arange(count, dtype=np.int64) * ask.step
         one, two = (_admits(p, y, ys, here) for p in (first, second))
         found[0].extend(_stretches(row, ys, one & ~two, ask.step))
         found[1].extend(_stretches(row, ys, two & ~one, ask.step))
@@ -164,46 +173,55 @@ def staircase_differences(
     first: Problem, second: Problem, x: str, y: str, fixed: Mapping[str, int]
 ) -> Differences:
     """Compare two problems that only tighten in both variables, however far these reach."""
+    for problem in (first, second):
+        _need_tightening(problem, x, y, fixed)
     stairs = [_stairs(p, x, y, fixed) for p in (first, second)]
     ask = search(first, y, {**fixed, x: first.variable(x).low})
     none = ask.first - ask.step
     step = search(first, x, {**fixed, y: ask.first}).step
     edges = sorted({e for steps in stairs for s in steps for e in (s.first, s.last + step)})
     found: tuple[list[Span], list[Span]] = ([], [])
+    at = [0, 0]
     for left, after in pairwise(edges):
-        one, two = (_height(steps, left, none) for steps in stairs)
-        if one != two:
-            spans = found[0] if one > two else found[1]
-            low, high = min(one, two) + ask.step, max(one, two)
-            spans += _rectangles(x, range(left, after, step), (low, high, ask.step))
+        heights = []
+        for which, steps in enumerate(stairs):
+            while at[which] < len(steps) and steps[at[which]].last < left:
+                at[which] += 1
+            heights.append(steps[at[which]].y if at[which] < len(steps) else none)
+        low, high = min(heights), max(heights)
+        if low != high:
+            spans = found[heights.index(high)]
+            spans += _rectangles(x, range(left, after, step), (low + ask.step, high, ask.step))
     return Differences(y, tuple(found[0]), tuple(found[1]))
 
 
-def _stairs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> list[_Step]:
-    ask = search(problem, x, {**fixed, y: problem.variable(y).low})
-    everything = {**ask.ranges(0, ask.count - 1)}
-    high = problem.variable(y)
-    everything[y] = Interval(high.low, high.high)
-    if not all(only_tightens(problem, name, everything) for name in (x, y)):
+def _need_tightening(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> None:
+    points = {k: Interval(v, v) for k, v in {**problem.constants, **fixed}.items()}
+    whole = {n: Interval(problem.variable(n).low, problem.variable(n).high) for n in (x, y)}
+    if not all(only_tightens(problem, name, {**points, **whole}) for name in (x, y)):
         raise UsageError(
-            f"{problem.name} admits {x} without end and does not only tighten; give more values, or add a limit"
+            f"{problem.name} admits {x} without end and does not only tighten; give {x} a value, or add a limit"
         )
+
+
+def _stairs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> list[_Step]:
+    across = search(problem, x, {**fixed, y: problem.variable(y).low})
+    up = search(problem, y, {**fixed, x: problem.variable(x).low})
+    code = compile_exprs([side for c in problem.constraints for side in (c.left, c.right)])
+    base = {**problem.constants, **fixed}
+
+    def holds(i: int, j: int) -> bool:
+        values = code({**base, x: across.value(i), y: up.value(j)})
+        return all(a <= b for a, b in zip(values[::2], values[1::2], strict=True))
+
     steps: list[_Step] = []
-    at = ask.first
-    while at <= problem.variable(x).high:
-        top = largest_value(problem, y, {**fixed, x: at})[0]
-        if top is None:
-            break
-        last = largest_value(problem, x, {**fixed, y: top})[0]
-        steps.append(_Step(at, at if last is None else last, top))
-        at = steps[-1].last + ask.step
+    at = 0
+    while at < across.count and (height := bisect(partial(holds, at), up.count)):
+        begin, at = at, bisect(partial(holds, j=height - 1), across.count)
+        steps.append(_Step(across.value(begin), across.value(at - 1), up.value(height - 1)))
         if len(steps) > _MOST_STEPS:
-            raise UsageError(f"{problem.name} changes with {x} too often to compare; give more values")
+            raise UsageError(f"{problem.name} changes with {x} too often to compare; give {x} a value")
     return steps
-
-
-def _height(steps: Sequence[_Step], at: int, none: int) -> int:
-    return next((s.y for s in steps if s.first <= at <= s.last), none)
 
 
 def _rectangles(x: str, rows: range, ys: tuple[int, int, int]) -> list[Span]:

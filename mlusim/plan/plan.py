@@ -220,12 +220,13 @@ class Plan:
         beyond = {**problem.constants, **held, variable: after}
         stage, constraint, binding = self._binding(problem, asked, beyond)
         chosen = self.scope.dtype(dtype)
+        mentioned = _variables(side for c in problem.constraints for side in (c.left, c.right))
         return Largest(
             board=find_board(board).name,
             plan=self.name,
             dtype=chosen.name if chosen else None,
             variable=variable,
-            fixed=held,
+            fixed={n: v for n, v in held.items() if n in mentioned},
             capacity=self.capacity.evaluate(problem.constants),
             largest=best,
             next=after,

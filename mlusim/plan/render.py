@@ -219,9 +219,8 @@ def _largest_table(answers: Sequence[Largest]) -> Table:
 
 
 def _what_binds(a: Largest) -> Text:
-    fixed = ", ".join(f"{k}={v}" for k, v in a.fixed.items())
-    where = f"{a.board}{', ' + fixed if fixed else ''}: "
-    return Text.assemble((where, "bold"), f"{a.variable}={a.next} breaks {a.binding}")
+    where = ", ".join([a.board, *([a.dtype] if a.dtype else []), *(f"{k}={v}" for k, v in a.fixed.items())])
+    return Text.assemble((f"{where}: ", "bold"), f"{a.variable}={a.next} breaks {a.binding}")
 
 
 def comparison_view(comparison: Comparison, most: int = 40) -> RenderableType:

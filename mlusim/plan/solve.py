@@ -4,7 +4,8 @@ A `Problem` is all that the solver knows: constraints over named integers.  A pl
 and so is the limit that a document states.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from attrs import field, frozen
@@ -123,14 +124,15 @@ def _room(constraint: Constraint) -> Expr:
     return constraint.left - constraint.right
 
 
-def _bisect(constraint: Constraint, ask: Search, count: int) -> int:
-    """Return the number of leading candidates, at most *count*, at which *constraint* holds; it only tightens."""
-    low, high = 0, count
-    # grow from below first: limits are small beside 2^31, and so are the numbers on the way
-    reach = 1
+def bisect(holds: Callable[[int], bool], count: int) -> int:
+    """Return how many of the leading *count* candidates hold, where none does behind one that does not.
+
+    It doubles its reach from below first: limits are small beside 2^31, and so are the numbers on the way.
+    """
+    low, high, reach = 0, count, 1
     while low < high:
         middle = min(reach - 1, high - 1) if reach else (low + high) // 2
-        if ask.holds(constraint, middle):
+        if holds(middle):
             low = middle + 1
             reach = reach * 2 if reach and reach < count else 0
         else:
@@ -175,7 +177,7 @@ def last_index(ask: Search) -> tuple[int | None, str]:
             return None, "bisection"
         way = trend(_room(constraint), ask.name, ask.ranges(0, count - 1))
         if way in {Trend.UP, Trend.STILL}:
-            count = _bisect(constraint, ask, count)
+            count = bisect(partial(ask.holds, constraint), count)
         else:
             hard.append(constraint)
     if not hard or count == 0:
