@@ -100,13 +100,8 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         except (AttributeError, KeyError, TypeError):
             legal = False
         if not legal or (wide and (to.space is WRAM or frm.space is WRAM) and (size % 16 or d % 8 or s % 8)):
-            memcpy(
-                mlu,
-                dst,
-                src,
-                explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=False),
-                direction,
-            )
+            size = explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=False)
+            memcpy(mlu, dst, src, size, direction)
             return
         core = mlu.core
         if core.flights:
