@@ -4,10 +4,12 @@ A `Limit` states for which shapes a kernel works; a `Value` states how large a t
 either with the plan gives a verdict and every counter-example.
 """
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
+import numpy as np
 from attrs import field, frozen
 
 from mlusim.errors import UsageError
@@ -144,14 +146,20 @@ class Comparison:
         }
 
 
-def _runs(plan: Problem, variable: str, spans: Iterable[Span], fixed: Mapping[str, int]) -> tuple[Run, ...]:
-    needed = compile_exprs([c.left for c in plan.constraints if c.name.startswith("stage ")])
-    base = {**plan.constants, **fixed}
-    runs = []
-    for s in spans:
-        used = max(needed({**base, **s.until, variable: s.last}))
-        runs.append(Run(s.at, s.until, s.rows, variable, s.first, s.last, s.step, used))
-    return tuple(runs)
+def _runs(plan: Problem, variable: str, spans: Sequence[Span], fixed: Mapping[str, int]) -> tuple[Run, ...]:
+    if not spans:
+        return ()
+    stages = [c.left for c in plan.constraints if c.name.startswith("stage ")]
+    # object arrays hold Python integers: exact, however far a claim reaches
+    env: dict[str, Any] = {**plan.constants, **fixed}
+    env |= {n: np.array([s.until[n] for s in spans], dtype=object) for n in spans[0].until}
+    env[variable] = np.array([s.last for s in spans], dtype=object)
+    needed = compile_exprs(stages, vector=True)(env)
+    used = functools.reduce(np.maximum, [np.broadcast_to(n, len(spans)) for n in needed])
+    return tuple(
+        Run(s.at, s.until, s.rows, variable, s.first, s.last, s.step, int(u))
+        for s, u in zip(spans, used, strict=True)
+    )
 
 
 def _as_problem(plan: Problem, claim: Claim) -> Problem:

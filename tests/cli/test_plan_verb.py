@@ -120,8 +120,8 @@ def test_claims_of_drawings(capsys):
 )
 def test_a_claim_of_ones_own(capsys, claim, code, verdict):
     """A limit written as text is compared like a document's."""
-    assert code == run(MUTUAL, "--claim", claim, "--json")
-    assert verdict == facts(capsys)["verdict"]
+    assert code == run(MUTUAL, "--claim", claim)
+    assert f": {verdict} " in " ".join([*capsys.readouterr().out.split(), ""])
 
 
 def test_a_stated_tile(capsys):

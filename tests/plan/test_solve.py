@@ -10,7 +10,7 @@ from mlusim.plan.claims import Verdict
 BOARD = "MLU370-X4"
 S, T = VARIABLES[:2]
 SPAN = range(S.low, S.high + 1)
-FEWER = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEWER = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def fits(plan, **values):
