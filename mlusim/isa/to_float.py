@@ -79,10 +79,13 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
     exact = EXACT[target]
     always = np.iinfo(source.dtype).max < exact
     nearest = mode == "rn" and target is float32
+    magnitude = np.dtype(f"u{source.size}")  # so that the smallest integer is not its own absolute value
 
     def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
         if not pos and (
-            always or nearest or np.count_nonzero(np.less(np.absolute(src), exact)) == elem_count
+            always
+            or nearest
+            or np.count_nonzero(np.less(np.absolute(src).view(magnitude), exact)) == elem_count
         ):
             dst[...] = src
         else:

@@ -43,9 +43,10 @@ def nearest(x, dtype, mode="rn"):
     unit = Fraction(2) ** exponent
     rounded = whole(x / unit, mode) * unit
     largest = (2 - Fraction(2) ** (1 - precision)) * Fraction(2) ** highest
-    if abs(rounded) > largest:
-        return math.copysign(math.inf, rounded)
-    return float(rounded)
+    if abs(rounded) <= largest:
+        return float(rounded)
+    inward = mode == "tz" or (mode == "dn" and x > 0) or (mode == "up" and x < 0)
+    return math.copysign(float(largest) if inward else math.inf, x)
 
 
 def fraction(value):
