@@ -1,0 +1,20 @@
+"""Pages that are made from the code are as the code says."""
+
+from pathlib import Path
+
+from mlusim.cli.manual import manual
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_of_the_command_line_is_fresh():
+    """`python -m mlusim.cli.manual` would write what is there."""
+    assert manual() == (ROOT / "docs" / "reference" / "command-line.md").read_text()
+
+
+def test_every_operator_page_is_in_the_index():
+    """No operator's page is left out of the index."""
+    index = (ROOT / "docs" / "operators" / "index.md").read_text()
+    pages = sorted(p.name for p in (ROOT / "docs" / "operators").glob("*.md") if p.name != "index.md")
+
+    assert [] == [page for page in pages if f"]({page})" not in index]
