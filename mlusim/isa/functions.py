@@ -156,7 +156,7 @@ def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
 )
 def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
-    sigmoid = 1 / (1 + np.exp(-src.astype(np.float32)))
+    sigmoid = 1 / (1 + np.exp(-src.astype(np.float64)))
     dst[...] = np.where(src < -7.75, 0, np.where(src > 7.75, 1, sigmoid))
 
 
