@@ -96,3 +96,23 @@ def exact(op, dtype, *operands):
         return op(*numbers)
     except OverflowError:
         return math.inf
+
+
+def number_wins(choose):
+    """The maximum or minimum where a NaN loses against a number."""
+
+    def reference(a, b):
+        a, b = float(a), float(b)
+        return b if math.isnan(a) else a if math.isnan(b) else choose(a, b)
+
+    return reference
+
+
+def nan_wins(choose):
+    """The maximum or minimum where a NaN is the result."""
+
+    def reference(a, b):
+        a, b = float(a), float(b)
+        return math.nan if math.isnan(a) or math.isnan(b) else choose(a, b)
+
+    return reference

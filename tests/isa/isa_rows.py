@@ -1,10 +1,13 @@
 """Samples for every row of the instruction set, derived from its declaration, and a core to run them on."""
 
+import re
+
 import numpy as np
 
 import mlusim
 from mlusim.arch.dtypes import DTYPES, as_dtype, float32
 from mlusim.bang import FUSION_FMA, kernel
+from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
 from mlusim.machine.issue import _method
@@ -196,3 +199,33 @@ def execute(name, board=None, **arguments):
 
     device.launch(run, args=tuple(tensors.values()))
     return after | {key: device.get(tensor) for key, tensor in tensors.items()}
+
+
+def refused(row, change, board=None, case=None):
+    """The fault of a sample call of *row* after *change*(sample)."""
+
+    def run(mlu, heap):
+        sample = Sample(mlu, row, case or dtype_cases(row)[0], heap)
+        change(sample)
+        try:
+            sample.call()
+        except Fault as fault:
+            return fault
+        return None
+
+    fault = on_core(run, board=board or board_of(row))
+
+    assert fault is not None, "the call went through"
+    return fault
+
+
+def check_teaches(fault, row, operand=None):
+    """The fault names the intrinsic, the operand, what is legal, this file and the task."""
+    assert row.spelling == fault.intrinsic
+    assert str(fault).startswith(row.spelling)
+    assert fault.legal
+    assert fault.file.endswith("isa_rows.py")
+    assert fault.line > 0
+    assert fault.task == 0
+    if operand is not None:
+        assert operand.name == fault.operand or re.search(rf"\b{operand.name}\b", str(fault))

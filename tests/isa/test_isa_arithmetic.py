@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from isa_exact import FLOATS, INTS, TAILS, exact, nearest, same, samples
+from isa_exact import FLOATS, INTS, TAILS, exact, nan_wins, nearest, number_wins, same, samples
 from isa_rows import execute
 
 from mlusim.isa.table import ISA
@@ -212,26 +212,6 @@ def test_shift_right_fills_with_zeros():
 
 
 # -- minima and maxima -----------------------------------------------------------------------------
-
-
-def number_wins(choose):
-    """The maximum or minimum where a NaN loses against a number."""
-
-    def reference(a, b):
-        a, b = float(a), float(b)
-        return b if math.isnan(a) else a if math.isnan(b) else choose(a, b)
-
-    return reference
-
-
-def nan_wins(choose):
-    """The maximum or minimum where a NaN is the result."""
-
-    def reference(a, b):
-        a, b = float(a), float(b)
-        return math.nan if math.isnan(a) or math.isnan(b) else choose(a, b)
-
-    return reference
 
 
 @pytest.mark.parametrize(
