@@ -67,7 +67,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _pipe_closed()
     except KeyboardInterrupt:
-        return _tell("interrupted; nothing was written", INTERRUPTED)
+        return _tell("interrupted", INTERRUPTED)
     except MemoryError:
         return _tell("the host has not enough memory for this; try a smaller case", USAGE)
     except Exception as error:  # noqa: BLE001 - a user never sees a traceback

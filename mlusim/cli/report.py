@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 import mlusim
@@ -57,7 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"cases (default: the group {GROUP})",
     )
     add("--group", metavar="G", help="all cases of a group: network, boundary, random, zero, golden, limit")
-    add("--format", choices=("table", *FORMATS), default="table", help="what to write (default: table)")
+    add(
+        "--format",
+        choices=("table", *FORMATS),
+        help="what to write (default: as the name after -o ends, or a table)",
+    )
     add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
     add("--jobs", metavar="N", type=whole, help="processes (default: one per CPU, at most 4)")
@@ -67,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the cases and write the report; returns 1 for findings or failed accuracy, 3 for a fault."""
-    form = "json" if args.json else args.format
+    form = _format(args)
     if form == "table" and args.output:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
@@ -89,6 +94,16 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(records)
 
 
+def _format(args: argparse.Namespace) -> str:
+    """The format that was asked for, or the one that the name of the output ends with."""
+    if args.json:
+        if args.format not in {None, "json"}:
+            raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")
+        return "json"
+    suffix = Path(args.output or "").suffix.removeprefix(".").lower()
+    return str(args.format or (suffix if suffix in FORMATS else "table"))
+
+
 def jobs(args: argparse.Namespace) -> list[Job]:
     """The calls that the command line asks for: operators, then boards, then cases."""
     wanted = [find_operator(name) for name in names_in(args.operators)] or list(operators().values())
@@ -101,6 +116,9 @@ def jobs(args: argparse.Namespace) -> list[Job]:
         if not any(name == case.name for operator in wanted for case in operator.cases):
             find_case(wanted[0], name)  # raises, with the nearest names
     group = args.group or GROUP
+    groups = sorted({case.group for operator in wanted for case in operator.cases})
+    if args.group and group not in groups:
+        raise UsageError(f"no case is of group {group!r}; the groups are {', '.join(groups)}")
     return [
         Job(operator.name, case.name, board, checks)
         for operator in wanted

@@ -136,6 +136,11 @@ def _finish(args: argparse.Namespace, done: Run, recorder: Recorder) -> int:
     if args.trace:
         write(args.trace, lambda file: write_trace(file, recorder, done.launches))
     _report(args, record)
+    if not args.json:
+        for finding in done.findings:
+            output().print(
+                "", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n"
+            )
     return CLEAN if record.clean else FINDINGS
 
 

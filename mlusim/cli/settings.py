@@ -1,5 +1,6 @@
 """Words of the command line as values: ``--set k=v``, lists of names, boards."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -57,5 +58,8 @@ def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
 
 
 def whole(text: str) -> int:
-    """A whole number; what argparse calls for ``--seed``."""
-    return int(text, 0)
+    """A whole number, for argparse."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is no whole number") from None

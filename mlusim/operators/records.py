@@ -64,9 +64,11 @@ def unused_memory(board: Board) -> dict[str, Usage]:
 
 
 def finding_facts(finding: Any) -> dict[str, Any]:
-    """What every finding says, whoever found it; a fact that it lacks is None."""
-    facts = {key: getattr(finding, key, None) for key in FINDING_KEYS}
-    return facts if facts["message"] is not None else facts | {"message": str(finding)}
+    """What *finding* says, whoever found it; of the usual facts, one that it lacks is None."""
+    facts: dict[str, Any] = {key: getattr(finding, key, None) for key in FINDING_KEYS}
+    if hasattr(finding, "to_json"):
+        facts |= finding.to_json()
+    return facts | {"message": facts["message"] or str(finding), "level": facts.get("level") or "error"}
 
 
 def _launch(launch: Launch) -> LaunchRecord:

@@ -26,7 +26,11 @@ def roofline(records: Sequence[Record], board: Board, colors: Mapping[str, str])
 
     Calls without operations have no place in it.
     """
-    shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ops > 0]
+    shown = [
+        r
+        for r in records
+        if r.efficiency is not None and min(r.efficiency.theory_ops, r.efficiency.theory_ios) > 0
+    ]
     scale = _Scale(shown, board)
     picture = Drawing(460, 330, f"Roofline of {board.name}")
     scale.grid(picture)
@@ -83,11 +87,16 @@ class _Scale:
         for power in range(self.low_y, self.high_y + 1):
             y = self.y(10.0**power)
             picture.line([(self.left, y), (self.right, y)], "grid")
-            picture.text(self.left - 6, y + 4, count(10.0**power).replace(".00", ""), "tick", "end")
+            picture.text(self.left - 6, y + 4, _tick(power), "tick", "end")
         picture.text(
             (self.left + self.right) / 2, self.bottom + 33, "theory operations per byte", "label", "middle"
         )
         picture.text(self.left + 4, self.top + 10, "operations per second", "label")
+
+
+def _tick(power: int) -> str:
+    """A power of ten without a fraction: "100M", "1T"."""
+    return count(10.0**power).replace(".00", "").replace(".0", "")
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:
@@ -105,7 +114,9 @@ def _roof(picture: Drawing, scale: _Scale, board: Board, force: float, dtype: st
         ],
         "roof",
     )
-    picture.text(scale.right - 4, scale.y(force) - 5, f"{dtype}: {count(force)} ops/s", "tick", "end")
+    above = dtype == "half"  # the roofs lie close; their labels go to either side
+    y = scale.y(force) + (-5 if above else 13)
+    picture.text(scale.right - 4, y, f"{dtype} {count(force)} ops/s", "tick", "end")
 
 
 # -- bars ------------------------------------------------------------------------------------------
@@ -117,7 +128,8 @@ def traffic(records: Sequence[Record], directions: Sequence[str]) -> str:
     most = max([1.0, *(_multiple(r, r.io_bytes) for r in shown)])
     unit = _BARS / most
     step = max(1, math.ceil(most / 8))
-    marks = [(step * n * unit, f"{step * n}x", step * n == 1) for n in range(int(most / step) + 1)]
+    places = sorted({1, *range(0, int(most) + 1, step)})
+    marks = [(n * unit, f"{n}x", n == 1) for n in places]
     picture, rows = _bar_picture("Bytes moved, relative to theory", shown, marks)
     for record, y in rows:
         x = _LABELS

@@ -24,8 +24,8 @@ def verdict(record: Record) -> str:
         return "status"
     if not record.passed:
         return "FAILED"
-    if record.findings:
-        return f"{len(record.findings)} found"
+    if record.complaints:
+        return f"{record.complaints} found"
     return "refused" if record.message else "passed" if record.accuracy else "ran"
 
 
@@ -125,7 +125,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
 
 
 def detail(record: Record) -> RenderableType:
-    """Everything about one call."""
+    """Everything about one call but its findings."""
     parts: list[RenderableType] = [facts(list(_about(record)))]
     for title, unit, amounts in (
         ("moved", "bytes", record.moved),
@@ -136,7 +136,6 @@ def detail(record: Record) -> RenderableType:
             for name, amount in amounts.items():
                 shown.add_row(name, f"{amount:,}")
             parts += ["", shown]
-    parts += ["", *(Text(_finding(finding)) for finding in record.findings)] if record.findings else []
     return Group(*parts)
 
 

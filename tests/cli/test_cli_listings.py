@@ -1,0 +1,142 @@
+"""``mlusim``, ``boards``, ``isa`` and ``ops``: what they list, for people and as JSON."""
+
+import re
+
+import pytest
+
+import mlusim
+from mlusim.arch.board import numeric_fields
+from mlusim.arch.catalog import BOARDS
+from mlusim.cli.main import VERBS
+from mlusim.isa.table import ISA
+from mlusim.operators.registry import operators
+
+VERB_NAMES = [verb.name for verb in VERBS]
+
+
+def test_version(cli):
+    """``--version`` names the program and its version."""
+    done = cli("--version")
+
+    assert (0, f"mlusim {mlusim.__version__}\n", "") == (done.code, done.out, done.err)
+
+
+def test_no_verb_shows_the_help(cli):
+    """Without a verb the help lists every verb."""
+    done = cli()
+
+    assert done.code == 0
+    assert all(re.search(rf"^ +{name} ", done.out, re.MULTILINE) for name in VERB_NAMES)
+
+
+@pytest.mark.parametrize("verb", VERB_NAMES)
+def test_every_verb_has_help_with_an_example_and_json(cli, verb):
+    """``--help`` of a verb shows an example of it, and says that it knows ``--json``."""
+    done = cli(verb, "--help")
+
+    assert (0, "") == (done.code, done.err)
+    assert re.search(rf"example.*mlusim {verb}", done.out, re.DOTALL)
+    assert "--json" in done.out
+
+
+def test_boards_lists_every_board_in_80_columns(cli):
+    """The table has a line for each board and fits a terminal."""
+    done = cli("boards")
+    lines = done.out.splitlines()
+
+    assert (0, "") == (done.code, done.err)
+    assert all(any(line.startswith(f"{name} ") for line in lines) for name in BOARDS)
+    assert max(map(len, lines)) <= 80
+
+
+def test_one_board_names_the_source_of_each_number(cli):
+    """The page of a board has every number of the board and its architecture, with its source."""
+    done = cli("boards", "mlu370-x4")
+    board = BOARDS["MLU370-X4"]
+
+    assert done.code == 0
+    for spec in (board, board.arch):
+        for name in numeric_fields(type(spec)):
+            assert re.search(rf"^{name} .*{spec.sources[name].split()[0]}", done.out, re.MULTILINE)
+
+
+def test_boards_json(cli):
+    """The document has every board, with numbers, derived numbers and sources."""
+    document = cli("boards", "--json").json()
+    found = {board["name"]: board for board in document["boards"]}
+
+    assert list(BOARDS) == list(found)
+    assert list(mlusim.DEFAULT_BOARDS) == document["defaults"]
+    assert found["MLU590-H8"] == cli("boards", "MLU590-H8", "--json").json()
+    assert found["MLU370-X4"]["arch"]["nram"] == 786432
+    assert found["MLU370-X4"]["max_nram"] == 655360
+    assert found["MLU370-X4"]["sources"]["clusters"] == "driver table"
+
+
+def test_isa_lists_every_intrinsic(cli):
+    """The table has a line for each row and fits a terminal."""
+    done = cli("isa")
+    lines = done.out.splitlines()
+
+    assert done.code == 0
+    assert all(any(line.startswith(f"{row.spelling} ") for line in lines) for row in ISA.values())
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("name", ["bang_add", "__bang_add"])
+def test_one_intrinsic_with_or_without_underscores(cli, name):
+    """Either spelling shows signature, extents, pipe, cost, certainty."""
+    done = cli("isa", name)
+
+    assert done.code == 0
+    for words in ("__bang_add(T* dst, T* src0, T* src1, int elem_count)", "elem_count", "vector", "certain"):
+        assert words in done.out
+
+
+def test_every_intrinsic_can_be_shown(cli):
+    """No row breaks its page."""
+    for name in ISA:
+        assert cli("isa", name).code == 0
+
+
+def test_isa_json(cli):
+    """The document has every row with its operands, rules and architectures."""
+    rows = {row["name"]: row for row in cli("isa", "--json").json()["intrinsics"]}
+    add = rows["bang_add"]
+
+    assert list(ISA) == list(rows)
+    assert add == cli("isa", "__bang_add", "--json").json()
+    assert [("dst", "write"), ("src0", "read"), ("src1", "read")] == [
+        (o["name"], o["access"]) for o in add["operands"]
+    ]
+    assert ("elem_count", ["NRAM"]) == (add["operands"][0]["extent"], add["operands"][0]["spaces"])
+    assert "mtp_372" in add["architectures"]
+
+
+def test_ops_lists_every_operator(cli):
+    """The table names each operator and counts its cases."""
+    done = cli("ops")
+
+    assert done.code == 0
+    for operator in operators().values():
+        assert re.search(rf"^{operator.name} +{len(operator.cases)} ", done.out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", operators())
+def test_one_operator(cli, name):
+    """The page of an operator has its arguments, limits and cases; the document too."""
+    done, document = cli("ops", name), cli("ops", name, "--json").json()
+    operator = operators()[name]
+
+    assert done.code == 0
+    assert [c.name for c in operator.cases] == [c["name"] for c in document["cases"]]
+    assert [p.name for p in operator.params] == [p["name"] for p in document["params"]]
+    assert [t.name for t in operator.inputs] == [t["name"] for t in document["inputs"]]
+    assert all(case.name in done.out for case in operator.cases)
+
+
+def test_ops_json(cli):
+    """The document of all operators holds those of each."""
+    document = cli("ops", "--json").json()
+
+    assert list(operators()) == [operator["name"] for operator in document["operators"]]
