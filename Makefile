@@ -31,6 +31,7 @@ check: $(VENV)/check.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/check/check_*.py
 	$(MAKE) test
 
 bench: $(VENV)/test.stamp

@@ -153,7 +153,7 @@ class Cost:
 
 @frozen
 class Parameter:
-    """A parameter in order: ``kind`` is "tile", "count", "value", "either", "generation" or "any"."""
+    """A parameter in order: ``kind`` is "tile", "count", "value", "either", "generation", "rest" or "any"."""
 
     name: str
     kind: str
@@ -209,6 +209,12 @@ class Intrinsic:
         """Whether executing it again and again may leave all memory as it is."""
         return self.form != "copy" and (self.polls or all(o.access == "read" for o in self.operands.values()))
 
+    @property
+    def annotations(self) -> Mapping[str, Any]:
+        """The annotations of the body's parameters, by name."""
+        found = inspect.signature(self.body, eval_str=True).parameters if self.call is Call.BODY else {}
+        return MappingProxyType({name: p.annotation for name, p in found.items()})
+
     def available(self, bang_arch: int) -> bool:
         """Whether the architecture with this ``__BANG_ARCH__`` has the instruction."""
         return bang_arch >= self.since and bang_arch not in self.not_on
@@ -216,8 +222,16 @@ class Intrinsic:
     @property
     def signature(self) -> str:
         """The C-like signature, vendor spelling."""
-        types = {"tile": "T* ", "count": "int ", "value": "T ", "either": "T* or T ", "any": ""}
-        return f"{self.spelling}({', '.join(types[p.kind] + p.name for p in self.given)})"
+        types = {
+            "tile": "T* ",
+            "count": "int ",
+            "value": "T ",
+            "either": "T* or T ",
+            "any": "",
+            "rest": "...",
+        }
+        shown = (types[p.kind] + p.name * (p.kind != "rest") for p in self.given)
+        return f"{self.spelling}({', '.join(shown)})"
 
     @property
     def given(self) -> tuple[Parameter, ...]:
@@ -325,7 +339,10 @@ def _parameters(body: Callable[..., Any], *, control: bool) -> tuple[Parameter, 
     found = list(inspect.signature(body, eval_str=True).parameters.values())
     if control:
         found = found[1:]
-    return tuple(Parameter(p.name, kinds.get(p.annotation, "any"), p.default) for p in found)
+    return tuple(
+        Parameter(p.name, "rest" if p.kind is p.VAR_POSITIONAL else kinds.get(p.annotation, "any"), p.default)
+        for p in found
+    )
 
 
 def _returns(body: Callable[..., Any]) -> str:

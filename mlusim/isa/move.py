@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 
 from mlusim.isa.declare import ANY, Intrinsic, Pipe, Tile, intrinsic
+from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
 
 
 @intrinsic("__memcpy", form="copy", pipe=Pipe.IO, memory_core=True, source="bangc 4", aligned=False)
-def memcpy(dst: Tile, src: Tile, size: int, direction: Any, *shape: int) -> None:
+def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
     """Copy and wait: *size* bytes a segment from *src* to *dst*, sizes and strides in bytes.
 
     1-D: ``(dst, src, size, direction)``.
@@ -24,7 +25,7 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Any, *shape: int) -> None
 
 
 @intrinsic("__memcpy_async", form="copy", pipe=Pipe.IO, memory_core=True, source="bangc 4", aligned=False)
-def memcpy_async(dst: Tile, src: Tile, size: int, direction: Any, *shape: int) -> None:
+def memcpy_async(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
     """Start a copy like ``__memcpy`` and go on; it is done after the sync that waits for its pipe.
 
     ``__sync_io`` waits for copies with a side in GDRAM or LDRAM, ``__sync_move`` for the others,

@@ -76,8 +76,9 @@ class Writer:
                 yield "    " + line
 
     def _signature(self) -> str:
-        shown = (p.name if p.default is NO_DEFAULT else f"{p.name}=default_{p.name}" for p in self.row.given)
-        return ", ".join(("mlu", *shown))
+        star = {"rest": "*"}
+        default = {p.name: "" if p.default is NO_DEFAULT else f"=default_{p.name}" for p in self.row.given}
+        return ", ".join(("mlu", *(star.get(p.kind, "") + p.name + default[p.name] for p in self.row.given)))
 
     def _arguments(self) -> str:
         return "{" + ", ".join(f"{p.name!r}: {p.name}" for p in self.row.given) + "}"
@@ -236,7 +237,7 @@ class Writer:
             yield f"if mlu.core.flights: mlu.core.drain({self.row.pipe.name})"
         operands = "".join(f"v{n}, i{n}, j{n}, " for n in range(len(self.operands)))
         arguments = "".join(f"{p.name}, " for p in self.row.given)
-        yield f"if mlu.watch is not None: seen = mlu.watch.row(row, ({operands}), ({arguments}))"
+        yield f"seen = None if mlu.watch is None else mlu.watch.row(row, ({operands}), ({arguments}))"
 
     def _given(self, p: Parameter) -> str:
         if p.kind == "generation":
@@ -244,7 +245,7 @@ class Writer:
         if p.name in self.at:
             n = self.at[p.name]
             return f"a{n}" if p.kind == "either" else self._array(self.row.operands[p.name])
-        return f"c_{p.name}" if p.kind == "value" else p.name
+        return {"value": "c_", "rest": "*"}.get(p.kind, "") + p.name
 
     def _array(self, o: Operand) -> str:
         n = self.at[o.name]
@@ -287,7 +288,7 @@ class Writer:
             yield f"mlu.work[{PIPE_INDEX[row.pipe]}] += {work}"
         if self.operands and row.form not in SCALAR_ACCESS:
             result = "" if row.returns == "None" else "seen.result = result; "
-            yield f"if mlu.watch is not None: {result}mlu.watch.retire(seen)"
+            yield f"if seen is not None: {result}mlu.watch.retire(seen)"
         if row.polls and row.atomic:
             yield f"mlu.core.atomic_step(before == {self._target()}.tobytes())"
         if row.returns != "None":

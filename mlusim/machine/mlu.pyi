@@ -1,0 +1,1425 @@
+# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m mlusim.machine.stub`; do not edit
+"""`Mlu`: what a kernel is handed, with every intrinsic."""
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType
+from mlusim.machine.core import Core
+from mlusim.machine.watch import Watch
+from mlusim.memory.direction import Direction
+from mlusim.memory.pointer import Ptr
+
+ElementType: TypeAlias = DType | type[Any] | np.dtype[Any] | str
+Count: TypeAlias = int | np.integer[Any]
+Scalar: TypeAlias = int | float | np.generic
+
+class Mlu:
+    """The machine as one task sees it: the built-in variables, its memories, and the intrinsics.
+
+    The built-in variables keep the vendor's spelling: ``taskId``, ``taskIdX/Y/Z``, ``taskDim``,
+    ``taskDimX/Y/Z``, ``clusterId``, ``clusterDim`` (0 for a Block task), ``coreId`` (128 on a memory
+    core), ``coreDim``; ``MAX_NRAM_SIZE``, ``MAX_WRAM_SIZE`` and ``MAX_SRAM_SIZE`` are bytes that a
+    kernel may use; ``BANG_ARCH`` is ``__BANG_ARCH__``.
+    """
+
+    BANG_ARCH: int
+    MAX_NRAM_SIZE: int
+    MAX_SRAM_SIZE: int
+    MAX_WRAM_SIZE: int
+    clusterDim: int
+    clusterId: int
+    coreDim: int
+    coreId: int
+    taskDim: int
+    taskDimX: int
+    taskDimY: int
+    taskDimZ: int
+    taskId: int
+    taskIdX: int
+    taskIdY: int
+    taskIdZ: int
+    core: Core
+    counts: list[int]
+    directions: Any
+    traffic: list[int]
+    watch: Watch | None
+    work: list[int]
+    def __init__(self, core: Core) -> None: ...
+    def nram(self, dtype: ElementType, count: Count, values: Sequence[Any] | None = None) -> Ptr:
+        """Declare *count* elements of NRAM, as ``__nram__ T name[count]``; *values* initialise it.
+
+        Fresh memory is poison: NaN in every float type, -1 in every integer.  Raises `OutOfMemory`
+        with the bytes left when the board's NRAM (per core, less the 128 KiB reserve) is exceeded.
+        """
+    def wram(self, dtype: ElementType, count: Count, values: Sequence[Any] | None = None) -> Ptr:
+        """Declare *count* elements of WRAM, as ``__wram__ T name[count]``."""
+    def ldram(self, dtype: ElementType, count: Count, values: Sequence[Any] | None = None) -> Ptr:
+        """Declare *count* elements of the core's own off-chip memory, as ``__ldram__ T name[count]``."""
+    def shared(self, dtype: ElementType, count: Count) -> Ptr:
+        """Declare *count* elements of the cluster's SRAM, as ``__mlu_shared__ T name[count]``.
+
+        Every core of the cluster declares the same arrays in the same order and gets the same bytes.
+        """
+    def progress(self) -> int:
+        """A number that grows whenever the task does something that could change memory."""
+    def sync(self) -> None:
+        """Wait for every outstanding instruction of this core."""
+    def sync_compute(self) -> None:
+        """Wait for this core's vector and tensor instructions."""
+    def sync_io(self) -> None:
+        """Wait for this core's IO-DMA copies (one side in GDRAM or LDRAM)."""
+    def sync_move(self) -> None:
+        """Wait for this core's move-DMA copies (both sides on chip)."""
+    def sync_io_move_compute(
+        self,
+        from_io: bool = True,
+        from_move: bool = True,
+        from_compute: bool = True,
+        to_io: bool = True,
+        to_move: bool = True,
+        to_compute: bool = True,
+    ) -> None:
+        """Wait for the streams IO, move and compute; with six flags, let the last three wait for the first three.
+
+        A directed wait is modelled as a full wait for the producing pipes: what may start later, may.
+        """
+    def sync_cluster(self) -> None:
+        """Meet the IPU cores and the memory core of the own cluster; in a Block task a plain ``__sync``."""
+    def sync_all(self) -> None:
+        """Meet every IPU and memory core of the union; in a Block task a plain ``__sync``."""
+    def sync_all_ipu(self) -> None:
+        """Meet the IPU cores of the union; a memory core passes."""
+    def sync_all_mpu(self) -> None:
+        """Meet the memory cores of the union; an IPU core passes."""
+    def sync_all_ipu_within_cluster(self) -> None:
+        """Meet the IPU cores of the own cluster; a memory core passes."""
+    def is_mpu(self) -> bool:
+        """Whether this is the cluster's memory core: ``coreId == 128``."""
+    def is_ipu(self) -> bool:
+        """Whether this is an IPU core."""
+    def bang_printf(self, fmt: str, *values: Any) -> None:
+        """Print on the device, C style; at most 16 values; not on a memory core."""
+    def assert_fail(self, assertion: str, file: str = "", line: Count = 0, function: str = "") -> None:
+        """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
+    def assert_(self, expression: Any, text: str = "") -> None:
+        """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
+    def bang_lock(self, id0: Count, id1: Count) -> None:
+        """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.
+
+        An IPU core gives ``id0 == id1``, a memory core two different numbers, as the vendor's kernels do.
+        """
+    def bang_unlock(self, id0: Count, id1: Count) -> None:
+        """Give the mutex (*id0*, *id1*) back."""
+    def float2int32(self, value: Scalar) -> int:
+        """Convert one float to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int32_tz(self, value: Scalar) -> int:
+        """Convert one float to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int32_oz(self, value: Scalar) -> int:
+        """Convert one float to int32, away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int32_up(self, value: Scalar) -> int:
+        """Convert one float to int32, toward plus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int32_dn(self, value: Scalar) -> int:
+        """Convert one float to int32, toward minus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int32_rd(self, value: Scalar) -> int:
+        """Convert one float to int32, to the nearest, ties away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int32_rn(self, value: Scalar) -> int:
+        """Convert one float to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int32_rm(self, value: Scalar) -> int:
+        """Convert one float to int32, to the nearest, ties toward plus infinity (inferred): returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32(self, value: Scalar) -> int:
+        """Convert one half to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32_tz(self, value: Scalar) -> int:
+        """Convert one half to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32_oz(self, value: Scalar) -> int:
+        """Convert one half to int32, away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32_up(self, value: Scalar) -> int:
+        """Convert one half to int32, toward plus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32_dn(self, value: Scalar) -> int:
+        """Convert one half to int32, toward minus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32_rd(self, value: Scalar) -> int:
+        """Convert one half to int32, to the nearest, ties away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32_rn(self, value: Scalar) -> int:
+        """Convert one half to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def half2int32_rm(self, value: Scalar) -> int:
+        """Convert one half to int32, to the nearest, ties toward plus infinity (inferred): returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2half_rn(self, value: Scalar) -> np.float16:
+        """Convert one float to half, to the nearest, ties to even: returns ``round(value)``."""
+    def float2half_tz(self, value: Scalar) -> np.float16:
+        """Convert one float to half, toward zero: returns ``round(value)``."""
+    def float2half_oz(self, value: Scalar) -> np.float16:
+        """Convert one float to half, away from zero: returns ``round(value)``."""
+    def float2half_up(self, value: Scalar) -> np.float16:
+        """Convert one float to half, toward plus infinity: returns ``round(value)``."""
+    def float2half_dn(self, value: Scalar) -> np.float16:
+        """Convert one float to half, toward minus infinity: returns ``round(value)``."""
+    def float2half_rd(self, value: Scalar) -> np.float16:
+        """Convert one float to half, to the nearest, ties away from zero: returns ``round(value)``."""
+    def float2half_rm(self, value: Scalar) -> np.float16:
+        """Convert one float to half, to the nearest, ties toward plus infinity (inferred): returns ``round(value)``."""
+    def half2float(self, value: Scalar) -> np.float32:
+        """Convert one half to float: returns ``value``, exactly."""
+    def is_dram(self, pointer: Ptr) -> bool:
+        """Whether a pointer is off the chip: returns ``pointer in GDRAM or LDRAM``."""
+    def is_nram(self, pointer: Ptr) -> bool:
+        """Whether a pointer is in NRAM: returns ``pointer in NRAM``."""
+    def is_wram(self, pointer: Ptr) -> bool:
+        """Whether a pointer is in WRAM: returns ``pointer in WRAM``."""
+    def is_sram(self, pointer: Ptr) -> bool:
+        """Whether a pointer is in SRAM: returns ``pointer in SRAM``."""
+    def load_nram(self, src: Ptr) -> Any:
+        """Load one element of NRAM: returns ``src[0]``, as a typed scalar."""
+    def load_gdram(self, src: Ptr) -> Any:
+        """Load one element of GDRAM: returns ``src[0]``, as a typed scalar."""
+    def load_sram(self, src: Ptr) -> Any:
+        """Load one element of SRAM: returns ``src[0]``, as a typed scalar."""
+    def load_ldram(self, src: Ptr) -> Any:
+        """Load one element of LDRAM: returns ``src[0]``, as a typed scalar."""
+    def store_nram(self, dst: Ptr, value: Scalar) -> None:
+        """Store one element to NRAM: ``dst[0] = value``, converted to the type of *dst*.
+
+        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        """
+    def store_gdram(self, dst: Ptr, value: Scalar) -> None:
+        """Store one element to GDRAM: ``dst[0] = value``, converted to the type of *dst*.
+
+        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        """
+    def store_sram(self, dst: Ptr, value: Scalar) -> None:
+        """Store one element to SRAM: ``dst[0] = value``, converted to the type of *dst*.
+
+        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        """
+    def store_ldram(self, dst: Ptr, value: Scalar) -> None:
+        """Store one element to LDRAM: ``dst[0] = value``, converted to the type of *dst*.
+
+        The store is asynchronous toward copies and other cores; a sync comes before they read it.
+        """
+    def memcpy(self, dst: Ptr, src: Ptr, size: Count, direction: Direction, *shape: Count) -> None:
+        """Copy and wait: *size* bytes a segment from *src* to *dst*, sizes and strides in bytes.
+
+        1-D: ``(dst, src, size, direction)``.
+        2-D: ``(dst, src, size, direction, dst_stride, src_stride, segments - 1)``.
+        3-D: ``(dst, src, size, direction, dst_stride0, dst_segments1 - 1, dst_stride1, dst_segments2 - 1,
+        src_stride0, src_segments1 - 1, src_stride1, src_segments2 - 1)``: the inner index runs over
+        segments1 with stride0, the outer one over segments2 with stride1.
+        ``SRAM2SRAM`` takes the destination's cluster as one more argument.
+        A source that overlaps the destination is read whole first (unknown on the hardware, default chosen).
+        """
+    def memcpy_async(self, dst: Ptr, src: Ptr, size: Count, direction: Direction, *shape: Count) -> None:
+        """Start a copy like ``__memcpy`` and go on; it is done after the sync that waits for its pipe.
+
+        ``__sync_io`` waits for copies with a side in GDRAM or LDRAM, ``__sync_move`` for the others,
+        ``__sync`` and every barrier for all.  Copies of one pipe complete in order.
+        """
+    def bang_write_value(
+        self,
+        dst: Ptr,
+        elem_count: Count,
+        value: Scalar,
+        stride0: Count | None = None,
+        iter1: Count | None = None,
+        stride1: Count | None = None,
+        iter2: Count | None = None,
+    ) -> None:
+        """Fill NRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        """
+    def nramset(
+        self,
+        dst: Ptr,
+        elem_count: Count,
+        value: Scalar,
+        stride0: Count | None = None,
+        iter1: Count | None = None,
+        stride1: Count | None = None,
+        iter2: Count | None = None,
+    ) -> None:
+        """Fill NRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        """
+    def memset_nram(
+        self,
+        dst: Ptr,
+        elem_count: Count,
+        value: Scalar,
+        stride0: Count | None = None,
+        iter1: Count | None = None,
+        stride1: Count | None = None,
+        iter2: Count | None = None,
+    ) -> None:
+        """Fill NRAM: ``dst[i] = value``, any count on MLU2xx too; the type of the **value**, not of *dst*, says how wide an element is.
+
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        """
+    def sramset(
+        self,
+        dst: Ptr,
+        elem_count: Count,
+        value: Scalar,
+        stride0: Count | None = None,
+        iter1: Count | None = None,
+        stride1: Count | None = None,
+        iter2: Count | None = None,
+    ) -> None:
+        """Fill SRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        """
+    def gdramset(
+        self,
+        dst: Ptr,
+        elem_count: Count,
+        value: Scalar,
+        stride0: Count | None = None,
+        iter1: Count | None = None,
+        stride1: Count | None = None,
+        iter2: Count | None = None,
+    ) -> None:
+        """Fill GDRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        """
+    def ldramset(
+        self,
+        dst: Ptr,
+        elem_count: Count,
+        value: Scalar,
+        stride0: Count | None = None,
+        iter1: Count | None = None,
+        stride1: Count | None = None,
+        iter2: Count | None = None,
+    ) -> None:
+        """Fill LDRAM: ``dst[i] = value``; the type of the **value**, not of *dst*, says how wide an element is.
+
+        With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
+        """
+    def bang_write_zero(self, dst: Ptr, elem_count: Count) -> None:
+        """Fill NRAM with zeros: ``dst[i] = 0``."""
+    def nramset_async(self, dst: Ptr, elem_count: Count, value: Scalar, stride: Count, segnum: Count) -> None:
+        """Start to fill NRAM: *elem_count* elements, ``segnum + 1`` times at distances of *stride* bytes.
+
+        ``dst[i] = value``; the type of the **value** says how wide an element is.  It is done after a sync
+        that waits for the move-DMA (inferred).
+        """
+    def bang_move(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        size: Count,
+        dst_stride: Count | None = None,
+        src_stride: Count | None = None,
+        segnum: Count | None = None,
+    ) -> None:
+        """Copy *size* bytes inside NRAM in the compute stream: ``dst.byte[i] = src.byte[i]``, in order with vectors.
+
+        With strides in bytes, ``segnum + 1`` pieces.  *dst* may be exactly *src*, to no effect.
+        """
+    def bang_add(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Add: ``dst[i] = src0[i] + src1[i]``."""
+    def bang_sub(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Subtract: ``dst[i] = src0[i] - src1[i]``."""
+    def bang_mul(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Multiply: ``dst[i] = src0[i] * src1[i]``."""
+    def bang_add_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Add a scalar: ``dst[i] = src[i] + value``."""
+    def bang_sub_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Subtract a scalar: ``dst[i] = src[i] - value``."""
+    def bang_mul_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Multiply by a scalar: ``dst[i] = src[i] * value``."""
+    def bang_add_const(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Add a scalar: ``dst[i] = src[i] + value``.
+
+        The older spelling of ``__bang_add_scalar``.
+        """
+    def bang_sub_const(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Subtract a scalar: ``dst[i] = src[i] - value``.
+
+        The older spelling of ``__bang_sub_scalar``.
+        """
+    def bang_mul_const(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Multiply by a scalar: ``dst[i] = src[i] * value``.
+
+        The older spelling of ``__bang_mul_scalar``.
+        """
+    def bang_square(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Square: ``dst[i] = src[i] * src[i]``."""
+    def bang_abs(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Absolute value: ``dst[i] = |src[i]|``; the smallest int32 stays as it is."""
+    def bang_active_abs(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Absolute value: ``dst[i] = |src[i]|``."""
+    def bang_div(self, dst: Ptr, src0: Ptr, src1: Ptr | Scalar, elem_count: Count) -> None:
+        """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
+
+        Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754.
+        """
+    def bang_rem(self, dst: Ptr, src0: Ptr, src1: Ptr | Scalar, elem_count: Count) -> None:
+        """Remainder: ``dst[i] = src0[i] - trunc(src0[i] / src1[i]) * src1[i]``; *src1* may be a scalar.
+
+        The sign is that of *src0*, as of ``%`` and ``fmod`` in C (inferred).  Integers refuse a divisor of 0.
+        """
+    def bang_nan_maximum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Maximum: ``dst[i] = max(src0[i], src1[i])``.
+
+        A NaN in either source is the result.
+        """
+    def bang_nan_minimum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Minimum: ``dst[i] = min(src0[i], src1[i])``.
+
+        A NaN in either source is the result.
+        """
+    def bang_maximum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Maximum: ``dst[i] = max(src0[i], src1[i])``.
+
+        A NaN loses against a number (inferred).  The four-argument form of old toolkits was another instruction.
+        """
+    def bang_minimum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Minimum: ``dst[i] = min(src0[i], src1[i])``.
+
+        A NaN loses against a number (inferred).  The four-argument form of old toolkits was another instruction.
+        """
+    def bang_maxequal(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Maximum: ``dst[i] = max(src0[i], src1[i])``.
+
+        A NaN loses against a number (inferred).
+        """
+    def bang_minequal(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Minimum: ``dst[i] = min(src0[i], src1[i])``.
+
+        A NaN loses against a number (inferred).
+        """
+    def bang_maxeq_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Maximum with a scalar: ``dst[i] = max(src[i], value)``.
+
+        A NaN loses against a number (inferred).
+        """
+    def bang_mineq_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Minimum with a scalar: ``dst[i] = min(src[i], value)``.
+
+        A NaN loses against a number (inferred).
+        """
+    def bang_recip(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Reciprocal: ``dst[i] = 1 / src[i]``; of 0 it is infinity (inferred).  Half is taken too, as newer toolkits do (inferred)."""
+    def bang_pow2(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Power of two: ``dst[i] = 2 ** src[i]``."""
+    def bang_log2(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Binary logarithm: ``dst[i] = log2(src[i])``; of 0 it is -infinity, of negative numbers NaN (inferred)."""
+    def bang_log(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Binary logarithm: ``dst[i] = log2(src[i])``; of 0 it is -infinity, of negative numbers NaN (inferred).
+
+        The older spelling of ``__bang_log2``.
+        """
+    def bang_sqrt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half is taken too, as newer toolkits do (inferred)."""
+    def bang_sin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Sine: ``dst[i] = sin(src[i])``, in radians."""
+    def bang_cos(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Cosine: ``dst[i] = cos(src[i])``, in radians."""
+    def bang_floor(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Round down: ``dst[i] = floor(src[i])``.
+
+        The old manual wants *dst* apart from *src*; vendor kernels use it in place.
+        """
+    def bang_ceil(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Round up: ``dst[i] = ceil(src[i])``.
+
+        The old manual wants *dst* apart from *src*; vendor kernels use it in place.
+        """
+    def bang_trunc(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Round toward zero: ``dst[i] = trunc(src[i])``.
+
+        The old manual wants *dst* apart from *src*; vendor kernels use it in place.
+        """
+    def bang_round(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Round: ``dst[i] = round(src[i])``, to the nearest, ties away from zero as C does (inferred).
+
+        The old manual wants *dst* apart from *src*; vendor kernels use it in place.
+        """
+    def bang_rsqrt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``; of 0 infinity, of negative numbers NaN (inferred).
+
+        Half is taken too, as newer toolkits do (inferred).
+        """
+    def bang_active_reciphp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate reciprocal: ``dst[i] = 1 / src[i]``.
+
+        On the hardware for float in [0.00391, 2e6] and half in [0.00391, 65504] with an average relative error of 4e-4; beyond, unknown, default chosen: 1 / x.
+        """
+    def bang_active_exphp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate exponential: ``dst[i] = e ** src[i]``.
+
+        On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.
+        Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
+        """
+    def bang_active_exp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate exponential: ``dst[i] = e ** src[i]``.
+
+        On the hardware for float up to 10.25, average relative error 0.007; beyond, unknown, default chosen: e ** x.
+        Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
+        """
+    def bang_active_sigmoid(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
+    def bang_active_tanh(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Hyperbolic tangent: ``dst[i] = tanh(src[i])``; on the hardware a table with an average error of about 1e-2."""
+    def bang_active_gelu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
+
+        Which form the hardware's table follows is unknown; this one is the default chosen.
+        """
+    def bang_relu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen)."""
+    def bang_active_relu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen).
+
+        The older spelling of ``__bang_relu``.
+        """
+    def bang_fusion(
+        self,
+        op: Count,
+        dst: Ptr,
+        src0: Ptr,
+        src1: Ptr | Scalar,
+        src2: Ptr | Scalar,
+        elem_count: Count,
+        src12_elem_count: Count | None = None,
+    ) -> None:
+        """Two operations in one: ``FUSION_FMA: dst[i] = src0[i] * src1[i % m] + src2[i % m]``, m = *src12_elem_count*.
+
+        FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``,
+        FAS ``a + b - c``, FSS ``a - b - c``, FSA ``a - b + c``.  *src1* and *src2* are vectors of m elements,
+        which are used again and again, or scalars; m is given exactly if one of them is a vector.  *dst* may
+        be exactly *src0*.  FMA and FMS round once, the others after each operation (unknown, default chosen).
+        """
+    def cn_vector_sin_f32(self, elem_count: Count, dst: Ptr, src: Ptr) -> None:
+        """Sine: ``dst[i] = sin(src[i])``, in radians."""
+    def cn_vector_cos_f32(self, elem_count: Count, dst: Ptr, src: Ptr) -> None:
+        """Cosine: ``dst[i] = cos(src[i])``, in radians."""
+    def cn_vector_hypot_f32(self, elem_count: Count, dst: Ptr, src0: Ptr, src1: Ptr) -> None:
+        """Length: ``dst[i] = sqrt(src0[i] ** 2 + src1[i] ** 2)`` without overflow on the way."""
+    def cn_vector_cast_f32_to_s32(self, elem_count: Count, dst: Ptr, src: Ptr) -> None:
+        """Convert toward zero: ``dst[i] = saturate(trunc(src[i]))``; NaN becomes 0 (unknown, default chosen)."""
+    def cn_vector_mod_scalar_u64(self, elem_count: Count, dst: Ptr, src: Ptr, value: Scalar) -> None:
+        """Remainder: ``dst[i] = src[i] % value``; a *value* of 0 is refused."""
+    def cn_scalar_sin_f32(self, value: Scalar) -> Any:
+        """Sine of one float: returns ``sin(value)``, in radians."""
+    def cn_scalar_cos_f32(self, value: Scalar) -> Any:
+        """Cosine of one float: returns ``cos(value)``, in radians."""
+    def cn_scalar_sin_f16(self, value: Scalar) -> Any:
+        """Sine of one half: returns ``sin(value)``, in radians."""
+    def cn_scalar_cos_f16(self, value: Scalar) -> Any:
+        """Cosine of one half: returns ``cos(value)``, in radians."""
+    def bang_cycle_add(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] + seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_sub(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] - seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_mul(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] * seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_eq(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] == seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_ne(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] != seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_lt(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] < seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_le(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] <= seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_gt(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] > seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_ge(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] >= seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_and(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] && seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_or(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] || seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_xor(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = !src[i] != !seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_band(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] & seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_bor(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] | seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_bxor(self, dst: Ptr, src: Ptr, seg: Ptr, src_elem_num: Count, seg_elem_num: Count) -> None:
+        """Apply a segment again and again: ``dst[i] = src[i] ^ seg[k]`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_maxequal(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        seg: Ptr,
+        src_elem_num: Count,
+        seg_elem_num: Count,
+    ) -> None:
+        """Apply a segment again and again: ``dst[i] = max(src[i], seg[k])`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_minequal(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        seg: Ptr,
+        src_elem_num: Count,
+        seg_elem_num: Count,
+    ) -> None:
+        """Apply a segment again and again: ``dst[i] = min(src[i], seg[k])`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_nan_maximum(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        seg: Ptr,
+        src_elem_num: Count,
+        seg_elem_num: Count,
+    ) -> None:
+        """Apply a segment again and again: ``dst[i] = max(src[i], seg[k]), NaN if either is`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_cycle_nan_minimum(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        seg: Ptr,
+        src_elem_num: Count,
+        seg_elem_num: Count,
+    ) -> None:
+        """Apply a segment again and again: ``dst[i] = min(src[i], seg[k]), NaN if either is`` with ``k = i % seg_elem_num``.
+
+        *dst* may be exactly *src*, not *seg*.
+        """
+    def bang_eq(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Equal: ``dst[i] = src0[i] == src1[i]``, 1 or 0."""
+    def bang_ne(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Not equal: ``dst[i] = src0[i] != src1[i]``, 1 or 0."""
+    def bang_lt(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Less: ``dst[i] = src0[i] < src1[i]``, 1 or 0."""
+    def bang_le(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Less or equal: ``dst[i] = src0[i] <= src1[i]``, 1 or 0."""
+    def bang_gt(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Greater: ``dst[i] = src0[i] > src1[i]``, 1 or 0."""
+    def bang_ge(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Greater or equal: ``dst[i] = src0[i] >= src1[i]``, 1 or 0."""
+    def bang_eq_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Equal to a scalar: ``dst[i] = src[i] == value``, 1 or 0."""
+    def bang_ne_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Not equal to a scalar: ``dst[i] = src[i] != value``, 1 or 0."""
+    def bang_lt_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Less than a scalar: ``dst[i] = src[i] < value``, 1 or 0."""
+    def bang_le_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Less than or equal to a scalar: ``dst[i] = src[i] <= value``, 1 or 0."""
+    def bang_gt_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Greater than a scalar: ``dst[i] = src[i] > value``, 1 or 0."""
+    def bang_ge_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Greater than or equal to a scalar: ``dst[i] = src[i] >= value``, 1 or 0."""
+    def bang_eq_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] == src1[i]``.
+
+        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        """
+    def bang_ne_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] != src1[i]``.
+
+        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        """
+    def bang_lt_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] < src1[i]``.
+
+        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        """
+    def bang_le_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] <= src1[i]``.
+
+        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        """
+    def bang_gt_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] > src1[i]``.
+
+        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        """
+    def bang_ge_bitindex(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Compare to bits: bit ``i % 8`` of byte ``i / 8`` of *dst* ``= src0[i] >= src1[i]``.
+
+        *dst* may be exactly a source.  Where *elem_count* is no multiple of 8, the bits left over in the last byte become 0 (unknown, default chosen); on MLU2xx the sources are multiples of 512 bytes.
+        """
+    def bang_and(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Logical and: ``dst[i] = src0[i] && src1[i]``, 1 or 0."""
+    def bang_or(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Logical or: ``dst[i] = src0[i] || src1[i]``, 1 or 0."""
+    def bang_xor(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Logical exclusive or: ``dst[i] = !src0[i] != !src1[i]``, 1 or 0."""
+    def bang_not(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Logical not: ``dst[i] = !src[i]``, 1 or 0."""
+    def bang_and_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Logical and with a scalar: ``dst[i] = src[i] && value``, 1 or 0."""
+    def bang_or_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Logical or with a scalar: ``dst[i] = src[i] || value``, 1 or 0."""
+    def bang_xor_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Logical exclusive or with a scalar: ``dst[i] = !src[i] != !value``, 1 or 0."""
+    def bang_band(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Bitwise and: ``dst[i] = src0[i] & src1[i]``."""
+    def bang_bor(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Bitwise or: ``dst[i] = src0[i] | src1[i]``."""
+    def bang_bxor(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Bitwise exclusive or: ``dst[i] = src0[i] ^ src1[i]``."""
+    def bang_bnot(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Bitwise not: ``dst[i] = ~src[i]``."""
+    def bang_band_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Bitwise and with a scalar: ``dst[i] = src[i] & value``; floats by the bits of both."""
+    def bang_srl(self, dst: Ptr, src: Ptr, shift: Count, elem_count: Count) -> None:
+        """Shift right, filling with zeros: ``dst[i] = src[i] >> shift``."""
+    def bang_filter(self, dst: Ptr, src: Ptr, mask: Ptr, elem_count: Count) -> int:
+        """Keep the elements whose mask is not zero, close together; returns how many there are.
+
+        ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``.  *dst* may be exactly *src*;
+        the rest of it stays as it is, but on MLU2xx the last 128 bytes that are written end in zeros.
+        """
+    def bang_filter_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> int:
+        """Keep the elements whose bit is set, close together; returns how many there are.
+
+        ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
+        exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
+        """
+    def bang_collect(self, dst: Ptr, src: Ptr, mask: Ptr, elem_count: Count) -> int:
+        """Keep the elements whose mask is not zero, close together; returns how many there are.
+
+        ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``.  *dst* may be exactly *src*;
+        the rest of it stays as it is, but on MLU2xx the last 128 bytes that are written end in zeros.
+
+        The older spelling of ``__bang_filter``.
+        """
+    def bang_collect_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> int:
+        """Keep the elements whose bit is set, close together; returns how many there are.
+
+        ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
+        exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
+
+        The older spelling of ``__bang_filter_bitindex``.
+        """
+    def bang_maskmove_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> int:
+        """Keep the elements whose bit is set, close together; returns how many there are.
+
+        ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
+        exactly *src*.  *elem_count* is a multiple of 8, on MLU2xx of 1024.
+
+        The older spelling of ``__bang_filter_bitindex``.
+        """
+    def bang_select(self, dst: Ptr, src: Ptr, index: Ptr, elem_count: Count) -> None:
+        """Keep the elements whose *index* is not zero, behind a line of 128 bytes with their number.
+
+        ``dst`` begins with a uint32 count k; the rest of its first 128 bytes stays (on MLU2xx: zero).  From
+        byte 128 on follow the k elements, filled with zeros to a multiple of 128 bytes.
+        """
+    def bang_select_bitindex(self, dst: Ptr, src: Ptr, bitmask: Ptr, elem_count: Count) -> None:
+        """Keep the elements whose bit is set, behind a line of 128 bytes with their number.
+
+        ``dst`` is laid out as by ``__bang_select``; element i belongs to bit ``i % 8`` of byte ``i / 8``.
+        """
+    def bang_fcmpfilter(self, mode: Count, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Keep the elements of *src0* that compare true with *src1*, behind a line with their number.
+
+        ``[src0[i] for i in range(elem_count) if src0[i] op src1[i]]`` with *mode* ``CMP_EQ``, ``CMP_NE``,
+        ``CMP_LT``, ``CMP_LE``, ``CMP_GT`` or ``CMP_GE``; ``dst`` is laid out as by ``__bang_select`` (inferred).
+        """
+    def bang_maskmove(self, dst: Ptr, src: Ptr, mask: Ptr, elem_count: Count) -> None:
+        """Copy bytes where the mask's byte is not zero: ``dst.byte[i] = mask.byte[i] ? src.byte[i] : dst.byte[i]``.
+
+        *elem_count* counts elements of the pointers' type (unknown, default chosen).
+        """
+    def bang_count(self, src: Ptr, elem_count: Count) -> int:
+        """Count: how many elements are not zero, ``sum(src[i] != 0)``; NaN counts, -0.0 does not (inferred)."""
+    def bang_findfirst1(self, src: Ptr, elem_count: Count) -> int:
+        """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    def bang_findlast1(self, src: Ptr, elem_count: Count) -> int:
+        """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    def bang_popcnt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Count bits: ``dst[i] =`` the number of bits set in ``src[i]`` (per element: unknown, default chosen)."""
+    def bang_sum(self, src: Ptr, elem_count: Count) -> Any:
+        """Sum: returns ``sum(src[i])`` in the type of *src*.
+
+        The order is unknown; inferred and chosen: element i adds to lane ``i % (128 / itemsize)``, then the
+        lanes are added pairwise, first half to second half.
+        """
+    def bang_reduce_sum(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Sum every 128 bytes: ``dst[k * n] = src[k * n] + ... + src[k * n + n - 1]`` with ``n = 128 / itemsize``.
+
+        The other elements of *dst* stay as they are (on MLU2xx: zero).  *dst* may be exactly *src*.
+        """
+    def bang_argmax(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Find the largest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
+
+        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        """
+    def bang_argmin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Find the smallest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
+
+        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        """
+    def bang_max(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Find the largest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
+
+        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        """
+    def bang_min(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Find the smallest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
+
+        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        """
+    def bang_fabsmax(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Find the largest absolute value: ``dst[0]`` = its value, the eight bytes behind it its first index.
+
+        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        """
+    def bang_fabsmin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Find the smallest absolute value: ``dst[0]`` = its value, the eight bytes behind it its first index.
+
+        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        """
+    def bang_lut(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
+        """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
+
+        *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
+        *table_length* or more is refused; what the hardware reads there is unknown.
+        """
+    def bang_transpose(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
+        """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.
+
+        *dst* must not overlap *src*.
+        """
+    def bang_float2int32(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int32_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int32_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int32_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int32_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int32_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int32_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int32_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int16_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int16, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int16_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int16, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int16_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int16, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int16_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int16, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int16_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int16, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int16_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int16, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int16_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int16, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int8_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int8, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int8_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int8, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int8_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int8, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int8_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int8, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int8_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int8, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int8_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int8, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2int8_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int8, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int16_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int16_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int16_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int16_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int16_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int16_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int16_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int16, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int16 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, toward plus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, to the nearest, ties away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, to the nearest, ties to even: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int8_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int8, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2uchar_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to uint8, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_float2uchar_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to uint8, toward minus infinity: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of uint8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2float(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_stride: Count | None = None,
+        src_stride: Count | None = None,
+        segnum: Count | None = None,
+    ) -> None:
+        """Convert half to float: ``dst[i] = src[i]``, exactly.
+
+        *dst* must not overlap *src*.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
+        """
+    def bang_bfloat162float(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_stride: Count | None = None,
+        src_stride: Count | None = None,
+        segnum: Count | None = None,
+    ) -> None:
+        """Convert bfloat16 to float: ``dst[i] = src[i]``, exactly.
+
+        *dst* must not overlap *src*.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
+        """
+    def bang_float2half_tz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, toward zero: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2half_oz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, away from zero: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2half_up(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, toward plus infinity: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2half_dn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, toward minus infinity: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2half_rd(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, to the nearest, ties away from zero: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2half_rn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, to the nearest, ties to even: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2half_rm(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, to the nearest, ties toward plus infinity (inferred): ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16_tz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, toward zero: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16_oz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, away from zero: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16_up(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, toward plus infinity: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16_dn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, toward minus infinity: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16_rd(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, to the nearest, ties away from zero: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16_rn(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, to the nearest, ties to even: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16_rm(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, to the nearest, ties toward plus infinity (inferred): ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_int322float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322float_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322float_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, away from zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322float_up(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, toward plus infinity: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322float_dn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, toward minus infinity: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322float_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, to the nearest, ties away from zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322float_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, to the nearest, ties to even: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322float_rm(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, to the nearest, ties toward plus infinity (inferred): ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322half_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322half_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to half, to the nearest, ties away from zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322half_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to half, to the nearest, ties to even: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int162half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int16 to half, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int162half_rd(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int16 to half, to the nearest, ties away from zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int162half_rn(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int16 to half, to the nearest, ties to even: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int162float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int16 to float, exactly: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int82half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int8 to half, exactly: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int82float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int8 to float, exactly: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_uchar2half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert uint8 to half, exactly: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_uchar2float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert uint8 to float, exactly: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int322int16(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert int32 to int16: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* may be exactly *src*.  The scaling is inferred.
+        """
+    def bang_int322int8(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert int32 to int8: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* may be exactly *src*.  The scaling is inferred.
+        """
+    def bang_int162int8(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert int16 to int8: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* may be exactly *src*.  The scaling is inferred.
+        """
+    def bang_int82int16(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert int8 to int16: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* must not overlap *src*.  The scaling is inferred.
+        """
+    def bang_int82int32(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert int8 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* must not overlap *src*.  The scaling is inferred.
+        """
+    def bang_int162int32(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert int16 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* must not overlap *src*.  The scaling is inferred.
+        """
+    def bang_atomic_reduce_add(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] + src[i]``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_max(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = max(dst[i], src[i])``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_min(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = min(dst[i], src[i])``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_and(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] & src[i]``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_or(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] | src[i]``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_xor(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] ^ src[i]``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_exch(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = src[i]``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_inc(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] >= src[i] ? 0 : dst[i] + 1``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_reduce_dec(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] == 0 || dst[i] > src[i] ? src[i] : dst[i] - 1``.
+
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_add(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] + src2[i]``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_max(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = max(src1[i], src2[i])``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_min(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = min(src1[i], src2[i])``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_and(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] & src2[i]``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_or(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] | src2[i]``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_xor(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] ^ src2[i]``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_exch(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src2[i]``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_inc(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] >= src2[i] ? 0 : src1[i] + 1``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_dec(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
+        """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] == 0 || src1[i] > src2[i] ? src2[i] : src1[i] - 1``; *src1* is in GDRAM.
+
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        """
+    def bang_atomic_cas(self, dst: Ptr, src1: Ptr, compare: Scalar, new: Scalar) -> None:
+        """Compare and swap one element: ``dst[0] = src1[0]; if (src1[0] == compare) src1[0] = new``.
+
+        *src1* is in GDRAM; *dst*, in NRAM, gets what was there before: *compare* if the swap took place.
+        """
+    def bang_atomic_reduce_cas(self, dst: Ptr, compare: Scalar, new: Scalar) -> None:
+        """Compare and swap one element of GDRAM: ``if (dst[0] == compare) dst[0] = new``, no result."""

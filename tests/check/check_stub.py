@@ -1,0 +1,60 @@
+"""What a strict type checker says about kernels; run by `make check`, for it needs mypy."""
+
+import textwrap
+
+import pytest
+from mypy import api
+
+KERNEL = """
+    import numpy as np
+
+    from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
+
+
+    @kernel
+    def scale(mlu: Mlu, dst: Ptr, src: Ptr, count: int) -> None:
+        buffer = mlu.nram(float32, np.int64(count))
+        mlu.memcpy(buffer, src, count * float32.size, GDRAM2NRAM)
+        mlu.bang_mul_scalar(buffer, buffer, np.float32(2), count)
+        chosen: int = mlu.bang_filter(buffer, buffer, buffer, count)
+        mlu.bang_printf("%d of %d", chosen, mlu.taskId)
+        mlu.memcpy_async(dst, buffer, chosen * float32.size, NRAM2GDRAM)
+        {line}
+        mlu.sync()
+"""
+
+
+def verdict(tmp_path, line):
+    """What `mypy --strict` says about the kernel with one more line."""
+    source = tmp_path / "kernel_under_check.py"
+    source.write_text(textwrap.dedent(KERNEL).format(line=line))
+    said, errors, code = api.run(["--strict", "--follow-imports=silent", str(source)])
+
+    assert errors == ""
+    return said, code
+
+
+def test_a_kernel_passes(tmp_path):
+    """A kernel that uses counts of NumPy, typed scalars, results and tokens has no error."""
+    said, code = verdict(tmp_path, "mlu.sync_io()")
+
+    assert code == 0, said
+
+
+@pytest.mark.parametrize(
+    ("line", "error"),
+    [
+        ("mlu.bang_add(buffer, buffer, count)", "Missing positional argument"),
+        ("mlu.bang_ad(buffer, buffer, buffer, count)", 'has no attribute "bang_ad"'),
+        ("mlu.bang_add(buffer, buffer, buffer, 2.5)", 'incompatible type "float"'),
+        ("mlu.bang_add(buffer, 3, buffer, count)", 'incompatible type "int"; expected "Ptr"'),
+        ("mlu.memcpy(buffer, src, count, 3)", 'expected "Direction"'),
+        ("wrong: Ptr = mlu.bang_count(buffer, count)", "Incompatible types in assignment"),
+    ],
+)
+def test_a_mistake_is_found(tmp_path, line, error):
+    """A missing argument, a misspelt name, a fraction for a count, a number for a pointer or a token."""
+    said, code = verdict(tmp_path, line)
+
+    assert code == 1
+    assert error in said
