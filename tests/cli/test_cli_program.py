@@ -1,0 +1,111 @@
+"""The program itself: streams, terminals, pipes, and a working directory of its own."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import numpy as np
+
+PROGRAM = (sys.executable, "-m", "mlusim")
+
+
+def environment(**changes):
+    """The environment of the tests without what changes a terminal, and with *changes*."""
+    kept = {k: v for k, v in os.environ.items() if k not in {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}}
+    return kept | changes
+
+
+def on_a_terminal(*words, **changes):
+    """Run with standard error on a terminal; standard output and error as text."""
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        (*PROGRAM, *words), stdout=subprocess.PIPE, stderr=theirs, env=environment(**changes), check=False
+    )
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            part = os.read(ours, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    return done.stdout.decode(), seen.decode()
+
+
+def test_the_two_streams_are_apart(tmp_path):
+    """A run off the terminal: one JSON document, silence on standard error; an error: the reverse."""
+    good = subprocess.run(
+        (*PROGRAM, "run", "tin_shift_forward", "--case", "golden_document", "--json"),
+        capture_output=True, cwd=tmp_path, env=environment(), check=False,
+    )  # fmt: skip
+    bad = subprocess.run(
+        (*PROGRAM, "run", "tin_shift_forward", "--inputs", "none.npz"),
+        capture_output=True, cwd=tmp_path, env=environment(), check=False,
+    )  # fmt: skip
+
+    assert (0, b"") == (good.returncode, good.stderr)
+    assert "MLUOP_STATUS_SUCCESS" == json.loads(good.stdout)["status"]
+    assert (2, b"") == (bad.returncode, bad.stdout)
+    assert b"error: none.npz is no file; --inputs takes an .npz file\n" == bad.stderr
+
+
+def test_progress_shows_on_a_terminal_only_and_not_in_the_output():
+    """Many cases with a terminal on standard error: a bar there, only the document on standard output."""
+    out, err = on_a_terminal("report", "tin_shift_forward", "--group", "golden", "--json", TERM="xterm")
+
+    assert 2 == len(json.loads(out)["runs"])
+    assert "tin_shift_forward golden_document" in err
+    assert "\x1b[" in err
+
+
+def test_no_color_is_honoured():
+    """With NO_COLOR the bar has no colours."""
+    _, err = on_a_terminal(
+        "report", "tin_shift_forward", "--group", "golden", "--json", TERM="xterm", NO_COLOR="1"
+    )
+
+    assert "golden_document" in err
+    assert not any(f"\x1b[{code}" in err for code in ("31", "32", "35", "38"))
+
+
+def test_a_reader_that_leaves_is_no_error():
+    """``mlusim isa --json | head -1`` ends without a word."""
+    with subprocess.Popen(
+        (*PROGRAM, "isa", "--json"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    ) as program:
+        program.stdout.readline()
+        program.stdout.close()
+
+        assert b"" == program.stderr.read()
+
+
+def test_a_narrow_encoding_is_no_error(tmp_path):
+    """Output in ASCII has question marks and no traceback."""
+    done = subprocess.run(
+        (*PROGRAM, "isa", "memcpy"),
+        capture_output=True,
+        env=environment(PYTHONIOENCODING="ascii"),
+        check=False,
+    )
+
+    assert (0, b"") == (done.returncode, done.stderr)
+    assert b"__memcpy(" in done.stdout
+
+
+def test_outputs_come_back_as_inputs(tmp_path):
+    """What --save writes, --inputs reads: shifting there and back restores what stayed inside."""
+    data = np.arange(24, dtype=np.float32).reshape(1, 4, 2, 3)
+    np.savez(tmp_path / "a.npz", input=data, shifts=np.array([[1]], np.int32))
+    for given, saved, shift in (("a.npz", "b.npz", -1), ("c.npz", "d.npz", 0)):
+        words = ("run", "tin_shift_forward", "--inputs", given, "--save", saved)
+        subprocess.run((*PROGRAM, *words), cwd=tmp_path, check=True, capture_output=True, env=environment())
+        with np.load(tmp_path / saved) as out:
+            if shift:
+                np.savez(tmp_path / "c.npz", input=out["output"], shifts=np.array([[shift]], np.int32))
+            else:
+                assert np.array_equal(data[:, :3], out["output"][:, :3])

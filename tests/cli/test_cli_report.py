@@ -1,0 +1,206 @@
+"""``mlusim report`` and ``mlusim demo``: every format, what it holds, and where it goes."""
+
+import argparse
+import csv
+import io
+import re
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from mlusim.cli import demo as demo_verb
+from mlusim.cli import report as report_verb
+from mlusim.operators.campaign import matching_cases
+from mlusim.operators.registry import operators
+
+TIN = ("report", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
+SAMPLES = ("report", "sample", "wrong", "faulty", "--jobs", 1)
+VOID = {"meta", "br", "hr", "img", "link", "input"}
+
+
+class Page(HTMLParser):
+    """Checks that every element is closed, and keeps the words and whatever a page could fetch."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.words, self.fetched, self.seen = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        """Note an element and what it refers to."""
+        self.seen.append(tag)
+        self.fetched += [value for name, value in attrs if name in {"src", "href", "xlink:href"}]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        """Close the innermost element."""
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        """Note words."""
+        self.words.append(data)
+
+
+def test_the_table_fits_80_columns(cli):
+    """A person reads efficiency and work of each case on both default boards."""
+    done = cli(*TIN)
+
+    assert (0, "") == (done.code, done.err)
+    assert max(map(len, done.out.splitlines())) <= 80
+    for words in (
+        "golden_document",
+        "jobs_33",
+        "MLU370-X4",
+        "MLU590-H8",
+        "4 of 4 as expected",
+        "theory",
+        "instr.",
+    ):
+        assert words in done.out
+
+
+def test_json_lists_the_runs(cli):
+    """The document names boards, verdict and runs; --json and --format json are the same."""
+    done, same = cli(*TIN, "--json"), cli(*TIN, "--format", "json")
+    document = done.json()
+
+    assert done.out == same.out
+    assert (["MLU370-X4", "MLU590-H8"], True) == (document["boards"], document["passed"])
+    assert [("golden_document", "MLU370-X4"), ("jobs_33", "MLU370-X4")] == [
+        (run["case"], run["board"]) for run in document["runs"][:2]
+    ]
+    assert (
+        document["runs"][0] == cli("run", "tin_shift_forward", "--case", "golden_document", "--json").json()
+    )
+
+
+def test_csv_has_one_line_a_call(cli):
+    """Numbers come as numbers, bytes of each direction have a column."""
+    done = cli(*TIN, "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    names = ("dtype", "theory_ops", "theory_ios", "bytes_GDRAM2NRAM", "bytes_NRAM2GDRAM", "nram_high_water")
+
+    assert (0, 4) == (done.code, len(rows))
+    assert ["float", "36", "300", "120", "144", "24"] == [rows[0][name] for name in names]
+    assert all(float(row["hardware_time_us"]) > 0 for row in rows)
+
+
+def test_markdown_has_the_vendor_s_table(cli):
+    """One table a board, in the columns of the vendor's pull requests, every line as wide as its head."""
+    text = cli(*TIN, "--format", "md").out
+    tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
+
+    assert "### MLU370-X4" in text
+    assert "### MLU590-H8" in text
+    assert tables[0].startswith(
+        "| operator | mlu_hardware_time (us) | mlu_interface_time (us) | mlu_io_efficiency | "
+        "mlu_compute_efficiency | mlu_workspace_size (Bytes) | data_type | shape |\n"
+    )
+    assert "input [1, 6, 6, 1]; shifts [1, 3]" in tables[0]
+    for table in tables:
+        assert 1 == len({line.count("|") for line in table.splitlines()})
+
+
+def test_html_is_one_page_that_fetches_nothing(cli, tmp_path):
+    """The page is well-formed, holds tables and pictures, has no script and no reference to anything."""
+    out = tmp_path / "report.html"
+    done = cli(*TIN, "-o", out)
+    text = out.read_text()
+    page = Page(text)
+
+    assert (0, "", [out]) == (done.code, done.out, list(tmp_path.iterdir()))
+    assert ([], []) == (page.open, page.fetched)
+    assert "script" not in page.seen
+    assert "url(" not in text
+    assert 2 * 3 + 4 == page.seen.count("svg")  # roofline, bytes, NRAM a board; a timeline a call
+    assert {"golden_document on MLU370-X4: 2.0 us, IO 0.0%, compute 0.0%, "} <= set(page.words)
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_what_went_wrong_is_in_every_format(cli, samples):
+    """A failed accuracy and a fault are told in the table, the files and the exit code."""
+    table = cli(*SAMPLES)
+    files = {form: cli(*SAMPLES, "--format", form) for form in ("json", "csv", "md", "html")}
+
+    assert {3} == {table.code, *(done.code for done in files.values())}
+    assert "FAILED" in table.out
+    assert "fault" in table.out
+    assert [False] == sorted(
+        {run["passed"] for run in files["json"].json()["runs"] if run["operator"] == "wrong"}
+    )
+    assert "MLUOP_STATUS_EXECUTION_FAILED" in files["csv"].out
+    assert "**no**" in files["md"].out
+    assert [] == Page(files["html"].out).open
+
+
+def test_the_file_name_chooses_the_format(cli, tmp_path):
+    """-o report.csv needs no --format; the bytes are those of standard output."""
+    for form in ("json", "csv", "md", "html"):
+        cli(*TIN, "-o", tmp_path / f"report.{form}")
+
+        assert cli(*TIN, "--format", form).out == (tmp_path / f"report.{form}").read_text()
+
+
+def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch):
+    """Without jinja2 the HTML report says what to install, and runs nothing."""
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.setattr(report_verb, "perform", lambda *_: pytest.fail("it has run"))
+    done = cli(*TIN, "--format", "html")
+
+    assert (2, "") == (done.code, done.out)
+    assert "error: the HTML report needs jinja2; install it with `pip install mlusim[report]`\n" == done.err
+
+
+def test_groups_and_boards_select(cli):
+    """--group takes its cases but the slow ones, --board one name or several, each board once."""
+    done = cli(
+        "report",
+        "tin_shift_forward",
+        "--group",
+        "golden",
+        "--board",
+        "MLU370",
+        "mlu370-x4,MLU220-M2",
+        "--json",
+    )
+
+    assert [("golden_document", "MLU370-X4"), ("golden_document", "MLU220-M2")] == [
+        (run["case"], run["board"]) for run in done.json()["runs"]
+    ]
+
+
+def test_network_cases_are_the_default():
+    """Without a choice every operator runs its network cases on both default boards."""
+    parser = argparse.ArgumentParser()
+    report_verb.add_arguments(parser)
+    jobs = report_verb.jobs(parser.parse_args([]))
+    expected = {
+        (operator.name, case.name, board)
+        for operator in operators().values()
+        for board in ("MLU370-X4", "MLU590-H8")
+        for case in matching_cases(operator, board, group="network")
+    }
+
+    assert expected == {(job.operator, job.case, job.board) for job in jobs}
+    assert set(operators()) == {job.operator for job in jobs}
+
+
+def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, samples, monkeypatch, tmp_path):
+    """Every operator has a line for each board; the last line says where the page is."""
+    monkeypatch.setattr(
+        demo_verb, "operators", lambda: {"sample": operators()["sample"], "wrong": operators()["wrong"]}
+    )
+    monkeypatch.chdir(tmp_path)
+    done, document = cli("demo", "--jobs", 1), cli("demo", "--jobs", 1, "--json").json()
+    lines = done.out.splitlines()
+
+    assert 1 == done.code
+    assert f"report: {tmp_path / 'mlusim-report.html'}" == lines[-1]
+    assert max(map(len, lines[:-1])) <= 80
+    assert re.search(r"^sample +MLU370-X4 .*1/1", done.out, re.MULTILINE)
+    assert re.search(r"^wrong +MLU370-X4 .*0/1", done.out, re.MULTILINE)
+    assert [] == Page((tmp_path / "mlusim-report.html").read_text()).open
+    assert 4 == len(document["runs"])
