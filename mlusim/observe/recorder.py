@@ -118,7 +118,7 @@ class Recorder(Observer):
 
     def _settle(self, core: Any) -> _Watch:
         """Give the core's last step the work that has been done since."""
-        watch, done = self._watched[core], tuple(core.mlu.work)
+        watch, done = self._watched[core], tuple(core.mlu.work[: len(IDLE)])
         if done != watch.done:
             if watch.last is not None:
                 since = (a - b for a, b in zip(done, watch.done, strict=True))

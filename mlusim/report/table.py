@@ -11,7 +11,7 @@ from mlusim.report.explain import reasons
 from mlusim.report.grid import facts, table
 from mlusim.report.record import NO_COPY, Record
 from mlusim.report.summary import summaries
-from mlusim.report.words import count, error, microseconds, share, size
+from mlusim.report.words import brief, count, error, microseconds, share, size
 
 OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 
@@ -73,31 +73,31 @@ def _efficiency_cells(record: Record) -> list[str]:
 
 def work_table(records: Sequence[Record], board: str) -> RenderableType:
     """Theory and real work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
-    numbers = ("ops", "theory", "read", "written", "other", "instr.", "NRAM")
+    numbers = ("ops", "theory", "read", "write", "other", "instr", "NRAM")
     shown = table("case", *numbers, right=numbers, fold=("case",), title=f"work on {board}")
     for operator, calls in groupby((r for r in records if r.board == board), key=lambda r: r.operator):
         shown.add_row(Text(operator, style="bold"))
         for record in calls:
             shown.add_row(_case(record), *_work_cells(record))
     note = (
-        "Bytes: theory; read from and written to GDRAM by copies; other: carried by atomics and fills; "
-        "NRAM: the most that a core declares."
+        "theory, read, write, other: bytes between GDRAM and the chip, as the vendor counts them, by copies to "
+        "the chip, by copies from it, by atomics and fills.  NRAM: bytes, the most that a core declares."
     )
     return Group(shown, Text(note, style="dim"))
 
 
 def _work_cells(record: Record) -> Iterator[str]:
     found = record.efficiency
-    yield "-" if found is None else count(found.theory_ops)
+    yield "-" if found is None else brief(count(found.theory_ops))
     yield "-" if found is None else _short(found.theory_ios)
     for which in ("GDRAM2", "2GDRAM", NO_COPY):
         yield _short(sum(nbytes for name, nbytes in record.off_chip.items() if which in name))
-    yield count(sum(record.instructions.values()))
+    yield brief(count(sum(record.instructions.values())))
     yield _short(record.memory["NRAM"].high_water)
 
 
 def _short(nbytes: int) -> str:
-    return size(nbytes).replace("iB", "").replace(" B", "").replace(" ", "")
+    return brief(size(nbytes)).replace("iB", "").replace(" B", "").replace(" ", "")
 
 
 def problems(records: Sequence[Record]) -> Iterator[Text]:

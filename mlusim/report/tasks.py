@@ -31,7 +31,7 @@ class _Bar:
 def timeline(record: Record, board: Board) -> str:
     """One row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest.
 
-    The cores that copy share the bandwidth, which is counted into how busy the IO-DMA is.
+    Where the bandwidth that all cores share sets the launch's time, the IO-DMA is what keeps them busy.
     """
     total = sum(launch.time_us for launch in record.launches)
     bars = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
@@ -58,12 +58,10 @@ def _bars(record: Record, board: Board) -> Iterator[_Bar]:
     begin = 0.0
     for launch in record.launches:
         stretch = _stretch(launch)
-        sharing = min(board.cores, sum(1 for span in launch.spans if span.busy_us[IO]))
         for core, span in _placed(launch, board):
             if max(span.busy_us) > 0:
                 start, end = (begin + LAUNCH_US + stretch * t for t in (span.start_us, span.end_us))
-                shared = [t * sharing if n == IO else t for n, t in enumerate(span.busy_us)]
-                pipe = shared.index(max(shared))
+                pipe = IO if launch.bound == PIPES[IO] else span.busy_us.index(max(span.busy_us))
                 label = f"{launch.kernel} task {span.task}: {PIPES[pipe]}"
                 yield _Bar(core, start, end, pipe, label)
         begin += launch.time_us

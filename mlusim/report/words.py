@@ -1,5 +1,7 @@
 """Quantities as people read them: bytes, counts, shares, microseconds."""
 
+import re
+
 _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _POWERS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -18,6 +20,11 @@ def count(number: float) -> str:
         if number >= power:
             return f"{_three(number / power)}{name}"
     return f"{number:g}"
+
+
+def brief(quantity: str) -> str:
+    """A quantity in words without the fraction of three digits and more: "124.8 MiB" is "125 MiB"."""
+    return re.sub(r"^\d{3,}\.\d+", lambda found: f"{float(found[0]):.0f}", quantity)
 
 
 def share(fraction: float) -> str:

@@ -27,7 +27,7 @@ from mlusim.report.svg import Drawing, number
 from mlusim.report.table import verdict
 from mlusim.report.tasks import timeline
 from mlusim.report.text import csv_text, markdown_text
-from mlusim.report.words import count, microseconds, share, size
+from mlusim.report.words import brief, count, microseconds, share, size
 
 BOARD = find_board("MLU370-X4")
 SUCCESS = "MLUOP_STATUS_SUCCESS"
@@ -104,6 +104,9 @@ def test_quantities_in_words():
         size(n) for n in (0, 1023, 1024, 130_852_896, 1 << 31)
     ]
     assert ["950", "32.7M", "1.02T"] == [count(n) for n in (950, 32_713_200, 1.024e12)]
+    assert ["125 MiB", "97.7 KiB", "1.00 KiB", "12 B", "130k"] == [
+        brief(words) for words in ("124.8 MiB", "97.7 KiB", "1.00 KiB", "12 B", "129.6k")
+    ]
     assert ("140.0%", "1,746.2") == (share(1.3997), microseconds(1746.21))
 
 
