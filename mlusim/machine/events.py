@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from attrs import define, frozen
+from attrs import define
 
 from mlusim.memory.allocation import Allocation
 
@@ -48,7 +48,7 @@ class Site(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-@frozen(eq=False)
+@define(eq=False)  # never changed, but made for every copy: a frozen class takes twice as long
 class Step:
     """An intrinsic with its operands at one place of a kernel: everything that it reads and writes.
 
@@ -113,7 +113,8 @@ class Sync:
     """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
 
     At a barrier ``scope`` says who meets (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
-    are the cores that met and ``core`` is the last to arrive; their pipes are empty then.
+    are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
+    is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Sync:
     pipes: tuple[str, ...]
     scope: str | None = None
     participants: tuple["Core", ...] = ()
+    mutex: tuple[int, int] | None = None
 
     @property
     def site(self) -> Site:

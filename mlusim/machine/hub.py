@@ -11,14 +11,16 @@ EVENTS = (
     "issue",
     "effect",
     "retire",
+    "control",
     "block",
     "sync",
     "fault",
+    "error",
     "task_end",
     "launch_end",
 )
 
-Listener = Callable[..., None] | None
+Listener = Callable[..., Any] | None
 
 
 class Observer:
@@ -28,6 +30,9 @@ class Observer:
     ``retire`` just after; for a blocking instruction the three follow each other, and a scalar access
     has no ``retire``.  An observer never changes the machine.  ``findings`` is collected when the
     launch ends, or when a fault ends it.
+
+    An observer that returns True from ``issue`` or ``effect`` has learned all that it wants of that step:
+    where all say so, the same step is not announced again until somebody calls ``core.hub.renew()``.
     """
 
     name = "observer"
@@ -49,14 +54,17 @@ class Observer:
     def scalar(self, effect: Any) -> None:
         """A scalar load or store, for those who do not care for other instructions; before its issue."""
 
-    def issue(self, effect: Any) -> None:
-        """An instruction was issued."""
+    def issue(self, effect: Any) -> bool | None:
+        """An instruction was issued.  True: say nothing of this step until something is new."""
 
-    def effect(self, effect: Any) -> None:
-        """The bytes are about to change."""
+    def effect(self, effect: Any) -> bool | None:
+        """The bytes are about to change.  True: say nothing of this step until something is new."""
 
     def retire(self, effect: Any) -> None:
         """The bytes have changed."""
+
+    def control(self, core: Any, name: str) -> None:
+        """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
 
     def block(self, core: Any, reason: str) -> None:
         """*core* waits at a barrier."""
@@ -66,6 +74,9 @@ class Observer:
 
     def fault(self, core: Any, fault: Any) -> None:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
+
+    def error(self, core: Any, error: Any) -> None:
+        """The kernel raised what is no fault of the machine; the launch ends here, without `launch_end`."""
 
     def task_end(self, core: Any) -> None:
         """A task has ended."""
@@ -77,7 +88,7 @@ class Observer:
 class Hub:
     """For each event: None, one bound method, or a fan-out over those who override it."""
 
-    __slots__ = EVENTS
+    __slots__ = (*EVENTS, "epoch")
 
     launch_begin: Listener
     task_begin: Listener
@@ -86,9 +97,11 @@ class Hub:
     issue: Listener
     effect: Listener
     retire: Listener
+    control: Listener
     block: Listener
     sync: Listener
     fault: Listener
+    error: Listener
     task_end: Listener
     launch_end: Listener
 
@@ -97,6 +110,11 @@ class Hub:
         for event in EVENTS:
             heard = [getattr(o, event) for o in listening if _overrides(o, event)]
             setattr(self, event, _fan_out(heard))
+        self.epoch = 0
+
+    def renew(self) -> None:
+        """Let steps that were left unannounced be announced again."""
+        self.epoch += 1
 
     @property
     def watches(self) -> bool:
@@ -109,15 +127,18 @@ def _overrides(observer: Any, event: str) -> bool:
     return method is not None and method is not getattr(Observer, event)
 
 
-def _fan_out(heard: list[Callable[..., None]]) -> Listener:
+def _fan_out(heard: list[Callable[..., Any]]) -> Listener:
     if not heard:
         return None
     if len(heard) == 1:
         return heard[0]
     calls = tuple(heard)
 
-    def tell(*arguments: Any) -> None:
+    def tell(*arguments: Any) -> bool:
+        satisfied = True
         for call in calls:
-            call(*arguments)
+            if call(*arguments) is not True:
+                satisfied = False
+        return satisfied
 
     return tell

@@ -5,8 +5,11 @@ A core has one only while somebody listens, or a seed explores; everything here 
 
 import random
 import sys
+from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
+
+from attrs import define
 
 from mlusim.isa.declare import Flow, Intrinsic, Pipe
 from mlusim.machine.events import Access, Effect, Site, Step
@@ -17,12 +20,26 @@ if TYPE_CHECKING:
     from mlusim.memory.pointer import View
 
 STEPS = 4096  # steps that a core remembers; beyond that it begins anew
+LOUD = -1
+
+
+@define(eq=False)
+class _Known:
+    """A step that may come again: its method and code, when it was last executed, when it fell quiet."""
+
+    step: Step
+    row: Intrinsic
+    code: CodeType
+    last: int
+    quiet: int = LOUD
 
 
 class Watch:
     """What the intrinsics of *core* call before and after they act."""
 
-    __slots__ = ("_core", "_hub", "_numbers", "_rng", "_sites", "_steps", "effect", "issue", "retired")
+    __slots__ = (
+        "_core", "_hub", "_numbers", "_older", "_rng", "_sites", "_steps", "effect", "issue", "now", "retired",
+    )  # fmt: skip
 
     def __init__(self, core: "Core", rng: random.Random | None) -> None:
         session = core.session
@@ -30,29 +47,47 @@ class Watch:
         self._hub = session.hub
         self._numbers = session.numbers
         self._rng = rng
-        self._steps: dict[Any, tuple[Step, Intrinsic, CodeType]] = {}
+        self.now = 0
+        self._steps: dict[Any, _Known] = {}
+        self._older: dict[Any, _Known] = {}
         self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
         self.issue, self.effect, self.retired = session.hub.issue, session.hub.effect, session.hub.retire
 
     # -- before and after ----------------------------------------------------------------------
 
-    def row(self, row: Intrinsic, operands: tuple[Any, ...], arguments: tuple[Any, ...]) -> Effect:
-        """Announce an intrinsic; *operands* are (view, first element, one after the last) of each in turn."""
+    def row(self, row: Intrinsic, operands: tuple[Any, ...], arguments: tuple[Any, ...]) -> Effect | None:
+        """Announce an intrinsic, unless nobody wants to hear of this step just now.
+
+        *operands* are (view, first element, one after the last) of each in turn.
+        """
         if self._rng is not None:
             self._explore(self._rng)
         frame = sys._getframe(2)  # noqa: SLF001 - the kernel, behind the intrinsic's method
         key = frame.f_lasti, operands
         known = self._steps.get(key)
-        if known is None or known[2] is not frame.f_code or known[1] is not row:
-            step = self._remember(key, row, frame)
-        else:
-            step = known[0]
-        effect = Effect(step, self._core, next(self._numbers), arguments)
-        if self.issue is not None:
-            self.issue(effect)
-        if self.effect is not None:
-            self.effect(effect)
+        if known is None or known.code is not frame.f_code or known.row is not row:
+            known = self._remember(key, row, frame)
+        elif known.quiet == self._hub.epoch:
+            known.last = self.now
+            return None
+        self.now = known.last = number = next(self._numbers)
+        effect = Effect(known.step, self._core, number, arguments)
+        satisfied = self.issue is None or self.issue(effect) is True
+        if self.effect is not None and self.effect(effect) is not True:
+            satisfied = False
+        if satisfied and self.retired is None:
+            known.quiet = self._hub.epoch
         return effect
+
+    def tick(self) -> int:
+        """Return a number that every later instruction of the core is at or behind; see `recent`."""
+        self.now = next(self._numbers)
+        return self.now
+
+    def recent(self, number: int) -> Iterator[Step]:
+        """The steps of intrinsics that the core has executed since *number*, announced or not."""
+        for steps in (self._older, self._steps):
+            yield from (known.step for known in steps.values() if known.last >= number)
 
     def copy(
         self,
@@ -104,7 +139,7 @@ class Watch:
         reads, writes = (access, ()) if value is None else ((), access)
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind the core's account and the pointer's
         step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, site)
-        effect = Effect(step, self._core, next(self._numbers), (view.dtype, value))
+        effect = Effect(step, self._core, self.tick(), (view.dtype, value))
         if self._hub.scalar is not None:
             self._hub.scalar(effect)
         if self.issue is not None:
@@ -126,9 +161,9 @@ class Watch:
             self._explore(self._rng)
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind `copy` and the copy's method
         step = Step(row.name, row, pipe, row.flow, reads, writes, site)
-        return Effect(step, self._core, next(self._numbers), arguments)
+        return Effect(step, self._core, self.tick(), arguments)
 
-    def _remember(self, key: Any, row: Intrinsic, frame: FrameType) -> Step:
+    def _remember(self, key: Any, row: Intrinsic, frame: FrameType) -> _Known:
         reads, writes = [], []
         operands = key[1]
         for n, operand in enumerate(row.operands.values()):
@@ -148,11 +183,12 @@ class Watch:
             if operand.access != "read":
                 writes.append(access)
         step = Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
+        known = _Known(step, row, frame.f_code, self.now)
         if kernel_frame(frame) is frame:  # what calls through another function has more than one place
             if len(self._steps) >= STEPS:
-                self._steps.clear()
-            self._steps[key] = step, row, frame.f_code
-        return step
+                self._older, self._steps = self._steps, {}
+            self._steps[key] = known
+        return known
 
     def _site(self, frame: FrameType | None) -> Site:
         """The place of the kernel statement at or above *frame*."""

@@ -12,11 +12,14 @@ from typing import Any
 
 from mlusim.errors import UsageError
 from mlusim.machine.hub import Observer
+from mlusim.observe.initcheck import InitCheck
 from mlusim.observe.memcheck import MemCheck
 
 GROUP = "mlusim.checkers"
 
-CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType({MemCheck.name: MemCheck})
+CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
+    {MemCheck.name: MemCheck, InitCheck.name: InitCheck}
+)
 
 
 @functools.cache

@@ -34,6 +34,16 @@ _ROWS = (
     Rule("memcheck-unsupported", "the architecture or the core lacks the instruction or the copy"),
     Rule("memcheck-misaligned", "a scalar access is at an address that its type does not divide"),
     Rule("memcheck-lanes-wasted", "a vector ends or begins inside a line of 128 bytes", NOTE),
+    Rule("initcheck-undefined-stored", "bytes that nobody has written are stored to GDRAM"),
+    Rule("initcheck-undefined-scalar", "the kernel reads a scalar out of bytes that nobody has written"),
+    Rule(
+        "initcheck-lanes-mixed",
+        "an instruction mixes bytes that nobody has written into a result that is used",
+    ),
+    Rule(
+        "initcheck-undefined-address",
+        "an instruction takes an index or an address from bytes that nobody has written",
+    ),
 )
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for rule in _ROWS})

@@ -1,0 +1,265 @@
+"""initcheck: bytes that nobody has written, reported where they escape.
+
+A byte without a value may be copied and computed on, as kernels do with the padding of a tail.  It is
+reported when it is stored to GDRAM, when Python reads it, when an instruction cannot be carried out
+for want of it, and, at the instruction that mixed lanes, when what it was mixed into escapes.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.isa.declare import Flow
+from mlusim.isa.table import ISA
+from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.space import GDRAM
+from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.finding import Finding, Place
+from mlusim.observe.origin import in_flight, lacking, neighbours, places, trail
+from mlusim.observe.rerun import dependence
+from mlusim.observe.shadow import Mask, Shadow
+
+ABSORBING = frozenset({np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or})
+"""Bodies of which one operand can settle the result whatever the other holds."""
+
+PARTIAL = frozenset(row.name for row in ISA.values() if any(o.partial for o in row.operands.values()))
+"""Instructions that may leave a part of their destination alone."""
+
+
+@frozen
+class Kept:
+    """What initcheck keeps with a tensor from one launch to the next: good after *launches* of them."""
+
+    shadow: Shadow
+    launches: int
+
+
+class InitCheck(Checker):
+    """Reports bytes without a value where they escape."""
+
+    name = "initcheck"
+
+    def __init__(self, *, notes: bool = False) -> None:
+        super().__init__(notes=notes)
+        self._shadows: dict[Allocation, Shadow] = {}
+        self._mixed: set[Site] = set()
+
+    # -- memory comes and goes -----------------------------------------------------------------
+
+    def launch_begin(self, launch: Any) -> None:
+        """Learn what the tensors hold."""
+        super().launch_begin(launch)
+        self._shadows, self._mixed = {}, set()
+        for argument in launch.request.arguments:
+            allocation = getattr(getattr(argument, "view", argument), "allocation", None)
+            if allocation is not None and allocation not in self._shadows:
+                self._shadows[allocation] = _remembered(allocation)
+
+    def declare(self, core: Any, allocation: Allocation) -> None:
+        """Note fresh memory."""
+        del core
+        self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
+
+    def task_end(self, core: Any) -> None:
+        """Forget the task's memory, and the cluster's with its last task."""
+        arenas = list(core.arenas.values())
+        if core.union.finished():
+            arenas += [cluster.sram for cluster in core.union.clusters]
+        for arena in arenas:
+            for allocation in arena.allocations:
+                self._shadows.pop(allocation, None)
+
+    def fault(self, core: Any, fault: Any) -> None:
+        """Keep what is known of the tensors."""
+        del core, fault
+        self._keep()
+
+    def launch_end(self, launch: Any) -> None:
+        """Keep what is known of the tensors."""
+        del launch
+        self._keep()
+
+    def _keep(self) -> None:
+        for allocation, shadow in self._shadows.items():
+            if allocation.space is GDRAM:
+                shadow.writes.clear()
+                allocation.shadow = Kept(shadow, allocation.launches + 1)
+        self._shadows = {}
+
+    def _shadow(self, allocation: Allocation) -> Shadow:
+        shadow = self._shadows.get(allocation)
+        if shadow is None:
+            shadow = self._shadows[allocation] = Shadow(allocation, filled=True)
+        return shadow
+
+    # -- what instructions do ------------------------------------------------------------------
+
+    def effect(self, effect: Effect) -> bool:
+        """Carry the flags as the instruction carries the bytes; True where that changed nothing."""
+        step = effect.step
+        lacks = False
+        for access in step.reads:
+            if not (shadow := self._shadow(access.allocation)).full and shadow.lacks(access):
+                lacks = True
+        if step.row is None:
+            if lacks:
+                self._scalar(effect)
+            news = self._fill(effect)
+        elif not lacks and (
+            step.name not in PARTIAL or all(self._shadow(a.allocation).full for a in step.writes)
+        ):
+            news = self._fill(effect)
+        elif step.row.form == "copy":
+            news = self._copy(effect)
+        else:
+            news = self._carry(effect)
+        if news:
+            effect.core.hub.renew()
+        return not news
+
+    def _fill(self, effect: Effect) -> bool:
+        """Every byte written has a value."""
+        news = False
+        for access in effect.step.writes:
+            shadow = self._shadow(access.allocation)
+            if not shadow.full:
+                shadow.wrote(access, effect)
+                if shadow.fill(access) and access.allocation.space is not GDRAM:
+                    news = True  # more values in GDRAM change no verdict: who missed one has been told
+        return news
+
+    def _copy(self, effect: Effect) -> bool:
+        (source,), (target,) = effect.reads, effect.writes
+        return self._put(effect, target, self._shadow(source.allocation).flags(source))
+
+    def _carry(self, effect: Effect) -> bool:
+        """Some source byte lacks a value, or it depends on the data which bytes are written."""
+        row = effect.step.row
+        assert row is not None
+        known = [self._shadow(a.allocation).flags(a) for a in effect.reads]
+        before = [self._shadow(a.allocation).flags(a).copy() for a in effect.writes]
+        if row.flow is Flow.LANEWISE and row.body not in ABSORBING:
+            written = _lanes(effect, known)
+            if written is not None:
+                return self._put_all(effect, written)
+        outcome = dependence(effect, known, before)
+        if outcome.refused:
+            self._escape("initcheck-undefined-address", effect, "needs")
+        elif outcome.result:
+            self._escape("initcheck-undefined-scalar", effect, "returns a scalar that depends on")
+        if row.flow is Flow.MIXING and not outcome.moved:
+            self._mixed.add(effect.site)
+        return self._put_all(effect, outcome.writes) or outcome.result
+
+    def _put_all(self, effect: Effect, written: Sequence[Mask]) -> bool:
+        news = [self._put(effect, a, w) for a, w in zip(effect.writes, written, strict=True)]
+        return any(news)
+
+    def _put(self, effect: Effect, access: Access, flags: Mask) -> bool:
+        shadow = self._shadow(access.allocation)
+        if access.allocation.space is GDRAM and not flags.all():
+            self._escape("initcheck-undefined-stored", effect, "stores")
+            shadow.fill(access)  # told once; what reads it later is not at fault
+            return True
+        news = shadow.put(access, flags)
+        shadow.wrote(access, effect)
+        return news
+
+    # -- what escapes --------------------------------------------------------------------------
+
+    def _scalar(self, effect: Effect) -> None:
+        self._escape("initcheck-undefined-scalar", effect, "reads")
+
+    def _escape(self, rule: str, effect: Effect, verb: str) -> None:
+        source = next(a for a in effect.reads if self._shadow(a.allocation).lacks(a))
+        offset, count = lacking(self._shadow(source.allocation), source)
+        hops = trail(source, offset, self._shadow)
+        mix = next(
+            (h.write.step for h in hops if h.write is not None and h.write.step.site in self._mixed), None
+        )
+        if mix is None:
+            self.report((rule, effect.site), lambda: self._told(rule, effect, verb, count, hops))
+        else:
+            self.report(("mixed", mix.site), lambda: self._told_mixed(mix, effect, verb, hops))
+
+    def _told(self, rule: str, effect: Effect, verb: str, count: int, hops: list[Any]) -> Finding:
+        name = effect.name if effect.step.row is None else f"__{effect.name}"
+        where = f" to {effect.writes[0].allocation.site}" if verb == "stores" else ""
+        context, note, hint, trace = self._history(effect, hops)
+        return Finding(
+            rule,
+            f"{name} {verb} {count} bytes without a value{where}",
+            **place_of(effect.site),
+            task=effect.core.place.task,
+            intrinsic=effect.name,
+            context=context,
+            places=trace,
+            note=note,
+            hint=hint,
+            facts={"bytes": count, "offset": hops[0].offset, "space": hops[-1].allocation.space.name},
+        )
+
+    def _told_mixed(self, mix: Step, effect: Effect, verb: str, hops: list[Any]) -> Finding:
+        at = next(n for n, h in enumerate(hops) if h.write is not None and h.write.step is mix)
+        context, note, hint, trace = self._history(effect, hops[at + 1 :] or hops[at:])
+        name = effect.name if effect.step.row is None else f"__{effect.name}"
+        return Finding(
+            "initcheck-lanes-mixed",
+            f"__{mix.name} mixes bytes without a value into lanes that have one",
+            **place_of(mix.site),
+            task=effect.core.place.task,
+            intrinsic=mix.name,
+            context=context,
+            places=(*trace, Place(*effect.site, f"here {name} {verb} the result")),
+            note=note,
+            hint=hint,
+            facts={"offset": hops[-1].offset, "space": hops[-1].allocation.space.name},
+        )
+
+    def _history(
+        self, effect: Effect, hops: list[Any]
+    ) -> tuple[tuple[str, ...], str, str, tuple[Place, ...]]:
+        """Say where the bytes come from, what was written near them, and what to do."""
+        origin = hops[-1]
+        shadow = self._shadow(origin.allocation)
+        flight = in_flight(effect.core, origin)
+        context = (
+            f"they come from byte {origin.offset} of {origin.allocation.site}",
+            *neighbours(origin, shadow),
+        )
+        if flight is not None:
+            return context, str(flight), "wait for the asynchronous copy first", tuple(places(hops))
+        note = f"{origin.allocation.space} holds no zeros at the start: what nobody writes is whatever was there before"
+        if origin.allocation.space is GDRAM:
+            hint = "fill the tensor before this launch, or write all of it before it is read"
+        elif shadow.writes:
+            hint = (
+                "compare the count of the last write with the count used here, or fill the whole buffer first"
+            )
+        else:
+            hint = "load or fill the buffer before it is used"
+        return context, note, hint, tuple(places(hops))
+
+
+def _remembered(allocation: Allocation) -> Shadow:
+    """The flags of a tensor: as the last launch left them, or as the host did; unknown counts as written."""
+    kept = allocation.shadow
+    if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
+        return kept.shadow
+    return Shadow(allocation, filled=allocation.filled or allocation.launches > 0)
+
+
+def _lanes(effect: Effect, known: list[Mask]) -> list[Mask] | None:
+    """Flags of what a lane-wise instruction writes: a lane has a value where all its sources have one.
+
+    None where the operands do not have the same number of lanes.
+    """
+    pointer = next(a for a in effect.arguments if hasattr(a, "view"))
+    lanes = (effect.writes or effect.reads)[0].nbytes // pointer.dtype.size
+    if any(len(flags) % lanes for flags in known) or any(a.nbytes % lanes for a in effect.writes):
+        return None
+    defined = np.logical_and.reduce([flags.reshape(lanes, -1).all(axis=1) for flags in known])
+    return [np.repeat(defined, access.nbytes // lanes) for access in effect.writes]

@@ -1,0 +1,125 @@
+"""Where bytes without a value come from: the way back from where they escaped to where they were declared."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlusim.machine.events import Access, Effect, Step
+from mlusim.memory.allocation import Allocation
+from mlusim.observe.finding import Place
+from mlusim.observe.shadow import Shadow, Write
+
+HOPS = 12
+
+ShadowOf = Callable[[Allocation], Shadow]
+
+
+class Hop(NamedTuple):
+    """A byte without a value, and the write that put it there; None where nobody has written it."""
+
+    allocation: Allocation
+    offset: int
+    write: Write | None
+
+
+def trail(access: Access, offset: int, shadow_of: ShadowOf) -> list[Hop]:
+    """Follow the byte at *offset* of *access*'s allocation back to where it was declared."""
+    hops: list[Hop] = []
+    allocation, number = access.allocation, 1 << 62
+    while len(hops) < HOPS:
+        write = _last_write(shadow_of(allocation), offset, number)
+        hops.append(Hop(allocation, offset, write))
+        source = None if write is None else _source(write.step, allocation, offset, shadow_of)
+        if write is None or source is None:
+            break
+        allocation, offset, number = *source, write.number
+    return hops
+
+
+def places(hops: list[Hop]) -> Iterator[Place]:
+    """Name the instructions on the way, the last one first."""
+    for hop in hops:
+        if hop.write is not None:
+            step = hop.write.step
+            yield Place(*step.site, f"__{step.name} wrote byte {hop.offset} of {hop.allocation.site}")
+
+
+def neighbours(hop: Hop, shadow: Shadow) -> Iterator[str]:
+    """Say what was last written before and behind the byte of *hop*."""
+    ends = [w for w in shadow.log() if w.access.span[1] <= hop.offset]
+    begins = [w for w in shadow.log() if w.access.span[0] > hop.offset]
+    if ends:
+        last = max(ends, key=lambda w: (w.access.span[1], w.number))
+        yield f"the last write before them, {_described(last)}, stopped at byte {last.access.span[1]}"
+    if begins:
+        first = min(begins, key=lambda w: (w.access.span[0], -w.number))
+        yield f"the first write behind them, {_described(first)}, began at byte {first.access.span[0]}"
+    if not ends and not begins:
+        yield "nothing has been written there at all"
+
+
+def lacking(shadow: Shadow, access: Access) -> tuple[int, int]:
+    """Return the offset of the first byte of *access* without a value, and how many lack one."""
+    flags = shadow.flags(access)
+    first = int(flags.argmin())
+    return _offset(access, first), int(len(flags) - np.count_nonzero(flags))
+
+
+def in_flight(core: Any, hop: Hop) -> Place | None:
+    """Return the asynchronous instruction of *core* that would write the byte of *hop* and has not landed."""
+    effects: list[Effect] = [flight.effect for flight in core.flights if flight.effect is not None]
+    for effect in effects:
+        for access in effect.writes:
+            low, high = access.span
+            if access.allocation is hop.allocation and low <= hop.offset < high:
+                return Place(*effect.site, f"__{effect.name} is still in flight")
+    return None
+
+
+def _described(write: Write) -> str:
+    return f"__{write.step.name} at line {write.step.site.line} by {write.effect.core.place.label}"
+
+
+def _last_write(shadow: Shadow, offset: int, number: int) -> Write | None:
+    held = [w for w in shadow.log() if w.covers(offset) and w.number < number]
+    return max(held, key=lambda w: w.number, default=None)
+
+
+def _source(
+    step: Step, allocation: Allocation, offset: int, shadow_of: ShadowOf
+) -> tuple[Allocation, int] | None:
+    """Return the byte without a value that *step* read for the one at *offset*, or None."""
+    target = next(
+        (a for a in step.writes if a.allocation is allocation and a.span[0] <= offset < a.span[1]), None
+    )
+    for access in step.reads:
+        shadow = shadow_of(access.allocation)
+        if target is None or not shadow.lacks(access):
+            continue
+        flags = shadow.flags(access)
+        same = _place(target, offset) * len(flags) // target.nbytes
+        at = same if not flags[same] else int(flags.argmin())
+        found = access.allocation, _offset(access, at)
+        if found != (allocation, offset):
+            return found
+    return None
+
+
+def _offset(access: Access, index: int) -> int:
+    """Return the offset in the allocation of byte *index* of *access*."""
+    at = access.start + index % access.size
+    index //= access.size
+    for stride, count in reversed(access.steps):
+        at += stride * (index % count)
+        index //= count
+    return at
+
+
+def _place(access: Access, offset: int) -> int:
+    """Return the index in *access* of the byte at *offset*; the first one where it is in a gap."""
+    index, rest = 0, offset - access.start
+    for stride, count in access.steps:
+        step = min(max(rest // stride, 0), count - 1) if stride else 0
+        index, rest = index * count + step, rest - step * stride
+    return index * access.size + min(max(rest, 0), access.size - 1)

@@ -1,0 +1,141 @@
+"""Which bytes that an instruction writes depend on bytes without a value: asked of its own body.
+
+The body of the row runs on copies, once for each of several contents of the bytes without a value.
+What comes out the same each time does not depend on them.  Nothing has to be known of the instruction
+but its row, and a value that is masked away counts as masked away.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.isa.declare import Call, Intrinsic, Refused
+from mlusim.machine.events import Access, Effect
+from mlusim.observe.shadow import Mask, strided
+
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
+Filling = Callable[[int], Bytes]
+
+UNWRITTEN = 0x5A, 0xA5  # two contents of a destination, to tell what a row leaves alone
+
+
+@frozen
+class Outcome:
+    """What became of an instruction.
+
+    ``writes`` has the flags of each operand written (True: has a value whatever the others hold),
+    ``moved`` says that every byte without a value is a copy of one, ``result`` that the returned scalar
+    depends on one, ``refused`` that the instruction cannot be carried out for some contents.
+    """
+
+    writes: tuple[Mask, ...]
+    moved: bool
+    result: bool
+    refused: bool
+
+
+def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> Outcome:
+    """Run the body of *effect* on copies of its operands.
+
+    *known* are the flags of each access that it reads, *before* those of each that it writes.
+    """
+    fillings = (_constant(0x00), _constant(0xFF), _constant(0x7F), _scattered, _constant(0x3C))
+    try:
+        runs = [_run(effect, known, filling, UNWRITTEN[0]) for filling in (*fillings, None)]
+        other = _run(effect, known, fillings[0], UNWRITTEN[1])
+    except Refused:
+        return Outcome(
+            tuple(np.zeros(len(m), np.bool_) for m in before), moved=False, result=True, refused=True
+        )
+    first = runs[0]
+    flags, moved = [], True
+    for n, flag in enumerate(before):
+        same = np.logical_and.reduce([first[0][n] == run[0][n] for run in runs[1:]])
+        updated = effect.writes[n] in effect.reads
+        left = np.zeros(len(flag), np.bool_) if updated else first[0][n] != other[0][n]
+        flags.append(np.where(left, flag, same))
+        depends = ~same & ~left
+        moved = moved and bool((first[0][n][depends] == 0).all() and (runs[1][0][n][depends] == 0xFF).all())
+    results = {np.asarray(run[1]).tobytes() for run in runs if run[1] is not None}
+    return Outcome(tuple(flags), moved, len(results) > 1, refused=False)
+
+
+def _run(
+    effect: Effect, known: Sequence[Mask], filling: Filling | None, unwritten: int
+) -> tuple[list[Bytes], Any]:
+    """Run the body once; return the bytes of each operand written, and the result."""
+    row = effect.step.row
+    assert row is not None
+    reads, writes = list(zip(effect.reads, known, strict=True)), list(effect.writes)
+    arrays: dict[str, Any] = {}
+    written: list[Bytes] = []
+    for name, operand in row.operands.items():
+        pointer = _argument(effect, row, name)
+        if not hasattr(pointer, "view"):
+            continue
+        access = reads[0][0] if operand.access != "write" else writes[0]
+        raw = _copy(access)
+        if operand.access == "write":
+            raw[...] = unwritten
+        else:
+            _, mask = reads.pop(0)
+            raw[~mask] = (
+                _twin(effect, access, len(raw))[~mask] if filling is None else filling(len(raw))[~mask]
+            )
+        if operand.access != "read":
+            writes.pop(0)
+            written.append(raw)
+        arrays[name] = raw.view(pointer.dtype.dtype)
+    with np.errstate(all="ignore"):
+        result = _call(effect, row, arrays)
+    return written, result
+
+
+def _call(effect: Effect, row: Intrinsic, arrays: dict[str, Any]) -> Any:
+    """Call the body as the machine does."""
+    given = []
+    for p in row.parameters:
+        if p.kind == "generation":
+            value: Any = effect.core.session.board.arch.generation
+        elif p.name in arrays:
+            value = arrays[p.name]
+        else:
+            value = _argument(effect, row, p.name)
+            if p.kind in ("either", "value") and p.name not in row.void.values():
+                lead = _argument(effect, row, row.same[0] if row.same else next(iter(row.operands)))
+                value = lead.dtype(value)
+        given.append(value)
+    if row.call is Call.BODY:
+        return row.body(*given)
+    dst, *sources = [g for g, p in zip(given, row.parameters, strict=True) if p.kind != "count"]
+    if row.call is Call.ASSIGN:
+        dst[...] = row.body(*sources)
+    else:
+        row.body(*sources, out=dst)
+    return None
+
+
+def _argument(effect: Effect, row: Intrinsic, name: str) -> Any:
+    return next(a for a, p in zip(effect.arguments, row.given, strict=True) if p.name == name)
+
+
+def _copy(access: Access) -> Bytes:
+    """The bytes of *access*, flat, in the order in which it touches them."""
+    return strided(access.allocation.raw, access).reshape(-1).copy()
+
+
+def _constant(value: int) -> Filling:
+    return lambda size: np.full(size, value, np.uint8)
+
+
+def _scattered(size: int) -> Bytes:
+    """Bytes that look random and are the same each time."""
+    return (np.arange(size, dtype=np.uint32) * np.uint32(2654435761) >> np.uint32(21)).astype(np.uint8)
+
+
+def _twin(effect: Effect, access: Access, size: int) -> Bytes:
+    """The bytes of another source, so that comparisons for equality can come out true."""
+    other = next((a for a in effect.reads if a is not access), access)
+    return np.resize(_copy(other), size)

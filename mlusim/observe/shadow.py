@@ -1,0 +1,151 @@
+"""`Shadow`: which bytes of an allocation hold a value that somebody wrote, and who wrote near them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.memory.allocation import Allocation
+
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+class Write(NamedTuple):
+    """The last write of one statement into an allocation."""
+
+    access: Access
+    effect: Effect
+
+    @property
+    def step(self) -> Step:
+        """What wrote."""
+        return self.effect.step
+
+    @property
+    def number(self) -> int:
+        """When it was issued."""
+        return self.effect.number
+
+    def covers(self, offset: int) -> bool:
+        """Whether the byte at *offset* lies between its first and its last byte."""
+        low, high = self.access.span
+        return low <= offset < high
+
+
+class Shadow:
+    """One flag per byte of an allocation, kept only while some byte has no value.
+
+    Every byte without a value lies in [``low``, ``high``), so that most questions are answered by two
+    comparisons.  ``writes`` keeps the last write of each statement.
+    """
+
+    __slots__ = ("_loose", "_mask", "allocation", "high", "low", "writes")
+
+    def __init__(self, allocation: Allocation, *, filled: bool) -> None:
+        self.allocation = allocation
+        self._mask: Mask | None = None  # None: no byte in [low, high) has a value
+        self._loose = False  # whether low and high may be further apart than need be
+        self.low, self.high = (0, 0) if filled else (0, allocation.nbytes)
+        self.writes: dict[Site, tuple[Access, Effect]] = {}
+
+    @property
+    def full(self) -> bool:
+        """Whether every byte has a value."""
+        return self.low >= self.high
+
+    def lacks(self, access: Access) -> bool:
+        """Whether some byte of *access* has no value."""
+        low, high = access.span if access.steps else (access.start, access.start + access.size)
+        if low >= self.high or high <= self.low:
+            return False
+        if not strided(self._flags(), access).all():
+            return True
+        self._tighten()
+        return False
+
+    def flags(self, access: Access) -> Mask:
+        """The flags of *access*, flat, in the order in which it touches the bytes."""
+        if self.full:
+            return np.ones(access.nbytes, np.bool_)
+        return strided(self._flags(), access).reshape(-1)
+
+    def fill(self, access: Access) -> bool:
+        """Note that every byte of *access* has a value now; return whether that is news."""
+        low, high = access.span if access.steps else (access.start, access.start + access.size)
+        if low >= self.high or high <= self.low:
+            return False
+        if self._mask is None and not access.steps and (low <= self.low or high >= self.high):
+            if low <= self.low:
+                self.low = high
+            else:
+                self.high = low
+            if self.low >= self.high:
+                self.low = self.high = 0
+            return True
+        view = strided(self._flags(), access)
+        if view.all():
+            return False
+        view[...] = True
+        self._loose = True
+        if low <= self.low:
+            self._tighten()
+        return True
+
+    def put(self, access: Access, flags: Mask) -> bool:
+        """Give *access* the *flags*, in the order in which it touches the bytes; return whether that is news."""
+        if flags.all():
+            return self.fill(access)
+        view = strided(self._flags(), access)
+        flags = flags.reshape(view.shape)
+        if np.array_equal(view, flags):
+            return False
+        view[...] = flags
+        low, high = access.span
+        self.low, self.high = (low, high) if self.full else (min(low, self.low), max(high, self.high))
+        self._loose = True
+        return True
+
+    def wrote(self, access: Access, effect: Effect) -> None:
+        """Remember the write as the last one of its statement."""
+        self.writes[effect.step.site] = access, effect
+
+    def log(self) -> list[Write]:
+        """The last write of each statement."""
+        return [Write(*write) for write in self.writes.values()]
+
+    def _flags(self) -> Mask:
+        """One flag per byte of the whole allocation."""
+        if self._mask is None:
+            self._mask = np.ones(self.allocation.nbytes, np.bool_)
+            self._mask[self.low : self.high] = False
+        return self._mask
+
+    def _tighten(self) -> None:
+        """Bring low and high together around what still has no value."""
+        if not self._loose or self._mask is None:
+            return
+        self._loose = False
+        flags = self._mask[self.low : self.high]
+        if flags.all():
+            self._mask, self.low, self.high = None, 0, 0
+        else:  # both searches end at the first byte that lacks a value
+            self.high = self.low + _last(flags) + 1
+            self.low += int(flags.argmin())
+
+
+def _last(flags: Mask) -> int:
+    """The place of the last False; there is one."""
+    stop, size = len(flags), 4096
+    while flags[max(0, stop - size) : stop].all():
+        stop, size = stop - size, 2 * size
+    start = max(0, stop - size)
+    return start + int(np.flatnonzero(~flags[start:stop])[-1])
+
+
+def strided(array: np.ndarray[Any, Any], access: Access) -> np.ndarray[Any, Any]:
+    """A view of the bytes of *access* in an array of one-byte elements, one row per repetition."""
+    if not access.steps:
+        return array[access.start : access.start + access.size]
+    counts = (*(count for _, count in access.steps), access.size)
+    strides = (*(stride for stride, _ in access.steps), 1)
+    return np.ndarray(counts, array.dtype, array, access.start, strides)
