@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -24,13 +25,17 @@ class _own_trace:  # noqa: N801 - reads as what it does
 
 
 class Carrier:
-    """One cooperative strand of execution; `resume` runs it until it parks or ends."""
+    """One cooperative strand of execution; `resume` runs it until it parks or ends.
 
-    __slots__ = ("_home", "_strand")
+    ``trace`` is the trace function that a parked strand goes on with.
+    """
+
+    __slots__ = ("_home", "_strand", "trace")
 
     def __init__(self, body: Callable[[], None]) -> None:
         self._home = getcurrent()
         self._strand = greenlet(body, self._home)
+        self.trace: Any = None
 
     @property
     def ended(self) -> bool:
@@ -50,8 +55,12 @@ class Carrier:
 
     def park(self) -> None:
         """Give control back to the one who resumed; called from inside the strand."""
-        with _own_trace():
+        self.trace = sys.gettrace()
+        try:
             self._home.switch()
+        finally:
+            if sys.gettrace() is not self.trace:
+                sys.settrace(self.trace)
 
     def throw(self, error: BaseException) -> None:
         """Raise *error* where the strand is parked."""
@@ -62,3 +71,48 @@ class Carrier:
         """End a parked strand; its `finally` blocks run."""
         if not self._strand.dead:
             self._strand.throw(GreenletExit)
+
+
+class Strand:
+    """A body with carriers of its own, which may be stopped in the middle of any of them.
+
+    Inside, `pause` gives control to whoever resumed; `resume` goes on behind that `pause`.
+    """
+
+    __slots__ = ("_body", "_outside", "_place")
+
+    def __init__(self, body: Callable[[], None]) -> None:
+        self._body = self._place = greenlet(body)
+        self._outside = getcurrent()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the body has returned."""
+        return bool(self._body.dead)
+
+    @property
+    def frame(self) -> FrameType | None:
+        """The innermost frame of a paused strand."""
+        frame: FrameType | None = self._place.gr_frame
+        return frame
+
+    def resume(self) -> None:
+        """Run until something inside pauses, or the body ends; its exceptions come out here."""
+        self._enter()
+        with _own_trace():
+            self._place.switch()
+
+    def throw(self, error: BaseException) -> None:
+        """Raise *error* where the strand is paused; it comes out here unless something inside takes it."""
+        self._enter()
+        with _own_trace():
+            self._place.throw(error)
+
+    def _enter(self) -> None:
+        self._outside = self._body.parent = getcurrent()
+
+    def pause(self) -> None:
+        """Give control back to the one who resumed; called from anywhere inside."""
+        self._place = getcurrent()
+        with _own_trace():
+            self._outside.switch()

@@ -263,6 +263,8 @@ class Core:
 
     def wait(self, name: str, *pipes: Pipe) -> None:
         """Wait for *pipes*, or for all when none is named."""
+        if self.hub.control is not None:
+            self.hub.control(self, name)
         if pipes:
             for pipe in pipes:
                 self.drain(pipe)
@@ -275,11 +277,15 @@ class Core:
 
     def barrier(self, name: str, scope: str) -> None:
         """Wait for the core's own pipes, then for every core of *scope*."""
+        if self.hub.control is not None:
+            self.hub.control(self, name)
         self.drain()
         self.union.arrive(self, name, scope)
 
     def lock(self, name: str, key: tuple[int, int]) -> None:
         """Take the mutex *key* of the launch; let others run until it is free."""
+        if self.hub.control is not None:
+            self.hub.control(self, name)
         locks, scheduler = self.session.locks, self.session.scheduler
         if locks.get(key) is self:
             raise self.blame(RuleFault(f"the mutex {key} is held by this core already", intrinsic=name))
@@ -289,6 +295,8 @@ class Core:
 
     def unlock(self, name: str, key: tuple[int, int]) -> None:
         """Give the mutex *key* back."""
+        if self.hub.control is not None:
+            self.hub.control(self, name)
         locks = self.session.locks
         if locks.get(key) is not self:
             raise self.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))

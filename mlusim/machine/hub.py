@@ -12,9 +12,11 @@ EVENTS = (
     "effect",
     "retire",
     "control",
+    "control",
     "block",
     "sync",
     "fault",
+    "error",
     "error",
     "task_end",
     "launch_end",
@@ -66,6 +68,9 @@ class Observer:
     def control(self, core: Any, name: str) -> None:
         """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
 
+    def control(self, core: Any, name: str) -> None:
+        """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
+
     def block(self, core: Any, reason: str) -> None:
         """*core* waits at a barrier."""
 
@@ -74,6 +79,9 @@ class Observer:
 
     def fault(self, core: Any, fault: Any) -> None:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
+
+    def error(self, core: Any, error: Any) -> None:
+        """The kernel raised what is no fault of the machine; the launch ends here, without `launch_end`."""
 
     def error(self, core: Any, error: Any) -> None:
         """The kernel raised what is no fault of the machine; the launch ends here, without `launch_end`."""
@@ -98,9 +106,11 @@ class Hub:
     effect: Listener
     retire: Listener
     control: Listener
+    control: Listener
     block: Listener
     sync: Listener
     fault: Listener
+    error: Listener
     error: Listener
     task_end: Listener
     launch_end: Listener

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import Fault, MlusimError
@@ -76,6 +76,10 @@ class Session:
         if self.hub.launch_end is not None:
             self.hub.launch_end(self)
 
+    def again(self, arguments: Iterable[Any], observers: Iterable[Any]) -> "Session":
+        """The same launch once more, not yet run: *arguments* stand for those of the request."""
+        return Session(self.board, evolve(self.request, arguments=tuple(arguments)), observers, self._bind)
+
     def _run(self, core: Core) -> None:
         """The life of one core, inside its own strand."""
         try:
@@ -92,10 +96,11 @@ class Session:
             if self.hub.fault is not None:
                 self.hub.fault(core, fault)
             raise
-        except MlusimError:
-            raise
         except Exception as error:
-            error.add_note(f"in {core.place.label} of kernel {self.request.kernel.name}")
+            if not isinstance(error, MlusimError):
+                error.add_note(f"in {core.place.label} of kernel {self.request.kernel.name}")
+            if self.hub.error is not None:
+                self.hub.error(core, error)
             raise
         finally:
             core.release()
