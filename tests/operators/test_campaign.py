@@ -1,0 +1,97 @@
+"""Campaigns: which cases run, in which order, and what becomes of trouble."""
+
+from concurrent.futures.process import BrokenProcessPool
+
+import pytest
+
+from mlusim.errors import UsageError
+from mlusim.operators import campaign
+from mlusim.operators.campaign import Job, matching_cases, perform, perform_all, usual_workers
+from mlusim.operators.registry import find_operator, operators
+
+JOBS = [
+    Job(name, case, board)
+    for name in ("tin_shift_forward", "tin_shift_backward")
+    for board in ("MLU370-X4", "MLU590-H8")
+    for case in ("golden_document", "refused_data_rank_3")
+]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_records_come_in_the_order_of_the_jobs(workers):
+    """Whatever the number of processes; and everybody who ends is told of once."""
+    told = []
+    records = perform_all(JOBS, workers, told.append)
+
+    assert JOBS == [Job(r.operator, r.case, r.board) for r in records]
+    assert sorted(map(repr, records)) == sorted(map(repr, told))
+    assert [perform(job) for job in JOBS] == records
+
+
+@pytest.mark.parametrize("name", operators())
+def test_cases_are_selected_by_board_group_and_name(name):
+    """A group leaves out slow cases and those of other boards; a name brings in the slow ones."""
+    operator = find_operator(name)
+    chosen = list(matching_cases(operator, "MLU370-X4"))
+    network = list(matching_cases(operator, "MLU370-X4", group="network"))
+
+    assert [c for c in operator.cases if not c.slow and (not c.boards or "MLU370-X4" in c.boards)] == chosen
+    assert [c for c in chosen if c.group == "network"] == network
+    assert network
+    for case in operator.cases:
+        named = list(matching_cases(operator, (*case.boards, "MLU370-X4")[0], names=[case.name]))
+
+        assert [case] == named
+
+
+def test_a_process_that_dies_is_a_sentence(monkeypatch):
+    """The pool breaks: the user learns what to do."""
+
+    class Broken:
+        """A pool whose processes die at once."""
+
+        def __init__(self, *_, **__):
+            pass
+
+        def submit(self, *_):
+            """Refuse."""
+            raise BrokenProcessPool("dead")
+
+        def shutdown(self, **_):
+            """Nothing to end."""
+
+    monkeypatch.setattr(campaign, "ProcessPoolExecutor", Broken)
+
+    with pytest.raises(UsageError, match="use fewer of them with --jobs 1"):
+        perform_all(JOBS, 2)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_refused_launch_is_the_same_error_across_processes(workers):
+    """What a caller got wrong is told in the same words, wherever the case ran."""
+    jobs = [JOBS[0], Job("tin_shift_forward", "golden_document", "MLU370-X4", effects="sometimes")]
+
+    with pytest.raises(UsageError, match="effects = 'sometimes' is unknown; use 'late' or 'eager'"):
+        perform_all(jobs, workers)
+
+
+def test_an_error_nobody_foresaw_names_its_case(monkeypatch):
+    """An error that is neither fault nor refusal carries a note that says which case it was."""
+
+    def broken(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(campaign, "run_case", broken)
+    with pytest.raises(ZeroDivisionError) as caught:
+        perform(JOBS[0])
+
+    assert ["tin_shift_forward golden_document on MLU370-X4 at test_campaign.py"] == [
+        note.rsplit(":", 1)[0] for note in caught.value.__notes__
+    ]
+
+
+def test_workers_are_few():
+    """One per CPU, never more than jobs, at most four, at least one."""
+    assert 1 == usual_workers([])
+    assert 1 == usual_workers(JOBS[:1])
+    assert 1 <= usual_workers(JOBS * 10) <= 4
