@@ -52,7 +52,7 @@ def reduction(
 
     body.__doc__ = (
         f"Atomically, element by element, in GDRAM: ``{formula.format(old='dst[i]', src='src[i]', to='dst[i]')}``.\n\n"
-        "*src* is a vector in NRAM or one scalar for all *elem_count* elements."
+        f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{_guess(properties)}"
     )
     return intrinsic(
         spelling,
@@ -80,7 +80,7 @@ def fetching(
     body.__doc__ = (
         f"Atomically, element by element: ``dst[i] = src1[i]; {shown}``; *src1* is in GDRAM.\n\n"
         "*dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, "
-        "or one scalar for all *elem_count* elements."
+        f"or one scalar for all *elem_count* elements.{_guess(properties)}"
     )
     return intrinsic(
         spelling,
@@ -93,6 +93,10 @@ def fetching(
         rules=(_aligned("src1"),),
         **_common("src1") | properties,
     )(body)
+
+
+def _guess(properties: dict[str, Any]) -> str:
+    return "  The formula is unknown, default chosen." if properties.get("certainty") == "U" else ""
 
 
 def _common(target: str) -> dict[str, Any]:

@@ -230,8 +230,16 @@ class Intrinsic:
             "any": "",
             "rest": "...",
         }
-        shown = (types[p.kind] + p.name * (p.kind != "rest") for p in self.given)
-        return f"{self.spelling}({', '.join(shown)})"
+        return f"{self.spelling}({', '.join(self._shown(p, types[p.kind]) for p in self.given)})"
+
+    @staticmethod
+    def _shown(p: Parameter, type_name: str) -> str:
+        if p.kind == "rest":
+            return "..."
+        if p.default is None:
+            return f"[{type_name}{p.name}]"
+        default = "" if p.default is inspect.Parameter.empty else f" = {p.default!r}"
+        return f"{type_name}{p.name}{default}"
 
     @property
     def given(self) -> tuple[Parameter, ...]:

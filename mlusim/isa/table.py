@@ -1,7 +1,10 @@
 """The table: every row of the instruction set, by name, in the order of the modules below."""
 
+import inspect
 from collections.abc import Mapping
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
+
+from attrs import frozen
 
 from mlusim.errors import UsageError
 from mlusim.isa import (
@@ -47,9 +50,25 @@ MODULES = (
     atomic,
 )
 
-ISA: Mapping[str, Intrinsic] = MappingProxyType(
-    {row.name: row for module in MODULES for row in vars(module).values() if isinstance(row, Intrinsic)}
-)
+
+@frozen
+class Family:
+    """The rows of one module: ``name`` of the module, ``title`` and ``text`` of its documentation."""
+
+    name: str
+    title: str
+    text: str
+    rows: tuple[Intrinsic, ...]
+
+
+def _family(module: ModuleType) -> Family:
+    title, _, text = inspect.cleandoc(module.__doc__ or "").partition("\n")
+    rows = tuple(row for row in vars(module).values() if isinstance(row, Intrinsic))
+    return Family(module.__name__.rpartition(".")[2], title, text.strip(), rows)
+
+
+FAMILIES: tuple[Family, ...] = tuple(_family(module) for module in MODULES)
+ISA: Mapping[str, Intrinsic] = MappingProxyType({row.name: row for family in FAMILIES for row in family.rows})
 
 
 def find_intrinsic(name: str) -> Intrinsic:

@@ -1364,12 +1364,12 @@ class Mlu:
     def bang_atomic_reduce_inc(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] >= src[i] ? 0 : dst[i] + 1``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
         """
     def bang_atomic_reduce_dec(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] == 0 || dst[i] > src[i] ? src[i] : dst[i] - 1``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
         """
     def bang_atomic_add(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] + src2[i]``; *src1* is in GDRAM.
@@ -1409,12 +1409,12 @@ class Mlu:
     def bang_atomic_inc(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] >= src2[i] ? 0 : src1[i] + 1``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
         """
     def bang_atomic_dec(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] == 0 || src1[i] > src2[i] ? src2[i] : src1[i] - 1``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
         """
     def bang_atomic_cas(self, dst: Ptr, src1: Ptr, compare: Scalar, new: Scalar) -> None:
         """Compare and swap one element: ``dst[0] = src1[0]; if (src1[0] == compare) src1[0] = new``.

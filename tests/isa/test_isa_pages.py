@@ -1,0 +1,52 @@
+"""The reference pages of the instruction set are as the table says."""
+
+import re
+from pathlib import Path
+
+from mlusim.isa.table import FAMILIES, ISA
+from mlusim.report.isa_pages import isa_pages, write_pages
+
+PAGES = Path(__file__).parents[2] / "docs" / "reference" / "isa"
+
+
+def test_the_pages_are_fresh():
+    """`python -m mlusim.report.isa_pages` would write what is there, and nothing else is there."""
+    assert isa_pages() == {page.name: page.read_text() for page in PAGES.glob("*.md")}
+
+
+def test_writing_replaces_what_was_there(tmp_path):
+    """A page of a family that is gone goes with it."""
+    (tmp_path / "gone.md").write_text("old")
+
+    write_pages(tmp_path)
+
+    assert set(isa_pages()) == {page.name for page in tmp_path.iterdir()}
+
+
+def test_every_row_has_its_section_and_is_linked():
+    """The index leads to a heading for each intrinsic."""
+    pages = isa_pages()
+    links = re.findall(r"\[\w+\]\((\w+\.md)#(\w+)\)", pages["index.md"])
+
+    assert len(ISA) == len(links)
+    for page, anchor in links:
+        assert f"\n## `{anchor}`\n" in pages[page]
+
+
+def test_a_section_says_everything_that_the_row_says():
+    """Signature, formula, extents, rules, architectures, certainty and source."""
+    pages = isa_pages()
+    for family in FAMILIES:
+        sections = dict(re.findall(r"## `(\w+)`\n(.*?)(?=\n## |\Z)", pages[f"{family.name}.md"], re.DOTALL))
+        for row in family.rows:
+            section = sections[row.spelling]
+
+            assert f"`{row.signature}" in section
+            for operand in row.operands.values():
+                assert re.search(rf"\| {operand.name} \| (read|written)", section)
+                assert operand.extent.replace("itemsize", "sizeof(T)") in section
+            for rule in row.rules:
+                assert rule.legal in section
+            assert f"source: {row.source}" in section
+            assert "mtp_592" in section
+            assert ("mtp_372" in section) == row.available(372)
