@@ -833,6 +833,125 @@ class Mlu:
 
         *dst* must not overlap *src*.
         """
+    def bang_rotate90(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
+        """Rotate a matrix of *height* rows clockwise by 90 degrees: ``dst[w][height - 1 - h] = src[h][w]``."""
+    def bang_rotate180(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
+        """Rotate a matrix of *height* rows clockwise by 180 degrees: ``dst[height - 1 - h][width - 1 - w] = src[h][w]``."""
+    def bang_rotate270(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
+        """Rotate a matrix of *height* rows clockwise by 270 degrees: ``dst[width - 1 - w][h] = src[h][w]``."""
+    def bang_mirror(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
+        """Mirror each of *height* rows, left to right: ``dst[h][width - 1 - w] = src[h][w]``."""
+    def bang_pad(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        pad_top: Count,
+        pad_bottom: Count,
+        pad_left: Count | None = None,
+        pad_right: Count | None = None,
+        value: Scalar = 0,
+    ) -> None:
+        """Pad a picture in HWC order: ``dst[pad_top + h][pad_left + w][c] = src[h][w][c]``, *value* around it.
+
+        With two paddings only they are those of the height and of the width, on both sides.
+        """
+    def bang_reshape_filter(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        n: Count,
+        height: Count,
+        width: Count,
+        channel: Count,
+    ) -> None:
+        """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred)."""
+    def bang_reshape_nchw2nhwc(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        n: Count,
+        height: Count,
+        width: Count,
+        channel: Count,
+    ) -> None:
+        """Move the channels: ``dst[n][h][w][c] = src[n][c][h][w]``."""
+    def bang_reshape_nhwc2nchw(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        n: Count,
+        height: Count,
+        width: Count,
+        channel: Count,
+    ) -> None:
+        """Move the channels: ``dst[n][c][h][w] = src[n][h][w][c]``."""
+    def bang_sumpool(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Pool windows: ``dst[y][x][c] = sum of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
+
+        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        """
+    def bang_avgpool(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Pool windows: ``dst[y][x][c] = mean of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
+
+        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        """
+    def bang_maxpool(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Pool windows: ``dst[y][x][c] = max of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
+
+        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        """
+    def bang_minpool(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Pool windows: ``dst[y][x][c] = min of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
+
+        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        """
     def bang_float2int32(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
 

@@ -28,6 +28,16 @@ COUNTS = {
     "segnum": 0,
     "shift": 3,
     "src12_elem_count": 128,
+    "channel": 4,
+    "n": 64,
+    "kernel_height": 2,
+    "kernel_width": 3,
+    "stride_w": 2,
+    "stride_h": 1,
+    "pad_top": 1,
+    "pad_bottom": 2,
+    "pad_left": 3,
+    "pad_right": 1,
 }
 SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6}
 
@@ -93,7 +103,9 @@ class Sample:
             if kind == "either" and either_as_value:
                 self.arguments[operand.name] = 2
                 continue
-            pointer = self.declare(space_of(operand), dtypes[operand.name], 4096 + room, heap)
+            pointer = self.declare(
+                space_of(operand), dtypes[operand.name], (40960 if "n" in self.counts else 4096) + room, heap
+            )
             pointer.view.raw.fill(poison)
             self.arguments[operand.name] = pointer
             if operand.access != "write":

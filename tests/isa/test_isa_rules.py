@@ -98,6 +98,10 @@ BREAKERS = {
     "is not Ptr": scalars(src1=1, src2=2),
     "src12_elem_count > 0": scalars(src12_elem_count=100),
     "elem_count * src0.view.itemsize % 512": narrow_rows,
+    "height == 1 and": scalars(height=1, pad_left=8, pad_right=8),
+    "height * width * channel * src": scalars(height=1, width=1, channel=3),
+    "(stride_w is None) != (stride_h is None)": without("stride_h"),
+    "channel * src.view.itemsize % 128": scalars(channel=4),
     "height * src.view.itemsize": scalars(height=8, width=128),
     "width * src.view.itemsize": scalars(height=128, width=8),
 }
@@ -254,8 +258,14 @@ EARLY = [row for row in DENSE_ROWS if row.available(270) and row.aligned]
 def test_2xx_wants_aligned_operands(row):
     """Addresses of 64 bytes and multiples of 128 bytes, on MLU2xx only."""
     case = next(c for c in dtype_cases(row) if all(c[o.name] in o.dtypes_2xx for o in row.operands.values()))
-    counts = {"elem_count": 1024, "src_elem_num": 1024, "seg_elem_num": 512, "height": 128, "width": 128}
-    legal = {name: counts.get(name, COUNTS.get(name, 0)) for name in counts_of(row)}
+    counts = {"elem_count": 1024, "src_elem_num": 1024, "seg_elem_num": 512, "height": 2, "width": 512}
+    if row.name == "bang_transpose":
+        counts = {"height": 128, "width": 128}
+    elif "n" in counts_of(row):
+        counts = {"n": 64 if "filter" in row.name else 1, "width": 2, "channel": 128}
+    elif "channel" in counts_of(row):
+        counts = {"height": 5, "width": 5, "channel": 128}
+    legal = {name: counts.get(name, 1 if "n" in counts else COUNTS.get(name, 0)) for name in counts_of(row)}
     aligned = next(o for o in row.operands.values() if o.name in row.aligned)
 
     def run(mlu, heap, move, name, count):
@@ -276,11 +286,14 @@ def test_2xx_wants_aligned_operands(row):
     check_teaches(moved, row)
     assert "64" in moved.legal
     assert on_core(lambda m, h: run(m, h, 1, None, 0), board=board_of(row)) is None
-    name = next(iter(legal))
-    shorter = on_core(lambda m, h: run(m, h, 0, name, legal[name] - 1), board="MLU270-S4")
+    lengths = {"elem_count", "src_elem_num", "size", "width", "channel"} & set(legal)
+    shorter = [on_core(lambda m, h, n=n: run(m, h, 0, n, legal[n] - 1), board="MLU270-S4") for n in lengths]
+    faults = [fault for fault in shorter if fault is not None]
 
-    check_teaches(shorter, row)
-    assert "multiple" in f"{shorter.message} {shorter.legal}"
+    assert faults
+    for fault in faults:
+        check_teaches(fault, row)
+        assert "multiple" in f"{fault.message} {fault.legal}"
 
 
 def test_bfloat16_and_integers_came_with_the_third_generation():
