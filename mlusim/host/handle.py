@@ -7,13 +7,15 @@ from mlusim.arch.board import Board
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
+from mlusim.plan.layout import Layout
 
 
 class Handle:
     """The host library's context.
 
     ``device`` holds the tensors, ``last_error`` the sentence of the last failure (empty after a
-    success), ``launches`` what was launched.  *observe*, *seed* and *effects* go to every launch.
+    success), ``launches`` what was launched, ``layouts`` the NRAM plans that kernels were given.
+    *observe*, *seed* and *effects* go to every launch.
     """
 
     def __init__(
@@ -28,6 +30,7 @@ class Handle:
         self.board = self.device.board
         self.last_error = ""
         self.launches: list[Launch] = []
+        self.layouts: list[Layout] = []
         self._options: dict[str, Any] = {"observe": tuple(observe), "seed": seed, "effects": effects}
 
     def __repr__(self) -> str:
@@ -54,4 +57,5 @@ class Handle:
         """Launch *kernel* and keep the result in ``launches``."""
         launch = self.device.launch(kernel, dim, kind, args, **self._options)
         self.launches.append(launch)
+        self.layouts.extend(a for a in args if isinstance(a, Layout) and a not in self.layouts)
         return launch

@@ -36,6 +36,7 @@ def record_of(run: Run) -> Record:
         workspace=run.workspace,
         launches=tuple(_launch(launch) for launch in run.launches),
         findings=tuple(finding_facts(finding) for finding in run.findings),
+        layouts=run.layouts,
     )
 
 

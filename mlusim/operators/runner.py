@@ -17,6 +17,7 @@ from mlusim.machine.tally import Instructions, Usage
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Case, Operator, Tensor
+from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import Efficiency, efficiency
 
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
@@ -28,7 +29,7 @@ class Run:
 
     ``inputs`` describes the arrays that were given, ``params`` holds every parameter, defaults
     included.  ``accuracy`` is empty until the run is judged; ``efficiency`` is None where nothing was
-    launched.  ``workspace`` is in bytes.
+    launched.  ``workspace`` is in bytes; ``layouts`` are the NRAM plans in use.
     """
 
     operator: str
@@ -44,6 +45,7 @@ class Run:
     inputs: Mapping[str, TensorDescriptor] = field(factory=dict)
     params: Mapping[str, Any] = field(factory=dict)
     workspace: int = 0
+    layouts: tuple[Layout, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -173,6 +175,7 @@ def attempt(
         inputs={name: TensorDescriptor(array.shape, array.dtype) for name, array in arrays.items()},
         params=complete,
         workspace=spec.workspace(arrays, complete) if status == SUCCESS else 0,
+        layouts=tuple(handle.layouts),
     )
 
 

@@ -9,6 +9,7 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
+from mlusim.plan.svg import layout_svg
 from mlusim.report.explain import below_the_bar, reasons
 from mlusim.report.pictures import color, memory, off_chip_directions, roofline, traffic
 from mlusim.report.record import Record
@@ -61,6 +62,7 @@ def _contents(records: Sequence[Record]) -> dict[str, Any]:
         "groups": [(name, list(own)) for name, own in groupby(records, key=lambda record: record.operator)],
         "clean": sum(record.clean for record in records),
         "total": len(records),
+        "draw_layout": layout_svg,
         "draw_timeline": lambda record: timeline(record, find_board(record.board)),
         "pipes": {
             name: color(n) for n, name in enumerate(("scalar", "vector", "tensor", "IO-DMA", "move-DMA"))

@@ -11,6 +11,7 @@ from attrs import asdict, field, frozen
 
 from mlusim.machine.tally import Usage
 from mlusim.machine.timing import TaskSpan
+from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import Efficiency
 
 FAULTED = "MLUOP_STATUS_EXECUTION_FAILED"
@@ -87,6 +88,7 @@ class Record:
     launches: tuple[LaunchRecord, ...] = ()
     findings: tuple[Mapping[str, Any], ...] = ()
     fault: Mapping[str, Any] | None = None
+    layouts: tuple[Layout, ...] = ()
 
     @property
     def complaints(self) -> int:
