@@ -2,7 +2,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -33,6 +33,13 @@ check: $(VENV)/check.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/check/check_*.py
 	$(MAKE) test
+
+# What is generated from the code: the typed stub, the ISA pages, the page of the command line.
+docs: $(VENV)/test.stamp
+	$(BIN)/python -m mlusim.machine.stub
+	$(BIN)/python -m mlusim.report.isa_pages
+	$(BIN)/python -m mlusim.cli.manual > docs/reference/command-line.md.new
+	mv docs/reference/command-line.md.new docs/reference/command-line.md
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks

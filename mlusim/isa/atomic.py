@@ -105,7 +105,7 @@ def _common(target: str) -> dict[str, Any]:
         "cost": Cost("elem_count", target),
         "atomic": True,
         "aligned": False,
-        "source": "bangc 5.10",
+        "source": "vendor declaration header, atomics",
     }
 
 

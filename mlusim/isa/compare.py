@@ -19,7 +19,7 @@ bang_eq = binary(
     "Equal: ``dst[i] = src0[i] == src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_ne = binary(
     "__bang_ne",
@@ -27,7 +27,7 @@ bang_ne = binary(
     "Not equal: ``dst[i] = src0[i] != src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_lt = binary(
     "__bang_lt",
@@ -35,7 +35,7 @@ bang_lt = binary(
     "Less: ``dst[i] = src0[i] < src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_le = binary(
     "__bang_le",
@@ -43,7 +43,7 @@ bang_le = binary(
     "Less or equal: ``dst[i] = src0[i] <= src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_gt = binary(
     "__bang_gt",
@@ -51,7 +51,7 @@ bang_gt = binary(
     "Greater: ``dst[i] = src0[i] > src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_ge = binary(
     "__bang_ge",
@@ -59,7 +59,7 @@ bang_ge = binary(
     "Greater or equal: ``dst[i] = src0[i] >= src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_eq_scalar = with_scalar(
     "__bang_eq_scalar",
@@ -67,7 +67,7 @@ bang_eq_scalar = with_scalar(
     "Equal to a scalar: ``dst[i] = src[i] == value``, 1 or 0.",
     NUMBERS,
     since=322,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_ne_scalar = with_scalar(
     "__bang_ne_scalar",
@@ -75,7 +75,7 @@ bang_ne_scalar = with_scalar(
     "Not equal to a scalar: ``dst[i] = src[i] != value``, 1 or 0.",
     NUMBERS,
     since=322,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_lt_scalar = with_scalar(
     "__bang_lt_scalar",
@@ -83,7 +83,7 @@ bang_lt_scalar = with_scalar(
     "Less than a scalar: ``dst[i] = src[i] < value``, 1 or 0.",
     NUMBERS,
     since=322,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_le_scalar = with_scalar(
     "__bang_le_scalar",
@@ -91,7 +91,7 @@ bang_le_scalar = with_scalar(
     "Less than or equal to a scalar: ``dst[i] = src[i] <= value``, 1 or 0.",
     NUMBERS,
     since=322,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_gt_scalar = with_scalar(
     "__bang_gt_scalar",
@@ -99,7 +99,7 @@ bang_gt_scalar = with_scalar(
     "Greater than a scalar: ``dst[i] = src[i] > value``, 1 or 0.",
     NUMBERS,
     since=322,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 bang_ge_scalar = with_scalar(
     "__bang_ge_scalar",
@@ -107,7 +107,7 @@ bang_ge_scalar = with_scalar(
     "Greater than or equal to a scalar: ``dst[i] = src[i] >= value``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 
 
@@ -140,7 +140,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str, **properties: 
                 (2,),
             ),
         ),
-        **{"source": "bangc 5.5"} | properties,
+        **{"source": "vendor declaration header, comparisons"} | properties,
     )(body)
 
 

@@ -40,31 +40,31 @@ def _row(spelling: str, source: str, certainty: str = "C") -> Callable[[Callable
     )
 
 
-@_row("__sync", "bangc 3")
+@_row("__sync", "develop guide, pipes and synchronisation")
 def sync(core: Control) -> None:
     """Wait for every outstanding instruction of this core."""
     core.wait("__sync")
 
 
-@_row("__sync_compute", "bangc 3")
+@_row("__sync_compute", "develop guide, pipes and synchronisation")
 def sync_compute(core: Control) -> None:
     """Wait for this core's vector and tensor instructions."""
     core.wait("__sync_compute", Pipe.VECTOR, Pipe.TENSOR)
 
 
-@_row("__sync_io", "bangc 3")
+@_row("__sync_io", "develop guide, pipes and synchronisation")
 def sync_io(core: Control) -> None:
     """Wait for this core's IO-DMA copies (one side in GDRAM or LDRAM)."""
     core.wait("__sync_io", Pipe.IO)
 
 
-@_row("__sync_move", "bangc 3")
+@_row("__sync_move", "develop guide, pipes and synchronisation")
 def sync_move(core: Control) -> None:
     """Wait for this core's move-DMA copies (both sides on chip)."""
     core.wait("__sync_move", Pipe.MOVE)
 
 
-@_row("__sync_io_move_compute", "bangc 3", "I")
+@_row("__sync_io_move_compute", "develop guide, pipes and synchronisation", "I")
 def sync_io_move_compute(
     core: Control,
     from_io: bool = True,
@@ -83,49 +83,49 @@ def sync_io_move_compute(
         core.wait("__sync_io_move_compute", *pipes)
 
 
-@_row("__sync_cluster", "bangc 2, barriers")
+@_row("__sync_cluster", "vendor function header, barriers")
 def sync_cluster(core: Control) -> None:
     """Meet the IPU cores and the memory core of the own cluster; in a Block task a plain ``__sync``."""
     core.barrier("__sync_cluster", "cluster")
 
 
-@_row("__sync_all", "bangc 2, barriers")
+@_row("__sync_all", "vendor function header, barriers")
 def sync_all(core: Control) -> None:
     """Meet every IPU and memory core of the union; in a Block task a plain ``__sync``."""
     core.barrier("__sync_all", "all")
 
 
-@_row("__sync_all_ipu", "bangc 2, barriers")
+@_row("__sync_all_ipu", "vendor function header, barriers")
 def sync_all_ipu(core: Control) -> None:
     """Meet the IPU cores of the union; a memory core passes."""
     core.barrier("__sync_all_ipu", "all_ipu")
 
 
-@_row("__sync_all_mpu", "bangc 2, barriers")
+@_row("__sync_all_mpu", "vendor function header, barriers")
 def sync_all_mpu(core: Control) -> None:
     """Meet the memory cores of the union; an IPU core passes."""
     core.barrier("__sync_all_mpu", "all_mpu")
 
 
-@_row("__sync_all_ipu_within_cluster", "bangc 2, barriers", "I")
+@_row("__sync_all_ipu_within_cluster", "vendor function header, barriers", "I")
 def sync_all_ipu_within_cluster(core: Control) -> None:
     """Meet the IPU cores of the own cluster; a memory core passes."""
     core.barrier("__sync_all_ipu_within_cluster", "cluster_ipu")
 
 
-@_row("__is_mpu", "bangc 2")
+@_row("__is_mpu", "vendor function header, built-in variables")
 def is_mpu(core: Control) -> bool:
     """Whether this is the cluster's memory core: ``coreId == 128``."""
     return bool(core.place.memory_core)
 
 
-@_row("__is_ipu", "bangc 2")
+@_row("__is_ipu", "vendor function header, built-in variables")
 def is_ipu(core: Control) -> bool:
     """Whether this is an IPU core."""
     return not core.place.memory_core
 
 
-@_row("__bang_printf", "bangc 5.1")
+@_row("__bang_printf", "vendor declaration header, control")
 def bang_printf(core: Control, fmt: str, *values: Any) -> None:
     """Print on the device, C style; at most 16 values; not on a memory core."""
     if core.place.memory_core:
@@ -138,7 +138,7 @@ def bang_printf(core: Control, fmt: str, *values: Any) -> None:
         raise Refused(f"the format {fmt!r} does not fit its {len(values)} values: {error}") from None
 
 
-@_row("__assert_fail", "bangc 5.1")
+@_row("__assert_fail", "vendor declaration header, control")
 def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, function: str = "") -> None:
     """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
     where = f" at {file}:{line}" if file else ""
@@ -146,14 +146,14 @@ def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, fu
     raise Refused(f"assertion `{assertion}` failed{where}{inside}")
 
 
-@_row("__assert", "bangc 8.1", "I")
+@_row("__assert", "vendor function header, diagnostics", "I")
 def assert_(core: Control, expression: Any, text: str = "") -> None:
     """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
     if not expression:
         raise Refused(f"assertion failed: {text}" if text else "assertion failed")
 
 
-@_row("__bang_lock", "bangc 2", "I")
+@_row("__bang_lock", "vendor function header, built-in variables", "I")
 def bang_lock(core: Control, id0: int, id1: int) -> None:
     """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.
 
@@ -163,7 +163,7 @@ def bang_lock(core: Control, id0: int, id1: int) -> None:
     core.lock("__bang_lock", (id0, id1))
 
 
-@_row("__bang_unlock", "bangc 2", "I")
+@_row("__bang_unlock", "vendor function header, built-in variables", "I")
 def bang_unlock(core: Control, id0: int, id1: int) -> None:
     """Give the mutex (*id0*, *id1*) back."""
     _check_lock(core, id0, id1)

@@ -56,7 +56,7 @@ def binary(
         writes={"dst": "elem_count"},
         reads={"src0": "elem_count", "src1": "elem_count"},
         dtypes=dtypes,
-        **_with_source(properties, "bangc 5.3"),
+        **_with_source(properties, "vendor declaration header, arithmetic"),
     )(shape)
     return _finish(row, ufunc, doc)
 
@@ -78,7 +78,7 @@ def unary(
         writes={"dst": "elem_count"},
         reads={"src": "elem_count"},
         dtypes=dtypes,
-        **_with_source(properties, "bangc 5.3"),
+        **_with_source(properties, "vendor declaration header, arithmetic"),
     )(shape)
     return _finish(row, ufunc, doc)
 
@@ -100,7 +100,7 @@ def with_scalar(
         writes={"dst": "elem_count"},
         reads={"src": "elem_count"},
         dtypes=dtypes,
-        **_with_source(properties, "bangc 5.3"),
+        **_with_source(properties, "vendor declaration header, arithmetic"),
     )(shape)
     return _finish(row, ufunc, doc)
 

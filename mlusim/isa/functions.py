@@ -72,7 +72,7 @@ bang_trunc = unary(
     dtypes=BOTH,
     since=322,
     certainty="I",
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
     """Round: ``dst[i] = round(src[i])``, to the nearest, ties away from zero as C does (inferred).
@@ -90,7 +90,7 @@ def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
     reads={"src": "elem_count"},
     dtypes=BOTH,
     since=322,
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
     """Reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``; of 0 infinity, of negative numbers NaN (inferred).
@@ -119,7 +119,7 @@ def _exponential(src: Tile) -> Any:
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},
     dtypes=BOTH,
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
     """Approximate exponential: ``dst[i] = e ** src[i]``.
@@ -135,7 +135,7 @@ def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},
     dtypes=BOTH,
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
     """Approximate exponential: ``dst[i] = e ** src[i]``.
@@ -152,7 +152,7 @@ def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
     reads={"src": "elem_count"},
     dtypes=BOTH,
     certainty="I",
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
@@ -175,7 +175,7 @@ bang_active_tanh = unary(
     reads={"src": "elem_count"},
     dtypes=BOTH,
     certainty="U",
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
@@ -192,7 +192,7 @@ def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     reads={"src": "elem_count"},
     dtypes=FLOATS,
     certainty="I",
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_relu(dst: Tile, src: Tile, elem_count: int) -> None:
     """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen)."""

@@ -10,7 +10,7 @@ from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, Tile, Value, intr
 from mlusim.isa.rounding import saturate
 from mlusim.isa.scalar import number
 
-SOURCE = "bangc 5.3"
+SOURCE = "vendor declaration header, arithmetic"
 
 
 @intrinsic(

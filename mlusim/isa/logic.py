@@ -20,7 +20,7 @@ bang_and = binary(
     NUMBERS,
     dtypes_2xx=FLOATS,
     in_place=("src0",),
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_or = binary(
     "__bang_or",
@@ -29,7 +29,7 @@ bang_or = binary(
     NUMBERS,
     dtypes_2xx=FLOATS,
     in_place=("src0",),
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_xor = binary(
     "__bang_xor",
@@ -38,7 +38,7 @@ bang_xor = binary(
     NUMBERS,
     dtypes_2xx=FLOATS,
     in_place=("src0",),
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_not = unary(
     "__bang_not",
@@ -46,7 +46,7 @@ bang_not = unary(
     "Logical not: ``dst[i] = !src[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_and_scalar = with_scalar(
     "__bang_and_scalar",
@@ -55,7 +55,7 @@ bang_and_scalar = with_scalar(
     NUMBERS,
     since=322,
     certainty="I",
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_or_scalar = with_scalar(
     "__bang_or_scalar",
@@ -64,7 +64,7 @@ bang_or_scalar = with_scalar(
     NUMBERS,
     since=322,
     certainty="I",
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_xor_scalar = with_scalar(
     "__bang_xor_scalar",
@@ -73,7 +73,7 @@ bang_xor_scalar = with_scalar(
     NUMBERS,
     since=322,
     certainty="I",
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 
 bang_band = binary(
@@ -82,7 +82,7 @@ bang_band = binary(
     "Bitwise and: ``dst[i] = src0[i] & src1[i]``.",
     INTS,
     dtypes_2xx=BYTES,
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_bor = binary(
     "__bang_bor",
@@ -90,7 +90,7 @@ bang_bor = binary(
     "Bitwise or: ``dst[i] = src0[i] | src1[i]``.",
     INTS,
     dtypes_2xx=BYTES,
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_bxor = binary(
     "__bang_bxor",
@@ -98,10 +98,10 @@ bang_bxor = binary(
     "Bitwise exclusive or: ``dst[i] = src0[i] ^ src1[i]``.",
     INTS,
     dtypes_2xx=BYTES,
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 bang_bnot = unary(
-    "__bang_bnot", np.invert, "Bitwise not: ``dst[i] = ~src[i]``.", INTS, dtypes_2xx=BYTES, source="bangc 5.6"
+    "__bang_bnot", np.invert, "Bitwise not: ``dst[i] = ~src[i]``.", INTS, dtypes_2xx=BYTES, source="vendor declaration header, logic"
 )
 
 
@@ -111,7 +111,7 @@ bang_bnot = unary(
     reads={"src": "elem_count"},
     dtypes=NUMBERS,
     since=322,
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
     """Bitwise and with a scalar: ``dst[i] = src[i] & value``; floats by the bits of both."""
@@ -127,7 +127,7 @@ def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> Non
     rules=(between("shift", 0, 31),),
     since=322,
     certainty="I",
-    source="bangc 5.6",
+    source="vendor declaration header, logic",
 )
 def bang_srl(dst: Tile, src: Tile, shift: int, elem_count: int) -> None:
     """Shift right, filling with zeros: ``dst[i] = src[i] >> shift``."""

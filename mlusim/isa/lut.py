@@ -25,7 +25,7 @@ ENTRIES = (half, bfloat16, float32, int16, int32)
         ),
     ),
     flow=Flow.MIXING,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_lut(dst: Tile, src: Tile, table: Tile, elem_count: int, table_length: int) -> None:
     """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.

@@ -9,7 +9,7 @@ from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
 
 
-@intrinsic("__memcpy", form="copy", pipe=Pipe.IO, memory_core=True, source="bangc 4", aligned=False)
+@intrinsic("__memcpy", form="copy", pipe=Pipe.IO, memory_core=True, source="vendor declaration header, copies", aligned=False)
 def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
     """Copy and wait: *size* bytes a segment from *src* to *dst*, sizes and strides in bytes.
 
@@ -24,7 +24,7 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
     np.copyto(dst, src)
 
 
-@intrinsic("__memcpy_async", form="copy", pipe=Pipe.IO, memory_core=True, source="bangc 4", aligned=False)
+@intrinsic("__memcpy_async", form="copy", pipe=Pipe.IO, memory_core=True, source="vendor declaration header, copies", aligned=False)
 def memcpy_async(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
     """Start a copy like ``__memcpy`` and go on; it is done after the sync that waits for its pipe.
 
@@ -66,7 +66,7 @@ def _fill(
         pipe=pipe,
         memory_core=memory_core,
         aligned=aligned,
-        source="bangc 4, memory fill",
+        source="vendor declaration header, fills",
     )(body)
 
 
@@ -83,7 +83,7 @@ gdramset = _fill("__gdramset", GDRAM, Pipe.IO, f"Fill GDRAM: ``dst[i] = value``;
 ldramset = _fill("__ldramset", LDRAM, Pipe.IO, f"Fill LDRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
 
 
-@intrinsic("__bang_write_zero", writes={"dst": "elem_count"}, dtypes=ANY, source="bangc 4, memory fill")
+@intrinsic("__bang_write_zero", writes={"dst": "elem_count"}, dtypes=ANY, source="vendor declaration header, fills")
 def bang_write_zero(dst: Tile, elem_count: int) -> None:
     """Fill NRAM with zeros: ``dst[i] = 0``."""
     dst.fill(0)
@@ -100,7 +100,7 @@ def bang_write_zero(dst: Tile, elem_count: int) -> None:
     since=322,
     aligned=False,
     certainty="I",
-    source="bangc 4, memory fill",
+    source="vendor declaration header, fills",
 )
 def nramset_async(dst: Tile, elem_count: int, value: Any, stride: int, segnum: int) -> None:
     """Start to fill NRAM: *elem_count* elements, ``segnum + 1`` times at distances of *stride* bytes.
@@ -119,7 +119,7 @@ def nramset_async(dst: Tile, elem_count: int, value: Any, stride: int, segnum: i
     void={"dst": "uint8", "src": "uint8"},
     strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
     certainty="I",
-    source="bangc 5.2",
+    source="vendor kernels, copies",
 )
 def bang_move(
     dst: Tile,

@@ -81,7 +81,7 @@ def _pool(
                 (2,),
             ),
         ),
-        **{"source": "bangc 5.8"} | properties,
+        **{"source": "vendor declaration header, shapes"} | properties,
     )(body)
 
 

@@ -19,7 +19,7 @@ WITH_INDEX = "1 + 8 // itemsize"  # a value and an index of eight bytes
     dtypes=NUMBERS,
     dtypes_2xx=FLOATS,
     flow=Flow.MIXING,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_count(src: Tile, elem_count: int) -> int:
     """Count: how many elements are not zero, ``sum(src[i] != 0)``; NaN counts, -0.0 does not (inferred)."""
@@ -32,7 +32,7 @@ def bang_count(src: Tile, elem_count: int) -> int:
     dtypes=NUMBERS,
     dtypes_2xx=FLOATS,
     flow=Flow.MIXING,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_findfirst1(src: Tile, elem_count: int) -> int:
     """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
@@ -46,7 +46,7 @@ def bang_findfirst1(src: Tile, elem_count: int) -> int:
     dtypes=NUMBERS,
     dtypes_2xx=FLOATS,
     flow=Flow.MIXING,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_findlast1(src: Tile, elem_count: int) -> int:
     """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
@@ -60,7 +60,7 @@ def bang_findlast1(src: Tile, elem_count: int) -> int:
     reads={"src": "elem_count"},
     dtypes=(uint16, uint32),
     certainty="U",
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_popcnt(dst: Tile, src: Tile, elem_count: int) -> None:
     """Count bits: ``dst[i] =`` the number of bits set in ``src[i]`` (per element: unknown, default chosen)."""
@@ -78,7 +78,7 @@ def _lane_sum(src: Tile) -> Any:
     return partial[0]
 
 
-@intrinsic("__bang_sum", reads={"src": "elem_count"}, flow=Flow.MIXING, certainty="I", source="bangc 5.7")
+@intrinsic("__bang_sum", reads={"src": "elem_count"}, flow=Flow.MIXING, certainty="I", source="vendor declaration header, selection and search")
 def bang_sum(src: Tile, elem_count: int) -> Any:
     """Sum: returns ``sum(src[i])`` in the type of *src*.
 
@@ -94,7 +94,7 @@ def bang_sum(src: Tile, elem_count: int) -> Any:
     reads={"src": "elem_count"},
     steps={"dst": f"{LINE} // itemsize if generation > 2 else 1"},
     flow=Flow.MIXING,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_reduce_sum(dst: Tile, src: Tile, elem_count: int, generation: Generation) -> None:
     """Sum every 128 bytes: ``dst[k * n] = src[k * n] + ... + src[k * n + n - 1]`` with ``n = 128 / itemsize``.
@@ -141,7 +141,7 @@ def _extreme(
         dtypes=(half, float32),
         flow=Flow.MIXING,
         aligned=("src",),
-        **{"source": "bangc 5.7"} | properties,
+        **{"source": "vendor declaration header, selection and search"} | properties,
     )(body)
 
 

@@ -53,7 +53,7 @@ WORDS = {
 
 
 def _row(
-    spelling: str, certainty: str, source: str = "bangc 5.9"
+    spelling: str, certainty: str, source: str = "vendor declaration header, conversions"
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
         spelling, pipe=Pipe.SCALAR, flow=Flow.MIXING, memory_core=True, certainty=certainty, source=source
@@ -131,7 +131,7 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
         return space in spaces
 
     body.__doc__ = doc
-    return _row(spelling, "C", "bangc 5.1")(body)
+    return _row(spelling, "C", "vendor declaration header, control")(body)
 
 
 is_dram = _lies_in(
@@ -160,7 +160,7 @@ def _load(spelling: str, space: Space, *, memory_core: bool, certainty: str = "C
         memory_core=memory_core,
         aligned=False,
         certainty=certainty,
-        source="bangc 5.1",
+        source="vendor declaration header, control",
     )(body)
 
 
@@ -182,7 +182,7 @@ def _store(spelling: str, space: Space, *, memory_core: bool, certainty: str = "
         memory_core=memory_core,
         aligned=False,
         certainty=certainty,
-        source="bangc 5.1",
+        source="vendor declaration header, control",
     )(body)
 
 

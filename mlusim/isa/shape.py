@@ -8,7 +8,7 @@ import numpy as np
 from mlusim.isa.declare import NUMBERS, Flow, Intrinsic, Tile, Value, intrinsic
 from mlusim.isa.rules import at_least, demand, multiple_of
 
-SOURCE = "bangc 5.8"
+SOURCE = "vendor declaration header, shapes"
 _PLANE = (at_least("height", 1), at_least("width", 1))
 
 

@@ -29,7 +29,7 @@ _ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
             (2,),
         ),
     ),
-    source="bangc 5.8",
+    source="vendor declaration header, shapes",
 )
 def bang_transpose(dst: Tile, src: Tile, height: int, width: int) -> None:
     """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.

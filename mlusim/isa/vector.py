@@ -57,7 +57,7 @@ bang_active_abs = unary(
     dtypes=(half, float32, int16, int32, uint16, uint32),
     since=322,
     not_on=(372,),
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
@@ -80,7 +80,7 @@ def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     since=322,
     not_on=(372,),
     certainty="I",
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_rem(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     """Remainder: ``dst[i] = src0[i] - trunc(src0[i] / src1[i]) * src1[i]``; *src1* may be a scalar.

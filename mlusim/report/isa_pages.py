@@ -35,8 +35,12 @@ What holds for all of them:
 * Floats round to the nearest, ties to even, and know NaN and infinities as IEEE 754 has them; integers wrap.
 
 The marks: **C** certain (the vendor's header, manual or kernels), **D** derived, **I** inferred from use, **U** unknown,
-with the default that the text names.  A source is a section of the facts about BANG C that were collected from the
-vendor's published headers and operators.
+with the default that the text names.
+
+The sources: the *vendor declaration header* carries the BANG C manual as comments beside each declaration and reaches up
+to mtp_372; the *vendor function header* holds the definitions behind them; the *develop guide* is
+BANG-C-OPS-Develop-Guide.md of Cambricon/mlu-ops; *vendor kernels* are that repository's kernels, which say how a newer
+intrinsic is used where no manual is public.
 """
 
 
