@@ -11,6 +11,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32
 from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, Tile, intrinsic
+from mlusim.isa.elementwise import PREDICATES
 from mlusim.isa.rules import multiple_of
 
 
@@ -24,8 +25,13 @@ def cycle(
 ) -> Intrinsic:
     """``(dst, src, seg, src_elem_num, seg_elem_num)``."""
 
-    def body(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
+    def predicate(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
         dst.reshape(-1, seg_elem_num)[...] = ufunc(src.reshape(-1, seg_elem_num), seg)
+
+    def operation(dst: Tile, src: Tile, seg: Tile, src_elem_num: int, seg_elem_num: int) -> None:
+        ufunc(src.reshape(-1, seg_elem_num), seg, out=dst.reshape(-1, seg_elem_num))
+
+    body = predicate if ufunc in PREDICATES else operation
 
     body.__doc__ = (
         f"Apply a segment again and again: ``dst[i] = {formula}`` with ``k = i % seg_elem_num``.\n\n"
@@ -40,7 +46,7 @@ def cycle(
         in_place=("src",),
         flow=Flow.MIXING,
         rules=(multiple_of("src_elem_num", "seg_elem_num"),),
-        **{"source": "bangc 5.4"} | properties,
+        **{"source": "vendor declaration header, cycle family"} | properties,
     )(body)
 
 

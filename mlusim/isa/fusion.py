@@ -11,7 +11,10 @@ from mlusim.isa.rules import demand
 
 FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)
 
-DISCARDED = MappingProxyType({"float16": 41, "bfloat16": 44, "float32": 28})  # bits, less one, of a float64
+# The bits of a float64 that lie below the one after the last of the type: all zero at a tie.
+BELOW_TIE = MappingProxyType(
+    {name: np.array((1 << bits) - 1) for name, bits in (("float16", 41), ("bfloat16", 44), ("float32", 28))}
+)
 
 
 def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
@@ -22,8 +25,8 @@ def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
     """
     product = np.multiply(a, b, dtype=np.float64)
     wide = np.asarray(c).astype(np.float64)
-    total = np.atleast_1d(np.add(product, wide))
-    low = np.bitwise_and(total.view(np.int64), (1 << DISCARDED[dtype.name]) - 1)
+    total = np.add(product, wide)
+    low = np.bitwise_and(total.view(np.int64), BELOW_TIE[dtype.name])
     if np.count_nonzero(low) != low.size:
         part = total - product
         rest = (product - (total - part)) + (wide - part)  # exactly what the sum lost
@@ -82,7 +85,7 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
         ),
     ),
     since=322,
-    source="bangc 5.3",
+    source="vendor declaration header, arithmetic",
 )
 def bang_fusion(
     op: Any,

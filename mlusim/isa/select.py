@@ -34,12 +34,13 @@ _BITS = (multiple_of("elem_count", 8, (3, 5, 6)), multiple_of("elem_count", 1024
 
 def _compact(dst: Tile, chosen: Tile, generation: int) -> int:
     """Store *chosen* at the start of *dst*; MLU2xx fills the last line of 128 bytes with zeros."""
-    count = len(chosen)
+    count: int = chosen.size
     end = count if generation > 2 else count + -count * dst.itemsize % LINE // dst.itemsize
-    if end > len(dst):
+    if end > dst.size:
         raise Refused(f"{count} elements are chosen", operand="dst", needs=end)
     dst[:count] = chosen
-    dst[count:end] = 0
+    if end > count:
+        dst[count:end] = 0
     return count
 
 
@@ -56,7 +57,7 @@ def _unpack(bitmask: Tile, count: int) -> Any:
     in_place=("src",),
     partial=("dst",),
     flow=Flow.MIXING,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: Generation) -> int:
     """Keep the elements whose mask is not zero, close together; returns how many there are.
@@ -79,7 +80,7 @@ def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: G
     flow=Flow.MIXING,
     rules=_BITS,
     aligned=("dst", "src"),
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_filter_bitindex(dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation) -> int:
     """Keep the elements whose bit is set, close together; returns how many there are.
@@ -117,7 +118,7 @@ def _select(dst: Tile, chosen: Tile, generation: int) -> None:
     in_place=False,
     partial=("dst",),
     flow=Flow.MIXING,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: Generation) -> None:
     """Keep the elements whose *index* is not zero, behind a line of 128 bytes with their number.
@@ -140,7 +141,7 @@ def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: 
     flow=Flow.MIXING,
     rules=_BITS,
     aligned=("dst", "src"),
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
 )
 def bang_select_bitindex(
     dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
@@ -160,7 +161,7 @@ def bang_select_bitindex(
     partial=("dst",),
     flow=Flow.MIXING,
     certainty="I",
-    source="bangc 5.5",
+    source="vendor declaration header, comparisons",
 )
 def bang_fcmpfilter(
     mode: Any, dst: Tile, src0: Tile, src1: Tile, elem_count: int, generation: Generation
@@ -180,7 +181,7 @@ def bang_fcmpfilter(
     updates={"dst": "elem_count"},
     reads={"src": "elem_count", "mask": "elem_count"},
     dtypes=NUMBERS,
-    source="bangc 5.7",
+    source="vendor declaration header, selection and search",
     certainty="U",
 )
 def bang_maskmove(dst: Tile, src: Tile, mask: Tile, elem_count: int) -> None:

@@ -41,7 +41,7 @@ def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Int
         reads={"src": "elem_count"},
         dtypes={"dst": (target,), "src": (float32,)},
         same=False,
-        **{"source": "bangc 5.9"} | properties,
+        **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
 
@@ -70,16 +70,16 @@ def widening(spelling: str, source: DType, target: DType, **properties: Any) -> 
         strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
         same=False,
         in_place=False,
-        **{"source": "bangc 5.9"} | properties,
+        **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
 
 def from_int(spelling: str, source: DType, target: DType, mode: str, **properties: Any) -> Intrinsic:
     """``(dst, src, elem_count, pos)``: integers of *source* to floats of *target*."""
-    exact = EXACT[target]
-    always = np.iinfo(source.dtype).max < exact
-    nearest = mode == "rn" and target is float32
     magnitude = np.dtype(f"u{source.size}")  # so that the smallest integer is not its own absolute value
+    exact = np.array(min(EXACT[target], np.iinfo(magnitude).max), magnitude)
+    always = np.iinfo(source.dtype).max < EXACT[target]
+    nearest = mode == "rn" and target is float32
 
     def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
         if not pos and (
@@ -91,7 +91,7 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
         else:
             dst[...] = narrow(np.ldexp(src.astype(np.float64), pos), dst.dtype, mode)
 
-    rounded = "exactly" if always else WORDS[mode]
+    rounded = "exactly where *pos* is 0" if always else WORDS[mode]
     in_place = source.size >= target.size
     body.__doc__ = (
         f"Convert {source} to {target}, {rounded}: ``dst[i] = src[i] * 2**pos``.\n\n"
@@ -105,7 +105,7 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
         same=False,
         in_place=in_place,
         rules=(between("pos", -127, 127),),
-        **{"source": "bangc 5.9"} | properties,
+        **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
 
@@ -129,7 +129,7 @@ def between_ints(spelling: str, source: DType, target: DType, **properties: Any)
         same=False,
         in_place=in_place,
         rules=(between("dst_pos", -127, 127), between("src_pos", -127, 127)),
-        **{"source": "bangc 5.9", "certainty": "I"} | properties,
+        **{"source": "vendor declaration header, conversions", "certainty": "I"} | properties,
     )(body)
 
 

@@ -30,7 +30,7 @@ def to_int(spelling: str, source: DType, target: DType, mode: str, **properties:
     to_whole = TO_WHOLE[mode]
     widen = source is half
     truncates = mode == "tz"
-    limit = float(np.iinfo(target.dtype).max) + 1 if target.kind == "int" else 0.0
+    limit = np.array(np.iinfo(target.dtype).max + 1 if target.kind == "int" else 0, np.float32)
 
     def body(dst: Tile, src: Tile, elem_count: int, pos: int = 0) -> None:
         wide = src.astype(np.float32) if widen else src
@@ -54,7 +54,7 @@ def to_int(spelling: str, source: DType, target: DType, mode: str, **properties:
         dtypes={"dst": (target,), "src": (source,)},
         same=False,
         rules=(between("pos", -127, 127),),
-        **{"source": "bangc 5.9"} | properties,
+        **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
 

@@ -1349,27 +1349,27 @@ class Mlu:
         *dst* may be exactly *src*.  That *pos* multiplies is inferred.
         """
     def bang_int162float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert int16 to float, exactly: ``dst[i] = src[i] * 2**pos``.
+        """Convert int16 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
         *dst* must not overlap *src*.  That *pos* multiplies is inferred.
         """
     def bang_int82half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert int8 to half, exactly: ``dst[i] = src[i] * 2**pos``.
+        """Convert int8 to half, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
         *dst* must not overlap *src*.  That *pos* multiplies is inferred.
         """
     def bang_int82float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert int8 to float, exactly: ``dst[i] = src[i] * 2**pos``.
+        """Convert int8 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
         *dst* must not overlap *src*.  That *pos* multiplies is inferred.
         """
     def bang_uchar2half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert uint8 to half, exactly: ``dst[i] = src[i] * 2**pos``.
+        """Convert uint8 to half, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
         *dst* must not overlap *src*.  That *pos* multiplies is inferred.
         """
     def bang_uchar2float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
-        """Convert uint8 to float, exactly: ``dst[i] = src[i] * 2**pos``.
+        """Convert uint8 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
         *dst* must not overlap *src*.  That *pos* multiplies is inferred.
         """
