@@ -82,11 +82,13 @@ class Meeting:
 class Union:
     """The clusters of one union task (or the lone core of a Block task) and their barriers."""
 
-    def __init__(self, block: bool) -> None:
+    def __init__(self, block: bool, number: int) -> None:
         self.block = block
+        self.number = number
         self.clusters: list[Cluster] = []
         self.cores: list[Core] = []
         self._meetings: dict[Any, Meeting] = {}
+        self._completed = 0
 
     def participants(self, core: "Core", scope: str) -> tuple["Core", ...]:
         """Who must arrive at a barrier of *scope* that *core* reaches."""
@@ -121,8 +123,10 @@ class Union:
             return
         del self._meetings[key]
         _tell(core, name, scope, meeting.expected)
+        self._completed += 1
         for other in meeting.arrived:
             other.waiting = None
+            other.met(self._completed, len(meeting.arrived))
         core.session.scheduler.wake([c for c in meeting.expected if c is not core])
 
     def finished(self) -> bool:

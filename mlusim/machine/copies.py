@@ -16,6 +16,7 @@ from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.machine.copyfaults import explain_copy
 from mlusim.machine.core import POLL_BYTES, Core, Flight
 from mlusim.machine.events import Access
+from mlusim.machine.work import charge, charge_flight, charge_line, charge_rows, load_of
 from mlusim.memory.direction import (
     DIRECTIONS,
     NRAM2NRAM,
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
 
 Lanes = Mapping[Direction, Pipe]
-
-WORK: Mapping[Pipe, int] = {pipe: place for place, pipe in enumerate(Pipe)}  # places in Mlu.work
 
 
 @frozen
@@ -104,8 +103,8 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
             memcpy(mlu, dst, src, size, direction)
             return
         core = mlu.core
-        if core.flights:
-            core.drain(pipe)
+        if core.pending:
+            core.settle(pipe)
         if mlu.watch is None:
             to.raw[d : d + size] = frm.raw[s : s + size]
         else:
@@ -115,7 +114,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
             mlu.watch.retire(seen)
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
-        mlu.work[WORK[pipe]] += size
+        charge_line(mlu.work, pipe, direction.value, d, s, size)
         if size <= POLL_BYTES:
             _look(core, to, frm, s)
 
@@ -176,8 +175,8 @@ def _rows(
             return False
     except (AttributeError, KeyError, TypeError):
         return False
-    if mlu.core.flights:
-        mlu.core.drain(pipe)
+    if mlu.core.pending:
+        mlu.core.settle(pipe)
     step, skip = dst_stride // size, src_stride // size
     if (
         to.dtype is frm.dtype
@@ -198,7 +197,7 @@ def _rows(
     nbytes = size * (segnum + 1)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
-    mlu.work[WORK[pipe]] += nbytes
+    charge_rows(mlu, pipe, direction.value, d, dst_stride, s, src_stride, size, segnum + 1)
     return True
 
 
@@ -215,22 +214,24 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
         assert plan is not None
     pipe, target, source, reads, writes, nbytes = plan
     core, watch = mlu.core, mlu.watch
+    load = load_of(pipe, reads, writes, memory_core=core.place.memory_core)
     given = (dst, src, size, direction, *shape)
     if asynchronous and pipe is not Pipe.VECTOR:
         seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
-        core.fly(Flight(pipe, functools.partial(_move, target, source), seen))
+        core.fly(Flight(pipe, functools.partial(_move, target, source), seen), load)
+        charge_flight(mlu, pipe, nbytes)
     else:
-        if core.flights:
-            core.drain(pipe)
+        if core.pending:
+            core.settle(pipe)
         if watch is None:
             _move(target, source)
         else:
             seen = watch.copy(row, pipe, (reads,), (writes,), given)
             _move(target, source)
             watch.retire(seen)
+        charge(mlu, pipe, load, nbytes)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
-    mlu.work[WORK[pipe]] += nbytes
 
 
 def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:

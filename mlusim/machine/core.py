@@ -11,6 +11,8 @@ from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect, Sync
 from mlusim.machine.kernel import kernel_site
+from mlusim.machine.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
+from mlusim.machine.work import Load, cycles_each
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
@@ -25,6 +27,7 @@ SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
 POLLED = 16  # addresses that a polling loop may look at
 POLL_BYTES = 64  # a copy of no more may be a look at a flag
 POLL_COPIES = 16  # such looks after which a core lets others run
+NOTHING = Load()
 
 
 @frozen
@@ -79,6 +82,10 @@ class Core:
         self.polled: set[int] = set()
         self.looks = 0
         self.late = session.effects == "late"
+        self.log: Log | None = Log() if session.timing else None
+        self.each = cycles_each(memory_core=place.memory_core)
+        self.pending = 0  # pipes with asynchronous effects that nobody has waited for
+        self.fence = False  # the core waited for its compute stream while nothing was pending
         self.hub = session.hub
         self.mlu: Mlu = session.make_mlu(self)
         self.mlu.watch, self.scalars = session.watches(self)
@@ -226,8 +233,13 @@ class Core:
 
     # -- pipes ---------------------------------------------------------------------------------
 
-    def fly(self, flight: Flight) -> None:
+    def fly(self, flight: Flight, load: Load) -> None:
         """Take an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
+        if self.fence:
+            self.fence = False
+            self._note(WAIT, FOR_COMPUTE)
+        self._note(IO_FLIGHT if flight.pipe is Pipe.IO else MOVE_FLIGHT, 0, load)
+        self.pending |= WAITS[flight.pipe]
         self.flights.append(flight)
         if not self.late:
             self.drain(flight.pipe)
@@ -243,6 +255,11 @@ class Core:
             else:
                 keep.append(flight)
         self.flights = keep
+
+    def settle(self, pipe: Pipe) -> None:
+        """Before a blocking effect on *pipe*: what is in flight there comes first."""
+        self._await(WAITS[pipe])
+        self.drain(pipe)
 
     def land_one(self, pipe: Pipe) -> None:
         """Land the oldest effect in flight on *pipe*; used where a seed chooses the moment."""
@@ -265,6 +282,7 @@ class Core:
         """Wait for *pipes*, or for all when none is named."""
         if self.hub.control is not None:
             self.hub.control(self, name)
+        self._await(sum({WAITS[pipe] for pipe in pipes}) if pipes else FOR_ALL)
         if pipes:
             for pipe in pipes:
                 self.drain(pipe)
@@ -273,12 +291,35 @@ class Core:
         if self.hub.sync is not None:
             self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe)))
 
+    # -- the log -------------------------------------------------------------------------------
+
+    def _await(self, waits: int) -> None:
+        """Note a wait for pipes; where nothing is in flight, the next flight will note it."""
+        if self.pending & waits:
+            self._note(WAIT, waits)
+            self.pending &= ~waits
+        elif waits & FOR_COMPUTE:
+            if self.pending:
+                self._note(WAIT, waits)
+            else:
+                self.fence = True
+
+    def met(self, number: int, count: int) -> None:
+        """Note that a barrier, the *number*-th of the union, has completed with *count* cores."""
+        self._note(MEET, number, Load(count))
+
+    def _note(self, kind: int, argument: int, load: Load = NOTHING) -> None:
+        if self.log is not None:
+            counts = (*self.mlu.work, *self.scalar_loads.values(), *self.scalar_stores.values())
+            self.log.note(kind, argument, load, counts)
+
     # -- other cores ---------------------------------------------------------------------------
 
     def barrier(self, name: str, scope: str) -> None:
         """Wait for the core's own pipes, then for every core of *scope*."""
         if self.hub.control is not None:
             self.hub.control(self, name)
+        self._await(FOR_ALL)
         self.drain()
         self.union.arrive(self, name, scope)
 
@@ -312,8 +353,9 @@ class Core:
             self.session.scheduler.pause(self)
 
     def finish(self) -> None:
-        """The task is over: land what is in flight and give the memories back."""
+        """The task is over: land what is in flight."""
         self.drain()
+        self._note(END, 0)
         self.ended = True
 
     def release(self) -> None:

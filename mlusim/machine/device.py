@@ -13,7 +13,7 @@ from mlusim.machine.core import Core
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.session import Request, Session
-from mlusim.machine.timing import predict
+from mlusim.machine.timing import UNTIMED, predict
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, GDRAM_BASE
@@ -174,19 +174,21 @@ class Device:
         observe: Iterable[Any] = (),
         seed: int | None = None,
         effects: str = "late",
+        timing: bool = True,
     ) -> Launch:
         """Run *kernel* once per task of *dim* and return what it did.
 
         *dim* is (x, y, z) tasks; *kind* groups them.  Tensors among *args* become pointers.
         *observe* takes observer objects or checker names.  *seed* picks another legal schedule;
         *effects* says when asynchronous effects land: "late" (at the sync that waits for them) or
-        "eager".  Raises `LaunchError` for a launch that the board would refuse, and `Fault` for what
+        "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  Raises `LaunchError`
+        for a launch that the board would refuse, and `Fault` for what
         the machine cannot do.
         """
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
 
         request = Request(
-            _kernel(kernel), self._dim(dim, kind), kind, tuple(args), _seed(seed), _effects(effects)
+            _kernel(kernel), self._dim(dim, kind), kind, tuple(args), _seed(seed), _effects(effects), timing
         )
         self._check_arguments(request)
         watching = observers_of(observe)
@@ -258,7 +260,7 @@ class Device:
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         tally, request = session.tally, session.request
         slots = self.board.cores if request.kind.unions == 0 else self.board.clusters // request.kind.unions
-        prediction = predict(tally.tasks, self.board, slots)
+        prediction = predict(tally.tasks, self.board, slots) if request.timing else UNTIMED
         return Launch(
             kernel=request.kernel.name,
             board=self.board.name,

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mlusim.machine.work import PLACES
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Mlu:
         )
         self.BANG_ARCH = arch.bang_arch
         self.counts = [0] * session.rows
-        self.work = [0] * 5  # by pipe: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes
+        self.work = [0] * PLACES  # quantities, see `machine.work`
         self.traffic = [0] * 24  # bytes by copy direction
         self.directions = session.core_directions(memory_core=place.memory_core)
         self.watch: Watch | None = None

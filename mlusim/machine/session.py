@@ -38,6 +38,7 @@ class Request:
     arguments: tuple[Any, ...]
     seed: int | None
     effects: str
+    timing: bool = True
 
 
 class Session:
@@ -52,6 +53,7 @@ class Session:
         self.board = board
         self.request = request
         self.dim, self.kind, self.effects = request.dim, request.kind, request.effects
+        self.timing = request.timing
         self.hub = Hub(observers)
         self.pool = Pool()
         self.rng = None if request.seed is None else random.Random(request.seed)  # noqa: S311 - a schedule, no secret
@@ -121,7 +123,7 @@ class Session:
             place = Place(
                 task, task % x, task // x % y, task // (x * y), 0, task % self.board.cores % per_cluster
             )
-            union = Union(block=True)
+            union = Union(block=True, number=task)
             core = Core(self, place, union, None)
             union.cores.append(core)
             yield [core]
@@ -136,7 +138,7 @@ class Session:
 
     def _union(self, start: int, row: int, plane: int) -> list[Core]:
         arch, (x, y, _) = self.board.arch, self.dim
-        union = Union(block=False)
+        union = Union(block=False, number=(plane * y + row) * x + start)
         for number in range(self.kind.unions):
             cluster = Cluster(
                 number, Arena(SRAM, arch.sram_base, arch.max_sram, self.pool, unit=self._unit())

@@ -15,12 +15,12 @@ from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
 from mlusim.machine.refuse import check_kind, check_rules, extent, refuse_here, spaces
+from mlusim.machine.work import charge, charge_flight, load_of
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
 
-LINE = 128  # bytes that the vector unit takes in a cycle
 MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows
 
 
@@ -38,24 +38,24 @@ def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any
     reads = tuple(accesses[o.name] for o in row.operands.values() if o.access != "write")
     writes = tuple(accesses[o.name] for o in row.operands.values() if o.access != "read")
     core, watch = mlu.core, mlu.watch
+    load = load_of(row.pipe, reads[0] if reads else None, writes[0], memory_core=core.place.memory_core)
     if row.form == "async":
         seen = (
             None if watch is None else watch.flight(row, row.pipe, reads, writes, tuple(arguments.values()))
         )
-        core.fly(Flight(row.pipe, act, seen))
+        core.fly(Flight(row.pipe, act, seen), load)
+        charge_flight(mlu, row.pipe, writes[0].nbytes)
     else:
-        if core.flights and row.pipe in (Pipe.IO, Pipe.MOVE):
-            core.drain(row.pipe)
+        if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
+            core.settle(row.pipe)
         if watch is None:
             act()
         else:
             effect = watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
             act()
             watch.retire(effect)
+        charge(mlu, row.pipe, load, writes[0].nbytes)
     mlu.counts[number] += 1
-    first = (reads or writes)[0]
-    lines = first.nbytes // first.size * -(-first.size // LINE)
-    mlu.work[tuple(Pipe).index(row.pipe)] += lines if row.pipe is Pipe.VECTOR else first.nbytes
 
 
 def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:

@@ -6,12 +6,16 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
+from mlusim.machine.log import CoreLog
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import NRAM, SRAM, WRAM, Space
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
+
+
+NO_LOG = CoreLog(())
 
 
 class Instructions(dict[str, int]):
@@ -34,12 +38,14 @@ class Usage:
 
 @frozen
 class TaskWork:
-    """The work of one task: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes."""
+    """The work of one task: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes; its log."""
 
     task: int
     memory_core: bool
     union: int
+    cluster: int
     work: tuple[int, ...]
+    log: CoreLog
 
 
 class Tally:
@@ -53,7 +59,7 @@ class Tally:
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
-        self._unions: dict[int, int] = {}
+        self._logs: dict[bytes, CoreLog] = {}  # tasks that do the same share a log
 
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
@@ -72,8 +78,12 @@ class Tally:
         for space, arena in core.arenas.items():
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
-        union = self._unions.setdefault(id(core.union), len(self._unions))
-        self.tasks.append(TaskWork(core.place.task, core.place.memory_core, union, tuple(work)))
+        place = core.place
+        log = core.log.finished() if core.log is not None else NO_LOG
+        log = self._logs.setdefault(log.key, log)
+        self.tasks.append(
+            TaskWork(place.task, place.memory_core, core.union.number, place.cluster_id, tuple(work[:5]), log)
+        )
 
     def add_sram(self, arena: Arena) -> None:
         """Note the high-water mark of a cluster's SRAM."""

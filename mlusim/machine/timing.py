@@ -1,20 +1,23 @@
-"""Predicted hardware time from quantities of work: bytes over bandwidth, lanes over vector force.
+"""Predicted hardware time of a launch: its tasks' own durations, on the places of the board, sharing its memory.
 
-A first model: each pipe's work at its peak rate, the shared memory's bandwidth shared by all, no
-start-up costs but one per launch.  It is a lower bound on the hardware.
+A task or union takes what `machine.replay` says, at the rates of `machine.rates`, or longer where
+the off-chip memory is shared: it is given its fair share among those that are active at that moment.
+A place takes the next task when its own has ended.
 """
 
 import heapq
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from attrs import frozen
+from attrs import define, frozen
 
 from mlusim.arch.board import Board
+from mlusim.machine import work
+from mlusim.machine.log import SUMS, CoreLog
+from mlusim.machine.rates import LAUNCH, MOVE_LINE, SCALAR_OP
+from mlusim.machine.replay import Pace, Summary, ceiling, replay, summary
 from mlusim.machine.tally import TaskWork
 
-LAUNCH_US = 2.0  # the smallest published kernel time (abs of 10,000 floats on MLU590-H8), derived
-MOVE_BYTES_PER_CYCLE = 128  # inferred: one line a cycle, as the vector unit
-SCALAR_CYCLES = 2  # one scalar load or store; the vendor's guide gives 2 for an addition, inferred here
+LAUNCH_US = LAUNCH.value
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
 
 
@@ -32,7 +35,7 @@ class TaskSpan:
 
 @frozen
 class Prediction:
-    """The predicted time of a launch in us, the busiest pipe's name, and the tasks' spans."""
+    """The predicted time of a launch in us, the name of what sets it, and the tasks' spans."""
 
     time_us: float
     bound: str
@@ -40,49 +43,68 @@ class Prediction:
     busy_us: dict[str, float]
 
 
-def pipe_times(work: Sequence[int], board: Board) -> tuple[float, ...]:
-    """Microseconds that *work* keeps each pipe of one core busy at its peak rate.
+UNTIMED = Prediction(float("nan"), "not timed", (), {})
+
+
+@frozen
+class Alone:
+    """A task or union by itself: the end of each core in us, what each was busy with, all off-chip bytes."""
+
+    ends: tuple[float, ...]
+    cores: tuple[Summary, ...]
+
+    @property
+    def duration(self) -> float:
+        """When the last core ends."""
+        return max(self.ends)
+
+    @property
+    def moved(self) -> int:
+        """Off-chip bytes of all cores."""
+        return sum(core.moved for core in self.cores)
+
+
+@define
+class Slot:
+    """Where and when a group of cores ran: ``share`` us if its share of the memory sets the time."""
+
+    place: int
+    start: float
+    end: float = 0.0
+
+
+def pipe_times(done: Sequence[int], board: Board) -> tuple[float, ...]:
+    """Microseconds that *done* (the first places of `Mlu.work`) keeps each pipe busy at its peak rate.
 
     The IO-DMA of a core is given the whole device bandwidth here; sharing is counted per launch.
     """
     cycles_per_us = board.clock_mhz
     macs = max(board.arch.tensor_macs.get("float", 0), board.arch.tensor_macs.get("int8", 1) // 8, 1)
     return (
-        work[0] * SCALAR_CYCLES / cycles_per_us,
-        work[1] / cycles_per_us,
-        work[2] / macs / cycles_per_us,
-        work[3] / board.bandwidth * 1e6,
-        work[4] / MOVE_BYTES_PER_CYCLE / cycles_per_us,
+        done[0] * SCALAR_OP.value / cycles_per_us,
+        done[1] / cycles_per_us,
+        done[2] / macs / cycles_per_us,
+        done[3] / board.bandwidth * 1e6,
+        done[4] / MOVE_LINE.value / cycles_per_us,
     )
 
 
 def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:
-    """The time of a launch whose *tasks* (or unions of tasks) run on *slots* places.
-
-    A place takes the next task when its own ends; the launch takes at least the bytes of all tasks
-    over the device's bandwidth.
-    """
-    free = [(0.0, slot, slot) for slot in range(slots)]  # when, whose turn among equals, which
-    turn = slots
-    spans: list[TaskSpan] = []
-    total_bytes = 0
-    busy = [0.0] * len(PIPES)
-    for group in _groups(tasks):
-        start, _, slot = heapq.heappop(free)
-        end = start
-        for task in group:
-            times = pipe_times(task.work, board)
-            total_bytes += task.work[3]
-            busy = [max(a, b) for a, b in zip(busy, times, strict=True)]
-            finish = start + max(times)
-            spans.append(TaskSpan(task.task, task.memory_core, slot, start, finish, times))
-            end = max(end, finish)
-        heapq.heappush(free, (end, turn, slot))
-        turn += 1
-    compute = max((end for end, _, _ in free), default=0.0)
-    io = total_bytes / board.bandwidth * 1e6
-    bound = "IO-DMA" if io >= compute else PIPES[busy.index(max(busy))]
-    return Prediction(LAUNCH_US + max(compute, io), bound, tuple(spans), dict(zip(PIPES, busy, strict=True)))
+    """The time of a launch whose *tasks* (or unions of tasks) run on *slots* places of *board*."""
+    groups = _groups(tasks)
+    known: dict[tuple[tuple[CoreLog, bool, int], ...], Alone] = {}
+    alone = []
+    for group in groups:
+        key = tuple((task.log, task.memory_core, task.cluster) for task in group)
+        if key not in known:
+            known[key] = _alone(group, board)
+        alone.append(known[key])
+    ran = schedule([(a.duration, a.moved) for a in alone], slots, ceiling(board))
+    spans = tuple(_spans(groups, alone, ran))
+    busy = [max((span.busy_us[n] for span in spans), default=0.0) for n in range(len(PIPES))]
+    last = max(range(len(ran)), key=lambda n: ran[n].end)
+    time_us = LAUNCH_US + ran[last].end
+    return Prediction(time_us, _bound(alone[last], ran[last]), spans, dict(zip(PIPES, busy, strict=True)))
 
 
 def _groups(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
@@ -90,3 +112,113 @@ def _groups(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
     for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
         groups.setdefault(task.union, []).append(task)
     return list(groups.values())
+
+
+def _alone(group: list[TaskWork], board: Board) -> Alone:
+    users: dict[int, int] = {}
+    for task in group:
+        users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
+    paces = [Pace.of(board, memory_core=task.memory_core, sharers=users[task.cluster]) for task in group]
+    found = replay([task.log for task in group], paces, board)
+    cores = tuple(summary(task.log, pace) for task, pace in zip(group, paces, strict=True))
+    return Alone(found.ends, cores)
+
+
+def uses_sram(log: CoreLog) -> bool:
+    """Whether a core copied to or from SRAM."""
+    total = log.total
+    return bool(total[SUMS + work.SRAM_BYTES] or total[SUMS - 1])
+
+
+def _spans(
+    groups: Sequence[list[TaskWork]], alone: Sequence[Alone], ran: Sequence[Slot]
+) -> Iterator[TaskSpan]:
+    for group, by_itself, slot in zip(groups, alone, ran, strict=True):
+        stretch = (slot.end - slot.start) / by_itself.duration if by_itself.duration else 1.0
+        for task, end, core in zip(group, by_itself.ends, by_itself.cores, strict=True):
+            yield TaskSpan(
+                task.task, task.memory_core, slot.place, slot.start, slot.start + stretch * end, core.busy
+            )
+
+
+def _bound(last: Alone, slot: Slot) -> str:
+    """The memory where the last group waits for its share; else the pipe that is busiest in it."""
+    if slot.end - slot.start > 1.001 * last.duration:
+        return "IO-DMA"
+    busiest = [max(core.busy[n] for core in last.cores) for n in range(len(PIPES))]
+    return PIPES[busiest.index(max(busiest))]
+
+
+# -- places, and the memory that all share ---------------------------------------------------------
+
+
+class _Sharing:
+    """The fair shares of the off-chip memory.
+
+    While a group's bytes are served, each other active group can be served as many and no more, so
+    with the ceiling W and the bytes B, group g takes at least sum over h of min(B_h, B_g) / W.
+    Groups that wait for a place count as active, up to the number of places.
+    """
+
+    def __init__(self, needs: Sequence[tuple[float, int]], slots: int, ceiling: float) -> None:
+        self._needs = needs
+        self._slots = slots
+        self._ceiling = ceiling
+
+    def durations(self, active: Sequence[int]) -> dict[int, float]:
+        """The duration of each of *active* from beginning to end, all of them being there."""
+        ordered = sorted(active, key=lambda g: self._needs[g][1])
+        found, below = {}, 0
+        for nth, g in enumerate(ordered):
+            alone, nbytes = self._needs[g]
+            fair = min(below + (len(ordered) - nth) * nbytes, self._slots * nbytes)
+            found[g] = max(alone, fair / self._ceiling)
+            below += nbytes
+        return found
+
+
+def schedule(needs: Sequence[tuple[float, int]], slots: int, ceiling: float) -> list[Slot]:
+    """Run groups that need (us alone, off-chip bytes), first come, first served, on *slots* places.
+
+    Shares grow as groups end; they are settled anew at each end once two rounds of groups are left.
+    Since shares depend on bytes alone and a longer group only stays longer, nothing that is added to a
+    group ends any group earlier.
+    """
+    sharing = _Sharing(needs, slots, ceiling)
+    ran = _run(needs, slots, sharing)
+    last = max((slot.end for slot in ran), default=0.0)
+    least = sum(nbytes for _, nbytes in needs) / ceiling
+    if last < least:  # shares of groups of unlike bytes can add up to more than there is
+        for slot in ran:
+            slot.start, slot.end = slot.start * least / last, slot.end * least / last
+    return ran
+
+
+def _run(needs: Sequence[tuple[float, int]], slots: int, sharing: _Sharing) -> list[Slot]:
+    lasting = sharing.durations(range(len(needs)))
+    active = set(range(len(needs)))
+    ran: list[Slot] = []
+    running: list[tuple[float, int, int]] = []  # end, whose turn among equals, group
+    free = [(0.0, place, place) for place in range(slots)]
+    turn = slots
+    while active:
+        while free and len(ran) < len(needs):
+            start, _, place = heapq.heappop(free)
+            group = len(ran)
+            ran.append(Slot(place, start))
+            heapq.heappush(running, (start + lasting[group], turn, group))
+            turn += 1
+        now, nth, group = heapq.heappop(running)
+        ran[group].end = now
+        active.discard(group)
+        heapq.heappush(free, (now, nth, ran[group].place))
+        if len(active) <= 2 * slots:
+            fresh = sharing.durations(tuple(active))
+            running = [(now + (end - now) * _ratio(fresh[g], lasting[g]), n, g) for end, n, g in running]
+            heapq.heapify(running)
+            lasting = fresh
+    return ran
+
+
+def _ratio(fresh: float, before: float) -> float:
+    return fresh / before if before else 1.0

@@ -13,11 +13,12 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import RuleFault
 from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refused
+from mlusim.machine import work
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.machine.strides import strided
+from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.memory.pointer import KINDS, Ptr
 
-PIPE_INDEX: Mapping[Pipe, int] = {p: i for i, p in enumerate(Pipe)}
 LINE = 128  # bytes that the vector unit takes in a cycle; a shorter operand costs as much
 NO_DEFAULT = inspect.Parameter.empty
 
@@ -55,6 +56,8 @@ class Writer:
             "Ptr": Ptr,
             "Refused": Refused,
             "RuleFault": RuleFault,
+            "charge_line": work.charge_line,
+            "macs": work.macs(self.arch),
             "IO": Pipe.IO,
             "MOVE": Pipe.MOVE,
         }
@@ -234,7 +237,7 @@ class Writer:
         if not self.operands or self.row.form in SCALAR_ACCESS:
             return
         if self.row.pipe in (Pipe.IO, Pipe.MOVE):
-            yield f"if mlu.core.flights: mlu.core.drain({self.row.pipe.name})"
+            yield f"if mlu.core.pending: mlu.core.settle({self.row.pipe.name})"
         operands = "".join(f"v{n}, i{n}, j{n}, " for n in range(len(self.operands)))
         arguments = "".join(f"{p.name}, " for p in self.row.given)
         yield f"seen = None if mlu.watch is None else mlu.watch.row(row, ({operands}), ({arguments}))"
@@ -283,9 +286,7 @@ class Writer:
         """Count the instruction and its work, and tell the observers that it is done."""
         row = self.row
         yield f"mlu.counts[{self.number}] += 1"
-        work = self._work()
-        if work is not None:
-            yield f"mlu.work[{PIPE_INDEX[row.pipe]}] += {work}"
+        yield from self._work()
         if self.operands and row.form not in SCALAR_ACCESS:
             result = "" if row.returns == "None" else "seen.result = result; "
             yield f"if seen is not None: {result}mlu.watch.retire(seen)"
@@ -294,18 +295,55 @@ class Writer:
         if row.returns != "None":
             yield "return result"
 
-    def _work(self) -> str | None:
+    def _work(self) -> Iterator[str]:
+        """Add the work to `Mlu.work`; what its places mean is in `machine.work`."""
         row = self.row
         if row.pipe is Pipe.SCALAR:
-            return None if row.control or row.form in SCALAR_ACCESS else "1"
+            if not row.control and row.form not in SCALAR_ACCESS:
+                yield f"mlu.work[{work.SCALAR}] += 1"
+            return
         if row.cost is None or row.cost.operand not in self.at:
-            return None
+            return
         n = self.at[row.cost.operand]
         operand = row.operands[row.cost.operand]
         count = f"(j{n} - i{n})" if row.cost.extent == operand.extent else f"({row.cost.extent})"
-        if row.pipe is Pipe.VECTOR:
-            return f"({count} * v{n}.itemsize + {LINE - 1}) // {LINE}"
-        return count if row.pipe is Pipe.TENSOR else f"{count} * v{n}.itemsize"
+        yield from {Pipe.VECTOR: self._vector, Pipe.TENSOR: self._tensor}.get(row.pipe, self._dma)(count, n)
+
+    def _vector(self, count: str, n: int) -> Iterator[str]:
+        cycles = f"({count} * {self._width(n)} + {LINE - 1}) // {LINE} + {work.START}"
+        yield f"mlu.work[{work.VECTOR}] += {cycles}"
+
+    def _width(self, n: int) -> str:
+        """Bytes of an element on the vector unit: of the widest operand; single bytes count as two to a lane."""
+        row, lead = self.row, self.operands[n]
+        beside = [
+            m
+            for m, o in enumerate(self.operands)
+            if o.extent == lead.extent
+            and self.kinds[o.name] == "tile"
+            and o.name not in (lead.name, *row.same)
+        ]
+        width = f"v{n}.itemsize"
+        if beside and len({d.size for o in self.operands for d in o.dtypes}) > 1:
+            width = f"max({width}, {', '.join(f'v{m}.itemsize' for m in beside)})"
+        narrow = any(d.size == 1 for d in lead.dtypes_on(self.arch.generation))
+        return f"max({width}, 2)" if narrow and not row.void else width
+
+    def _tensor(self, count: str, n: int) -> Iterator[str]:
+        yield f"products = {count}"
+        yield f"mlu.work[{work.TENSOR}] += products"
+        yield f"mlu.work[{work.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
+
+    def _dma(self, count: str, n: int) -> Iterator[str]:
+        """An atomic or a fill: it reads and writes the lines that it touches."""
+        yield f"nbytes = {count} * v{n}.itemsize; start = v{n}.phase + i{n} * v{n}.itemsize"
+        if self.row.pipe is Pipe.MOVE:
+            yield f"charge_line(mlu.work, MOVE, {SRAM2SRAM.value}, start, start, nbytes)"
+            return
+        direction = GDRAM2GDRAM if self.row.atomic else NRAM2GDRAM
+        yield f"charge_line(mlu.work, IO, {direction.value}, start, start, nbytes)"
+        if self.row.atomic:
+            yield f"mlu.work[{work.ATOMICS}] += {count}"
 
 
 METHOD = (

@@ -116,7 +116,7 @@ def test_html_is_one_page_that_fetches_nothing(cli, tmp_path):
     assert "script" not in page.seen
     assert "url(" not in text
     assert 2 * 3 + 4 == page.seen.count("svg")  # roofline, bytes, NRAM a board; a timeline a call
-    assert {"golden_document on MLU370-X4: 2.0 us, IO 0.0%, compute 0.0%, "} <= set(page.words)
+    assert any(word.startswith("golden_document on MLU370-X4: ") for word in page.words)
     assert "prefers-color-scheme: dark" in text
 
 

@@ -8,6 +8,7 @@ import pytest
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
 from mlusim.isa.table import ISA
+from mlusim.machine.rates import VECTOR_START
 from mlusim.observe.recorder import Recorder
 from mlusim.operators.registry import operators
 from mlusim.operators.runner import run_case
@@ -61,7 +62,7 @@ def test_every_instruction_is_recorded_once(options):
         name: n for name, n in launch.instructions.items() if ISA[name].operands or "memcpy" in name
     } == counted
     assert launch.io_bytes == sum(step.work[3] for step in steps)
-    assert [4 * 2 * COUNT * 4 // 128] == list({sum(step.work[1] for step in steps)})
+    assert 8 * (COUNT * 4 // 128 + VECTOR_START.value) == sum(step.work[1] for step in steps)
 
 
 def test_scalar_accesses_of_one_line_are_runs():

@@ -144,8 +144,8 @@ def test_a_summary_of_nothing_launched():
 
 REASONS = {
     "nothing": ({}, []),
-    "start": ({"time_us": 8.0, "launches": 2}, ["starting 2 launches are 50.0% of the time"]),
-    "only start": ({"time_us": 2.1, "moved": 9_000_000}, ["starting one launch is 95.2% of the time"]),
+    "start": ({"time_us": 6.0, "launches": 2}, ["starting 2 launches are 50.0% of the time"]),
+    "only start": ({"time_us": 1.575, "moved": 9_000_000}, ["starting one launch is 95.2% of the time"]),
     "more bytes": ({"moved": 3_000_000}, ["it moves 2.86 MiB, 3.0 times the theory bytes"]),
     "fewer bytes": (
         {"moved": 100_000},
