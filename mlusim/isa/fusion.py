@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.isa.declare import FLOATS, Flow, Refused, Tile, TileOrValue, intrinsic
+from mlusim.isa.rounding import odd_sum
 from mlusim.isa.rules import demand
 
 FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)
@@ -28,13 +29,7 @@ def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
     total = np.add(product, wide)
     low = np.bitwise_and(total.view(np.int64), BELOW_TIE[dtype.name])
     if np.count_nonzero(low) != low.size:
-        part = total - product
-        rest = (product - (total - part)) + (wide - part)  # exactly what the sum lost
-        even = total.view(np.int64) & 1 == 0
-        toward = np.where(rest > 0, np.inf, -np.inf)
-        odd = np.nextafter(total, toward)
-        lost = (rest != 0) & np.isfinite(rest)
-        total = np.where(lost & even, odd, total)
+        total = odd_sum(product, wide, total)
     return total.astype(dtype)
 
 

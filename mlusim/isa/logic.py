@@ -101,7 +101,12 @@ bang_bxor = binary(
     source="vendor declaration header, logic",
 )
 bang_bnot = unary(
-    "__bang_bnot", np.invert, "Bitwise not: ``dst[i] = ~src[i]``.", INTS, dtypes_2xx=BYTES, source="vendor declaration header, logic"
+    "__bang_bnot",
+    np.invert,
+    "Bitwise not: ``dst[i] = ~src[i]``.",
+    INTS,
+    dtypes_2xx=BYTES,
+    source="vendor declaration header, logic",
 )
 
 

@@ -9,7 +9,14 @@ from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
 
 
-@intrinsic("__memcpy", form="copy", pipe=Pipe.IO, memory_core=True, source="vendor declaration header, copies", aligned=False)
+@intrinsic(
+    "__memcpy",
+    form="copy",
+    pipe=Pipe.IO,
+    memory_core=True,
+    source="vendor declaration header, copies",
+    aligned=False,
+)
 def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
     """Copy and wait: *size* bytes a segment from *src* to *dst*, sizes and strides in bytes.
 
@@ -24,7 +31,14 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
     np.copyto(dst, src)
 
 
-@intrinsic("__memcpy_async", form="copy", pipe=Pipe.IO, memory_core=True, source="vendor declaration header, copies", aligned=False)
+@intrinsic(
+    "__memcpy_async",
+    form="copy",
+    pipe=Pipe.IO,
+    memory_core=True,
+    source="vendor declaration header, copies",
+    aligned=False,
+)
 def memcpy_async(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -> None:
     """Start a copy like ``__memcpy`` and go on; it is done after the sync that waits for its pipe.
 
@@ -83,7 +97,9 @@ gdramset = _fill("__gdramset", GDRAM, Pipe.IO, f"Fill GDRAM: ``dst[i] = value``;
 ldramset = _fill("__ldramset", LDRAM, Pipe.IO, f"Fill LDRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
 
 
-@intrinsic("__bang_write_zero", writes={"dst": "elem_count"}, dtypes=ANY, source="vendor declaration header, fills")
+@intrinsic(
+    "__bang_write_zero", writes={"dst": "elem_count"}, dtypes=ANY, source="vendor declaration header, fills"
+)
 def bang_write_zero(dst: Tile, elem_count: int) -> None:
     """Fill NRAM with zeros: ``dst[i] = 0``."""
     dst.fill(0)

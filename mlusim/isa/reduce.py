@@ -78,7 +78,13 @@ def _lane_sum(src: Tile) -> Any:
     return partial[0]
 
 
-@intrinsic("__bang_sum", reads={"src": "elem_count"}, flow=Flow.MIXING, certainty="I", source="vendor declaration header, selection and search")
+@intrinsic(
+    "__bang_sum",
+    reads={"src": "elem_count"},
+    flow=Flow.MIXING,
+    certainty="I",
+    source="vendor declaration header, selection and search",
+)
 def bang_sum(src: Tile, elem_count: int) -> Any:
     """Sum: returns ``sum(src[i])`` in the type of *src*.
 

@@ -90,3 +90,16 @@ def _takes_far(exact: Vector, near: Vector, far: Vector, mode: str) -> Any:
     step = np.where(np.isfinite(far), np.abs(far.astype(np.float64) - here), np.abs(here - last))
     tie = 2 * rest == step
     return inexact & ((2 * rest > step) | (tie & ((exact > 0) if mode == "rm" else True)))
+
+
+def odd_sum(first: Vector, second: Vector, total: Vector) -> Vector:
+    """float64 *total*, the nearest sum of *first* and *second*, rounded to odd instead.
+
+    That is exact enough for every later rounding to a type of some bits less: an inexact sum ends in an
+    odd bit, so that it never looks like a tie or like a number of that type.
+    """
+    part = total - first
+    rest = (first - (total - part)) + (second - part)  # exactly what the sum lost
+    lost = (rest != 0) & np.isfinite(rest)
+    even = total.view(np.int64) & 1 == 0
+    return np.where(lost & even, np.nextafter(total, np.where(rest > 0, np.inf, -np.inf)), total)

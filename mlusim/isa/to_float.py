@@ -151,6 +151,28 @@ bang_float2bfloat16_rd = narrowing("__bang_float2bfloat16_rd", bfloat16, "rd", s
 bang_float2bfloat16_rn = narrowing("__bang_float2bfloat16_rn", bfloat16, "rn", since=322, certainty="I")
 bang_float2bfloat16_rm = narrowing("__bang_float2bfloat16_rm", bfloat16, "rm", since=322, certainty="I")
 
+
+@intrinsic(
+    "__bang_float2tf32_sr",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=(float32,),
+    since=322,
+    certainty="U",
+    source="vendor declaration header, conversions",
+)
+def bang_float2tf32_sr(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Round float to tf32 (10 bits of fraction, kept as float), stochastically: ``dst[i] = round(src[i])``.
+
+    The nearer of both neighbours is the likelier one.  The hardware's random numbers are unknown; the default
+    chosen is a fixed sequence by index, so that results repeat.
+    """
+    draws = (np.arange(elem_count, dtype=np.uint32) * np.uint32(0x9E3779B1)) >> np.uint32(19)
+    bits = src.view(np.uint32)
+    rounded = (bits + draws) & np.uint32(0xFFFFE000)
+    dst.view(np.uint32)[...] = np.where(np.isfinite(src), rounded, bits)
+
+
 bang_int322float = from_int("__bang_int322float", int32, float32, "tz", since=322)
 bang_int322float_tz = from_int("__bang_int322float_tz", int32, float32, "tz", since=322, certainty="I")
 bang_int322float_oz = from_int("__bang_int322float_oz", int32, float32, "oz", since=322, certainty="I")

@@ -3,11 +3,14 @@
 On the architectures from 322 on the float results are those of IEEE 754, NaN and infinities included.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Refused, Tile, TileOrValue, intrinsic
 from mlusim.isa.elementwise import alias, binary, unary, with_scalar
+from mlusim.isa.rounding import narrow, odd_sum
 
 # Integer overloads and bfloat16 came with the third generation.
 bang_add = binary("__bang_add", np.add, "Add: ``dst[i] = src0[i] + src1[i]``.", NUMBERS, dtypes_2xx=FLOATS)
@@ -48,6 +51,50 @@ bang_abs = unary(
 bang_active_abs = unary(
     "__bang_active_abs", np.absolute, "Absolute value: ``dst[i] = |src[i]|``.", (half, float32)
 )
+
+
+def _sum_toward_zero(dst: Tile, first: Any, second: Any) -> None:
+    total = first + second
+    dst[...] = narrow(odd_sum(first, second, total), dst.dtype, "tz")
+
+
+@intrinsic(
+    "__bang_add_tz",
+    writes={"dst": "elem_count"},
+    reads={"src0": "elem_count", "src1": "elem_count"},
+    dtypes=(half, float32),
+    certainty="I",
+    source="vendor declaration header, arithmetic",
+)
+def bang_add_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
+    """Add and round toward zero: ``dst[i] = truncate(src0[i] + src1[i])``."""
+    _sum_toward_zero(dst, src0.astype(np.float64), src1.astype(np.float64))
+
+
+@intrinsic(
+    "__bang_sub_tz",
+    writes={"dst": "elem_count"},
+    reads={"src0": "elem_count", "src1": "elem_count"},
+    dtypes=(half, float32),
+    certainty="I",
+    source="vendor declaration header, arithmetic",
+)
+def bang_sub_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
+    """Subtract and round toward zero: ``dst[i] = truncate(src0[i] - src1[i])``."""
+    _sum_toward_zero(dst, src0.astype(np.float64), -src1.astype(np.float64))
+
+
+@intrinsic(
+    "__bang_mul_tz",
+    writes={"dst": "elem_count"},
+    reads={"src0": "elem_count", "src1": "elem_count"},
+    dtypes=(half, float32),
+    certainty="I",
+    source="vendor declaration header, arithmetic",
+)
+def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
+    """Multiply and round toward zero: ``dst[i] = truncate(src0[i] * src1[i])``."""
+    dst[...] = narrow(src0.astype(np.float64) * src1, dst.dtype, "tz")
 
 
 @intrinsic(

@@ -352,6 +352,12 @@ class Mlu:
         """Absolute value: ``dst[i] = |src[i]|``; the smallest int32 stays as it is."""
     def bang_active_abs(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Absolute value: ``dst[i] = |src[i]|``."""
+    def bang_add_tz(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Add and round toward zero: ``dst[i] = truncate(src0[i] + src1[i])``."""
+    def bang_sub_tz(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Subtract and round toward zero: ``dst[i] = truncate(src0[i] - src1[i])``."""
+    def bang_mul_tz(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
+        """Multiply and round toward zero: ``dst[i] = truncate(src0[i] * src1[i])``."""
     def bang_div(self, dst: Ptr, src0: Ptr, src1: Ptr | Scalar, elem_count: Count) -> None:
         """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
 
@@ -1272,6 +1278,12 @@ class Mlu:
         """Convert float to bfloat16, to the nearest, ties toward plus infinity (inferred): ``dst[i] = round(src[i])``.
 
         *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2tf32_sr(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Round float to tf32 (10 bits of fraction, kept as float), stochastically: ``dst[i] = round(src[i])``.
+
+        The nearer of both neighbours is the likelier one.  The hardware's random numbers are unknown; the default
+        chosen is a fixed sequence by index, so that results repeat.
         """
     def bang_int322float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.

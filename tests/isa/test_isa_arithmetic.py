@@ -41,6 +41,21 @@ def test_arithmetic_rounds_once_to_its_own_type(op, dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", [FLOATS[0], FLOATS[2]], ids=str)
+@pytest.mark.parametrize("op", ARITHMETIC)
+def test_arithmetic_toward_zero(op, dtype):
+    """The exact result, cut off."""
+
+    def reference(a, b):
+        a, b = float(a), float(b)
+        if math.isfinite(a) and math.isfinite(b):
+            return nearest(ARITHMETIC[op](Fraction(a), Fraction(b)), dtype, "tz")
+        return ARITHMETIC[op](a, b)
+
+    for seed in range(4):
+        check_elementwise(f"bang_{op}_tz", dtype, 129, reference, seed=seed)
+
+
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 def test_square_and_absolute_value(dtype):
     """Square rounds once; the absolute value is exact."""

@@ -226,6 +226,24 @@ def test_integer_to_integer(name, values, a, b):
         assert min(max(scaled, limits.min), limits.max) == found
 
 
+def test_stochastic_rounding_takes_a_neighbour_as_often_as_it_is_near():
+    """Each result is one of the two tf32 neighbours, the mean is the value; infinities and NaN stay."""
+    count, step = 8192, 2.0**-10
+    for rest in (0.25, 0.5, 0.9375):
+        src = np.full(count, 1 + rest * step, np.float32)
+        after = execute("bang_float2tf32_sr", dst=np.zeros(count, np.float32), src=src, elem_count=count)[
+            "dst"
+        ]
+
+        assert {1.0, 1 + step} == set(after.tolist())
+        assert abs(rest - np.mean(after > 1)) < 0.01
+
+    special = np.array([math.inf, -math.inf, math.nan, 0.0, 1.5], np.float32)
+    after = execute("bang_float2tf32_sr", dst=np.zeros(5, np.float32), src=special, elem_count=5)["dst"]
+
+    assert np.array_equal(special, after, equal_nan=True)
+
+
 def test_half_to_float_takes_strides():
     """Pieces at distances in bytes on either side."""
     src = np.arange(12, dtype=np.float16)

@@ -130,7 +130,10 @@ def test_a_lanewise_row_keeps_its_lanes_apart(row):
 def liar(body):
     """A made-up row that says that it copies elem_count elements lane by lane."""
     return intrinsic(
-        "__bang_liar", writes={"dst": "elem_count"}, reads={"src": "elem_count"}, source="vendor declaration header"
+        "__bang_liar",
+        writes={"dst": "elem_count"},
+        reads={"src": "elem_count"},
+        source="vendor declaration header",
     )(body)
 
 
