@@ -332,6 +332,7 @@ class Core:
             raise self.blame(RuleFault(f"the mutex {key} is held by this core already", intrinsic=name))
         while locks.setdefault(key, self) is not self:
             scheduler.spin(self)
+        self._tell_mutex(name, key)
         scheduler.pause(self)
 
     def unlock(self, name: str, key: tuple[int, int]) -> None:
@@ -341,7 +342,12 @@ class Core:
         locks = self.session.locks
         if locks.get(key) is not self:
             raise self.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
+        self._tell_mutex(name, key)
         del locks[key]
+
+    def _tell_mutex(self, name: str, key: tuple[int, int]) -> None:
+        if self.hub.sync is not None:
+            self.hub.sync(Sync(name, self, (), "mutex", (self,), key))
 
     def atomic_step(self, unchanged: bool) -> None:
         """After an atomic that others may spin on: let them run."""
