@@ -12,11 +12,9 @@ EVENTS = (
     "effect",
     "retire",
     "control",
-    "control",
     "block",
     "sync",
     "fault",
-    "error",
     "error",
     "task_end",
     "launch_end",
@@ -68,9 +66,6 @@ class Observer:
     def control(self, core: Any, name: str) -> None:
         """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
 
-    def control(self, core: Any, name: str) -> None:
-        """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
-
     def block(self, core: Any, reason: str) -> None:
         """*core* waits at a barrier."""
 
@@ -79,9 +74,6 @@ class Observer:
 
     def fault(self, core: Any, fault: Any) -> None:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
-
-    def error(self, core: Any, error: Any) -> None:
-        """The kernel raised what is no fault of the machine; the launch ends here, without `launch_end`."""
 
     def error(self, core: Any, error: Any) -> None:
         """The kernel raised what is no fault of the machine; the launch ends here, without `launch_end`."""
@@ -106,11 +98,9 @@ class Hub:
     effect: Listener
     retire: Listener
     control: Listener
-    control: Listener
     block: Listener
     sync: Listener
     fault: Listener
-    error: Listener
     error: Listener
     task_end: Listener
     launch_end: Listener
