@@ -10,6 +10,28 @@ from attrs import field, frozen
 
 from mlusim.errors import UsageError
 
+_PLAIN = (int, float)
+
+
+def is_number(value: Any) -> bool:
+    """Whether *value* is one real number: text and arrays are not, an array without dimensions is."""
+    if isinstance(value, np.generic | np.ndarray):
+        return value.ndim == 0 and _holds_numbers(value.dtype)
+    return isinstance(value, int | float)
+
+
+def as_numbers(values: Any) -> np.ndarray[Any, Any] | None:
+    """A sequence of numbers as a one-dimensional array, or None for anything else."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # nested sequences of several lengths
+        return None
+    return array if array.ndim == 1 and _holds_numbers(array.dtype) else None
+
+
+def _holds_numbers(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind in "biuf" or dtype == ml_dtypes.bfloat16
+
 
 @frozen(repr=False, cache_hash=True)  # a pointer cast looks its view up by the element type
 class DType:
@@ -38,12 +60,14 @@ class DType:
         An infinity becomes the nearest integer and NaN becomes 0 (unknown on the hardware, default
         chosen).  Raises `UsageError` for what is no number.
         """
+        if value.__class__ not in _PLAIN and not is_number(value):
+            raise UsageError(f"{value!r:.80} is no number and cannot become {self.name}")
         try:
             if self.kind == "float":
-                return self.dtype.type(value if value is not None else "")
+                return self.dtype.type(value)
             number = self._whole(value)
-        except (TypeError, ValueError):
-            raise UsageError(f"{value!r} is no number and cannot become {self.name}") from None
+        except (TypeError, ValueError, OverflowError):
+            raise UsageError(f"{value!r:.80} is no number that {self.name} can hold") from None
         bits = 8 * self.size
         wrapped = number & ((1 << bits) - 1)
         if self.kind == "int" and wrapped >> (bits - 1):
@@ -106,9 +130,11 @@ def as_dtype(value: Any) -> DType:
         return _BY_NAME[value]
     try:
         found = _BY_NUMPY.get(np.dtype(value))
-    except TypeError:
+    except (TypeError, ValueError, SyntaxError):  # NumPy reads strings and tuples as descriptions
         found = None
     if found is None:
         known = ", ".join(d.name for d in DTYPES)
-        raise UsageError(f"{value!r} is no element type of BANG C; use one of {known}")
+        swapped = isinstance(value, np.dtype) and value.newbyteorder() in _BY_NUMPY
+        hint = "; change the byte order with array.astype(array.dtype.newbyteorder())" if swapped else ""
+        raise UsageError(f"{value!r:.80} is no element type of BANG C; use one of {known}{hint}")
     return found

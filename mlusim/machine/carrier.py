@@ -43,6 +43,11 @@ class Carrier:
         return bool(self._strand.dead)
 
     @property
+    def current(self) -> bool:
+        """Whether the caller runs on this strand."""
+        return getcurrent() is self._strand
+
+    @property
     def frame(self) -> FrameType | None:
         """The innermost frame of a parked strand."""
         frame: FrameType | None = self._strand.gr_frame

@@ -12,10 +12,12 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Arch
+from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.machine.copyfaults import explain_copy
-from mlusim.machine.core import POLL_BYTES, Core, Flight
+from mlusim.machine.core import Core, Flight
 from mlusim.machine.events import Access
+from mlusim.machine.polls import POLL_BYTES
 from mlusim.machine.work import charge, charge_flight, charge_line, charge_rows, load_of
 from mlusim.memory.direction import (
     DIRECTIONS,
@@ -27,6 +29,7 @@ from mlusim.memory.direction import (
     TWO_D,
     TWO_D_ASYNC,
     Direction,
+    grain,
 )
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SRAM, WRAM
@@ -47,6 +50,16 @@ class Routes:
     two_async: Lanes
     three: Lanes
 
+    def form(self, numbers: int, asynchronous: bool) -> Lanes:
+        """The directions of the copy with so many *numbers* behind its direction; a KeyError for no form."""
+        if numbers == 0:
+            return self.one_async if asynchronous else self.one
+        if numbers == 3:
+            return self.two_async if asynchronous else self.two
+        if numbers == 8:
+            return self.three
+        raise KeyError(numbers)
+
 
 @functools.cache
 def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
@@ -61,7 +74,8 @@ def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
                 kept[token] = _pipe(token, arch)
         return kept
 
-    return Routes(lanes(ONE_D), lanes(ONE_D_ASYNC), lanes(TWO_D), lanes(TWO_D_ASYNC), lanes(THREE_D))
+    three = THREE_D if arch.bang_arch >= 322 else frozenset()
+    return Routes(lanes(ONE_D), lanes(ONE_D_ASYNC), lanes(TWO_D), lanes(TWO_D_ASYNC), lanes(three))
 
 
 def _pipe(token: Direction, arch: Arch) -> Pipe:
@@ -73,13 +87,15 @@ def _pipe(token: Direction, arch: Arch) -> Pipe:
 
 def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
     """The method of ``__memcpy`` on *arch*."""
-    wide = arch.generation > 2
+    old = arch.generation == 2
+    misaligned = functools.partial(_misaligned, arch.generation)
 
     def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         if shape:
             if len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, *shape):
                 _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=False)
             return
+        core = mlu.core
         try:
             to, frm = dst.view, src.view
             d = to.phase + dst.index * to.itemsize
@@ -88,6 +104,8 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
             legal = (
                 size.__class__ is int
                 and size > 0
+                and to.port is core
+                and frm.port is core
                 and d >= 0
                 and d + size <= to.nbytes
                 and s >= 0
@@ -98,11 +116,12 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
             )
         except (AttributeError, KeyError, TypeError):
             legal = False
-        if not legal or (wide and (to.space is WRAM or frm.space is WRAM) and (size % 16 or d % 8 or s % 8)):
+        if not legal or (
+            (old or to.space is WRAM or frm.space is WRAM) and misaligned(direction, d, s, size)
+        ):
             size = explain_copy(mlu, row, dst, src, size, direction, (), asynchronous=False)
             memcpy(mlu, dst, src, size, direction)
             return
-        core = mlu.core
         if core.pending:
             core.settle(pipe)
         if mlu.watch is None:
@@ -117,14 +136,26 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         charge_line(mlu.work, pipe, direction.value, d, s, size)
         if size <= POLL_BYTES:
             _look(core, to, frm, s)
+        elif frm is not core.source or s != core.source_at:
+            core.source, core.source_at = frm, s
+        else:
+            _look(core, to, frm, s, large=True)
 
     return memcpy
 
 
-def _look(core: Core, to: View, frm: View, start: int) -> None:
-    """Tell the core of a small copy that may be a look at what another task changes."""
+def _misaligned(generation: int, direction: Direction, d: int, s: int, size: int) -> bool:
+    of_dst, of_src, of_size = grain(direction, generation, strided=False)
+    return bool(d % of_dst or s % of_src or size % of_size)
+
+
+def _look(core: Core, to: View, frm: View, start: int, *, large: bool = False) -> None:
+    """Tell the core of a small copy, or a repeated one, that may be a look at what another task changes."""
     if frm.space.shared and frm.allocation.writable and not to.space.shared:
-        core.small_copy(frm.allocation.address + start)
+        if large:
+            core.polls.again()
+        else:
+            core.polls.copy(frm.allocation.address + start)
 
 
 def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
@@ -159,6 +190,9 @@ def _rows(
         if (
             mlu.watch is not None
             or size.__class__ is not int
+            or dst_stride.__class__ is not int
+            or src_stride.__class__ is not int
+            or segnum.__class__ is not int
             or not 0 < size <= dst_stride
             or src_stride < 0
             or not 0 <= segnum <= 65535
@@ -168,6 +202,8 @@ def _rows(
             or s + segnum * src_stride + size > frm.nbytes
             or to.space is not direction.dst
             or frm.space is not direction.src
+            or to.port is not mlu.core
+            or frm.port is not mlu.core
             or not to.allocation.writable
             or to.space is WRAM
             or frm.space is WRAM
@@ -178,7 +214,9 @@ def _rows(
     if mlu.core.pending:
         mlu.core.settle(pipe)
     step, skip = dst_stride // size, src_stride // size
-    if (
+    if segnum == 0:  # the strides of a single segment do not matter
+        to.raw[d : d + size] = frm.raw[s : s + size]
+    elif (
         to.dtype is frm.dtype
         and size == to.itemsize
         and skip
@@ -242,12 +280,15 @@ def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
 
 
 def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """The (stride, count) pairs of both sides, outermost first, from the stride arguments of a copy."""
+    """The (stride, count) pairs of both sides, outermost first, from the stride arguments of a copy.
+
+    The stride of a single segment does not matter and is 0 here.
+    """
     if len(shape) == 3:
-        dst_stride, src_stride, segments = shape
-        return ((dst_stride, segments + 1),), ((src_stride, segments + 1),)
-    d0, dn1, d1, dn2, s0, sn1, s1, sn2 = shape
-    return ((d1, dn2 + 1), (d0, dn1 + 1)), ((s1, sn2 + 1), (s0, sn1 + 1))
+        dst_stride, src_stride, more = shape
+        return ((dst_stride if more else 0, more + 1),), ((src_stride if more else 0, more + 1),)
+    pairs = [(shape[i] if shape[i + 1] else 0, shape[i + 1] + 1) for i in (2, 0, 6, 4)]
+    return tuple(pairs[:2]), tuple(pairs[2:])
 
 
 def _plan(
@@ -265,15 +306,9 @@ def _plan(
             return None
         dst, shape = other_cluster(mlu, dst, shape[-1]), shape[:-1]
     to, frm = dst.view, src.view
-    lanes = mlu.directions
-    if len(shape) == 3:
-        pipe = (lanes.two_async if asynchronous else lanes.two)[direction]
-    elif len(shape) == 8:
-        pipe = lanes.three[direction]
-    elif not shape:
-        pipe = (lanes.one_async if asynchronous else lanes.one)[direction]
-    else:
+    if frm.port is not mlu.core or to.port is not mlu.core or any(n.__class__ is not int for n in shape):
         return None
+    pipe = mlu.directions.form(len(shape), asynchronous)[direction]
     if to.space is not direction.dst or frm.space is not direction.src or not to.allocation.writable:
         return None
     if size.__class__ is not int or size <= 0:
@@ -281,18 +316,19 @@ def _plan(
     d_steps, s_steps = steps_of(shape) if shape else ((), ())
     writes = Access(to.allocation, to.phase + dst.index * to.itemsize, size, d_steps)
     reads = Access(frm.allocation, frm.phase + src.index * frm.itemsize, size, s_steps)
-    if not (_fits(writes, to) and _fits(reads, frm) and _apart(writes)) or writes.nbytes != reads.nbytes:
+    if not (_fits(writes, to) and _fits(reads, frm) and writes.apart) or writes.nbytes != reads.nbytes:
         return None
-    if WRAM in (to.space, frm.space) and not _wram_aligned(mlu, writes, reads):
+    if not _aligned(mlu, direction, writes, reads):
         return None
     return pipe, *_views(to, writes, frm, reads), reads, writes, writes.nbytes
 
 
-def _wram_aligned(mlu: "Mlu", writes: Access, reads: Access) -> bool:
-    """Addresses and strides in units of 8 bytes; a 1-D copy in units of 16 bytes from 3xx on."""
-    if writes.start % 8 or reads.start % 8 or any(stride % 8 for stride, _ in writes.steps):
+def _aligned(mlu: "Mlu", direction: Direction, writes: Access, reads: Access) -> bool:
+    generation = mlu.core.session.board.arch.generation
+    of_dst, of_src, of_size = grain(direction, generation, strided=bool(writes.steps))
+    if writes.start % of_dst or reads.start % of_src or writes.size % of_size:
         return False
-    return bool(writes.steps) or mlu.core.session.board.arch.generation == 2 or writes.size % 16 == 0
+    return direction.dst is not WRAM or not any(stride % 8 for stride, _ in writes.steps)
 
 
 def _fits(access: Access, view: View) -> bool:
@@ -300,16 +336,6 @@ def _fits(access: Access, view: View) -> bool:
         return False
     low, high = access.span
     return low >= 0 and high <= view.nbytes
-
-
-def _apart(access: Access) -> bool:
-    """Whether no two destination segments share a byte."""
-    reach = access.size
-    for stride, count in reversed(access.steps):
-        if count > 1 and abs(stride) < reach:
-            return False
-        reach = max(reach, abs(stride) * (count - 1) + reach)
-    return True
 
 
 _WORDS: Mapping[int, np.dtype[Any]] = {
@@ -342,9 +368,14 @@ def other_cluster(mlu: "Mlu", dst: Ptr, number: int) -> Ptr:
     core = mlu.core
     if core.cluster is None or not 0 <= number < len(core.union.clusters):
         raise ValueError(number)
-    allocation = core.cluster.twin(dst.view.allocation, core.union.clusters[number])
-    moved = core.bind(allocation, dst.dtype, dst.view.phase)
-    return moved + dst.index
+    key = dst.view, number
+    if key not in core.away:
+        try:
+            allocation = core.cluster.twin(dst.view.allocation, core.union.clusters[number])
+        except Fault as fault:
+            raise core.blame(fault) from None
+        core.away[key] = core.bind(allocation, dst.dtype, dst.view.phase).view
+    return Ptr(core.away[key], dst.index)
 
 
 COPY_METHODS: Mapping[str, Callable[[Intrinsic, int, Arch], Callable[..., None]]] = {

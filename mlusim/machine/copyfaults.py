@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
 from mlusim.isa.declare import Intrinsic
 from mlusim.machine.events import Access
-from mlusim.machine.refuse import count_of, refuse_here
-from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction
+from mlusim.machine.refuse import count_of, foreign, refuse_here
+from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction, grain
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM, SRAM, WRAM
 
@@ -30,13 +30,16 @@ def explain_copy(
     """Raise the fault of a refused copy; return the size as an int where only its type was at fault."""
     count = count_of(mlu, row, "size", size)
     numbers = tuple(count_of(mlu, row, "a stride or segment count", n) for n in shape)
+    strides = numbers[:-1] if len(numbers) in (1, 4, 9) else numbers  # without the cluster
     fault = (
         _arguments(dst, src, direction, numbers)
         or _token(mlu, dst, src, direction, numbers, asynchronous=asynchronous)
+        or foreign(mlu, "dst", dst)
+        or foreign(mlu, "src", src)
         or _cluster(mlu, direction, numbers)
         or _sizes(count, numbers)
-        or _ranges(dst, src, count, numbers[: len(numbers) // 4 * 4] if len(numbers) > 3 else numbers)
-        or _alignment(mlu, dst, src, count, numbers)
+        or _ranges(dst, src, count, strides)
+        or _alignment(mlu, dst, src, count, direction, strides)
     )
     if fault is not None:
         raise refuse_here(mlu, row, fault)
@@ -97,7 +100,7 @@ def _token(
     arch = mlu.core.session.board.arch.name
     return Unsupported(
         f"{arch} has no {form} {'asynchronous ' if asynchronous else ''}copy {direction}",
-        legal=", ".join(d.name for d in allowed),
+        legal=", ".join(d.name for d in allowed) or f"{form} copies from __BANG_ARCH__ 322 on",
     )
 
 
@@ -162,37 +165,49 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
         return ReadOnly(
             f"it would change {dst.view.allocation.site}, which the host passed as const", operand="dst"
         )
-    reach = size
-    for stride, count in reversed(writes.steps):
-        if count > 1 and abs(stride) < reach:
-            return RuleFault(
-                f"destination segments of {reach} bytes, {stride} bytes apart, overlap",
-                operand="dst_stride",
-                legal=f"a dst_stride of {reach} bytes or more",
-                hint="dst_stride comes before src_stride, both in bytes",
-            )
-        reach = abs(stride) * (count - 1) + reach
-    return None
-
-
-def _alignment(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | None:
-    if WRAM not in (dst.space, src.space):
+    if writes.apart:
         return None
-    for name, pointer in (("dst", dst), ("src", src)):
-        if pointer.offset % 8:
+    close = [stride for stride, count in writes.steps if count > 1 and abs(stride) < size]
+    if close:
+        return RuleFault(
+            f"destination segments of {size} bytes, {close[0]} bytes apart, overlap",
+            operand="dst_stride",
+            legal=f"a dst_stride of {size} bytes or more",
+            hint="dst_stride comes before src_stride, both in bytes",
+        )
+    (far, many), (near, few) = writes.steps
+    return RuleFault(
+        f"destination segments of {size} bytes overlap: {few} of them {near} bytes apart, and that {many} times "
+        f"{far} bytes apart",
+        operand="dst_stride",
+        legal="strides that put every segment on bytes of its own",
+        hint="dst_stride0 belongs to dst_segnum1, dst_stride1 to dst_segnum2, all in bytes",
+    )
+
+
+def _alignment(
+    mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, shape: tuple[int, ...]
+) -> Fault | None:
+    arch = mlu.core.session.board.arch
+    of_dst, of_src, of_size = grain(direction, arch.generation, strided=bool(shape))
+    for name, pointer, unit in (("dst", dst, of_dst), ("src", src, of_src)):
+        if pointer.offset % unit:
             return RuleFault(
                 f"{name} is at {pointer.address:#x}",
                 operand=name,
-                legal="with WRAM, addresses that are multiples of 8",
+                address=pointer.address,
+                space=pointer.space.name,
+                legal=f"for {direction} on {arch.name}, an address that is a multiple of {unit}",
             )
-    if not shape and size % 16 and mlu.core.session.board.arch.generation > 2:
+    if size % of_size:
         return RuleFault(
             f"size is {size} bytes",
             operand="size",
-            legal="to and from WRAM, multiples of 16 bytes",
+            legal=f"for {direction} on {arch.name}, multiples of {of_size} bytes",
             hint="pad the rows",
         )
-    if shape and any(stride % 8 for stride in shape[:2]):
+    writes, _ = _accesses(dst, src, size, shape)
+    if dst.space is WRAM and any(stride % 8 for stride, _ in writes.steps):
         return RuleFault(
             "a stride to WRAM is no multiple of 8 bytes", operand="dst_stride", legal="multiples of 8"
         )

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, frozen
 
-from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.arch.dtypes import DType, as_dtype, as_numbers
 from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect, Sync
 from mlusim.machine.kernel import kernel_site
 from mlusim.machine.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
+from mlusim.machine.polls import Polls
+from mlusim.machine.refuse import foreign
 from mlusim.machine.work import Load, cycles_each
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.session import Session
 
-SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
-POLLED = 16  # addresses that a polling loop may look at
-POLL_BYTES = 64  # a copy of no more may be a look at a flag
-POLL_COPIES = 16  # such looks after which a core lets others run
 NOTHING = Load()
 
 
@@ -69,18 +67,21 @@ class Core:
         self.place = place
         self.union = union
         self.cluster = cluster
-        self.arenas = {} if place.memory_core else session.private_arenas()
+        self.arenas = session.private_arenas(memory_core=place.memory_core)
         self.flights: deque[Flight] = deque()
         self.bindings: list[dict[tuple[DType, int], View]] = []
+        self.away: dict[
+            tuple[View, int], View
+        ] = {}  # SRAM of other clusters, by our view of it and their number
         self.shared_count = 0
         self.scalar_loads: dict[Space, int] = {GDRAM: 0, LDRAM: 0, NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_stores: dict[Space, int] = dict(self.scalar_loads)
         self.carrier: Carrier | None = None
         self.waiting: Any = None
         self.ended = False
-        self.spins = 0
-        self.polled: set[int] = set()
-        self.looks = 0
+        self.polls = Polls(self)
+        self.source: View | None = None  # of the last large copy, and at which byte
+        self.source_at = 0
         self.late = session.effects == "late"
         self.log: Log | None = Log() if session.timing else None
         self.each = cycles_each(memory_core=place.memory_core)
@@ -164,7 +165,7 @@ class Core:
     def _count(self, space: Space, count: int) -> int:
         try:
             number: int = count.__index__()
-        except AttributeError:
+        except (AttributeError, TypeError):
             number = 0
         if number <= 0:
             raise self.blame(
@@ -181,51 +182,43 @@ class Core:
             raise self.blame(fault) from None
 
     def _initialise(self, view: View, values: Sequence[Any]) -> None:
-        if len(values) > view.size:
-            raise self.blame(RuleFault(f"{len(values)} initial values for {view.size} elements"))
-        view.array[:] = 0
-        view.array[: len(values)] = values
+        given = as_numbers(values)
+        if given is None or given.size > view.size:
+            what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"
+            fault = RuleFault(f"{what} for {view.size} elements", operand="values", legal="as many or fewer")
+            raise self.blame(fault)
+        view.array[: given.size] = given.astype(view.dtype.dtype)  # wraps as C does
+        view.array[given.size :] = 0
         view.allocation.filled = True
 
     # -- scalar accesses -----------------------------------------------------------------------
 
     def scalar_load(self, view: View, index: int) -> None:
         """Account for ``p[i]``; a long run of shared loads lets other tasks run."""
+        if self.session.scheduler.running is not self:
+            raise self._borrowed("scalar load", view, index)
         space = view.space
         self.scalar_loads[space] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar load", view, index)
         if space.shared:
-            self._shared_load(view.allocation.address + index * view.itemsize)
-
-    def _shared_load(self, address: int) -> None:
-        """Tell polling from reading: a core that keeps to a few addresses polls, and lets others run."""
-        if address in self.polled:
-            self.spins += 1
-            if self.spins % SPIN_LOADS == 0:
-                self.session.scheduler.spin(self)
-        elif len(self.polled) < POLLED:
-            self.polled.add(address)
-        else:
-            self.polled = {address}
-            self.spins = 0
-
-    def small_copy(self, address: int) -> None:
-        """Account for a small copy out of shared memory: the same bytes again and again are polling too."""
-        if address in self.polled:
-            self.looks += 1
-            if self.looks % POLL_COPIES == 0:
-                self.session.scheduler.spin(self)
-        elif len(self.polled) < POLLED:
-            self.polled.add(address)
-        else:
-            self.polled = {address}
+            self.polls.load(view.allocation.address + view.phase + index * view.itemsize)
 
     def scalar_store(self, view: View, index: int, value: Any) -> None:
         """Account for ``p[i] = value``."""
+        if self.session.scheduler.running is not self:
+            raise self._borrowed("scalar store", view, index)
         self.scalar_stores[view.space] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar store", view, index, value)
+
+    def _borrowed(self, verb: str, view: View, index: int) -> Fault:
+        """The fault of another core that goes through a pointer of this one."""
+        user = self.session.scheduler.running or self
+        fault = foreign(user.mlu, "the pointer", Ptr(view, index))
+        assert fault is not None
+        fault.intrinsic = verb
+        return user.blame(fault)
 
     def say(self, text: str) -> None:
         """Keep a line of device print for the launch."""
@@ -319,6 +312,8 @@ class Core:
         """Wait for the core's own pipes, then for every core of *scope*."""
         if self.hub.control is not None:
             self.hub.control(self, name)
+        if self.union.passes(self, scope):
+            return
         self._await(FOR_ALL)
         self.drain()
         self.union.arrive(self, name, scope)
@@ -352,11 +347,16 @@ class Core:
     def atomic_step(self, unchanged: bool) -> None:
         """After an atomic that others may spin on: let them run."""
         if unchanged:
-            self.spins += 1
             self.session.scheduler.spin(self)
         else:
-            self.spins = 0
             self.session.scheduler.pause(self)
+
+    def shared_progress(self) -> int:
+        """A number that grows whenever the task may have changed memory that other tasks see."""
+        session, mlu = self.session, self.mlu
+        copied = sum(mlu.traffic[number] for number in session.shared_directions)
+        done = sum(mlu.counts[number] for number in session.shared_rows)
+        return copied + done + sum(count for space, count in self.scalar_stores.items() if space.shared)
 
     def finish(self) -> None:
         """The task is over: land what is in flight."""
@@ -371,5 +371,7 @@ class Core:
             for view in binding.values():
                 view.close()
         self.bindings.clear()
+        self.away.clear()
+        self.source = None
         for arena in self.arenas.values():
             arena.release()

@@ -108,4 +108,4 @@ class Mlu:
         """A number that grows whenever the task does something that could change memory."""
         quiet = self.core.session.spin_rows
         done = sum(count for row, count in enumerate(self.counts) if row not in quiet)
-        return done + sum(self.core.scalar_stores.values()) - self.core.looks
+        return done + sum(self.core.scalar_stores.values()) - self.core.polls.looks

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32
+from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32, is_number
 from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, UsageError, WrongSpace
 from mlusim.isa.declare import Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
@@ -50,7 +50,7 @@ def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
     """*value* as a Python integer; raises a fault for what is no integer."""
     try:
         return value.__index__()  # type: ignore[no-any-return]
-    except AttributeError:
+    except (AttributeError, TypeError):
         raise refuse_here(
             mlu,
             row,
@@ -69,6 +69,26 @@ def refuse_body(mlu: "Mlu", row: Intrinsic, refused: Refused, arguments: Mapping
             beyond.message = f"{refused}; {beyond.message}"
             fault = beyond
     return refuse_here(mlu, row, fault)
+
+
+def foreign(mlu: "Mlu", name: str, pointer: Ptr) -> Fault | None:
+    """The fault of a pointer that this core did not get: another core's, another launch's or the host's."""
+    view, port = pointer.view, pointer.view.port
+    if port is mlu.core:
+        return None
+    if port is not None and (view.nbytes < 0 or not view.allocation.live):
+        return bounds_fault(view, pointer.offset, 1)
+    owner = "the host" if port is None else f"{port.place.label}, not of {mlu.core.place.label}"
+    if port is not None and port.session is not mlu.core.session:
+        owner = "another launch"
+    return WrongSpace(
+        f"{name} is a pointer of {owner}, into {view.allocation.site}",
+        operand=name,
+        address=pointer.address,
+        space=view.space.name,
+        legal="what this task was passed or declares itself",
+        hint="pass tensors as arguments of the launch; let every task declare its own memory",
+    )
 
 
 def overlap(first: View, i: int, j: int, second: View, k: int, m: int, exact: bool) -> bool:
@@ -110,9 +130,9 @@ def typed(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType
     """A scalar whose own type decides the instruction: (the scalar, its element type)."""
     if isinstance(value, int):
         return (value if -(1 << 31) <= value < 1 << 31 else int32(value)), int32
-    if value.__class__ is not float:
+    if is_number(value) and not isinstance(value, float):
         try:
-            return value, as_dtype(getattr(value, "dtype", type(value)))
+            return value[()], as_dtype(value.dtype)
         except UsageError:
             pass
     raise refuse_here(
@@ -142,7 +162,8 @@ def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault
                 operand=operand.name,
                 legal=f"a pointer into {spaces(operand)}",
             )
-        fault = check_kind(row, operand, pointer.view, first, generation)
+        fault = foreign(mlu, operand.name, pointer)
+        fault = fault or check_kind(row, operand, pointer.view, first, generation)
         if fault is not None:
             return fault
         if operand.name in row.same:

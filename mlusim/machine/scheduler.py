@@ -1,11 +1,12 @@
 """Who runs next: first come, first served, in task order; or, with a seed, any legal choice."""
 
+import contextlib
 import random
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from mlusim.errors import Fault
+from mlusim.errors import Fault, RuleFault, UsageError
 from mlusim.machine.carrier import Carrier
 from mlusim.machine.cluster import stuck
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 SPIN_LIMIT = 2000  # rounds without any change of memory before spinning tasks are called stuck
+PATIENCE = 25  # times as many rounds in which they work, but change nothing that another task could see
 
 
 class Scheduler:
@@ -30,7 +32,10 @@ class Scheduler:
         self._spinning: set[Core] = set()
         self._idle_rounds = 0
         self._progress = -1
+        self._shared_progress = -1
+        self._patience = PATIENCE
         self.running: Core | None = None
+        self.ending = False  # something has ended the launch; the tasks that are left clean up
 
     def run(self, groups: Iterator[list["Core"]], room: int) -> None:
         """Run *groups* of cores that must be resident together; *room* groups at once."""
@@ -65,6 +70,10 @@ class Scheduler:
         self.running = None
         if core.ended:
             self._retire(core)
+        elif core.carrier.ended:
+            raise UsageError(
+                f"{core.place.label} raised GreenletExit, by which the machine ends tasks; let the kernel return"
+            )
         return core
 
     def _pick(self) -> "Core":
@@ -89,11 +98,18 @@ class Scheduler:
         self.running = victim
         assert victim.carrier is not None
         victim.carrier.throw(fault)
+        raise fault  # the kernel caught it; the launch cannot go on all the same
 
     def _kill(self) -> None:
+        """End the tasks that are left; what they raise while they clean up is not what ended the launch."""
+        self.ending = True
         for core in self._alive:
-            if core.carrier is not None:
-                core.carrier.kill()
+            self.running = core
+            with contextlib.suppress(Exception):
+                if core.carrier is not None:
+                    core.carrier.kill()
+            core.release()
+        self.running = None
         self._alive.clear()
         self._ready.clear()
 
@@ -102,6 +118,13 @@ class Scheduler:
     def block(self, core: "Core") -> None:
         """Park *core* until `wake`."""
         assert core.carrier is not None
+        if not core.carrier.current:
+            raise core.blame(
+                RuleFault(
+                    f"the mlu of {core.place.label} is used outside its own task",
+                    hint="use the mlu that the kernel of this task was called with",
+                )
+            )
         core.carrier.park()
 
     def wake(self, cores: list["Core"]) -> None:
@@ -113,8 +136,7 @@ class Scheduler:
         self._spinning.discard(core)
         if self._ready:
             self._ready.append(core)
-            assert core.carrier is not None
-            core.carrier.park()
+            self.block(core)
 
     def spin(self, core: "Core") -> None:
         """*core* looked at shared memory that had not changed; let the others run, or call it stuck."""
@@ -122,19 +144,25 @@ class Scheduler:
         waiting = [c for c in self._alive if c.waiting is not None]
         if len(self._spinning) + len(waiting) >= len(self._alive):
             self._idle_rounds += 1
-            if self._idle_rounds % SPIN_LIMIT == 0:
-                progress = sum(c.mlu.progress() for c in self._alive)
-                if progress == self._progress:
-                    raise core.blame(stuck(waiting, sorted(self._spinning, key=lambda c: c.place.task)))
-                self._progress = progress
+            if self._idle_rounds % SPIN_LIMIT == 0 and self._stalled():
+                spinning = self._spinning.difference(waiting)
+                order = sorted(spinning, key=lambda c: (c.place.task, c.place.memory_core))
+                raise core.blame(stuck(waiting, order))
         if self._ready:
             self._ready.append(core)
-            assert core.carrier is not None
-            core.carrier.park()
+            self.block(core)
+
+    def _stalled(self) -> bool:
+        """Whether nothing has changed since the last call, or for many calls nothing that tasks share."""
+        progress = sum(c.mlu.progress() for c in self._alive)
+        shared = sum(c.shared_progress() for c in self._alive)
+        self._patience = self._patience - 1 if shared == self._shared_progress else PATIENCE
+        same = progress == self._progress
+        self._progress, self._shared_progress = progress, shared
+        return same or self._patience == 0
 
     def point(self, core: "Core") -> None:
         """A place where a seeded schedule may switch to another core."""
         if self._rng is not None and self._ready and self._rng.random() < 0.25:
             self._ready.append(core)
-            assert core.carrier is not None
-            core.carrier.park()
+            self.block(core)

@@ -22,10 +22,18 @@ from mlusim.machine.scheduler import Scheduler
 from mlusim.machine.tally import Tally
 from mlusim.machine.watch import Watch
 from mlusim.memory.allocation import Arena, Pool
+from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 
 MEMORY_CORE_ID = 0x80
 SPIN_ROWS = frozenset(number for number, row in enumerate(ISA.values()) if row.quiet)
+SHARED_ROWS = tuple(
+    number
+    for number, row in enumerate(ISA.values())
+    if not row.polls
+    and any(o.access != "read" and any(s.shared for s in o.spaces) for o in row.operands.values())
+)
+SHARED_DIRECTIONS = tuple(d.value for d in DIRECTIONS if d.dst.shared)
 
 
 @frozen
@@ -45,6 +53,8 @@ class Session:
     """The machine of one launch: its schedule, its memories, its observers, its tally."""
 
     spin_rows = SPIN_ROWS
+    shared_rows = SHARED_ROWS
+    shared_directions = SHARED_DIRECTIONS
     rows = len(ISA)
 
     def __init__(
@@ -95,13 +105,13 @@ class Session:
             if self.hub.task_end is not None:
                 self.hub.task_end(core)
         except Fault as fault:
-            if self.hub.fault is not None:
+            if self.hub.fault is not None and not self.scheduler.ending:
                 self.hub.fault(core, fault)
             raise
         except Exception as error:
             if not isinstance(error, MlusimError):
                 error.add_note(f"in {core.place.label} of kernel {self.request.kernel.name}")
-            if self.hub.error is not None:
+            if self.hub.error is not None and not self.scheduler.ending:
                 self.hub.error(core, error)
             raise
         finally:
@@ -169,14 +179,17 @@ class Session:
         """Alignment of declarations: what 2xx vector operands need; elements elsewhere (inferred)."""
         return 64 if self.board.arch.generation == 2 else 1
 
-    def private_arenas(self) -> dict[Space, Arena]:
-        """Fresh NRAM, WRAM and LDRAM for one core; their bytes come with the first declaration."""
+    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
+        """Fresh NRAM, WRAM and LDRAM for one core, for a memory core LDRAM only.
+
+        Their bytes come with the first declaration.
+        """
         arch, unit = self.board.arch, self._unit()
-        return {
-            NRAM: Arena(NRAM, arch.nram_base, arch.max_nram, self.pool, unit),
-            WRAM: Arena(WRAM, arch.wram_base, arch.max_wram, self.pool, max(unit, 8)),
-            LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit),
-        }
+        arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
+        if not memory_core:
+            arenas[NRAM] = Arena(NRAM, arch.nram_base, arch.max_nram, self.pool, unit)
+            arenas[WRAM] = Arena(WRAM, arch.wram_base, arch.max_wram, self.pool, max(unit, 8))
+        return arenas
 
     def core_directions(self, *, memory_core: bool) -> Routes:
         """The copy directions that a core of this launch has."""

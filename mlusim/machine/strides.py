@@ -14,7 +14,7 @@ from mlusim.errors import Fault, ReadOnly, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
-from mlusim.machine.refuse import check_kind, check_rules, extent, refuse_here, spaces
+from mlusim.machine.refuse import check_kind, check_rules, extent, foreign, refuse_here, spaces
 from mlusim.machine.work import charge, charge_flight, load_of
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
@@ -62,7 +62,8 @@ def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:
     """The bytes that *operand* takes in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
-    steps = tuple((arguments[stride], arguments[more] + 1) for stride, more in operand.strides)
+    pairs = ((arguments[stride], arguments[more]) for stride, more in operand.strides)
+    steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # one alone has no distance
     size = extent(operand, arguments) * view.itemsize
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
 
@@ -99,7 +100,8 @@ def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | 
                 operand=operand.name,
                 legal=f"a pointer into {spaces(operand)}",
             )
-        fault = check_kind(row, operand, pointer.view, first, generation)
+        fault = foreign(mlu, operand.name, pointer)
+        fault = fault or check_kind(row, operand, pointer.view, first, generation)
         if fault is not None:
             return fault
         if operand.name in row.same:
@@ -124,8 +126,11 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
             )
         low, high = access.span
         fault: Fault | None = bounds_fault(view, low, high - low)
-        if fault is None and operand.access != "read":
-            fault = _check_target(row, operand, access, arguments)
+        if fault is not None:
+            fault.operand = operand.name
+            return fault
+    for operand in (o for o in row.operands.values() if o.access != "read"):
+        fault = _check_target(row, operand, access_of(operand, arguments), arguments)
         if fault is not None:
             fault.operand = operand.name
             return fault
@@ -143,13 +148,13 @@ def _check_target(
             f"the repetitions of {operand.name} overlap each other",
             legal=f"a stride of {access.size} bytes or more for one repetition of {access.size} bytes",
         )
-    low, high = access.span
     for source in row.operands.values():
-        if row.overlap.get(source.name, "free") == "free":
-            continue
-        start, stop = access_of(source, arguments).span
-        if arguments[source.name].view.raw is view.raw and low < stop and start < high:
+        how = row.overlap.get(source.name, "free")
+        taken = access_of(source, arguments)
+        if how != "free" and access.meets(taken) and not (how == "exact" and taken == access):
+            exact = f"exactly at {source.name} or " if how == "exact" else ""
             return RuleFault(
-                f"{operand.name} overlaps {source.name}", legal=f"{operand.name} apart from {source.name}"
+                f"{operand.name} overlaps {source.name}",
+                legal=f"{operand.name} {exact}apart from {source.name}",
             )
     return None

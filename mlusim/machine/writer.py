@@ -125,14 +125,16 @@ class Writer:
     def elsewhere(self) -> Iterator[str]:
         """Leave the strided form of the row to `machine.strides`."""
         strides = {name for o in self.operands for pair in o.strides for name in pair}
-        first = next((p.name for p in self.row.given if p.name in strides), None)
+        given = [f"{p.name} is not None" for p in self.row.given if p.name in strides]
         if self.row.form == "async":
             yield f"return strided(mlu, row, {self.number}, {self._arguments()})"
-        elif first is not None:
-            yield f"if {first} is not None: return strided(mlu, row, {self.number}, {self._arguments()})"
+        elif given:
+            yield f"if {' or '.join(given)}: return strided(mlu, row, {self.number}, {self._arguments()})"
 
     def views(self) -> Iterator[str]:
         """Resolve pointers to views and elements."""
+        if self.operands:
+            yield "core = mlu.core"
         plain = [o for o in self.operands if self.kinds[o.name] != "either"]
         if plain:
             yield "try:"
@@ -156,7 +158,7 @@ class Writer:
             yield f"v{n}.kind is not v{lead}.kind"
         else:
             yield f"v{n}.dtype is not v{lead}.dtype or v{n}.kind not in kinds_{o.name}"
-        yield f"j{n} <= i{n} or i{n} < 0 or j{n} > v{n}.size"
+        yield f"j{n} <= i{n} or i{n} < 0 or j{n} > v{n}.size or v{n}.port is not core"
         if o.access != "read" and any(s.name == "GDRAM" for s in o.spaces):
             yield f"not v{n}.allocation.writable"
         if self.arch.generation == 2 and o.name in self.row.aligned:

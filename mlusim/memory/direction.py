@@ -1,5 +1,7 @@
 """The copy directions of BANG C, in the vendor's order and with the vendor's numbers."""
 
+import functools
+
 from attrs import frozen
 
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
@@ -101,4 +103,18 @@ ONE_D_ASYNC = frozenset(
 )
 TWO_D = frozenset(DIRECTIONS) - {LDRAM2WRAM, WRAM2GDRAM, WRAM2LDRAM, WRAM2SRAM, WRAM2NRAM}
 TWO_D_ASYNC = ONE_D_ASYNC - {WRAM2NRAM, WRAM2SRAM}
-THREE_D = frozenset(DIRECTIONS)
+THREE_D = frozenset(DIRECTIONS)  # from __BANG_ARCH__ 322 on
+
+
+@functools.cache
+def grain(direction: Direction, generation: int, *, strided: bool) -> tuple[int, int, int]:
+    """What the address of dst, that of src and the size must be multiples of, in bytes.
+
+    Facts 4, "Alignment / size granularity"; that 5xx is as 3xx is inferred.
+    """
+    if direction is NRAM2NRAM and generation == 2 and not strided:
+        return 64, 64, 128
+    if WRAM not in (direction.src, direction.dst):
+        return 1, 1, 1
+    size = 1 if strided else 64 if generation == 2 else 16
+    return (8, 1, size) if direction.dst is WRAM else (1, 8, size)

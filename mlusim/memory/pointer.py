@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlusim.arch.dtypes import DTYPES, DType, as_dtype
+from mlusim.arch.dtypes import DTYPES, DType, as_dtype, is_number
 from mlusim.errors import Ended, Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, Allocation
 from mlusim.memory.space import SPACES, Space
@@ -50,6 +50,9 @@ KINDS: Mapping[tuple[Space, DType], Kind] = MappingProxyType(
 
 class Port(Protocol):
     """What a pointer needs of the core that holds it."""
+
+    place: Any
+    session: Any
 
     def scalar_load(self, view: "View", index: int) -> None:
         """Account for a scalar load, before it happens."""
@@ -178,7 +181,12 @@ class Ptr:
         port = view.port
         if port is None or not 0 <= at < view.size or not view.allocation.writable:
             raise self._refused(at, "store")
-        value = view.scalar(value)
+        if value.__class__ not in _NUMBERS:
+            value = self._number(value)
+        try:
+            value = view.scalar(value)
+        except OverflowError:
+            raise port.blame(_no_number(view, value)) from None
         port.scalar_store(view, at, value)
         view.array[at] = value
 
@@ -217,7 +225,7 @@ class Ptr:
         """*n* as a Python integer; floats and other things are refused."""
         try:
             return n.__index__()  # type: ignore[no-any-return]
-        except AttributeError:
+        except (AttributeError, TypeError):
             fault = RuleFault(
                 f"a pointer moves by whole elements, not by {n!r}",
                 legal="an integer",
@@ -225,12 +233,30 @@ class Ptr:
             )
             raise fault if self.view.port is None else self.view.port.blame(fault) from None
 
+    def _number(self, value: Any) -> Any:
+        """*value* as something that a store converts; what is no number is refused."""
+        if is_number(value):
+            return value[()] if isinstance(value, np.ndarray) else value
+        assert self.view.port is not None
+        raise self.view.port.blame(_no_number(self.view, value))
+
     def _distance(self, other: "Ptr") -> int:
         if other.view.dtype is not self.view.dtype:
             raise UsageError(
                 f"the difference of a {self.dtype} pointer and a {other.dtype} pointer has no unit; cast one of them"
             )
-        return (self.address - other.address) // self.view.itemsize
+        if other.view.space is not self.view.space:
+            raise UsageError(
+                f"the difference of a pointer into {self.space} and one into {other.space} means nothing; "
+                "subtract pointers into one memory"
+            )
+        distance, rest = divmod(self.address - other.address, self.view.itemsize)
+        if rest:
+            raise UsageError(
+                f"the two pointers are {self.address - other.address} bytes apart, no multiple of the "
+                f"{self.view.itemsize} bytes of {self.dtype}; cast both to int8 for bytes"
+            )
+        return distance
 
     def _refused(self, at: int, verb: str) -> Fault:
         view = self.view
@@ -252,16 +278,16 @@ class Ptr:
         return self.address == other.address if isinstance(other, Ptr) else NotImplemented
 
     def __lt__(self, other: "Ptr") -> bool:
-        return self.address < other.address
+        return self.address < other.address if isinstance(other, Ptr) else NotImplemented
 
     def __le__(self, other: "Ptr") -> bool:
-        return self.address <= other.address
+        return self.address <= other.address if isinstance(other, Ptr) else NotImplemented
 
     def __gt__(self, other: "Ptr") -> bool:
-        return self.address > other.address
+        return self.address > other.address if isinstance(other, Ptr) else NotImplemented
 
     def __ge__(self, other: "Ptr") -> bool:
-        return self.address >= other.address
+        return self.address >= other.address if isinstance(other, Ptr) else NotImplemented
 
     def __bool__(self) -> bool:
         return True
@@ -275,6 +301,17 @@ class Ptr:
             return f"{head}: outside>"
         shown = view.array[self.index : self.index + 4]
         return f"{head}: {np.array2string(shown, separator=', ', threshold=4)}>"
+
+
+def _no_number(view: View, value: Any) -> RuleFault:
+    return RuleFault(
+        f"{value!r:.80} is no number that {view.dtype} can hold",
+        intrinsic="scalar store",
+        operand="value",
+        space=view.space.name,
+        legal="one number",
+        hint="store arrays with a copy or an intrinsic, element by element otherwise",
+    )
 
 
 def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
