@@ -5,7 +5,6 @@ A core has one only while somebody listens, or a seed explores; everything here 
 
 import random
 import sys
-from collections.abc import Iterator
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +24,12 @@ LOUD = -1
 
 @define(eq=False)
 class _Known:
-    """A step that may come again: its method and code, when it was last executed, when it fell quiet."""
+    """A step that may come again: its method and code, the mark it was last executed at, when it fell quiet."""
 
     step: Step
     row: Intrinsic
     code: CodeType
-    last: int
+    mark: int = LOUD
     quiet: int = LOUD
 
 
@@ -38,7 +37,7 @@ class Watch:
     """What the intrinsics of *core* call before and after they act."""
 
     __slots__ = (
-        "_core", "_hub", "_numbers", "_older", "_rng", "_sites", "_steps", "effect", "issue", "now", "retired",
+        "_core", "_fresh", "_hub", "_numbers", "_rng", "_since", "_sites", "_steps", "effect", "issue", "retired",
     )  # fmt: skip
 
     def __init__(self, core: "Core", rng: random.Random | None) -> None:
@@ -47,9 +46,9 @@ class Watch:
         self._hub = session.hub
         self._numbers = session.numbers
         self._rng = rng
-        self.now = 0
         self._steps: dict[Any, _Known] = {}
-        self._older: dict[Any, _Known] = {}
+        self._fresh: list[Step] = []
+        self._since = 0
         self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
         self.issue, self.effect, self.retired = session.hub.issue, session.hub.effect, session.hub.retire
 
@@ -67,11 +66,12 @@ class Watch:
         known = self._steps.get(key)
         if known is None or known.code is not frame.f_code or known.row is not row:
             known = self._remember(key, row, frame)
-        elif known.quiet == self._hub.epoch:
-            known.last = self.now
+        if known.mark != self._since:
+            known.mark = self._since
+            self._fresh.append(known.step)
+        if known.quiet == self._hub.epoch:
             return None
-        self.now = known.last = number = next(self._numbers)
-        effect = Effect(known.step, self._core, number, arguments)
+        effect = Effect(known.step, self._core, next(self._numbers), arguments)
         satisfied = self.issue is None or self.issue(effect) is True
         if self.effect is not None and self.effect(effect) is not True:
             satisfied = False
@@ -79,15 +79,15 @@ class Watch:
             known.quiet = self._hub.epoch
         return effect
 
-    def tick(self) -> int:
-        """Return a number that every later instruction of the core is at or behind; see `recent`."""
-        self.now = next(self._numbers)
-        return self.now
+    def mark(self) -> list[Step]:
+        """The steps of intrinsics executed since the last mark, announced or not, each once.
 
-    def recent(self, number: int) -> Iterator[Step]:
-        """The steps of intrinsics that the core has executed since *number*, announced or not."""
-        for steps in (self._older, self._steps):
-            yield from (known.step for known in steps.values() if known.last >= number)
+        For one observer: the one who orders pipes.
+        """
+        fresh, self._fresh = self._fresh, []
+        if fresh:
+            self._since += 1
+        return fresh
 
     def copy(
         self,
@@ -139,7 +139,7 @@ class Watch:
         reads, writes = (access, ()) if value is None else ((), access)
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind the core's account and the pointer's
         step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, site)
-        effect = Effect(step, self._core, self.tick(), (view.dtype, value))
+        effect = Effect(step, self._core, next(self._numbers), (view.dtype, value))
         if self._hub.scalar is not None:
             self._hub.scalar(effect)
         if self.issue is not None:
@@ -161,7 +161,7 @@ class Watch:
             self._explore(self._rng)
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind `copy` and the copy's method
         step = Step(row.name, row, pipe, row.flow, reads, writes, site)
-        return Effect(step, self._core, self.tick(), arguments)
+        return Effect(step, self._core, next(self._numbers), arguments)
 
     def _remember(self, key: Any, row: Intrinsic, frame: FrameType) -> _Known:
         reads, writes = [], []
@@ -183,10 +183,10 @@ class Watch:
             if operand.access != "read":
                 writes.append(access)
         step = Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
-        known = _Known(step, row, frame.f_code, self.now)
+        known = _Known(step, row, frame.f_code)
         if kernel_frame(frame) is frame:  # what calls through another function has more than one place
             if len(self._steps) >= STEPS:
-                self._older, self._steps = self._steps, {}
+                self._steps.clear()
             self._steps[key] = known
         return known
 

@@ -14,11 +14,12 @@ from mlusim.errors import UsageError
 from mlusim.machine.hub import Observer
 from mlusim.observe.initcheck import InitCheck
 from mlusim.observe.memcheck import MemCheck
+from mlusim.observe.racecheck import RaceCheck
 
 GROUP = "mlusim.checkers"
 
 CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
-    {MemCheck.name: MemCheck, InitCheck.name: InitCheck}
+    {MemCheck.name: MemCheck, InitCheck.name: InitCheck, RaceCheck.name: RaceCheck}
 )
 
 

@@ -44,6 +44,13 @@ _ROWS = (
         "initcheck-undefined-address",
         "an instruction takes an index or an address from bytes that nobody has written",
     ),
+    Rule("racecheck-read-after-write", "an instruction reads what another pipe may not have written yet"),
+    Rule("racecheck-write-after-read", "an instruction overwrites what another pipe may still be reading"),
+    Rule("racecheck-write-after-write", "two pipes write the same bytes in no order"),
+    Rule("racecheck-scalar-store", "a copy touches what a scalar store to GDRAM or SRAM may not have written yet"),
+    Rule("racecheck-tasks-read-write", "one task reads what another writes, in no order"),
+    Rule("racecheck-tasks-write-write", "two tasks write the same bytes in no order"),
+    Rule("racecheck-tasks-same-word", "several tasks write the same value to one word"),
 )
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for rule in _ROWS})

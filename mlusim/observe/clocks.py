@@ -1,0 +1,94 @@
+"""What each task of a launch knows to be over: its own past, and what barriers and mutexes told it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from mlusim.observe.overlap import Ints
+
+NOTHING: Ints = np.zeros(0, np.int64)
+
+
+class Segment:
+    """A stretch of one task in which it learns nothing of others and others learn nothing of it.
+
+    ``knows`` gives, by task, how many segments of that task are over for this one.
+    """
+
+    __slots__ = ("knows", "number", "task")
+
+    def __init__(self, task: int, number: int, knows: Ints) -> None:
+        self.task = task
+        self.number = number
+        self.knows = knows
+
+    def before(self, later: "Segment") -> bool:
+        """Whether what was done in this segment is over for the *later* one."""
+        if self.task == later.task:
+            return True
+        return self.task < len(later.knows) and int(later.knows[self.task]) > self.number
+
+
+class Clocks:
+    """The segments of every task; ``now`` is the place of each task's current one in ``segments``."""
+
+    def __init__(self) -> None:
+        self.segments: list[Segment] = []
+        self.now: list[int] = []
+        self._mutexes: dict[Any, Ints] = {}
+
+    def begin(self) -> int:
+        """Number a new task."""
+        task = len(self.now)
+        self.now.append(len(self.segments))
+        self.segments.append(Segment(task, 0, NOTHING))
+        return task
+
+    def meet(self, tasks: Iterable[int]) -> None:
+        """Let *tasks* pass a barrier: everything that each of them did is over for all."""
+        met = list(tasks)
+        known = _joined([self._past(task) for task in met])
+        for task in met:
+            self._advance(task, known, 1)
+
+    def acquire(self, task: int, key: Any) -> None:
+        """Let *task* learn what those knew who released *key*."""
+        known = self._mutexes.get(key)
+        if known is not None:
+            self._advance(task, _joined([self._current(task).knows, known]), 0)
+
+    def release(self, task: int, key: Any) -> None:
+        """Let whoever acquires *key* next know that what *task* did is over."""
+        past, before = self._past(task), self._mutexes.get(key)
+        self._mutexes[key] = past if before is None else _joined([before, past])
+        self._advance(task, self._current(task).knows, 1)
+
+    def forget(self) -> None:
+        """Drop what segments that are over knew: only what comes now will be held against them."""
+        current = set(self.now)
+        for place, segment in enumerate(self.segments):
+            if place not in current:
+                segment.knows = NOTHING
+
+    def _current(self, task: int) -> Segment:
+        return self.segments[self.now[task]]
+
+    def _past(self, task: int) -> Ints:
+        segment = self._current(task)
+        known = np.zeros(max(len(segment.knows), task + 1), np.int64)
+        known[: len(segment.knows)] = segment.knows
+        known[task] = segment.number + 1
+        return known
+
+    def _advance(self, task: int, knows: Ints, step: int) -> None:
+        number = self._current(task).number + step
+        self.now[task] = len(self.segments)
+        self.segments.append(Segment(task, number, knows))
+
+
+def _joined(known: list[Ints]) -> Ints:
+    joined = np.zeros(max(len(k) for k in known), np.int64)
+    for k in known:
+        np.maximum(joined[: len(k)], k, out=joined[: len(k)])
+    return joined

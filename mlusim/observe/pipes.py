@@ -1,0 +1,130 @@
+"""The order of one core's own instructions: what may still be running when the next one is issued.
+
+The rules, with the vendor's guide and the fixes in the vendor's kernels as their source:
+
+* scalar code, vector and tensor instructions are in order among each other;
+* a blocking copy, fill or atomic waits for them and for the copies before it on its own pipe, and is
+  done when it returns; copies of one pipe are in order;
+* an asynchronous instruction waits for nothing but its pipe: what scalar code or the vector unit still
+  reads or writes, it may overtake, until a sync waits for them;
+* a scalar store to GDRAM or SRAM is on its way until ``__sync`` or a barrier; scalar loads of the same
+  core see it, copies may not.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from mlusim.isa.declare import Pipe
+from mlusim.machine.events import Access, Effect, Step
+from mlusim.memory.allocation import Allocation
+from mlusim.observe.overlap import common
+
+COMPUTE = frozenset({Pipe.VECTOR, Pipe.TENSOR})
+SCALAR, VECTOR, IO, MOVE = (pipe.value for pipe in (Pipe.SCALAR, Pipe.VECTOR, Pipe.IO, Pipe.MOVE))
+MOST = 1 << 16  # scalar accesses that are remembered between two syncs
+
+
+class Clash(NamedTuple):
+    """Two instructions of one core that touch the same bytes [low, high) and are not in order."""
+
+    kind: str
+    first: Step
+    second: Step
+    access: Access
+    low: int
+    high: int
+
+
+class PipeOrder:
+    """What one core has issued and nobody has waited for yet."""
+
+    __slots__ = ("computing", "io", "move", "scalars", "stores")
+
+    def __init__(self) -> None:
+        self.io: list[Step] = []
+        self.move: list[Step] = []
+        self.computing: dict[Step, None] = {}
+        self.scalars: dict[tuple[Access, bool], Step] = {}
+        self.stores: dict[Allocation, list[Step]] = {}
+
+    def copy(self) -> "PipeOrder":
+        """Return the same state, to try something on."""
+        other = PipeOrder()
+        other.io, other.move = list(self.io), list(self.move)
+        other.computing, other.scalars = dict(self.computing), dict(self.scalars)
+        other.stores = {allocation: list(steps) for allocation, steps in self.stores.items()}
+        return other
+
+    @property
+    def busy(self) -> bool:
+        """Whether an asynchronous instruction may be running."""
+        return bool(self.io or self.move)
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def clashes(self, effect: Effect) -> Iterator[Clash]:
+        """Find what *effect*, about to be issued, is not in order with."""
+        step = effect.step
+        for pipe, steps in ((Pipe.IO, self.io), (Pipe.MOVE, self.move)):
+            if pipe is not step.pipe:
+                for first in steps:
+                    yield from _between(first, step)
+        if step.pipe in COMPUTE or step.pipe is Pipe.SCALAR:
+            return
+        for allocation in {a.allocation for a in (*step.reads, *step.writes)} if self.stores else ():
+            for first in self.stores.get(allocation, ()):
+                yield from _between(first, step)
+        if effect.asynchronous:
+            for first in self.computing:
+                yield from _between(first, step)
+            for first in self.scalars.values():
+                yield from _between(first, step)
+
+    def flies(self, step: Step) -> None:
+        """Take note of an asynchronous instruction."""
+        (self.io if step.pipe is Pipe.IO else self.move).append(step)
+
+    def blocks(self, step: Step) -> None:
+        """Take note of a blocking copy, fill or atomic: it has waited for all but the other pipe and stores."""
+        if step.pipe is Pipe.IO:
+            self.io.clear()
+        else:
+            self.move.clear()
+        self.computing.clear()
+        self.scalars.clear()
+
+    def loads_or_stores(self, step: Step) -> None:
+        """Take note of a scalar access."""
+        stores = bool(step.writes)
+        access = (step.writes or step.reads)[0]
+        if stores and access.allocation.space.shared:
+            kept = self.stores.setdefault(access.allocation, [])
+            if len(kept) < MOST:
+                kept.append(step)
+        elif len(self.scalars) < MOST:
+            self.scalars[access, stores] = step
+
+    def wait(self, pipes: Collection[str]) -> None:
+        """Take note of a sync for *pipes*; one for the scalar pipe is one for everything."""
+        if IO in pipes:
+            self.io.clear()
+        if MOVE in pipes:
+            self.move.clear()
+        if VECTOR in pipes:
+            self.computing.clear()
+        if SCALAR in pipes:
+            self.scalars.clear()
+            self.stores.clear()
+
+
+def _between(first: Step, second: Step) -> Iterator[Clash]:
+    """Find, for each kind of clash, the first bytes over which two instructions have it."""
+    for kind, firsts, seconds in (
+        ("read-after-write", first.writes, second.reads),
+        ("write-after-read", first.reads, second.writes),
+        ("write-after-write", first.writes, second.writes),
+    ):
+        shared = ((b, common(a, b)) for a in firsts for b in seconds)
+        found = next(((b, both) for b, both in shared if both is not None), None)
+        if found is not None:
+            yield Clash(kind, first, second, found[0], *found[1])

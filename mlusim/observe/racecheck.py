@@ -1,0 +1,272 @@
+"""racecheck: accesses to the same bytes that nothing puts in order, within a core and between tasks.
+
+Within a core the pipes run side by side (`mlusim.observe.pipes`); between tasks only barriers, mutexes
+and atomics on a common word put anything in order (`mlusim.observe.sharing`).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mlusim.isa.declare import Pipe
+from mlusim.machine.events import Access, Effect, Step, Sync
+from mlusim.observe.cells import ATOMIC, READ, WRITE
+from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.clocks import Clocks
+from mlusim.observe.finding import Finding, Place
+from mlusim.observe.pipes import COMPUTE, Clash, PipeOrder
+from mlusim.observe.remedy import EVERY, meet, wait_for
+from mlusim.observe.sharing import WORD, Conflict, Party, Sharing
+
+DOES = {READ: "reads", ATOMIC: "changes", WRITE: "writes"}
+TELLS = {
+    "read-after-write": "reads {where}, which {first} may not have written yet",
+    "write-after-read": "overwrites {where}, which {first} may still be reading",
+    "write-after-write": "writes {where}, which {first} may still be writing",
+}
+
+
+class RaceCheck(Checker):
+    """Reports accesses in no order."""
+
+    name = "racecheck"
+
+    def launch_begin(self, launch: Any) -> None:
+        """Begin with no task."""
+        super().launch_begin(launch)
+        self._cores: list[Any] = []
+        self._tasks: dict[Any, int] = {}
+        self._orders: dict[Any, PipeOrder] = {}
+        self._clocks = Clocks()
+        self._sharing = Sharing(self._clocks, self._conflict)
+
+    def task_begin(self, core: Any) -> None:
+        """Begin a task."""
+        self._tasks[core] = self._clocks.begin()
+        self._cores.append(core)
+        self._orders[core] = PipeOrder()
+
+    def task_end(self, core: Any) -> None:
+        """End a task, and the SRAM of its clusters with the last one."""
+        del self._orders[core]
+        if core.union.finished():
+            for cluster in core.union.clusters:
+                for allocation in cluster.sram.allocations:
+                    self._sharing.forget(allocation)
+
+    def fault(self, core: Any, fault: Any) -> None:
+        """Judge what there is."""
+        del core, fault
+        self._sharing.judge()
+
+    def launch_end(self, launch: Any) -> None:
+        """Judge what there is, and let go of the cores."""
+        del launch
+        self._sharing.judge()
+        self._cores, self._tasks, self._orders = [], {}, {}
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def issue(self, effect: Effect) -> bool:
+        """Hold the instruction against what is not over yet."""
+        core, step = effect.core, effect.step
+        order, pipe, watch = self._orders[core], step.pipe, core.mlu.watch
+        if pipe is Pipe.VECTOR or pipe is Pipe.TENSOR:
+            return self._compute(order, effect)
+        if effect.asynchronous:
+            self._catch_up(core, order)
+            self._hold(order, effect)
+            order.flies(step)
+            core.hub.renew()
+        elif pipe is Pipe.SCALAR:
+            if order.busy:
+                self._hold(order, effect)
+            order.loads_or_stores(step)
+        else:
+            if order.busy or order.stores:
+                self._hold(order, effect)
+            if watch is not None:
+                watch.mark()
+            order.blocks(step)
+        self._share(effect)
+        return False
+
+    def _compute(self, order: PipeOrder, effect: Effect) -> bool:
+        """A vector or tensor instruction clashes with what is in flight only; True: no need to hear it again."""
+        step = effect.step
+        if step.row is None or step.row.form == "copy":
+            order.computing[step] = None  # not among the steps that the core's watch remembers
+        return not (order.busy and self._hold(order, effect))
+
+    def _hold(self, order: PipeOrder, effect: Effect) -> bool:
+        """Report what *effect* clashes with, one kind for each instruction; whether there was any."""
+        clashes: dict[Step, Clash] = {}
+        for clash in order.clashes(effect):
+            clashes.setdefault(clash.first, clash)
+        for clash in clashes.values():
+            self._clash(order, effect, clash)
+        return bool(clashes)
+
+    def _catch_up(self, core: Any, order: PipeOrder) -> None:
+        """Learn what the vector unit has done since the last look."""
+        for step in core.mlu.watch.mark():
+            if step.pipe in COMPUTE:
+                order.computing[step] = None
+
+    def sync(self, sync: Sync) -> None:
+        """Put in order what the sync puts in order."""
+        if sync.scope is None:
+            self._wait(sync.core, sync.pipes)
+        elif sync.scope == "mutex":
+            self._mutex(sync)
+        else:
+            for core in sync.participants:
+                self._wait(core, EVERY)
+            if len(sync.participants) > 1:
+                self._clocks.meet(self._tasks[core] for core in sync.participants)
+
+    def _wait(self, core: Any, pipes: Iterable[str]) -> None:
+        order = self._orders[core]
+        self._catch_up(core, order)
+        order.wait(tuple(pipes))
+
+    def _mutex(self, sync: Sync) -> None:
+        task = self._tasks[sync.core]
+        if sync.name == "__bang_lock":
+            self._clocks.acquire(task, sync.mutex)
+        elif self._settled(sync.core):
+            self._clocks.release(task, sync.mutex)
+
+    def _settled(self, core: Any) -> bool:
+        """Whether nothing that the core did to shared memory is still on its way."""
+        order = self._orders[core]
+        flying = (access for step in (*order.io, *order.move) for access in (*step.reads, *step.writes))
+        return not order.stores and not any(access.allocation.space.shared for access in flying)
+
+    # -- between tasks -------------------------------------------------------------------------
+
+    def _share(self, effect: Effect) -> None:
+        """Record what the instruction does to shared memory."""
+        step, task = effect.step, self._tasks[effect.core]
+        atomic = step.row is not None and step.row.atomic
+        for access in step.writes:
+            if access.allocation.space.shared:
+                self._sharing.add(effect, access, ATOMIC if atomic else WRITE, task)
+                if atomic:
+                    self._word(effect, access, task)
+                elif access.size <= WORD and not access.steps:
+                    self._sharing.values[effect.number] = _value(effect)
+        for access in step.reads:
+            allocation = access.allocation
+            if allocation.space.shared and allocation.writable and not (atomic and access in step.writes):
+                self._sharing.add(effect, access, READ, task)
+
+    def _word(self, effect: Effect, access: Access, task: int) -> None:
+        """An atomic on one word hands on what its task knows, and, if it returns the word, takes it over."""
+        row = effect.step.row
+        if access.size > WORD or row is None:
+            return
+        pointer = next(a for a in effect.arguments if getattr(a, "space", None) is access.allocation.space)
+        if access.size != pointer.dtype.size:
+            return
+        key = access.allocation, access.start
+        if row.polls:
+            self._clocks.acquire(task, key)
+        if self._settled(effect.core):
+            self._clocks.release(task, key)
+
+    # -- what is found -------------------------------------------------------------------------
+
+    def _clash(self, order: PipeOrder, effect: Effect, clash: Clash) -> None:
+        scalar = (
+            clash.first.pipe is Pipe.SCALAR and clash.first.writes and clash.access.allocation.space.shared
+        )
+        rule = "racecheck-scalar-store" if scalar else f"racecheck-{clash.kind}"
+        key = rule, clash.first.site, clash.second.site, clash.first.name
+        self.report(key, lambda: _told(rule, order, effect, clash))
+
+    def _conflict(self, conflict: Conflict) -> None:
+        rule = self._rule(conflict)
+        key = rule, frozenset((conflict.first.statement, conflict.second.statement))
+        for _ in range(len(conflict.pairs)):
+            self.report(key, lambda: self._told_conflict(rule, conflict))
+
+    def _rule(self, conflict: Conflict) -> str:
+        first, second = conflict.first, conflict.second
+        if READ in (first.kind, second.kind):
+            return "racecheck-tasks-read-write"
+        values = [self._sharing.values.get(party.time) for party in (first, second)]
+        same = (first.low, first.high) == (second.low, second.high) and None not in values
+        return (
+            "racecheck-tasks-same-word" if same and values[0] == values[1] else "racecheck-tasks-write-write"
+        )
+
+    def _told_conflict(self, rule: str, conflict: Conflict) -> Finding:
+        first, second = conflict.first, conflict.second
+        a, b = (self._cores[party.segment.task].place for party in (first, second))
+        low, high = max(first.low, second.low), min(first.high, second.high)
+        hint, verified = meet(self._sharing, conflict, self._cores)
+        value = ", the same value" if rule.endswith("same-word") else ""
+        return Finding(
+            rule,
+            f"{_name(second.statement.name)} of {b.label} {DOES[second.kind]} bytes [{low}, {high}) of "
+            f"{conflict.allocation.site}, which {a.label} {DOES[first.kind]}{value}, in no order",
+            **place_of(second.statement.site),
+            task=b.task,
+            intrinsic=second.statement.name,
+            context=(_party(second, b.label), _party(first, a.label)),
+            places=(Place(*first.statement.site, f"{_name(first.statement.name)} of {a.label}"),),
+            note="tasks run in any order; GDRAM and SRAM are in step only after a barrier that both pass",
+            hint=hint,
+            facts={
+                "kind": f"{DOES[first.kind]}-{DOES[second.kind]}",
+                "bytes": [low, high],
+                "tasks": [a.task, b.task],
+                "hint_verified": verified,
+            },
+        )
+
+
+def _told(rule: str, order: PipeOrder, effect: Effect, clash: Clash) -> Finding:
+    first, second = clash.first, clash.second
+    where = f"bytes [{clash.low}, {clash.high}) of {clash.access.allocation.site}"
+    who = f"{_name(first.name)} at line {first.site.line}"
+    hint, verified = wait_for(order, effect, clash)
+    return Finding(
+        rule,
+        f"{_name(second.name)} {TELLS[clash.kind].format(where=where, first=who)}",
+        **place_of(second.site),
+        task=effect.core.place.task,
+        intrinsic=second.name,
+        context=(f"{_on(second)}; {_on(first)}",),
+        places=(Place(*first.site, f"{_name(first.name)} was issued"),),
+        hint=hint,
+        facts={
+            "kind": clash.kind,
+            "bytes": [clash.low, clash.high],
+            "pipes": [first.pipe.value, second.pipe.value],
+            "hint_verified": verified,
+        },
+    )
+
+
+def _name(name: str) -> str:
+    return name if " " in name else f"__{name}"
+
+
+def _on(step: Step) -> str:
+    return f"{_name(step.name)} runs on the {step.pipe.value} pipe"
+
+
+def _party(party: Party, label: str) -> str:
+    name, pipe, site = party.statement
+    return f"{label}, {pipe.value} pipe: {_name(name)} at line {site.line} {DOES[party.kind]} [{party.low}, {party.high})"
+
+
+def _value(effect: Effect) -> Any:
+    """What a small write writes, as far as it is known: a scalar, or the bytes of the source."""
+    if effect.step.row is None:
+        return effect.arguments[1]
+    if len(effect.reads) != 1 or effect.reads[0].steps:
+        return None
+    source = effect.reads[0]
+    return source.allocation.raw[source.start : source.start + source.size].tobytes()

@@ -1,0 +1,196 @@
+"""Which accesses of different tasks to GDRAM and SRAM nothing puts in order."""
+
+from array import array
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlusim.isa.declare import Pipe
+from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.memory.allocation import Allocation
+from mlusim.observe.cells import (
+    ATOMIC,
+    COLUMNS,
+    KIND,
+    LOW,
+    READ,
+    SEGMENT,
+    SITE,
+    SIZE,
+    TIME,
+    cut,
+    latest,
+    pairs,
+)
+from mlusim.observe.clocks import Clocks, Segment
+from mlusim.observe.overlap import Ints, starts
+
+WINDOW = 1 << 16  # accesses that are judged together
+WORD = 8  # bytes; the values of writes of no more are kept
+
+
+class Statement(NamedTuple):
+    """An intrinsic at a place of the kernel."""
+
+    name: str
+    pipe: Pipe
+    site: Site
+
+
+class Party(NamedTuple):
+    """One of two accesses in no order: what, by which task, which bytes, when."""
+
+    statement: Statement
+    segment: Segment
+    kind: int
+    low: int
+    high: int
+    time: int
+
+
+class Conflict(NamedTuple):
+    """Two statements whose accesses, by different tasks, are in no order: an example, and all such pairs.
+
+    A pair is (task, time, task, time) of the earlier and the later access.
+    """
+
+    allocation: Allocation
+    first: Party
+    second: Party
+    pairs: Ints
+
+
+class Sharing:
+    """The accesses to shared memory, judged a window at a time; *told* hears of every conflict."""
+
+    def __init__(self, clocks: Clocks, told: Callable[[Conflict], None]) -> None:
+        self.clocks = clocks
+        self.values: dict[int, Any] = {}  # of small writes, by their time
+        self.statements: list[Statement] = []
+        self._told = told
+        self._places: dict[tuple[str, Site], int] = {}
+        self._tables: dict[Allocation, array[int]] = {}
+        self._judged: dict[Allocation, int] = {}
+        self._pending, self._window = 0, WINDOW
+
+    # -- what happens --------------------------------------------------------------------------
+
+    def add(self, effect: Effect, access: Access, kind: int, task: int) -> None:
+        """Take an access; every `WINDOW` of them are judged."""
+        step = effect.step
+        place = self._places.get((step.name, step.site))
+        if place is None:
+            place = self._place(step)
+        table = self._tables.get(access.allocation)
+        if table is None:
+            table = self._tables[access.allocation] = array("q")
+        segment = self.clocks.now[task]
+        if access.steps:
+            for start in starts(access).tolist():
+                table.extend((start, access.size, kind, segment, place, effect.number))
+            self._pending += access.nbytes // access.size
+        else:
+            table.extend((access.start, access.size, kind, segment, place, effect.number))
+            self._pending += 1
+        if self._pending >= self._window:
+            self.judge()
+
+    def _place(self, step: Step) -> int:
+        place = self._places[step.name, step.site] = len(self.statements)
+        self.statements.append(Statement(step.name, step.pipe, step.site))
+        return place
+
+    def judge(self) -> None:
+        """Tell the conflicts, and keep only what a later access may conflict with."""
+        for allocation, held in self._tables.items():
+            table = table_of(held)
+            seen = self._judged.get(allocation, 0)
+            if len(table) == seen:
+                continue
+            for conflict in self.conflicts(allocation, table, seen):
+                self._told(conflict)
+            kept = latest(table, self.tasks(table))
+            self._tables[allocation] = array("q", kept.tobytes())
+            self._judged[allocation] = len(kept)
+        self.clocks.forget()
+        self._window = max(WINDOW, sum(self._judged.values()))
+        self._pending = 0
+        self._drop_values()
+
+    def _drop_values(self) -> None:
+        if self.values:
+            held = np.concatenate([table[:, TIME] for table in self.tables().values()])
+            self.values = {time: self.values[time] for time in set(held.tolist()) & self.values.keys()}
+
+    def forget(self, allocation: Allocation) -> None:
+        """Judge what was done to *allocation*, which ends, and drop it."""
+        held = self._tables.pop(allocation, None)
+        if held is not None:
+            for conflict in self.conflicts(allocation, table_of(held), self._judged.pop(allocation, 0)):
+                self._told(conflict)
+
+    def tables(self) -> dict[Allocation, Ints]:
+        """The accesses that are held now."""
+        return {allocation: table_of(held) for allocation, held in self._tables.items()}
+
+    # -- what is in no order -------------------------------------------------------------------
+
+    def conflicts(self, allocation: Allocation, table: Ints, seen: int = 0) -> Iterator[Conflict]:
+        """Find the conflicts of *table*; the first *seen* rows have been held against each other before."""
+        if (table[:, KIND] == READ).all() or (table[:, KIND] == ATOMIC).all():
+            return
+        tasks = self.tasks(table)
+        if (tasks == tasks[0]).all():
+            return
+        cells = cut(table)
+        found: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        for earlier, later in pairs(cells, table[cells.row, KIND]):
+            foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
+            both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
+            for n, m in _unordered(table, both, self.clocks.segments):
+                ends = sorted((int(table[n, SITE]), int(table[m, SITE])))
+                found.setdefault((ends[0], ends[1]), set()).add((n, m))
+        for racing in found.values():
+            n, m = min(racing, key=lambda pair: (table[pair[1], TIME], table[pair[0], TIME]))
+            rows = np.array(sorted(racing), np.int64)
+            both_ends = (
+                tasks[rows[:, 0]],
+                table[rows[:, 0], TIME],
+                tasks[rows[:, 1]],
+                table[rows[:, 1], TIME],
+            )
+            first, second = self._party(table[n]), self._party(table[m])
+            yield Conflict(allocation, first, second, np.stack(both_ends, axis=1))
+
+    def tasks(self, table: Ints) -> Ints:
+        """The task of each row of *table*."""
+        segments = self.clocks.segments
+        used, inverse = np.unique(table[:, SEGMENT], return_inverse=True)
+        tasks = np.array([segments[s].task for s in used.tolist()], np.int64)
+        return tasks[inverse]
+
+    def _party(self, row: Ints) -> Party:
+        low = int(row[LOW])
+        return Party(
+            self.statements[int(row[SITE])],
+            self.clocks.segments[int(row[SEGMENT])],
+            int(row[KIND]),
+            low,
+            low + int(row[SIZE]),
+            int(row[TIME]),
+        )
+
+
+def _unordered(table: Ints, both: Ints, segments: list[Segment]) -> Iterator[tuple[int, int]]:
+    """Those pairs of rows whose segments are in no order."""
+    ends = np.stack([table[both[:, 0], SEGMENT], table[both[:, 1], SEGMENT]], axis=1)
+    apart, inverse = np.unique(ends, axis=0, return_inverse=True)
+    free = np.array([not segments[a].before(segments[b]) for a, b in apart.tolist()], np.bool_)
+    if free.any():
+        yield from both[free[inverse.reshape(-1)]].tolist()
+
+
+def table_of(held: "array[int]") -> Ints:
+    """The accesses as a table, one row each."""
+    return np.array(held, np.int64).reshape(-1, COLUMNS)

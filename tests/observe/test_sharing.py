@@ -1,0 +1,124 @@
+"""Judging in windows and by cells is the same as holding every pair of accesses against each other."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlusim.isa.declare import Pipe
+from mlusim.machine.events import Access, Site
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.space import GDRAM
+from mlusim.observe import sharing as module
+from mlusim.observe.cells import ATOMIC, READ, WRITE
+from mlusim.observe.clocks import Clocks
+from mlusim.observe.overlap import common
+from mlusim.observe.sharing import Sharing
+
+SIZE = 24
+TENSOR = Allocation(GDRAM, 0, np.zeros(SIZE, np.uint8), "tensor")
+
+
+def _bytes(access):
+    """Every byte of an access, one by one."""
+    offsets = [access.start]
+    for stride, count in access.steps:
+        offsets = [o + stride * n for o in offsets for n in range(count)]
+    return {o + n for o in offsets for n in range(access.size)}
+
+
+accesses = st.builds(
+    lambda start, size, steps: Access(TENSOR, start, size, tuple(steps)),
+    st.integers(0, 6),
+    st.integers(1, 4),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3)), max_size=2),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(accesses, accesses)
+def test_the_bytes_in_common_are_those_of_both(first, second):
+    """Exact for strides that interleave, repeat or overlap themselves."""
+    both = common(first, second)
+
+    shared = _bytes(first) & _bytes(second)
+    assert bool(shared) == (both is not None)
+    if both is not None:
+        assert set(range(*both)) <= shared
+
+
+events = st.one_of(
+    st.tuples(
+        st.just("access"),
+        st.integers(0, 3),
+        st.sampled_from([READ, ATOMIC, WRITE]),
+        st.integers(0, SIZE - 4),
+        st.integers(1, 4),
+    ),
+    st.tuples(st.just("barrier"), st.sets(st.integers(0, 3), min_size=2)),
+    st.tuples(st.just("lock"), st.integers(0, 3), st.integers(0, 1)),
+    st.tuples(st.just("unlock"), st.integers(0, 3), st.integers(0, 1)),
+)
+
+
+def _effect(number):
+    step = SimpleNamespace(name=f"op{number}", pipe=Pipe.IO, site=Site("k.py", number))
+    return SimpleNamespace(step=step, number=number)
+
+
+@pytest.mark.parametrize("window", [1, 3, 1000])
+@settings(max_examples=150, deadline=None)
+@given(st.lists(events, max_size=24))
+def test_a_race_is_told_exactly_when_some_pair_is_in_no_order(window, run):
+    """Against a model that keeps every access and compares all pairs by what each task knows."""
+    told, clocks = [], Clocks()
+    for _ in range(4):
+        clocks.begin()
+    sharing = Sharing(clocks, told.append)
+    sharing._window = window
+    done, knows, counts, mutex = [], [set() for _ in range(4)], 0, [set(), set()]
+    racing = False
+    for number, event in enumerate(run):
+        if event[0] == "access":
+            _, task, kind, start, size = event
+            sharing.add(_effect(number), Access(TENSOR, start, size), kind, task)
+            sharing._window = window
+            for other, was, low, length, mark in done:
+                overlaps = low < start + size and start < low + length
+                plain = {kind, was} not in ({READ}, {ATOMIC})
+                racing |= overlaps and plain and other != task and mark not in knows[task]
+            done.append((task, kind, start, size, counts))
+            knows[task].add(counts)
+            counts += 1
+        elif event[0] == "barrier":
+            clocks.meet(sorted(event[1]))
+            together = set().union(*(knows[t] for t in event[1]))
+            for t in event[1]:
+                knows[t] = set(together)
+        elif event[0] == "lock":
+            clocks.acquire(event[1], event[2])
+            knows[event[1]] |= mutex[event[2]]
+        else:
+            clocks.release(event[1], event[2])
+            mutex[event[2]] |= knows[event[1]]
+    sharing.judge()
+
+    assert racing == bool(told)
+
+
+def test_a_window_keeps_what_a_later_access_may_conflict_with():
+    """Ten thousand writes of one word by one task leave one row, and the foreign read is found."""
+    told, clocks = [], Clocks()
+    first, second = clocks.begin(), clocks.begin()
+    sharing = Sharing(clocks, told.append)
+    for number in range(10_000):
+        sharing.add(_effect(number % 3), Access(TENSOR, 0, 4), WRITE, first)
+    sharing.judge()
+
+    assert [1] == [len(table) for table in sharing.tables().values()]
+    sharing.add(_effect(5), Access(TENSOR, 2, 4), READ, second)
+    sharing.judge()
+    assert [(2, 6)] == [(c.second.low, c.second.high) for c in told]
+    assert module.WINDOW >= 1 << 12
