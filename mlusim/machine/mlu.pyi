@@ -958,6 +958,51 @@ class Mlu:
 
         *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
         """
+    def bang_matmul(self, dst: Ptr, left: Ptr, right: Ptr, m: Count, k: Count, n: Count) -> None:
+        """Multiply matrices: ``dst[i][j] = sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
+
+        *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, *n* a multiple of 64, as
+        ``__bang_reshape_filter`` lays them out.
+        """
+    def bang_conv(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        weight: Ptr,
+        ci: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count,
+        stride_h: Count,
+        co: Count,
+        fix_pos: Count = 0,
+        dilation_w: Count = 1,
+        dilation_h: Count = 1,
+        bias: Ptr | Scalar = 0,
+    ) -> None:
+        """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
+
+        *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
+        ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  The vendor's
+        form with a bias has it behind *weight*; here it is the last argument, a vector of *co* or a number.
+        """
+    def bang_mlp(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        bias: Ptr,
+        weight: Ptr,
+        outputs: Count,
+        inputs: Count,
+        fix_pos: Count = 0,
+    ) -> None:
+        """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
+
+        *weight* is in WRAM: *outputs* filters (a multiple of 64) of *inputs* elements as ``__bang_reshape_filter``
+        lays them out.
+        """
     def bang_float2int32(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
 

@@ -38,6 +38,15 @@ COUNTS = {
     "pad_bottom": 2,
     "pad_left": 3,
     "pad_right": 1,
+    "m": 4,
+    "k": 6,
+    "ci": 3,
+    "co": 64,
+    "dilation_w": 2,
+    "dilation_h": 1,
+    "fix_pos": 1,
+    "outputs": 64,
+    "inputs": 6,
 }
 SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6}
 
@@ -201,7 +210,8 @@ def execute(name, board=None, **arguments):
         call = arguments | dict(zip(tensors, pointers, strict=True))
         for key, value in call.items():
             if isinstance(value, np.ndarray):
-                call[key] = mlu.nram(value.dtype, value.size)
+                declare = mlu.wram if WRAM in row.operands[key].spaces else mlu.nram
+                call[key] = declare(value.dtype, value.size)
                 call[key].view.array[:] = value.reshape(-1)
         after["result"] = getattr(mlu, name)(**call)
         mlu.sync()

@@ -102,6 +102,7 @@ BREAKERS = {
     "height * width * channel * src": scalars(height=1, width=1, channel=3),
     "(stride_w is None) != (stride_h is None)": without("stride_h"),
     "channel * src.view.itemsize % 128": scalars(channel=4),
+    "dst.view.dtype.kind == 'int'": recast("dst", int32),
     "height * src.view.itemsize": scalars(height=8, width=128),
     "width * src.view.itemsize": scalars(height=128, width=8),
 }

@@ -1,0 +1,191 @@
+"""The tensor unit: products of matrices, convolutions, fully connected layers, with weights in WRAM.
+
+WRAM has 64 lanes.  The filters of a weight lie in it as ``__bang_reshape_filter`` leaves them: filter
+``b * 64 + l`` is the b-th of lane l, so a weight of n filters of K elements is ``[64][n / 64][K]``.
+A linear copy to WRAM gives every lane its part (the layout is inferred from that instruction).
+
+Sums are kept in float and rounded once at the end; on MLU5xx float operands are rounded to tf32, 10 bits
+of mantissa, first (both inferred).  Sums of integers are exact and saturate (unknown, default chosen).
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32
+from mlusim.isa.declare import Cost, Flow, Generation, Pipe, Rule, Tile, TileOrValue, intrinsic
+from mlusim.isa.rules import at_least, between, demand, multiple_of
+from mlusim.memory.space import WRAM
+
+LANES = 64
+INPUTS = (half, bfloat16, float32, int8, int16)
+OUTPUTS = (float32, half, bfloat16, int32)
+OLD = (half, float32, int8, int16, int32)
+CERTAINTY: dict[str, Any] = {
+    "certainty": "I",
+    "source": "vendor kernels, matrix products and convolutions",
+    "pipe": Pipe.TENSOR,
+    "flow": Flow.MIXING,
+    "in_place": False,
+    "aligned": False,
+    "dtypes_2xx": OLD,
+}
+
+_HIGH = "((height - ((kernel_height - 1) * dilation_h + 1)) // max(1, stride_h) + 1)"
+_WIDE = "((width - ((kernel_width - 1) * dilation_w + 1)) // max(1, stride_w) + 1)"
+
+
+def filters(weight: Tile, count: int) -> Tile:
+    """The *count* filters of a weight in WRAM, one a row."""
+    return weight.reshape(LANES, count // LANES, -1).swapaxes(0, 1).reshape(count, -1)
+
+
+def factor(values: Tile, generation: int) -> Tile:
+    """*values* as the tensor unit multiplies them: float, or integers wide enough for the sums."""
+    if values.dtype.kind in "iu":
+        return values.astype(np.float64)  # exact: products of 16 bits, fewer than 2^22 of them
+    wide = values.astype(np.float32, copy=False)
+    if generation != 5 or values.dtype != np.float32:
+        return wide
+    bits = wide.view(np.uint32)
+    rounded = (bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)
+    return np.where(np.isfinite(wide), rounded.view(np.float32), wide)
+
+
+def finish(sums: Tile, dtype: np.dtype[Any]) -> Tile:
+    """*sums* as elements of *dtype*."""
+    if dtype.kind == "i":
+        limits = np.iinfo(dtype)
+        sums = np.clip(np.rint(np.nan_to_num(sums)), limits.min, limits.max)
+    return sums.astype(dtype)
+
+
+def _same_kind(weight: str) -> Rule:
+    whole = "dst.view.dtype.kind == 'int' and {0}.view.dtype.kind != 'int'"
+    return demand(
+        whole.format(weight),
+        "an integer dst for sources of floats",
+        "an integer dst for integers, a float type for anything",
+    )
+
+
+@intrinsic(
+    "__bang_matmul",
+    writes={"dst": "m * n"},
+    reads={"left": "m * k", "right": "n * k"},
+    dtypes={"dst": OUTPUTS, "left": INPUTS, "right": INPUTS},
+    spaces={"right": (WRAM,)},
+    same=("left", "right"),
+    cost=Cost("m * n * k", "left"),
+    rules=(at_least("m", 1), at_least("k", 1), multiple_of("n", LANES), _same_kind("left")),
+    **CERTAINTY,
+)
+def bang_matmul(dst: Tile, left: Tile, right: Tile, m: int, k: int, n: int, generation: Generation) -> None:
+    """Multiply matrices: ``dst[i][j] = sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
+
+    *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, *n* a multiple of 64, as
+    ``__bang_reshape_filter`` lays them out.
+    """
+    sums = factor(left.reshape(m, k), generation) @ factor(filters(right, n), generation).T
+    dst.reshape(m, n)[...] = finish(sums, dst.dtype)
+
+
+@intrinsic(
+    "__bang_conv",
+    writes={"dst": f"co * {_HIGH} * {_WIDE}"},
+    reads={"src": "ci * height * width", "weight": "co * kernel_height * kernel_width * ci", "bias": "co"},
+    dtypes={"dst": OUTPUTS, "src": INPUTS, "weight": INPUTS, "bias": OUTPUTS},
+    spaces={"weight": (WRAM,)},
+    same=("src", "weight"),
+    cost=Cost(f"co * {_HIGH} * {_WIDE} * kernel_height * kernel_width * ci", "src"),
+    rules=(
+        at_least("ci", 1),
+        at_least("kernel_height", 1),
+        at_least("kernel_width", 1),
+        between("stride_w", 1, 1023),
+        between("stride_h", 1, 1023),
+        at_least("dilation_w", 1),
+        at_least("dilation_h", 1),
+        between("fix_pos", -127, 127),
+        multiple_of("co", LANES),
+        demand(
+            "(kernel_height - 1) * dilation_h >= height",
+            "the kernel is higher than {height} rows",
+            "a kernel that fits",
+        ),
+        demand(
+            "(kernel_width - 1) * dilation_w >= width",
+            "the kernel is wider than {width} columns",
+            "a kernel that fits",
+        ),
+        _same_kind("src"),
+    ),
+    **CERTAINTY,
+)
+def bang_conv(
+    dst: Tile,
+    src: Tile,
+    weight: Tile,
+    ci: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int,
+    stride_h: int,
+    co: int,
+    generation: Generation,
+    fix_pos: int = 0,
+    dilation_w: int = 1,
+    dilation_h: int = 1,
+    bias: TileOrValue = 0,
+) -> None:
+    """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
+
+    *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
+    ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  The vendor's
+    form with a bias has it behind *weight*; here it is the last argument, a vector of *co* or a number.
+    """
+    high = (height - (kernel_height - 1) * dilation_h - 1) // stride_h + 1
+    wide = (width - (kernel_width - 1) * dilation_w - 1) // stride_w + 1
+    picture = factor(src.reshape(height, width, ci), generation)
+    taps = factor(filters(weight, co), generation).reshape(co, kernel_height, kernel_width, ci)
+    sums: Any = 0
+    for i in range(kernel_height):
+        for j in range(kernel_width):
+            top, left = i * dilation_h, j * dilation_w
+            part = picture[top : top + (high - 1) * stride_h + 1 : stride_h, left:][
+                :, : (wide - 1) * stride_w + 1 : stride_w
+            ]
+            sums = sums + part @ taps[:, i, j].T
+    sums = sums * 2.0**fix_pos + np.asarray(bias).astype(sums.dtype)
+    dst.reshape(high, wide, co)[...] = finish(sums, dst.dtype)
+
+
+@intrinsic(
+    "__bang_mlp",
+    writes={"dst": "outputs"},
+    reads={"src": "inputs", "bias": "outputs", "weight": "outputs * inputs"},
+    dtypes={"dst": OUTPUTS, "src": INPUTS, "bias": OUTPUTS, "weight": INPUTS},
+    spaces={"weight": (WRAM,)},
+    same=("src", "weight"),
+    cost=Cost("outputs * inputs", "src"),
+    rules=(
+        at_least("inputs", 1),
+        multiple_of("outputs", LANES),
+        between("fix_pos", -127, 127),
+        _same_kind("src"),
+    ),
+    **CERTAINTY,
+)
+def bang_mlp(
+    dst: Tile, src: Tile, bias: Tile, weight: Tile, outputs: int, inputs: int, generation: Generation,
+    fix_pos: int = 0,
+) -> None:  # fmt: skip
+    """Apply a fully connected layer: ``dst[o] = 2^fix_pos * sum over x of src[x] * weight[o][x] + bias[o]``.
+
+    *weight* is in WRAM: *outputs* filters (a multiple of 64) of *inputs* elements as ``__bang_reshape_filter``
+    lays them out.
+    """
+    sums = factor(filters(weight, outputs), generation) @ factor(src, generation)
+    dst[...] = finish(sums * 2.0**fix_pos + bias.astype(sums.dtype), dst.dtype)

@@ -1,0 +1,177 @@
+"""The tensor unit: products, convolutions and layers by their definitions, weights laid out for WRAM."""
+
+import numpy as np
+import pytest
+from isa_rows import execute
+
+import mlusim
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2WRAM, float32, kernel
+from mlusim.isa.table import ISA
+from mlusim.machine.rates import LAUNCH, TENSOR_START
+
+BOARDS = ("MLU370-X4", "MLU590-H8")
+GENERATOR = np.random.default_rng(5)
+
+
+def lanes(weight):
+    """A weight of n filters, one a row, as 64 lanes hold it: filter b * 64 + l is the b-th of lane l."""
+    n = len(weight)
+    held = np.empty_like(weight).reshape(64, n // 64, -1)
+    for i in range(n):
+        held[i % 64, i // 64] = weight[i].reshape(-1)
+    return held
+
+
+def whole(*shape, dtype=np.float32):
+    """Small whole numbers: sums of their products are exact in every type."""
+    return GENERATOR.integers(-4, 5, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.int16])
+@pytest.mark.parametrize(("m", "k", "n"), [(1, 1, 64), (3, 7, 64), (5, 64, 192)])
+def test_matmul_is_the_product_with_the_filters(board, dtype, m, k, n):
+    """Element (i, j) is the product of row i and filter j, for every type of the operands."""
+    left, right = whole(m, k, dtype=dtype), whole(n, k, dtype=dtype)
+    out = np.int32 if np.issubdtype(dtype, np.integer) else dtype
+    after = execute(
+        "bang_matmul", board, dst=np.zeros((m, n), out), left=left, right=lanes(right), m=m, k=k, n=n
+    )
+    expected = left.astype(np.int64) @ right.astype(np.int64).T
+
+    assert np.array_equal(expected, after["dst"])
+
+
+def test_matmul_takes_no_plain_matrix_for_filters():
+    """A row-major right matrix gives another result: the layout matters, where data do not hide it."""
+    left, right = whole(4, 64), whole(64, 128)
+    after = execute(
+        "bang_matmul", dst=np.zeros((4, 128), np.float32), left=left, right=right, m=4, k=64, n=128
+    )
+
+    assert not np.array_equal(left @ right, after["dst"])
+
+
+def test_only_mlu5xx_rounds_floats_to_tf32():
+    """10 bits of mantissa: 1 + 2^-11 ties to 1, 1 + 3 * 2^-11 goes up; MLU370 keeps both."""
+    left = np.array([[1 + 2.0**-11, 1 + 3 * 2.0**-11]], np.float32)
+    right = np.zeros((64, 2), np.float32)
+    right[0, 0] = right[1, 1] = 1
+    got = {
+        board: execute(
+            "bang_matmul",
+            board,
+            dst=np.zeros((1, 64), np.float32),
+            left=left,
+            right=lanes(right),
+            m=1,
+            k=2,
+            n=64,
+        )["dst"][0, :2]
+        for board in BOARDS
+    }
+
+    assert np.array_equal(left[0], got["MLU370-X4"])
+    assert [1, 1 + 2.0**-9] == got["MLU590-H8"].tolist()
+
+
+def test_integers_saturate():
+    """Products of the largest numbers stay within int32."""
+    big = np.full((1, 4), 32767, np.int16)
+    after = execute(
+        "bang_matmul", dst=np.zeros((1, 64), np.int32), left=big, right=lanes(np.full((64, 4), 32767, np.int16)),
+        m=1, k=4, n=64,
+    )  # fmt: skip
+
+    assert np.iinfo(np.int32).max == after["dst"].max()
+
+
+@pytest.mark.parametrize(("stride", "dilation", "size"), [((1, 1), (1, 1), (3, 3)), ((2, 3), (2, 1), (2, 3))])
+def test_conv_by_its_definition(stride, dilation, size):
+    """Each output is the sum over the window, width first among strides; the bias comes last."""
+    (sw, sh), (dw, dh), (kh, kw) = stride, dilation, size
+    h, w, ci, co = 9, 11, 3, 64
+    src, weight, bias = whole(h, w, ci), whole(co, kh, kw, ci), whole(co)
+    high, wide = (h - (kh - 1) * dh - 1) // sh + 1, (w - (kw - 1) * dw - 1) // sw + 1
+    after = execute(
+        "bang_conv", dst=np.zeros((high, wide, co), np.float32), src=src, weight=lanes(weight), ci=ci, height=h,
+        width=w, kernel_height=kh, kernel_width=kw, stride_w=sw, stride_h=sh, co=co, fix_pos=1, dilation_w=dw,
+        dilation_h=dh, bias=bias,
+    )["dst"]  # fmt: skip
+
+    for y in range(high):
+        for x in range(wide):
+            window = src[y * sh : y * sh + (kh - 1) * dh + 1 : dh, x * sw : x * sw + (kw - 1) * dw + 1 : dw]
+            assert np.array_equal(2 * np.einsum("ijc,oijc->o", window, weight) + bias, after[y, x])
+
+
+def test_a_one_by_one_conv_is_a_matmul_of_one_row():
+    """As vendor kernels use it."""
+    src, weight = whole(1, 24), whole(128, 24)
+    conv = execute(
+        "bang_conv", dst=np.zeros(128, np.float32), src=src, weight=lanes(weight), ci=24, height=1, width=1,
+        kernel_height=1, kernel_width=1, stride_w=1, stride_h=1, co=128,
+    )["dst"]  # fmt: skip
+
+    assert np.array_equal((src @ weight.T)[0], conv)
+
+
+def test_mlp_is_a_layer_with_bias():
+    """One output a filter."""
+    src, weight, bias = whole(33), whole(64, 33), whole(64)
+    after = execute(
+        "bang_mlp",
+        dst=np.zeros(64, np.float32),
+        src=src,
+        bias=bias,
+        weight=lanes(weight),
+        outputs=64,
+        inputs=33,
+    )
+
+    assert np.array_equal(weight @ src + bias, after["dst"])
+
+
+@kernel
+def product(mlu, dst, left, right, m, k, n):
+    """Dst = left times the n filters of right, laid out on the chip."""
+    a, b, c = mlu.nram(float32, m * k), mlu.nram(float32, n * k), mlu.nram(float32, n * k)
+    held, out = mlu.wram(float32, n * k), mlu.nram(float32, m * n)
+    mlu.memcpy(a, left, 4 * m * k, GDRAM2NRAM)
+    mlu.memcpy(b, right, 4 * n * k, GDRAM2NRAM)
+    mlu.bang_reshape_filter(c, b, n, 1, 1, k)
+    mlu.memcpy(held, c, 4 * n * k, NRAM2WRAM)
+    mlu.bang_matmul(out, a, held, m, k, n)
+    mlu.memcpy(dst, out, 4 * m * n, NRAM2GDRAM)
+
+
+def test_reshape_filter_lays_out_what_matmul_reads():
+    """The whole way from GDRAM through NRAM and WRAM."""
+    m, k, n = 6, 32, 128
+    left, right = whole(m, k), whole(n, k)
+    device = mlusim.Device("MLU370-X4")
+    dst = device.empty((m, n), float32)
+    device.launch(product, args=(dst, device.put(left), device.put(right), m, k, n))
+
+    assert np.array_equal(left @ right.T, device.get(dst))
+
+
+@pytest.mark.parametrize(("dtype", "rate"), [(np.float32, 384), (np.float16, 1536), (np.int8, 4096)])
+def test_products_take_the_published_rate(dtype, rate):
+    """The tensor unit's time is products over the rate of the type, and its start."""
+    out = np.int32 if dtype is np.int8 else dtype
+
+    @kernel
+    def only(mlu):
+        left, right, dst = mlu.nram(dtype, 64 * 96), mlu.wram(dtype, 64 * 96), mlu.nram(out, 64 * 64)
+        mlu.bang_matmul(dst, left, right, 64, 96, 64)
+
+    time_us = mlusim.Device("MLU370-X4").launch(only).time_us
+
+    assert pytest.approx(LAUNCH.value + (64 * 96 * 64 / rate + TENSOR_START.value) / 1000) == time_us
+
+
+def test_the_rows_are_inferred_and_say_so():
+    """Nothing about the tensor unit's arguments is published as a specification."""
+    for name in ("bang_matmul", "bang_conv", "bang_mlp"):
+        assert "I" == ISA[name].certainty
