@@ -207,7 +207,9 @@ class Intrinsic:
     @property
     def quiet(self) -> bool:
         """Whether executing it again and again may leave all memory as it is."""
-        return self.form != "copy" and (self.polls or all(o.access == "read" for o in self.operands.values()))
+        return self.form not in ("copy", "gather") and (
+            self.polls or all(o.access == "read" for o in self.operands.values())
+        )
 
     @property
     def annotations(self) -> Mapping[str, Any]:

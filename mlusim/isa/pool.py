@@ -4,6 +4,7 @@ Windows begin every *stride_h* rows and *stride_w* columns (**width first** amon
 strides, windows lie side by side); rows and columns left over at the end are dropped.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,41 @@ from mlusim.isa.rules import at_least, demand
 
 _HIGH = "((height - kernel_height) // max(1, stride_h or kernel_height) + 1)"
 _WIDE = "((width - kernel_width) // max(1, stride_w or kernel_width) + 1)"
+
+_RULES = (
+    at_least("channel", 1),
+    at_least("kernel_height", 1),
+    at_least("kernel_width", 1),
+    demand("kernel_height > height", "kernel_height = {kernel_height} exceeds {height}", "up to height"),
+    demand("kernel_width > width", "kernel_width = {kernel_width} exceeds {width}", "up to width"),
+    demand(
+        "(stride_w is None) != (stride_h is None)",
+        "one stride is missing: stride_w = {stride_w}, stride_h = {stride_h}",
+        "both strides, or none",
+    ),
+    demand("stride_w is not None and stride_w < 1", "stride_w = {stride_w} is too small", "1 or more"),
+    demand("stride_h is not None and stride_h < 1", "stride_h = {stride_h} is too small", "1 or more"),
+    demand(
+        "channel * src.view.itemsize % 128",
+        "{channel} channels are no multiple of 128 bytes",
+        "channels of multiples of 128 bytes on MLU2xx",
+        (2,),
+    ),
+)
+
+
+def _combined(
+    combine: Callable[..., Any], picture: Tile, kernel_height: int, kernel_width: int, down: int, right: int
+) -> Any:
+    """All windows at once: one element of each window after the other, row by row."""
+    height, width, _ = picture.shape
+    high, wide = (height - kernel_height) // down + 1, (width - kernel_width) // right + 1
+    parts = (
+        picture[i : i + high * down : down, j : j + wide * right : right][:high, :wide]
+        for i in range(kernel_height)
+        for j in range(kernel_width)
+    )
+    return functools.reduce(combine, parts)
 
 
 def _pool(
@@ -35,16 +71,10 @@ def _pool(
     ) -> None:
         down, right = stride_h or kernel_height, stride_w or kernel_width
         picture = src.reshape(height, width, channel)
-        high, wide = (height - kernel_height) // down + 1, (width - kernel_width) // right + 1
-        pooled = None
-        for i in range(kernel_height):
-            for j in range(kernel_width):
-                part = picture[i : i + high * down : down, j : j + wide * right : right][:high, :wide]
-                pooled = part if pooled is None else combine(pooled, part)
-        assert pooled is not None
+        pooled = _combined(combine, picture, kernel_height, kernel_width, down, right)
         if mean:
             pooled = pooled / src.dtype.type(kernel_height * kernel_width)
-        dst.reshape(high, wide, channel)[...] = pooled
+        dst.reshape(pooled.shape)[...] = pooled
 
     body.__doc__ = (
         f"Pool windows: ``dst[y][x][c] = {formula}`` over the window at row ``y * stride_h``, column ``x * stride_w``.\n\n"
@@ -55,32 +85,7 @@ def _pool(
         writes={"dst": f"channel * {_HIGH} * {_WIDE}"},
         reads={"src": "channel * height * width"},
         flow=Flow.MIXING,
-        rules=(
-            at_least("channel", 1),
-            at_least("kernel_height", 1),
-            at_least("kernel_width", 1),
-            demand(
-                "kernel_height > height", "kernel_height = {kernel_height} exceeds {height}", "up to height"
-            ),
-            demand("kernel_width > width", "kernel_width = {kernel_width} exceeds {width}", "up to width"),
-            demand(
-                "(stride_w is None) != (stride_h is None)",
-                "one stride is missing: stride_w = {stride_w}, stride_h = {stride_h}",
-                "both strides, or none",
-            ),
-            demand(
-                "stride_w is not None and stride_w < 1", "stride_w = {stride_w} is too small", "1 or more"
-            ),
-            demand(
-                "stride_h is not None and stride_h < 1", "stride_h = {stride_h} is too small", "1 or more"
-            ),
-            demand(
-                "channel * src.view.itemsize % 128",
-                "{channel} channels are no multiple of 128 bytes",
-                "channels of multiples of 128 bytes on MLU2xx",
-                (2,),
-            ),
-        ),
+        rules=_RULES,
         **{"source": "vendor declaration header, shapes"} | properties,
     )(body)
 

@@ -319,6 +319,47 @@ class Mlu:
 
         With strides in bytes, ``segnum + 1`` pieces.  *dst* may be exactly *src*, to no effect.
         """
+    def gather(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        offset: Ptr,
+        size: Count,
+        direction: Direction,
+        stride: Count,
+        count: Count,
+    ) -> None:
+        """Gather and wait: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` for i below *count*, b below *size*.
+
+        *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
+        """
+    def gather_async(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
+        """Start a gather like ``__gather`` and go on; it is done after the sync that waits for its pipe.
+
+        ``(dst, src, offset, size, direction, stride, count)`` or
+        ``(dst, src, offset, bitmask, size, direction, stride, count)``.
+        """
+    def scatter_async(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
+        """Start to scatter: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
+
+        ``(dst, src, offset, size, direction, stride, count)`` or
+        ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``NRAM2GDRAM`` or
+        ``NRAM2NRAM``.  It is done after the sync that waits for its pipe.
+        """
+    def bang_gather_async(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        offset: Ptr,
+        bitmask: Ptr,
+        size: Count,
+        stride: Count,
+        count: Count,
+    ) -> None:
+        """Start a gather inside NRAM: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i is set.
+
+        It is done after a sync that waits for the move-DMA.
+        """
     def bang_add(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Add: ``dst[i] = src0[i] + src1[i]``."""
     def bang_sub(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
