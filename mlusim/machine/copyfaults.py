@@ -190,6 +190,7 @@ def _alignment(
 ) -> Fault | None:
     arch = mlu.core.session.board.arch
     of_dst, of_src, of_size = grain(direction, arch.generation, strided=bool(shape))
+    where = "to and from WRAM, " if WRAM in (dst.space, src.space) else f"for {direction} on {arch.name}, "
     for name, pointer, unit in (("dst", dst, of_dst), ("src", src, of_src)):
         if pointer.offset % unit:
             return RuleFault(
@@ -197,13 +198,13 @@ def _alignment(
                 operand=name,
                 address=pointer.address,
                 space=pointer.space.name,
-                legal=f"for {direction} on {arch.name}, an address that is a multiple of {unit}",
+                legal=f"{where}addresses that are multiples of {unit}",
             )
     if size % of_size:
         return RuleFault(
             f"size is {size} bytes",
             operand="size",
-            legal=f"for {direction} on {arch.name}, multiples of {of_size} bytes",
+            legal=f"{where}multiples of {of_size} bytes",
             hint="pad the rows",
         )
     writes, _ = _accesses(dst, src, size, shape)

@@ -1,5 +1,7 @@
 """`Device`: a board with GDRAM, tensors on it, and launches."""
 
+import math
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -29,6 +31,7 @@ class DeviceTensor:
     """
 
     __slots__ = ("allocation", "device", "dtype", "shape")
+    __array_ufunc__ = None  # so that `numpy_integer + tensor` reaches __radd__
 
     def __init__(
         self, device: "Device", allocation: Allocation, shape: tuple[int, ...], dtype: DType
@@ -41,7 +44,7 @@ class DeviceTensor:
     @property
     def size(self) -> int:
         """Elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def nbytes(self) -> int:
@@ -56,10 +59,17 @@ class DeviceTensor:
     @property
     def ptr(self) -> Ptr:
         """A pointer to the first element, for kernel arguments."""
+        if not self.allocation.live:
+            raise UsageError(f"{self!r} was freed; there is nothing to point at")
         return Ptr(View(self.allocation, self.dtype, None))
 
     def __add__(self, n: int) -> Ptr:
         return self.ptr + n
+
+    __radd__ = __add__
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise UsageError(f"{self!r} is in GDRAM; copy it to the host with device.get()")
 
     def __repr__(self) -> str:
         return (
@@ -84,7 +94,7 @@ class Device:
 
         Raises `UsageError` for a dtype that the board does not know and `OutOfMemory` when GDRAM is full.
         """
-        host = np.asarray(array)
+        host = _host_array(array)
         dtype = as_dtype(host.dtype)
         self._heap.reserve(host.nbytes)
         raw = fresh_bytes(host.nbytes)
@@ -93,19 +103,16 @@ class Device:
 
     def share(self, array: Any) -> DeviceTensor:
         """Lend a host array to the device without a copy; a kernel may read it and never write it."""
-        host = np.ascontiguousarray(array)
+        host = _host_array(array)
         dtype = as_dtype(host.dtype)
-        return self._adopt(
-            as_bytes(host), np.shape(array), dtype, "const tensor", filled=True, writable=False
-        )
+        raw = as_bytes(np.ascontiguousarray(host))
+        return self._adopt(raw, host.shape, dtype, "const tensor", filled=True, writable=False)
 
     def empty(self, shape: int | Sequence[int], dtype: Any) -> DeviceTensor:
         """A tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
-        sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
-        if any(n < 0 for n in sizes):
-            raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
+        sizes = _shape(shape)
         found = as_dtype(dtype)
-        nbytes = int(np.prod(sizes, dtype=np.int64)) * found.size
+        nbytes = math.prod(sizes) * found.size
         self._heap.reserve(nbytes)
         raw = fresh_bytes(nbytes)
         raw.fill(POISON)
@@ -122,8 +129,12 @@ class Device:
         return array
 
     def set(self, tensor: DeviceTensor, value: int) -> None:
-        """Set every byte of *tensor* to *value*, as the driver's memset does."""
+        """Set every byte of *tensor* to *value*, 0 to 255, as the driver's memset does."""
         self._check(tensor)
+        if not isinstance(value, int | np.integer) or not 0 <= value <= 255:
+            raise UsageError(f"value = {value!r} is no byte; give an integer from 0 to 255")
+        if not tensor.allocation.writable:
+            raise UsageError(f"{tensor!r} was lent by the host as const; put() a copy to change it")
         tensor.allocation.raw.fill(value)
         tensor.allocation.filled = True
 
@@ -188,10 +199,16 @@ class Device:
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
 
         request = Request(
-            _kernel(kernel), self._dim(dim, kind), kind, tuple(args), _seed(seed), _effects(effects), timing
+            _kernel(kernel),
+            self._dim(dim, kind),
+            kind,
+            _arguments(args),
+            _seed(seed),
+            _effects(effects),
+            timing,
         )
+        watching = observers_of(_listed("observe", observe))
         self._check_arguments(request)
-        watching = observers_of(observe)
         session = Session(self.board, request, watching, self._bind)
         written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}
         written |= {a.view.allocation for a in request.arguments if isinstance(a, Ptr)}
@@ -218,18 +235,27 @@ class Device:
             if isinstance(argument, DeviceTensor):
                 self._check(argument)
             elif isinstance(argument, Ptr):
-                if not argument.view.allocation.live:
-                    raise UsageError(
-                        f"{argument.view.allocation.site} is gone; a pointer to it is no argument"
-                    )
+                self._check_pointer(argument)
             elif isinstance(argument, np.ndarray):
                 raise LaunchError(
                     f"an argument of {request.kernel.name} is a host array of shape {argument.shape}; "
                     "put it on the device first with device.put()"
                 )
 
+        complaint = request.kernel.complaint(request.arguments)
+        if complaint is not None:
+            raise LaunchError(complaint)
+
+    def _check_pointer(self, pointer: Ptr) -> None:
+        allocation = pointer.view.allocation
+        if not allocation.live:
+            raise UsageError(f"{allocation.site} is gone; a pointer to it is no argument")
+        if allocation.heap is not self._heap:
+            where = "another device" if allocation.space is GDRAM else f"{allocation.space} of another launch"
+            raise UsageError(f"a pointer into {where}, to {allocation.site}, is no argument on {self!r}")
+
     def _dim(self, dim: int | Sequence[int], kind: Kind) -> tuple[int, int, int]:
-        if kind not in KINDS:
+        if not isinstance(kind, Kind) or kind not in KINDS:
             names = ", ".join(k.name for k in KINDS)
             raise LaunchError(f"kind = {kind!r} is no task type; use one of {names}")
         sizes = tuple(dim) if isinstance(dim, Iterable) else (dim, 1, 1)
@@ -296,13 +322,46 @@ def _kernel(kernel: Any) -> Kernel:
     raise LaunchError(f"{kernel!r} is no kernel; decorate a function with @kernel")
 
 
+def _host_array(array: Any) -> np.ndarray[Any, Any]:
+    try:
+        return np.asarray(array)
+    except ValueError as error:
+        raise UsageError(f"{array!r:.80} is no array: {error}") from None
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    one = isinstance(shape, int | np.integer)
+    many = isinstance(shape, Sequence | np.ndarray) and not isinstance(shape, str | bytes)
+    try:
+        sizes = tuple(operator.index(n) for n in ((shape,) if one or not many else shape))
+    except TypeError:
+        raise UsageError(f"shape {shape!r:.80} is no shape; give an integer or a sequence of them") from None
+    if any(n < 0 for n in sizes):
+        raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
+    return sizes
+
+
+def _arguments(args: Any) -> tuple[Any, ...]:
+    if isinstance(args, DeviceTensor | Ptr | str | np.ndarray):
+        raise LaunchError(f"args = {args!r:.80} is one argument; give a sequence, as (argument,)")
+    return tuple(_listed("args", args))
+
+
+def _listed(name: str, values: Any) -> Iterable[Any]:
+    if not isinstance(values, Iterable):
+        raise LaunchError(f"{name} = {values!r:.80} is no sequence; give a list, empty for none")
+    return values
+
+
 def _seed(seed: int | None) -> int | None:
-    if seed is not None and not isinstance(seed, int):
+    if seed is None:
+        return None
+    if not isinstance(seed, int | np.integer):
         raise LaunchError(f"seed = {seed!r} is no integer")
-    return seed
+    return int(seed)
 
 
 def _effects(effects: str) -> str:
-    if effects not in EFFECTS:
+    if not isinstance(effects, str) or effects not in EFFECTS:
         raise LaunchError(f"effects = {effects!r} is unknown; use 'late' or 'eager'")
     return effects

@@ -1,6 +1,8 @@
 """What the machine runs: a kernel, its launch kind, and where its source is."""
 
 import functools
+import inspect
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +11,10 @@ from typing import Any
 
 from attrs import frozen
 
-_HERE = str(Path(__file__).resolve().parent.parent)  # frames below this are mlusim's own
+from mlusim.errors import UsageError
+
+_HERE = str(Path(__file__).resolve().parent.parent) + os.sep  # frames below this are mlusim's own
+_LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
 class Kernel:
@@ -19,9 +24,16 @@ class Kernel:
     """
 
     def __init__(self, body: Callable[..., Any]) -> None:
+        if not callable(body):
+            raise UsageError(f"{body!r} is no function; a kernel is a function of mlu and its arguments")
         functools.update_wrapper(self, body)
         self.body = body
-        self.name: str = body.__name__
+        self.name: str = getattr(body, "__name__", type(body).__name__)
+        if any(test(body) for test in _LATER):
+            raise UsageError(
+                f"{self.name} is a generator or a coroutine, whose body does not run when it is called; "
+                "write the kernel without yield and async"
+            )
 
     def __call__(self, mlu: Any, *args: Any, **kwargs: Any) -> Any:
         """Run the body as a device function on the calling core."""
@@ -29,6 +41,19 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
+
+    def complaint(self, arguments: tuple[Any, ...]) -> str | None:
+        """Why the kernel cannot be called with *arguments* behind ``mlu``; None where it can."""
+        try:
+            signature = inspect.signature(self.body)
+        except (TypeError, ValueError):  # some callables have none
+            return None
+        try:
+            signature.bind(None, *arguments)
+        except TypeError as error:
+            count = len(arguments)
+            return f"{self.name}{signature} does not fit the {count} arguments given behind mlu: {error}"
+        return None
 
 
 @frozen

@@ -109,6 +109,8 @@ class Scheduler:
                 if core.carrier is not None:
                     core.carrier.kill()
             core.release()
+            for cluster in core.union.clusters:
+                cluster.sram.release()
         self.running = None
         self._alive.clear()
         self._ready.clear()

@@ -84,7 +84,10 @@ class Session:
         if self.hub.launch_begin is not None:
             self.hub.launch_begin(self)
         cores = self.board.cores if self.kind.unions == 0 else self.board.clusters // self.kind.unions
-        self.scheduler.run(self._groups(), cores)
+        try:
+            self.scheduler.run(self._groups(), cores)
+        finally:
+            self.pool.clear()
         if self.hub.launch_end is not None:
             self.hub.launch_end(self)
 

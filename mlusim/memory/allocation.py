@@ -27,15 +27,16 @@ class Allocation:
     ``address`` is the device address of its first byte; ``raw`` is a byte array that holds the
     ``nbytes`` bytes; ``site`` says in words what it is and who declared it.  ``filled`` is true where
     the host, or the declaration, gave every byte a value, and ``launches`` counts the launches that
-    may have changed them.  ``shadow`` is for observers, which keep there what they know of the bytes
+    may have changed them.  ``heap`` is the device's that it came from, None on chip.  ``shadow`` is for observers, which keep there what they know of the bytes
     from one launch to the next; the machine never reads it.
     """
 
     __slots__ = (
-        "address", "filled", "launches", "live", "nbytes", "raw", "shadow", "site", "space", "writable",
+        "address", "filled", "heap", "launches", "live", "nbytes", "raw", "shadow", "site", "space", "writable",
     )  # fmt: skip
 
     def __init__(self, space: Space, address: int, raw: Bytes, site: str, *, writable: bool = True) -> None:
+        self.heap: Heap | None = None
         self.filled = False
         self.launches = 0
         self.shadow: Any = None
@@ -128,6 +129,10 @@ class Pool:
         """Keep *raw* for a later `take`."""
         self._free.setdefault((space, raw.size), []).append(raw)
 
+    def clear(self) -> None:
+        """Keep nothing: the launch is over."""
+        self._free.clear()
+
 
 class Heap:
     """The device's GDRAM: allocations at growing addresses, bounded by *capacity* bytes."""
@@ -147,7 +152,9 @@ class Heap:
         address = self._next
         self._next += -(-max(raw.size, 1) // self.ALIGN) * self.ALIGN + self.ALIGN
         self.used += raw.size
-        return Allocation(self.space, address, raw, site, writable=writable)
+        allocation = Allocation(self.space, address, raw, site, writable=writable)
+        allocation.heap = self
+        return allocation
 
     def reserve(self, nbytes: int) -> None:
         """Raise `OutOfMemory` unless *nbytes* more bytes fit."""
