@@ -36,6 +36,7 @@ from mlusim.memory.space import NRAM, SRAM, WRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
+    from mlusim.machine.watch import Watch
 
 Lanes = Mapping[Direction, Pipe]
 
@@ -87,17 +88,15 @@ def _pipe(token: Direction, arch: Arch) -> Pipe:
 
 def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
     """The method of ``__memcpy`` on *arch*."""
-    old = arch.generation == 2
-    misaligned = functools.partial(_misaligned, arch.generation)
+    old, misaligned = arch.generation == 2, functools.partial(_misaligned, arch.generation)
 
     def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         if shape:
             if len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, *shape):
                 _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=False)
             return
-        core = mlu.core
         try:
-            to, frm = dst.view, src.view
+            core, to, frm = mlu.core, dst.view, src.view
             d = to.phase + dst.index * to.itemsize
             s = frm.phase + src.index * frm.itemsize
             pipe = mlu.directions.one[direction]
@@ -127,10 +126,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         if mlu.watch is None:
             to.raw[d : d + size] = frm.raw[s : s + size]
         else:
-            reads, writes = Access(frm.allocation, s, size), Access(to.allocation, d, size)
-            seen = mlu.watch.copy(row, pipe, (reads,), (writes,), (dst, src, size, direction))
-            to.raw[d : d + size] = frm.raw[s : s + size]
-            mlu.watch.retire(seen)
+            _watched(mlu.watch, row, pipe, (dst, src, size, direction), d, s)
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
         charge_line(mlu.work, pipe, direction.value, d, s, size)
@@ -142,6 +138,16 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
             _look(core, to, frm, s, large=True)
 
     return memcpy
+
+
+def _watched(
+    watch: "Watch", row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
+) -> None:
+    """A blocking copy from byte *s* to byte *d* that somebody watches."""
+    size, to, frm = call[2], call[0].view, call[1].view
+    seen = watch.copy(row, pipe, (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),), call)
+    to.raw[d : d + size] = frm.raw[s : s + size]
+    watch.retire(seen)
 
 
 def _misaligned(generation: int, direction: Direction, d: int, s: int, size: int) -> bool:
@@ -213,6 +219,19 @@ def _rows(
         return False
     if mlu.core.pending:
         mlu.core.settle(pipe)
+    _move_rows(dst, src, size, (d, dst_stride), (s, src_stride), segnum)
+    nbytes = size * (segnum + 1)
+    mlu.counts[number] += 1
+    mlu.traffic[direction.value] += nbytes
+    charge_rows(mlu, pipe, direction.value, d, dst_stride, s, src_stride, size, segnum + 1)
+    return True
+
+
+def _move_rows(
+    dst: Ptr, src: Ptr, size: int, at: tuple[int, int], source: tuple[int, int], segnum: int
+) -> None:
+    """Move *segnum* + 1 segments; *at* and *source*: the first byte of each side and its stride."""
+    to, frm, (d, dst_stride), (s, src_stride) = dst.view, src.view, at, source
     step, skip = dst_stride // size, src_stride // size
     if segnum == 0:  # the strides of a single segment do not matter
         to.raw[d : d + size] = frm.raw[s : s + size]
@@ -232,11 +251,6 @@ def _rows(
         dtype = _WORDS[word]
         target = np.ndarray(shape, dtype, to.raw, d, (dst_stride, word))
         target[...] = np.ndarray(shape, dtype, frm.raw, s, (src_stride, word))
-    nbytes = size * (segnum + 1)
-    mlu.counts[number] += 1
-    mlu.traffic[direction.value] += nbytes
-    charge_rows(mlu, pipe, direction.value, d, dst_stride, s, src_stride, size, segnum + 1)
-    return True
 
 
 def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool) -> None:
