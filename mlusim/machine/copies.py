@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import frozen
 
 from mlusim.arch.board import Arch
 from mlusim.errors import Fault
@@ -18,72 +17,25 @@ from mlusim.machine.copyfaults import explain_copy
 from mlusim.machine.core import Core, Flight
 from mlusim.machine.events import Access
 from mlusim.machine.polls import POLL_BYTES
-from mlusim.machine.work import charge, charge_flight, charge_line, charge_rows, load_of
+from mlusim.machine.routes import steps_of
+from mlusim.machine.work import (
+    charge,
+    charge_flight,
+    charge_line,
+    load_of,
+    rows_load,
+)
 from mlusim.memory.direction import (
-    DIRECTIONS,
-    NRAM2NRAM,
-    ONE_D,
-    ONE_D_ASYNC,
     SRAM2SRAM,
-    THREE_D,
-    TWO_D,
-    TWO_D_ASYNC,
     Direction,
     grain,
 )
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import NRAM, SRAM, WRAM
+from mlusim.memory.space import WRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.watch import Watch
-
-Lanes = Mapping[Direction, Pipe]
-
-
-@frozen
-class Routes:
-    """Which directions a core may copy, by form, and which pipe carries each."""
-
-    one: Lanes
-    one_async: Lanes
-    two: Lanes
-    two_async: Lanes
-    three: Lanes
-
-    def form(self, numbers: int, asynchronous: bool) -> Lanes:
-        """The directions of the copy with so many *numbers* behind its direction; a KeyError for no form."""
-        if numbers == 0:
-            return self.one_async if asynchronous else self.one
-        if numbers == 3:
-            return self.two_async if asynchronous else self.two
-        if numbers == 8:
-            return self.three
-        raise KeyError(numbers)
-
-
-@functools.cache
-def routes(arch: Arch, *, memory_core: bool, block: bool) -> Routes:
-    """The legal directions of a core of *arch*; a memory core reaches GDRAM, LDRAM and SRAM only."""
-
-    def lanes(allowed: frozenset[Direction]) -> Lanes:
-        kept = {}
-        for token in DIRECTIONS:
-            ends = {token.src, token.dst}
-            no_sram = SRAM in ends and (arch.sram == 0 or block)
-            if token in allowed and not no_sram and not (memory_core and ends & {NRAM, WRAM}):
-                kept[token] = _pipe(token, arch)
-        return kept
-
-    three = THREE_D if arch.bang_arch >= 322 else frozenset()
-    return Routes(lanes(ONE_D), lanes(ONE_D_ASYNC), lanes(TWO_D), lanes(TWO_D_ASYNC), lanes(three))
-
-
-def _pipe(token: Direction, arch: Arch) -> Pipe:
-    """IO-DMA off the chip, move-DMA on it; on 2xx NRAM2NRAM is work of the compute stream."""
-    if token.off_chip:
-        return Pipe.IO
-    return Pipe.VECTOR if token is NRAM2NRAM and arch.generation == 2 else Pipe.MOVE
 
 
 def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
@@ -92,7 +44,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
 
     def memcpy(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         if shape:
-            if len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, *shape):
+            if len(shape) != 3 or not _rows(mlu, number, dst, src, size, direction, shape):
                 _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=False)
             return
         try:
@@ -183,55 +135,44 @@ def _rows(
     src: Ptr,
     size: int,
     direction: Direction,
-    dst_stride: int,
-    src_stride: int,
-    segnum: int,
+    shape: tuple[int, ...],
 ) -> bool:
     """The common 2-D copy, blocking and unobserved; False where `_strided` must look closer."""
+    core = mlu.core
+    dst_stride, src_stride, segnum = shape
     try:
         to, frm = dst.view, src.view
-        d = to.phase + dst.index * to.itemsize
-        s = frm.phase + src.index * frm.itemsize
-        pipe = mlu.directions.two[direction]
-        if (
-            mlu.watch is not None
-            or size.__class__ is not int
-            or dst_stride.__class__ is not int
-            or src_stride.__class__ is not int
-            or segnum.__class__ is not int
-            or not 0 < size <= dst_stride
-            or src_stride < 0
-            or not 0 <= segnum <= 65535
-            or d < 0
-            or s < 0
-            or d + segnum * dst_stride + size > to.nbytes
-            or s + segnum * src_stride + size > frm.nbytes
-            or to.space is not direction.dst
-            or frm.space is not direction.src
-            or to.port is not mlu.core
-            or frm.port is not mlu.core
-            or not to.allocation.writable
-            or to.space is WRAM
-            or frm.space is WRAM
+        i, j = dst.index, src.index
+        d = to.phase + i * to.itemsize
+        s = frm.phase + j * frm.itemsize
+        pipe = mlu.directions.rows[direction]
+        if not (
+            mlu.watch is None
+            and size.__class__ is dst_stride.__class__ is src_stride.__class__ is segnum.__class__ is int
+            and 0 < size <= dst_stride
+            and 0 <= segnum <= 65535
+            and src_stride >= 0 <= d
+            and s >= 0
+            and d + segnum * dst_stride + size <= to.nbytes
+            and s + segnum * src_stride + size <= frm.nbytes
+            and to.space is direction.dst
+            and frm.space is direction.src
+            and to.port is core is frm.port
+            and to.allocation.writable
         ):
             return False
     except (AttributeError, KeyError, TypeError):
         return False
-    if mlu.core.pending:
-        mlu.core.settle(pipe)
-    _move_rows(dst, src, size, (d, dst_stride), (s, src_stride), segnum)
+    if core.pending:
+        core.settle(pipe)
     nbytes = size * (segnum + 1)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
-    charge_rows(mlu, pipe, direction.value, d, dst_stride, s, src_stride, size, segnum + 1)
-    return True
-
-
-def _move_rows(
-    dst: Ptr, src: Ptr, size: int, at: tuple[int, int], source: tuple[int, int], segnum: int
-) -> None:
-    """Move *segnum* + 1 segments; *at* and *source*: the first byte of each side and its stride."""
-    to, frm, (d, dst_stride), (s, src_stride) = dst.view, src.view, at, source
+    load = rows_load(
+        pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, size, segnum + 1, core.each
+    )
+    charge(mlu, pipe, load, nbytes)
+    # The bytes move last: what runs right behind scattered stores may stall on them.
     step, skip = dst_stride // size, src_stride // size
     if segnum == 0:  # the strides of a single segment do not matter
         to.raw[d : d + size] = frm.raw[s : s + size]
@@ -242,15 +183,21 @@ def _move_rows(
         and step * size == dst_stride
         and skip * size == src_stride
     ):  # one element a segment: plain slices of both arrays
-        i, j = dst.index, src.index
         to.array[i : i + segnum * step + 1 : step] = frm.array[j : j + segnum * skip + 1 : skip]
     else:
-        grain = size | d | s | dst_stride | src_stride
-        word = min(grain & -grain, 8)
-        shape = (segnum + 1, size // word)
-        dtype = _WORDS[word]
-        target = np.ndarray(shape, dtype, to.raw, d, (dst_stride, word))
-        target[...] = np.ndarray(shape, dtype, frm.raw, s, (src_stride, word))
+        _move_rows(to, frm, d, s, size, dst_stride, src_stride, segnum + 1)
+    return True
+
+
+def _move_rows(
+    to: View, frm: View, d: int, s: int, size: int, to_stride: int, from_stride: int, rows: int
+) -> None:
+    """Move *rows* segments of *size* bytes from byte *s* to byte *d*, in the widest word that divides all."""
+    grain = size | d | s | to_stride | from_stride
+    word = min(grain & -grain, 8)
+    shape, dtype = (rows, size // word), _WORDS[word]
+    target = np.ndarray(shape, dtype, to.raw, d, (to_stride, word))
+    target[...] = np.ndarray(shape, dtype, frm.raw, s, (from_stride, word))
 
 
 def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, asynchronous: bool) -> None:
@@ -291,18 +238,6 @@ def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:
         target[...] = source
     else:  # a 3-D copy whose sides count their segments differently: element k goes to element k
         target[...] = source.reshape(target.shape)
-
-
-def steps_of(shape: tuple[int, ...]) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
-    """The (stride, count) pairs of both sides, outermost first, from the stride arguments of a copy.
-
-    The stride of a single segment does not matter and is 0 here.
-    """
-    if len(shape) == 3:
-        dst_stride, src_stride, more = shape
-        return ((dst_stride if more else 0, more + 1),), ((src_stride if more else 0, more + 1),)
-    pairs = [(shape[i] if shape[i + 1] else 0, shape[i + 1] + 1) for i in (2, 0, 6, 4)]
-    return tuple(pairs[:2]), tuple(pairs[2:])
 
 
 def _plan(

@@ -6,6 +6,7 @@ from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
 from mlusim.isa.declare import Intrinsic
 from mlusim.machine.events import Access
 from mlusim.machine.refuse import count_of, foreign, refuse_here
+from mlusim.machine.routes import steps_of
 from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction, grain
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM, SRAM, WRAM
@@ -143,8 +144,6 @@ def _sizes(size: int, shape: tuple[int, ...]) -> Fault | None:
 
 
 def _accesses(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> tuple[Access, Access]:
-    from mlusim.machine.copies import steps_of  # noqa: PLC0415 - copies explains through this module
-
     d_steps, s_steps = steps_of(shape) if len(shape) in (3, 8) else ((), ())
     return (
         Access(dst.view.allocation, dst.offset, size, d_steps),

@@ -12,12 +12,12 @@ from mlusim.arch.board import Board
 from mlusim.errors import Fault, MlusimError
 from mlusim.isa.table import ISA
 from mlusim.machine.cluster import Cluster, Union
-from mlusim.machine.copies import Routes, routes
 from mlusim.machine.core import Core, Place
 from mlusim.machine.hub import Hub
 from mlusim.machine.issue import mlu_class
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.mlu import Mlu
+from mlusim.machine.routes import Routes, routes
 from mlusim.machine.scheduler import Scheduler
 from mlusim.machine.tally import Tally
 from mlusim.machine.watch import Watch

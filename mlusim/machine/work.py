@@ -156,8 +156,8 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access", *, memory_core
     return Load(transactions, stalls)
 
 
-def charge_rows(
-    mlu: "Mlu",
+@functools.lru_cache(maxsize=4096)
+def rows_load(
     pipe: Pipe,
     number: int,
     to: int,
@@ -166,23 +166,16 @@ def charge_rows(
     from_stride: int,
     size: int,
     rows: int,
-) -> None:
-    """Account for a blocking 2-D copy of *rows* segments in the direction *number*: `load_of`, but quick."""
-    work = mlu.work
+    cycles: int,
+) -> Load:
+    """The `load_of` a 2-D copy, for shapes that kernels repeat.
+
+    *to* and *frm* are the first bytes' places in their transactions, *cycles* those of a transaction.
+    """
     if pipe is not _IO:
-        lines, sram = rows * (size + 127 >> 7), rows * size * IN_SRAM[number]
-        charge(mlu, pipe, Load(0, 0, lines, sram), rows * size)
-        return
-    each = 0
-    if READS[number]:
-        at = frm & 63 if from_stride & 63 == 0 else _place(frm, from_stride)
-        each = at + size + 63 >> 6
+        return Load(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
+    each = reading(frm, size, from_stride) if READS[number] else 0
     if WRITES[number]:
         each += writing(to, size, to_stride)
-    transactions, least = rows * each, rows * LEAST
-    taken = transactions * mlu.core.each
-    work[IO] += rows * size
-    work[IO_STARTS] += 1
-    work[TRANSACTIONS] += transactions
-    if least > taken:
-        work[STALLS] += least - taken
+    transactions = rows * each
+    return Load(transactions, max(0, rows * LEAST - transactions * cycles))
