@@ -12,6 +12,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
+from mlusim.machine.hub import attendants
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.session import Request, Session
@@ -207,7 +208,7 @@ class Device:
             _effects(effects),
             timing,
         )
-        watching = observers_of(_listed("observe", observe))
+        watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))
         self._check_arguments(request)
         session = Session(self.board, request, watching, self._bind)
         written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}

@@ -1,6 +1,8 @@
 """Who listens to what, settled once per launch."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 EVENTS = (
@@ -142,3 +144,21 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Listener:
         return satisfied
 
     return tell
+
+
+_ATTENDING: ContextVar[tuple[Any, ...]] = ContextVar("attending", default=())
+
+
+@contextmanager
+def attending(observers: Iterable[Any]) -> Iterator[None]:
+    """While it lasts, *observers* watch every launch that is made, before those that the launch names."""
+    token = _ATTENDING.set((*_ATTENDING.get(), *observers))
+    try:
+        yield
+    finally:
+        _ATTENDING.reset(token)
+
+
+def attendants() -> tuple[Any, ...]:
+    """Those who watch every launch just now."""
+    return _ATTENDING.get()

@@ -92,8 +92,9 @@ class Session:
             self.hub.launch_end(self)
 
     def again(self, arguments: Iterable[Any], observers: Iterable[Any]) -> "Session":
-        """The same launch once more, not yet run: *arguments* stand for those of the request."""
-        return Session(self.board, evolve(self.request, arguments=tuple(arguments)), observers, self._bind)
+        """The same launch once more, not yet run and not timed: *arguments* stand for those of the request."""
+        request = evolve(self.request, arguments=tuple(arguments), timing=False)
+        return Session(self.board, request, observers, self._bind)
 
     def _run(self, core: Core) -> None:
         """The life of one core, inside its own strand."""
