@@ -118,6 +118,7 @@ class Union:
         if meeting is None:
             meeting = self._meetings[key] = Meeting(name, scope, self.participants(core, scope))
         if core in meeting.arrived:  # it caught the fault of this barrier and comes again
+            core.waiting = meeting
             core.session.scheduler.block(core)
         meeting.arrived.append(core)
         left = [c for c in meeting.missing if c.ended]
