@@ -223,22 +223,25 @@ def execute(name, board=None, **arguments):
     return after | {key: device.get(tensor) for key, tensor in tensors.items()}
 
 
-def refused(row, change, board=None, case=None):
-    """The fault of a sample call of *row* after *change*(sample)."""
+def refused(row, *changes, board=None, case=None):
+    """The faults of a sample call of *row* after each of *changes*(sample); of one change, its fault."""
 
     def run(mlu, heap):
         sample = Sample(mlu, row, case or dtype_cases(row)[0], heap)
-        change(sample)
-        try:
-            sample.call()
-        except Fault as fault:
-            return fault
-        return None
+        legal, faults = dict(sample.arguments), []
+        for change in changes:
+            sample.arguments = dict(legal)
+            change(sample)
+            try:
+                sample.call()
+            except Fault as fault:
+                faults.append(fault)
+        return faults
 
-    fault = on_core(run, board=board or board_of(row))
+    faults = on_core(run, board=board or board_of(row))
 
-    assert fault is not None, "the call went through"
-    return fault
+    assert len(changes) == len(faults), "a call went through"
+    return faults[0] if len(changes) == 1 else faults
 
 
 def check_teaches(fault, row, operand=None):

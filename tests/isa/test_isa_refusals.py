@@ -1,6 +1,7 @@
 """Bad calls of every row: each operand, each rule; the fault names intrinsic, operand, legal range and line."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from isa_rows import (
     space_of,
 )
 
-from mlusim.arch.dtypes import DTYPES, float32
+from mlusim.arch.dtypes import DTYPES
 from mlusim.errors import OutOfBounds, ReadOnly, RuleFault, WrongSpace
 from mlusim.machine.refuse import extent
 from mlusim.memory.pointer import Ptr
@@ -51,36 +52,29 @@ def test_an_operand_in_the_wrong_memory_is_refused(row, operand):
 @pytest.mark.parametrize(("row", "operand"), OPERANDS, ids=OPERAND_IDS)
 def test_something_that_is_no_pointer_is_refused(row, operand):
     """None, and an array of the host, where the row takes memory."""
-    for wrong in (None, np.zeros(4, np.float32), "memory"):
-        fault = refused(row, lambda s, wrong=wrong: s.arguments.update({operand.name: wrong}))
-
+    wrong = (None, np.zeros(4, np.float32), "memory")
+    for fault in refused(row, *(lambda s, w=w: s.arguments.update({operand.name: w}) for w in wrong)):
         check_teaches(fault, row, operand)
         assert isinstance(fault, WrongSpace)
 
 
-@pytest.mark.parametrize(("row", "operand"), OPERANDS, ids=OPERAND_IDS)
+TYPED = [(row, o) for row, o in OPERANDS if o.name not in row.void]  # the others are cast
+
+
+@pytest.mark.parametrize(("row", "operand"), TYPED, ids=[f"{r.name}-{o.name}" for r, o in TYPED])
 def test_an_operand_of_the_wrong_type_is_refused(row, operand):
-    """A pointer of an element type that the row does not take, or not beside the others."""
-    if operand.name in row.void:
-        assert row.void[operand.name] in {d.name for d in DTYPES} | {p.name for p in row.parameters}
-        return
-    other = [d for d in DTYPES if d not in operand.dtypes]
+    """A pointer of an element type that the row does not take, or that the others do not have."""
+    right = dtype_cases(row)[0][operand.name]
+    wrong = [d for d in DTYPES if d not in operand.dtypes]
     if len(row.same) > 1 and operand.name in row.same:
-        other.append(
-            next(d for d in operand.dtypes if d is not dtype_cases(row)[0][operand.name])
-            if len(operand.dtypes) > 1
-            else float32
-        )
-    for wrong in other:
+        wrong += [d for d in operand.dtypes if d is not right][:1]
 
-        def change(sample, wrong=wrong):
-            pointer = sample.pointer(operand.name)
-            sample.arguments[operand.name] = pointer.cast(wrong)
+    def recast(sample, dtype):
+        sample.arguments[operand.name] = sample.pointer(operand.name).cast(dtype)
 
-        if wrong is dtype_cases(row)[0][operand.name]:
-            continue
-        fault = refused(row, change)
+    faults = refused(row, *(partial(recast, dtype=d) for d in wrong))
 
+    for fault in [faults] if len(wrong) == 1 else faults:
         check_teaches(fault, row)
         assert isinstance(fault, WrongSpace)
 
@@ -91,17 +85,13 @@ def test_one_past_an_allocation_is_refused(row, operand):
 
     def behind(sample):
         pointer = sample.pointer(operand.name)
-        count = extent(operand, sample.arguments)
-        if operand.partial:
-            count = 1
+        count = 1 if operand.partial else extent(operand, sample.arguments)
         sample.arguments[operand.name] = pointer + (pointer.view.size - count + 1)
 
     def before(sample):
         sample.arguments[operand.name] = sample.pointer(operand.name) - 1
 
-    for change in (behind, before):
-        fault = refused(row, change)
-
+    for fault in refused(row, behind, before):
         check_teaches(fault, row, operand)
         assert isinstance(fault, OutOfBounds)
         assert "addresses 0x" in fault.legal
@@ -119,9 +109,8 @@ COUNTED = [
 @pytest.mark.parametrize(("row", "name"), COUNTED, ids=[f"{r.name}-{n}" for r, n in COUNTED])
 def test_zero_and_negative_counts_are_refused(row, name):
     """A count of zero or less."""
-    for count in (0, -1, -(1 << 40)):
-        fault = refused(row, lambda s, count=count: s.arguments.update({name: count}))
-
+    counts = (0, -1, -(1 << 40))
+    for fault in refused(row, *(lambda s, c=c: s.arguments.update({name: c}) for c in counts)):
         check_teaches(fault, row)
         assert isinstance(fault, RuleFault)
 
@@ -180,11 +169,12 @@ def test_a_partial_overlap_is_refused(row, target, source):
         assert "overlap" in fault.message
 
 
-@pytest.mark.parametrize(("row", "target", "source"), PAIRS, ids=PAIR_IDS)
+EXACT = [(row, t, o) for row, t, o in PAIRS if row.overlap[o.name] == "exact"]
+
+
+@pytest.mark.parametrize(("row", "target", "source"), EXACT, ids=[f"{r.name}-{s.name}" for r, _, s in EXACT])
 def test_an_exact_overlap_gives_the_same_result(row, target, source):
     """Where a row may work in place, it does so and leaves what it leaves apart from its source."""
-    if row.overlap[source.name] != "exact":
-        return
 
     def run(mlu, heap, case, in_place):
         sample = Sample(mlu, row, case, heap)
