@@ -278,3 +278,22 @@ def test_mutexes_are_checked():
 
     with pytest.raises(Deadlock):
         mlusim.Device("MLU370-X4").launch(keep, dim=2)
+
+
+def test_printf_takes_up_to_sixteen_values():
+    """C style; what does not fit its format, or is too much, is refused."""
+    device = mlusim.Device("MLU370-X4")
+
+    @kernel
+    def say(mlu):
+        mlu.bang_printf("task %d of %d: %.1f", mlu.taskId, mlu.taskDim, np.float32(0.5))
+        for call, said in (
+            (lambda: mlu.bang_printf("%d", *range(17)), "17 values to print; legal: at most 16"),
+            (lambda: mlu.bang_printf("%d"), "does not fit its 0 values"),
+        ):
+            with pytest.raises(RuleFault, match=said):
+                call()
+
+    launch = device.launch(say, dim=2)
+
+    assert ("task 0 of 2: 0.5", "task 1 of 2: 0.5") == launch.printed
