@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|operators]``."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|operators|timing]``; or `calibration [BOARD ...]`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -6,15 +6,23 @@ from collections.abc import Callable, Iterator, Mapping
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import calibration
+from benchmarks.cost_of_time import cost_of_time
 from benchmarks.hot_path import hot_path
 from benchmarks.operators import operators
 from benchmarks.timing import Row
 
-GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {"hot": hot_path, "operators": operators}
+GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
+    "hot": hot_path,
+    "timing": cost_of_time,
+    "operators": operators,
+}
 
 
 def main(names: list[str]) -> int:
-    """Measure the named groups, or all, and print one table."""
+    """Measure the named groups, or all, and print one table; or judge the predicted times."""
+    if names[:1] == ["calibration"]:
+        return calibration.main(names[1:])
     table = Table(title="mlusim benchmarks: medians of this run")
     for column in ("work", "measured", "limit", "unit", "detail"):
         table.add_column(column, justify="right" if column in ("measured", "limit") else "left")

@@ -99,14 +99,15 @@ VECTOR_START = Rate(
     "the latency of a scalar NRAM load, and a short pipeline",
 )  # fmt: skip
 TENSOR_START = Rate(
-    "tensor start", 64, "cycles", "U", "what a tensor instruction takes beside its products", "no publication"
+    "tensor start", 20, "cycles", "I", "what a tensor instruction takes beside its products", "as a vector instruction"
 )  # fmt: skip
 MOVE_LINE = Rate(
     "move-DMA line", 128, "bytes/cycle", "I", "how fast one core copies on chip; a started line counts whole",
     "the width of the vector unit's path to NRAM",
 )  # fmt: skip
 SRAM_PORT = Rate(
-    "SRAM of a cluster", 256, "bytes/cycle", "U", "what the cores of a cluster share when they use its SRAM", "no publication"
+    "SRAM of a cluster", 512, "bytes/cycle", "U", "what the cores of a cluster share when they use its SRAM",
+    "no publication; four cores, each at its own rate",
 )  # fmt: skip
 ATOMIC = Rate(
     "atomic element", 1, "cycles", "U", "one element of an atomic, beside the read and the write of its line", "no publication"
