@@ -5,5 +5,6 @@ functions; ``ops.catalog.OPERATORS`` lists all.
 """
 
 from mlusim.operators.runner import Run, run, run_case
+from ops import catalog, host
 
-__all__ = ["Run", "run", "run_case"]
+__all__ = ["Run", "catalog", "host", "run", "run_case"]

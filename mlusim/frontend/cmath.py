@@ -1,14 +1,32 @@
 """Integer arithmetic as C does it, and the padding macros of the vendor's kernels."""
 
+import operator
+from typing import SupportsIndex
 
-def cdiv(a: int, b: int) -> int:
-    """``a / b`` of C integers: the quotient toward zero.  Raises `ZeroDivisionError` for b = 0."""
+from mlusim.errors import UsageError
+
+
+def _whole(value: SupportsIndex) -> int:
+    """*value* as a Python integer, which does not overflow."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise UsageError(f"{value!r:.80} is no integer; divide floats with `/`") from None
+
+
+def cdiv(a: SupportsIndex, b: SupportsIndex) -> int:
+    """``a / b`` of C integers: the quotient toward zero.
+
+    Raises `UsageError` for what is no integer and `ZeroDivisionError` for b = 0.
+    """
+    a, b = _whole(a), _whole(b)
     quotient = abs(a) // abs(b)
     return quotient if (a < 0) == (b < 0) else -quotient
 
 
-def cmod(a: int, b: int) -> int:
-    """``a % b`` of C integers: the remainder with the sign of *a*."""
+def cmod(a: SupportsIndex, b: SupportsIndex) -> int:
+    """``a % b`` of C integers: the remainder with the sign of *a*; raises as `cdiv` does."""
+    a, b = _whole(a), _whole(b)
     return a - b * cdiv(a, b)
 
 
@@ -23,16 +41,18 @@ def u32(value: int) -> int:
     return int(value) & 0xFFFF_FFFF
 
 
-def DIV_UP(x: int, y: int) -> int:
-    """The quotient of non-negative integers, rounded up."""
+def DIV_UP(x: SupportsIndex, y: SupportsIndex) -> int:
+    """The quotient of non-negative integers, rounded up; raises as `cdiv` does."""
+    x, y = _whole(x), _whole(y)
     return (x + y - 1) // y
 
 
-def PAD_UP(x: int, y: int) -> int:
+def PAD_UP(x: SupportsIndex, y: SupportsIndex) -> int:
     """*x* rounded up to a multiple of *y*."""
-    return DIV_UP(x, y) * y
+    return DIV_UP(x, y) * _whole(y)
 
 
-def PAD_DOWN(x: int, y: int) -> int:
+def PAD_DOWN(x: SupportsIndex, y: SupportsIndex) -> int:
     """*x* rounded down to a multiple of *y*."""
+    x, y = _whole(x), _whole(y)
     return x // y * y

@@ -18,6 +18,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.errors import UsageError
 from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
@@ -43,10 +44,18 @@ Checks = Sequence["Check | Checks"]
 def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[str, Any]) -> Status | None:
     """The status that ends the call, or None when every check holds.
 
-    The sentence of a failure is kept in ``handle.last_error``, led by the function's name.
+    The sentence of a failure is kept in ``handle.last_error``, led by the function's name.  Raises
+    `UsageError` for what a C compiler would not take: something else than a handle or a descriptor.
     """
     if handle is None:
         return BAD_PARAM
+    if not isinstance(handle, Handle):
+        raise UsageError(f"{api}: {handle!r:.80} is no handle; make one with mlusim.host.Handle(board)")
+    for name, value in arguments.items():
+        if name.endswith("_desc") and not isinstance(value, TensorDescriptor | None):
+            raise UsageError(
+                f"{api}: {name} = {value!r:.80} is no descriptor; give TensorDescriptor(shape, dtype) or None"
+            )
     given = SimpleNamespace(**arguments)
     given.handle = handle
     for check in _flat(checks):

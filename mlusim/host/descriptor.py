@@ -1,5 +1,6 @@
 """`TensorDescriptor`: what the host library is told about a tensor."""
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,10 +14,21 @@ LAYOUTS = ("ARRAY", "NHWC", "NCHW", "HWCN", "NDHWC", "NCDHW", "NTC", "TNC", "NLC
 
 
 def _shape(value: Sequence[int]) -> tuple[int, ...]:
+    sizes = _integers("shape", value)
+    if any(n < 0 for n in sizes):
+        raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
+    return sizes
+
+
+def _strides(value: Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if value is None else _integers("strides", value)
+
+
+def _integers(name: str, value: Any) -> tuple[int, ...]:
     try:
-        return tuple(int(n) for n in value)
+        return tuple(operator.index(n) for n in value)
     except TypeError:
-        raise UsageError(f"shape {value!r} is no sequence of integers") from None
+        raise UsageError(f"{name} {value!r:.80} is no sequence of integers") from None
 
 
 def _dtype(value: Any) -> DType | str:
@@ -25,9 +37,12 @@ def _dtype(value: Any) -> DType | str:
         return as_dtype(value)
     except UsageError:
         try:
-            return str(np.dtype(value).name)
-        except TypeError:
-            raise UsageError(f"{value!r} is no dtype") from None
+            found = None if value is None else np.dtype(value)
+        except (TypeError, ValueError, SyntaxError):  # NumPy reads strings and tuples as descriptions
+            found = None
+        if found is None:
+            raise UsageError(f"{value!r:.80} is no dtype") from None
+        return str(found.name if found.isnative else found.str)
 
 
 @frozen
@@ -37,12 +52,17 @@ class TensorDescriptor:
     shape: tuple[int, ...] = field(converter=_shape)
     dtype: DType | str = field(converter=_dtype)
     layout: str = field(default="ARRAY")
-    strides: tuple[int, ...] | None = field(default=None)
+    strides: tuple[int, ...] | None = field(default=None, converter=_strides)
 
     @layout.validator
     def _check_layout(self, _: Any, value: str) -> None:
         if value not in LAYOUTS:
             raise UsageError(f"layout {value!r} is unknown; use one of {', '.join(LAYOUTS)}")
+
+    @strides.validator
+    def _check_strides(self, _: Any, value: tuple[int, ...] | None) -> None:
+        if value is not None and len(value) != len(self.shape):
+            raise UsageError(f"strides {value} are {len(value)} numbers for {len(self.shape)} dimensions")
 
     @property
     def rank(self) -> int:

@@ -31,7 +31,10 @@ class Handle:
         self.last_error = ""
         self.launches: list[Launch] = []
         self.layouts: list[Layout] = []
-        self._options: dict[str, Any] = {"observe": tuple(observe), "seed": seed, "effects": effects}
+        watching = (
+            observe if isinstance(observe, str) or not isinstance(observe, Iterable) else tuple(observe)
+        )
+        self._options: dict[str, Any] = {"observe": watching, "seed": seed, "effects": effects}
 
     def __repr__(self) -> str:
         return f"<Handle {self.board.name}>"

@@ -2,10 +2,9 @@
 
 import difflib
 import functools
-from collections.abc import Iterable, Mapping
-from importlib.metadata import entry_points
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Any
 
 from mlusim.errors import UsageError
 from mlusim.operators.spec import Case, Operator
@@ -18,28 +17,43 @@ def operators() -> Mapping[str, Operator]:
     """Every registered operator by name, in alphabetical order.
 
     An entry point is an `Operator`, or a sequence of them.  Raises `UsageError` where one cannot be
-    loaded, with the distribution to blame.
+    loaded, is something else, or has the name of another, with the distribution to blame.
     """
-    found: dict[str, Operator] = {}
+    found: dict[str, tuple[Operator, str]] = {}
     for entry in entry_points(group=GROUP):
-        try:
-            loaded = entry.load()
-        except Exception as error:
-            raise UsageError(
-                f"the operator entry point {entry.name} = {entry.value} cannot be loaded: {error}"
-            ) from error
-        for operator in _flat(loaded):
-            found[operator.name] = operator
-    return MappingProxyType(dict(sorted(found.items())))
+        at = _described(entry)
+        for operator in _loaded(entry, at):
+            known, other = found.setdefault(operator.name, (operator, at))
+            if known is not operator:
+                raise UsageError(
+                    f"{at} and {other} both have an operator {operator.name!r}; uninstall one of them"
+                )
+    return MappingProxyType({name: operator for name, (operator, _) in sorted(found.items())})
 
 
-def _flat(loaded: Any) -> Iterable[Operator]:
-    return (loaded,) if isinstance(loaded, Operator) else tuple(loaded)
+def _described(entry: EntryPoint) -> str:
+    distribution = getattr(entry, "dist", None)
+    source = f" of {distribution.name}" if distribution is not None else ""
+    return f"the operator entry point {entry.name} = {entry.value}{source}"
+
+
+def _loaded(entry: EntryPoint, at: str) -> tuple[Operator, ...]:
+    try:
+        loaded = entry.load()
+        many = (loaded,) if isinstance(loaded, Operator) else tuple(loaded)
+    except Exception as error:
+        raise UsageError(f"{at} cannot be loaded: {type(error).__name__}: {error}") from error
+    for operator in many:
+        if not isinstance(operator, Operator):
+            raise UsageError(f"{at} gives {operator!r:.80}; it must give an Operator, or a sequence of them")
+    return many
 
 
 def find_operator(name: str) -> Operator:
     """The operator called *name*.  Raises `UsageError` with the nearest names for an unknown one."""
     known = operators()
+    if not isinstance(name, str):
+        raise UsageError(f"{name!r:.80} is no operator; give a name or an Operator")
     if name in known:
         return known[name]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)

@@ -102,10 +102,11 @@ def run(
     With *reference* the outputs are judged against the operator's reference.  Raises `UsageError` for
     missing or unknown names and `StatusError` where the host interface does not return success.
     """
-    done = attempt(operator, inputs, params, board=board, observe=observe, seed=seed, effects=effects)
+    spec = _operator(operator)
+    done = attempt(spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects)
     if done.status != SUCCESS:
         raise StatusError(done.status, f"{done.status.name}: {done.message}")
-    return judged(done, inputs, params or {}) if reference else done
+    return judged(done, inputs, params or {}, spec) if reference else done
 
 
 def run_case(
@@ -119,11 +120,15 @@ def run_case(
     reference: bool = True,
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one."""
-    spec = find_operator(operator) if isinstance(operator, str) else operator
+    spec = _operator(operator)
     inputs, params = case.make(case_generator(case))
     done = attempt(spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects)
     done = evolve(done, case=case.name, expected=case.status)
-    return judged(done, inputs, params) if reference and done.status == SUCCESS else done
+    return judged(done, inputs, params, spec) if reference and done.status == SUCCESS else done
+
+
+def _operator(operator: str | Operator) -> Operator:
+    return operator if isinstance(operator, Operator) else find_operator(operator)
 
 
 def case_generator(case: Case) -> np.random.Generator:
@@ -131,9 +136,11 @@ def case_generator(case: Case) -> np.random.Generator:
     return np.random.default_rng(zlib.crc32(case.name.encode()))
 
 
-def judged(done: Run, inputs: Mapping[str, Any], params: Mapping[str, Any]) -> Run:
-    """*done* with its outputs compared to the operator's reference."""
-    spec = find_operator(done.operator)
+def judged(
+    done: Run, inputs: Mapping[str, Any], params: Mapping[str, Any], operator: Operator | None = None
+) -> Run:
+    """*done* with its outputs compared to the reference of *operator* (None: the registered one)."""
+    spec = operator or find_operator(done.operator)
     accuracy = {}
     expected = spec.reference(inputs, _complete(spec, params))
     for name, thresholds in spec.thresholds.items():
@@ -153,9 +160,9 @@ def attempt(
     effects: str = "late",
 ) -> Run:
     """Call the host interface and return what happened, whatever the status."""
-    spec = find_operator(operator) if isinstance(operator, str) else operator
+    spec = _operator(operator)
     arrays = _arrays(spec, inputs)
-    complete = _complete(spec, params or {})
+    complete = _complete(spec, {} if params is None else params)
     handle = Handle(board, observe=observe, seed=seed, effects=effects)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     status = spec.call(handle, tensors, descriptors, complete)
@@ -181,17 +188,31 @@ def attempt(
 
 def _arrays(spec: Operator, inputs: Mapping[str, Any]) -> dict[str, np.ndarray[Any, Any]]:
     names = [t.name for t in spec.inputs]
+    if not isinstance(inputs, Mapping):
+        raise UsageError(f"{spec.name} takes its inputs by name: {{'{names[0]}': array, ...}}")
     unknown = [name for name in inputs if name not in names]
     if unknown:
         raise UsageError(f"{spec.name} has no input {unknown[0]!r}; its inputs are {', '.join(names)}")
     missing = [t.name for t in spec.inputs if not t.optional and inputs.get(t.name) is None]
     if missing:
         raise UsageError(f"{spec.name} needs the input {missing[0]!r}; its inputs are {', '.join(names)}")
-    return {name: np.asarray(value) for name, value in inputs.items() if value is not None}
+    return {name: _array(spec, name, value) for name, value in inputs.items() if value is not None}
+
+
+def _array(spec: Operator, name: str, value: Any) -> np.ndarray[Any, Any]:
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise UsageError(f"{spec.name}: the input {name} is no array: {error}") from None
+    if array.dtype.hasobject or array.dtype.names or array.dtype.kind in "SU":
+        raise UsageError(f"{spec.name}: the input {name} has elements of {array.dtype}; give numbers")
+    return array
 
 
 def _complete(spec: Operator, params: Mapping[str, Any]) -> dict[str, Any]:
     names = [p.name for p in spec.params]
+    if not isinstance(params, Mapping):
+        raise UsageError(f"{spec.name} takes its parameters by name, in a dictionary, not {params!r:.80}")
     unknown = [name for name in params if name not in names]
     if unknown:
         legal = ", ".join(names) or "it has none"
@@ -211,6 +232,8 @@ def _converted(spec: Operator, name: str, kind: type, value: Any) -> Any:
         return bool(value)
     if kind is str and isinstance(value, str):
         return value
+    if kind is float and isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return float(value)
     raise UsageError(f"{spec.name}: parameter {name} = {value!r} must be of type {kind.__name__}")
 
 
@@ -228,8 +251,20 @@ def _tensors(
     shapes = _output_shapes(spec, arrays, params)
     for t in spec.outputs:
         if t.name not in tensors:
+            _check_sizes(spec, t.name, shapes[t.name][0], params)
             tensors[t.name], descriptors[t.name] = _output(handle, t, *shapes[t.name])
     return tensors, descriptors
+
+
+def _check_sizes(spec: Operator, name: str, shape: tuple[int, ...], params: Mapping[str, Any]) -> None:
+    """The library makes no descriptor of a negative size."""
+    if any(n < 0 for n in shape):
+        status = Status.MLUOP_STATUS_BAD_PARAM
+        given = ", ".join(f"{key} = {value}" for key, value in params.items())
+        raise StatusError(
+            status,
+            f"{status.name}: {spec.name}: {name} would be {list(shape)} with {given}; give sizes of 0 or more",
+        )
 
 
 def _output_shapes(
