@@ -37,6 +37,7 @@ VERBS = (
     Verb("run", "mlusim.cli.run", "run an operator on its cases or on your arrays; accuracy and efficiency"),
     Verb("plan", "mlusim.cli.plan", "validate an NRAM partition plan, or find the largest shape that fits"),
     Verb("report", "mlusim.cli.report", "efficiency of operators x cases x boards"),
+    Verb("debug", "mlusim.cli.debug", "the kernel debugger: breakpoints, steps, memory, and going back in time"),
     Verb("demo", "mlusim.cli.demo", "every operator at network scale on two boards, checked, with a report"),
 )
 

@@ -1,0 +1,236 @@
+"""``mlusim debug``: the kernel debugger on an operator or a script."""
+
+import argparse
+import contextlib
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
+from mlusim.cli.files import read_arrays
+from mlusim.cli.settings import names_in, parameters, whole
+from mlusim.cli.show import emit
+from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
+from mlusim.debug.launches import DEFAULT_HISTORY
+from mlusim.errors import Fault, UsageError
+from mlusim.machine.device import EFFECTS
+from mlusim.observe.names import observers_of
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import case_generator
+
+PROMPT = "(mlusim) "
+
+EXAMPLES = """examples:
+  mlusim debug tin_shift_forward --case golden_document
+  mlusim debug mutual_information_backward --command "break bang_pow2" --command run --command where
+  mlusim debug my_script.py --script commands.txt
+Without --command and --script it reads commands from the terminal, or from a pipe; `help` lists them."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("program", metavar="OP|SCRIPT.py", nargs="?", help="an operator, or a script that launches kernels")
+    add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
+    add("--case", metavar="NAME", help="one of the operator's cases (default: its first)")
+    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
+    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
+    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add(
+        "--check",
+        metavar="NAMES",
+        action="append",
+        default=[],
+        help="checkers that watch, as memcheck,racecheck",
+    )
+    add("--seed", metavar="N", type=whole, help="explore another legal schedule")
+    add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
+    add(
+        "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
+    )
+    add("--command", metavar="TEXT", action="append", default=[], help="execute a command; may be repeated")
+    add("--script", metavar="F", help="execute the commands of a file, one a line, after --command")
+    add("--json", action="store_true", help="the commands and their answers as one JSON document")
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Debug; returns 2 where a command was a mistake, 3 after a fault, 1 after failed accuracy."""
+    program, arrays = _program(args)
+    history = DEFAULT_HISTORY if args.history is None else args.history << 20
+    if history < 0:
+        raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
+    session = DebugSession(program, history=history, arrays=arrays)
+    console = Console(session)
+    try:
+        with _interruptible(session):
+            return _scripted(args, console) if args.command or args.script else _interactive(args, console)
+    finally:
+        session.close()
+
+
+# -- what is debugged --------------------------------------------------------------------------------
+
+
+def _program(args: argparse.Namespace) -> tuple[Program, dict[str, Any]]:
+    """The program that was named, and the arrays that `diff` may name."""
+    checks = tuple(names_in(args.check))
+    observers_of(checks)
+    if args.program is None:
+        raise UsageError("name an operator or a script, as in `mlusim debug tin_shift_forward`")
+    if args.program.endswith(".py"):
+        unfit = next((o for o in ("case", "inputs", "set", "board", "seed") if getattr(args, o)), None)
+        if unfit is not None:
+            raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
+        if not Path(args.program).is_file():
+            raise UsageError(f"{args.program} is no file")
+        return ScriptProgram(args.program, tuple(args.arguments), checks), {}
+    if args.arguments:
+        raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
+    return _operator(args, checks)
+
+
+def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> tuple[Program, dict[str, Any]]:
+    spec = find_operator(args.program)
+    if args.inputs is not None:
+        if args.case is not None:
+            raise UsageError("--case and --inputs exclude each other; give one of them")
+        inputs, params, case = read_arrays(args.inputs), parameters(spec, args.set), None
+        board = args.board or DEFAULT_BOARDS[0]
+    else:
+        if args.set:
+            raise UsageError("--set goes with --inputs; a case has its own parameters")
+        chosen = find_case(spec, args.case) if args.case is not None else spec.cases[0]
+        inputs, params = chosen.make(case_generator(chosen))
+        case, board = chosen.name, args.board or (chosen.boards or DEFAULT_BOARDS)[0]
+    program = OperatorProgram(
+        spec, inputs, params, find_board(board).name, args.seed, args.effects, case, checks
+    )
+    return program, program.arrays()
+
+
+# -- the conversation --------------------------------------------------------------------------------
+
+
+def _scripted(args: argparse.Namespace, console: Console) -> int:
+    """Execute the commands that were given, up to the first mistake."""
+    replies: list[tuple[str, Reply]] = []
+    for text in _given(args):
+        if not args.json:
+            print(f"{PROMPT}{text}")
+        reply = console.execute(text)
+        replies.append((text, reply))
+        if not args.json and reply.text:
+            print(reply.text)
+        if not reply.ok or reply.leaves:
+            break
+    if args.json:
+        emit(_document(console, replies))
+    return _code(console, all(reply.ok for _, reply in replies))
+
+
+def _given(args: argparse.Namespace) -> Iterator[str]:
+    yield from args.command
+    if args.script:
+        try:
+            text = Path(args.script).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(
+                f"{args.script} cannot be read: {getattr(error, 'strerror', None) or error}"
+            ) from None
+        yield from (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
+
+
+def _document(console: Console, replies: list[tuple[str, Reply]]) -> dict[str, Any]:
+    session = console.session
+    site = session.site if session.launches else None
+    return {
+        "program": session.program.name,
+        "commands": [{"command": text, "ok": reply.ok, "answer": reply.text} for text, reply in replies],
+        "ended": session.ended,
+        "position": {"launch": session.position.launch, "moment": None if session.position.at_end else session.position.moment},
+        "task": session.focus,
+        "file": None if site is None else site[0],
+        "line": None if site is None else site[1],
+    }  # fmt: skip
+
+
+def _code(console: Console, ok: bool) -> int:
+    session = console.session
+    if not ok:
+        return USAGE
+    if isinstance(session.host.failure, Fault) or isinstance(session.stop.error, Fault):
+        return FAULT
+    passed = getattr(session.host.result, "passed", True)
+    return CLEAN if passed or not session.ended else FINDINGS
+
+
+def _interactive(args: argparse.Namespace, console: Console) -> int:
+    """Read commands until one leaves or there are no more."""
+    if args.json:
+        raise UsageError("--json goes with --command or --script")
+    terminal = sys.stdin.isatty()
+    print(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
+    print(console.stop_text())
+    if terminal:
+        _complete_with(console)
+    ok = True
+    while True:
+        try:
+            line = input(PROMPT)
+        except EOFError:
+            print()
+            break
+        except KeyboardInterrupt:
+            print("\n`quit` leaves")
+            continue
+        if not terminal:
+            print(line)
+        reply = console.execute(line)
+        ok = reply.ok
+        if reply.text:
+            print(reply.text)
+        if reply.leaves:
+            break
+    return CLEAN if terminal else _code(console, ok)
+
+
+def _complete_with(console: Console) -> None:
+    """Let the tab key complete commands, and their arguments, where the host has readline."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: PLC0415 - not on every system
+
+        found: list[str] = []
+
+        def complete(text: str, state: int) -> str | None:
+            if state == 0:
+                found[:] = console.complete(readline.get_line_buffer()[: readline.get_endidx()])
+            del text
+            return found[state] if state < len(found) else None
+
+        readline.set_completer_delims(" ")
+        readline.set_completer(complete)
+        readline.parse_and_bind("tab: complete")
+
+
+@contextlib.contextmanager
+def _interruptible(session: DebugSession) -> Iterator[None]:
+    """Ctrl-C stops the kernel that runs; at the prompt it is an ordinary interrupt."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        session.interrupt()
+
+    try:
+        before = signal.signal(signal.SIGINT, stop)
+    except ValueError:  # not the main thread: somebody else has the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,0 +1,198 @@
+"""The commands that show, compare and save memory and values."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlusim.debug.command import MEMORY, Command
+from mlusim.debug.describe import pointer_text, value_text
+from mlusim.debug.origins import DEPTH, Byte, Origin, Search
+from mlusim.debug.places import Span, names_of, resolve
+from mlusim.debug.quiet import evaluate, parse
+from mlusim.debug.regions import array_of, difference, examine, same_place
+from mlusim.debug.when import END, Position
+from mlusim.debug.world import World
+from mlusim.errors import UsageError
+from mlusim.memory.pointer import Ptr
+from mlusim.observe.finding import short
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mlusim.debug.console import Console
+    from mlusim.debug.session import DebugSession
+
+_FORM = re.compile(r"/(?P<count>\d*)(?P<letters>[a-z]*)$")
+MOST = 100_000  # elements shown at once
+SHOWN = 16  # elements of a pointer that `print` shows
+
+
+def print_(console: "Console", words: str) -> str:
+    """A value."""
+    session = console.session
+    form, words = _form(words)
+    if form and form["letters"] not in ("", "x"):
+        raise UsageError(f"print/{form['letters']} is no form; print/x shows integers in hexadecimal")
+    if not words:
+        raise UsageError("print takes an expression in the kernel's variables, as in `print count * 4`")
+    world, core = session.world, session.core
+    value = evaluate(parse(words), session.frame, core, names_of(world, core))
+    if form and form["letters"] == "x" and isinstance(value, int | np.integer):
+        return f"{words} = {int(value):#x}"
+    if isinstance(value, Ptr):
+        return f"{words} = {pointer_text(value, world, core, SHOWN)}"
+    return f"{words} = {value_text(value, world, core)}"
+
+
+def examine_(console: "Console", words: str) -> str:
+    """Memory, element by element."""
+    session = console.session
+    form, words = _form(words)
+    if not words:
+        raise UsageError("x takes a place, as in `x/8f nram+0x100` or `x/4x term1`")
+    count = int(form["count"] or 1) if form else 8
+    letters = form["letters"] if form else ""
+    sizes = [c for c in letters if c in "bhwg"]
+    kinds = [c for c in letters if c in "fduxtc"]
+    if len(sizes) > 1 or len(kinds) > 1 or len(sizes) + len(kinds) != len(letters):
+        raise UsageError(
+            f"x/{letters} is no form; letters: f d u x t c for the kind, b h w g for 1, 2, 4, 8 bytes"
+        )
+    if not 1 <= count <= MOST:
+        raise UsageError(f"x shows 1 to {MOST} elements, not {count}")
+    span = resolve(words, session.world, session.core, session.frame)
+    lines = examine(session.world, session.core, span, count, "".join(kinds), "".join(sizes))
+    return "\n".join(lines)
+
+
+def _form(words: str) -> "tuple[re.Match[str] | None, str]":
+    if not words.startswith("/"):
+        return None, words
+    first, _, rest = words.partition(" ")
+    found = _FORM.match(first)
+    if found is None:
+        raise UsageError(f"{first} is no form; write a count and letters, as in x/8f")
+    return found, rest.strip()
+
+
+# -- comparing and saving ----------------------------------------------------------------------------
+
+
+def diff(console: "Console", words: str) -> str:
+    """A region against something else."""
+    session = console.session
+    place, _, other = words.rpartition(" ")
+    place, other = place.strip(), other.strip()
+    if not place:
+        raise UsageError("diff takes a place and what to compare with: @MOMENT, FILE.npy, or an array's name")
+    span = resolve(place, session.world, session.core, session.frame)
+    ours = array_of(session.world, session.core, span)
+    lines = difference(ours, _other(session, span, other))
+    return "\n".join([f"{place} here ({session.position}) and {other} there:", *lines])
+
+
+def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
+    if text.startswith("@"):
+        return _at_moment(session, span, text[1:])
+    if text in session.arrays:
+        return np.asarray(session.arrays[text])
+    name, _, key = text.partition("::")
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join(session.arrays) or "none"
+        raise UsageError(
+            f"{text!r} is neither @MOMENT, nor a file, nor an array; arrays that are known: {known}"
+        )
+    try:
+        stored = np.load(path, allow_pickle=False)
+        if isinstance(stored, np.ndarray):
+            return stored
+        with stored:
+            if key not in stored.files:
+                raise UsageError(f"{name} holds {', '.join(stored.files)}; write {name}::{stored.files[0]}")
+            return np.asarray(stored[key])
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"{name} is no readable .npy or .npz file: {error}") from None
+
+
+def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
+    launch, _, moment = text.rpartition(":")
+    number = {"begin": 0, "end": END}.get(moment)
+    if number is None:
+        if not moment.isdigit():
+            raise UsageError(f"@{text} is no moment; write @1234, @begin, @end or @LAUNCH:MOMENT")
+        number = int(moment)
+    index = int(launch) if launch.isdigit() else session.position.launch
+    replica = session.aside(Position(index, number))
+    try:
+        assert replica.stop is not None
+        world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
+        where, core = same_place(span, world, session.core)
+        return array_of(world, core, where)
+    finally:
+        replica.abandon()
+
+
+def dump(console: "Console", words: str) -> str:
+    """A region to a file."""
+    session = console.session
+    place, _, name = words.rpartition(" ")
+    if not place or not name.endswith(".npy"):
+        raise UsageError("dump takes a place and a file, as in `dump term1 term1.npy`")
+    span = resolve(place.strip(), session.world, session.core, session.frame)
+    array = array_of(session.world, session.core, span)
+    try:
+        with Path(name).open("wb") as file:
+            np.save(file, array)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be written: {error.strerror}") from None
+    return f"{array.size} elements of {array.dtype}, shape {list(array.shape)}, written to {name}"
+
+
+# -- origins -----------------------------------------------------------------------------------------
+
+
+def who_wrote(console: "Console", words: str) -> str:
+    """Who wrote a byte."""
+    session = console.session
+    place, _, number = words.rpartition(" ")
+    deep = bool(place) and number.isdigit()
+    place, depth = (place.strip(), int(number)) if deep else (words, DEPTH)
+    span = resolve(place, session.world, session.core, session.frame)
+    search = Search(session, max(1, depth))
+    try:
+        origin = search.origin(Byte(span.space, span.low, span.owner), place)
+    finally:
+        search.close()
+    return "\n".join(_told(origin, len(session.launches) > 1))
+
+
+def _told(origin: Origin, several: bool, level: int = 0) -> "list[str]":
+    indent = "  " * level
+    head = f"{indent}{'from ' * (level > 0)}{origin.place}"
+    if not origin.moment:
+        return [f"{head}: {origin.note}"]
+    launch = f"launch {origin.launch}, " * several
+    line = (
+        f"{head}: written at {launch}moment {origin.moment} by {origin.task}, {origin.instruction} "
+        f"at {short(origin.file)}:{origin.line}"
+    )
+    return [line, *(text for source in origin.sources for text in _told(source, several, level + 1))]
+
+
+FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for
+1, 2, 4 and 8 bytes.  Without letters the place's own type is shown.  `poison` is a float that nobody has
+written, `-1?` an integer that looks like one."""
+
+PLACES = """PLACE is nram+0x100 (gdram, ldram, wram, sram; an offset in bytes), an address as 0x200100, a region of the
+plan, a tensor, or an expression that gives a pointer; elements as p[3], p[2:8], tensor[0, 3, 5]."""
+
+COMMANDS = (
+    Command("print", ("p",), "[/x] EXPR", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, completes="place"),
+    Command("x", (), "[/FORM] PLACE", MEMORY, "show memory, element by element", examine_, FORMS + "\n" + PLACES, repeats=False, completes="place"),
+    Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY", MEMORY, "compare memory with itself at another moment, with a file, or with an array", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays: input.NAME, reference.NAME.", completes="place"),
+    Command("dump", (), "PLACE FILE.npy", MEMORY, "save memory as a NumPy array", dump, completes="place"),
+    Command("who-wrote", ("ww",), "PLACE [DEPTH]", MEMORY, "who last wrote a byte, and where its sources came from, back to the tensors", who_wrote, completes="place"),
+)  # fmt: skip

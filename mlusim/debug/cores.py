@@ -1,0 +1,39 @@
+"""Names of cores: ``task 3`` for an IPU core, ``task 4m`` for the memory core whose cluster begins with task 4."""
+
+import re
+from typing import TYPE_CHECKING
+
+from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core, Place
+
+_NAME = re.compile(r"(?:task\s+)?(\d+)\s*(m|mpu|memory)?$", re.IGNORECASE)
+
+
+def name_of(core: "Core") -> str:
+    """What the debugger calls *core*."""
+    return name_at(core.place)
+
+
+def name_at(place: "Place") -> str:
+    """What the debugger calls the core at *place*."""
+    return f"task {place.task}{'m' * place.memory_core}"
+
+
+def full_name(core: "Core") -> str:
+    """The name, with the cluster for a memory core."""
+    place = core.place
+    return (
+        f"{name_of(core)} (memory core of cluster {place.cluster_id})" if place.memory_core else name_of(core)
+    )
+
+
+def parse_name(text: str) -> str:
+    """The name that the user means by ``3``, ``task 3`` or ``4m``; raises `UsageError` for anything else."""
+    found = _NAME.match(text.strip())
+    if found is None:
+        raise UsageError(
+            f"{text!r} is no task; give its number, as in `task 3`, or `task 4m` for a memory core"
+        )
+    return f"task {int(found[1])}{'m' * bool(found[2])}"

@@ -1,0 +1,203 @@
+"""Sentences about what the machine does: bytes by the names of regions and tensors, effects, stops."""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.debug.cores import full_name, name_of
+from mlusim.debug.frames import line_of, source_line
+from mlusim.debug.host import INTERRUPTED
+from mlusim.debug.when import (
+    BEGIN,
+    CONTROL,
+    FAULT,
+    FINISH,
+    ISSUE,
+    LANDING,
+    LAUNCH_BEGIN,
+    LAUNCH_END,
+    Op,
+    Stop,
+)
+from mlusim.debug.world import World
+from mlusim.errors import Fault
+from mlusim.machine.core import Core
+from mlusim.machine.events import Access, Effect
+from mlusim.memory.allocation import POISON, Allocation
+from mlusim.memory.pointer import Ptr
+from mlusim.observe.finding import short
+
+WIDE = 110  # characters of a value that is shown on one line
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def named(
+    world: World, core: Core | None, allocation: Allocation, offset: int
+) -> tuple[str, int, DType | None]:
+    """What holds byte *offset* of *allocation*: its name, where it begins in the allocation, its element type."""
+    for name, (tensor, argument) in world.tensors.items():
+        if tensor is allocation:
+            return name, 0, argument.dtype
+    if core is not None and allocation is world.buffer(core) and world.layout is not None:
+        found = {r.name: r for _, r in world.layout.regions_at(offset)}
+        if found:
+            first = next(iter(found.values()))
+            return "/".join(found), first.offset, as_dtype(first.dtype)
+    return f"{allocation.space}+{allocation.address - base_address(allocation, core):#x}", 0, None
+
+
+def base_address(allocation: Allocation, core: Core | None) -> int:
+    """The address at which offsets into the allocation's memory begin."""
+    if core is not None:
+        for space, arena in core.arenas.items():
+            if space is allocation.space:
+                return arena.base
+        if core.cluster is not None and core.cluster.sram.space is allocation.space:
+            return core.cluster.sram.base
+    return allocation.address
+
+
+def access_text(world: World, core: Core | None, access: Access) -> str:
+    """The bytes of an access: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides where it has some."""
+    name, begins, dtype = named(world, core, access.allocation, max(access.start, 0))
+    first = access.start - begins
+    if dtype is not None and first % dtype.size == 0 and access.size % dtype.size == 0:
+        at, count = first // dtype.size, access.size // dtype.size
+        text = f"{name}[{at}]" if count == 1 else f"{name}[{at}:{at + count}]"
+    else:
+        text = f"{name}, bytes {first} to {first + access.size}"
+    times = "".join(f", {count} times, every {stride} bytes" for stride, count in access.steps if count > 1)
+    return text + times
+
+
+def effect_text(world: World, effect: Effect) -> str:
+    """What an effect writes and reads, and which pipe carries it."""
+    parts = [f"on the {effect.pipe.value} pipe"]
+    for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
+        if accesses:
+            parts.append(f"{verb} {'; '.join(access_text(world, effect.core, a) for a in accesses)}")
+    return ", ".join(parts)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def value_text(value: Any, world: World | None = None, core: Core | None = None) -> str:
+    """A value of the kernel on one line."""
+    if isinstance(value, Ptr):
+        return pointer_text(value, world, core)
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, threshold=16, edgeitems=4, max_line_width=10**6).replace("\n", "")
+        return f"{value.dtype}{list(value.shape)} {text}"
+    if isinstance(value, np.generic):
+        return f"{value} ({value.dtype})"
+    text = " ".join(repr(value).split())
+    return text if len(text) <= WIDE else text[: WIDE - 3] + "..."
+
+
+def pointer_text(pointer: Ptr, world: World | None, core: Core | None, count: int = 4) -> str:
+    """A pointer: type, memory, region, first values, with poison marked."""
+    allocation, view = pointer.view.allocation, pointer.view
+    head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
+    if world is not None:
+        name, begins, dtype = named(world, core, allocation, max(pointer.offset, 0))
+        if dtype is not None:
+            index, rest = divmod(pointer.offset - begins, dtype.size)
+            head += f" {name}[{index}]" if rest == 0 else f" {name}, byte {pointer.offset - begins}"
+    if view.nbytes < 0 or not 0 <= pointer.index < view.size:
+        return f"{head}: outside"
+    shown = elements(view.array[pointer.index : pointer.index + count])
+    more = ", ..." if view.size - pointer.index > count else ""
+    return f"{head}: {', '.join(shown)}{more}"
+
+
+def poisoned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which elements consist of poison: every byte as fresh memory has it."""
+    raw = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)
+    return np.asarray((raw == POISON).all(axis=1))
+
+
+def elements(array: np.ndarray[Any, Any]) -> list[str]:
+    """Elements as text; ``poison`` for a float that nobody has written, ``-1?`` for such an integer."""
+    unwritten = "poison" if array.dtype.kind not in "iu" else None
+    texts = []
+    for value, fresh in zip(array, poisoned(array), strict=True):
+        shown = f"{float(value):.7g}" if unwritten else str(int(value))
+        texts.append(shown if not fresh else unwritten or f"{shown}?")
+    return texts
+
+
+# -- stops -----------------------------------------------------------------------------------------
+
+
+def where_text(file: str, line: int, function: str) -> str:
+    """``computeExp at kernel.py:143``, the file relative to the current folder."""
+    return f"{function} at {short(file)}:{line}"
+
+
+def op_text(world: World, op: Op) -> str:
+    """What happens at a moment, as something that is about to happen."""
+    if op.kind is ISSUE and op.effect is not None:
+        spelling = op.effect.step.row.spelling if op.effect.step.row is not None else op.name
+        verb = "issue" if op.effect.asynchronous else "execute"
+        return f"about to {verb} {spelling} {effect_text(world, op.effect)}"
+    if op.kind is LANDING and op.effect is not None:
+        return f"about to land: {op.name} of line {op.effect.site.line}, {effect_text(world, op.effect)}"
+    if op.kind is CONTROL:
+        return f"about to wait: __{op.name}"
+    return {BEGIN: "it has not entered the kernel yet", FINISH: "it has returned from the kernel"}.get(
+        op.kind, ""
+    )
+
+
+def stop_text(world: World, stop: Stop, ended: str = "") -> str:
+    """Why and where an execution stands, with the line of source."""
+    lines = [reason for reason in stop.reasons if reason]
+    recorded = world.recorded
+    if stop.kind is LAUNCH_BEGIN:
+        return "\n".join([*lines, f"launch {recorded.index} begins: {launch_text(world)}"])
+    if stop.kind is LAUNCH_END:
+        count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
+        return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}{ended}"])
+    if stop.error is not None:
+        sentence = (
+            str(stop.error) if isinstance(stop.error, Fault) else f"{type(stop.error).__name__}: {stop.error}"
+        )
+        lines.append(f"{'fault' if isinstance(stop.error, Fault) else 'error'}: {sentence}")
+    lines += _place_lines(world, stop)
+    if stop.op is not None and (text := op_text(world, stop.op)):
+        lines.append(text)
+    lines += [f"value returned: {value_text(value, world, stop.core)}" for value in stop.value]
+    return "\n".join(lines) + ended
+
+
+def _place_lines(world: World, stop: Stop) -> list[str]:
+    core = stop.core
+    if core is None:
+        return [f"launch {world.recorded.index}, between tasks"]
+    stack = world.stack(core)
+    when = "" if stop.kind in (FAULT, INTERRUPTED) else f", {stop.position}"
+    if not stack:
+        return [f"{full_name(core)}{when}"]
+    frame = stack[0]
+    line = line_of(frame, stop.error)
+    head = f"{full_name(core)} in {where_text(frame.f_code.co_filename, line, frame.f_code.co_name)}{when}"
+    source = source_line(frame.f_code.co_filename, line)
+    return [head, *([f"{line}\t{source}"] if source else [])]
+
+
+def launch_text(world: World) -> str:
+    """The launch in one line: the kernel, its grid, its kind, the board."""
+    request = world.session.request
+    return (
+        f"{request.kernel.name} with dim {' x '.join(map(str, request.dim))}, {request.kind.name}, "
+        f"on {world.session.board.name}"
+    )
+
+
+def short_name(core: Core | None) -> str:
+    """The core's name, or a dash."""
+    return "-" if core is None else name_of(core)

@@ -1,0 +1,122 @@
+"""The program that is being debugged: it runs once, launch by launch, and nobody watches its kernels.
+
+Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.replica`); the program
+itself goes on only where the debugger has nothing to stop for.
+"""
+
+from typing import Any
+
+from mlusim.debug.launches import DEFAULT_HISTORY, Recorded, trim
+from mlusim.debug.programs import Program
+from mlusim.debug.tracer import Cast
+from mlusim.isa.table import ISA
+from mlusim.machine.carrier import Strand
+from mlusim.machine.core import Core
+
+LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
+
+
+ANNOUNCED = tuple(
+    number
+    for number, row in enumerate(ISA.values())
+    if row.form == "copy" or (row.operands and row.form not in ("load", "store"))
+)
+
+
+class Abandoned(BaseException):
+    """Ends an execution that nobody wants any more; raised where it is paused."""
+
+
+class Host(Cast):
+    """Runs the program; ``state`` says where it has come to, ``result`` and ``failure`` how it ended.
+
+    It observes the launches of the program: their beginning, where it pauses, their end, and faults.
+    """
+
+    def __init__(self, program: Program, history: int = DEFAULT_HISTORY) -> None:
+        super().__init__()
+        self.program = program
+        self.history = history
+        self.launches: list[Recorded] = []
+        self.state = ""
+        self.result: Any = None
+        self.failure: BaseException | None = None
+        self.inside = False
+        self._issued = 0
+        self._stop_at_faults = True
+        self._strand = Strand(self._body)
+
+    def advance(self, *, stop_at_faults: bool = True) -> str:
+        """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
+        self._stop_at_faults = stop_at_faults
+        self.inside = True
+        try:
+            self._strand.resume()
+        finally:
+            self.inside = False
+        if self._strand.ended:
+            self.state = ENDED
+        return self.state
+
+    @property
+    def issued(self) -> int:
+        """How many instructions and scalar accesses the launch has begun, by the counts of its cores."""
+        return self._issued + sum(_issued(core) for core in self.cores)
+
+    def interrupt(self) -> None:
+        """Pause where the program is; called from inside, by a signal."""
+        self._pause(INTERRUPTED)
+
+    def close(self) -> None:
+        """End the program where it is."""
+        if self.state and not self._strand.ended:
+            self._strand.throw(Abandoned())
+        self.state = ENDED
+
+    def _body(self) -> None:
+        try:
+            self.result = self.program.run((self,))
+        except Abandoned:
+            pass
+        except BaseException as error:  # noqa: BLE001 - the user is told, whatever it is
+            self.failure = error
+
+    def _pause(self, state: str) -> None:
+        self.state = state
+        self._strand.pause()
+
+    # -- what the machine announces --------------------------------------------------------------
+
+    def launch_begin(self, launch: Any) -> None:
+        """Keep the launch, and pause."""
+        super().launch_begin(launch)
+        self.cores, self.finished, self.raised, self.failed = [], 0, None, None
+        self.launches.append(Recorded.of(len(self.launches) + 1, launch))
+        trim(self.launches, self.history)
+        self._issued = 0
+        self._pause(LAUNCH)
+
+    def task_end(self, core: Any) -> None:
+        """Add up."""
+        super().task_end(core)
+        self._issued += _issued(core)
+
+    def fault(self, core: Any, fault: Any) -> None:
+        """Keep the fault, and pause before the kernel is unwound."""
+        super().fault(core, fault)
+        self._fail()
+
+    def error(self, core: Any, error: BaseException) -> None:
+        """Keep the error, and pause before the memories are given back."""
+        super().error(core, error)
+        self._fail()
+
+    def _fail(self) -> None:
+        self.launches[-1].error = self.raised
+        if self._stop_at_faults:
+            self._pause(FAILED)
+
+
+def _issued(core: Core) -> int:
+    scalars = sum(core.scalar_loads.values()) + sum(core.scalar_stores.values())
+    return scalars + sum(core.mlu.counts[number] for number in ANNOUNCED)

@@ -1,0 +1,114 @@
+"""The launches of a program as the debugger keeps them: everything that running one again needs."""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import define
+
+from mlusim.debug.code import Function, reachable
+from mlusim.debug.frames import Owned
+from mlusim.errors import UsageError
+from mlusim.machine.device import DeviceTensor
+from mlusim.machine.session import Session
+from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.pointer import Ptr, View
+
+DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
+
+
+@define(eq=False)
+class Recorded:
+    """One launch of the program: what it was asked, and the tensors' bytes when it began.
+
+    ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
+    copies have been given up for those of later launches.  ``moments`` is how many moments the launch
+    has, once somebody has counted.
+    """
+
+    index: int
+    session: Session
+    tensors: dict[Allocation, Bytes] | None
+    owned: Owned
+    moments: int | None = None
+    error: BaseException | None = None
+
+    @classmethod
+    def of(cls, index: int, session: Session) -> "Recorded":
+        """Keep the launch that is about to begin."""
+        found = (_allocation(argument) for argument in session.request.arguments)
+        tensors = {a: a.raw.copy() for a in found if a is not None and a.writable}
+        body = session.request.kernel.body
+        code = getattr(body, "__code__", None)
+        return cls(index, session, tensors, Owned(code.co_filename if code is not None else ""))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the copies take."""
+        return sum(raw.size for raw in (self.tensors or {}).values())
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self.session.request.kernel.name
+
+    @property
+    def functions(self) -> list[Function]:
+        """The kernel and the functions that it can reach."""
+        return reachable(self.session.request.kernel.body, self.owned)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the kernel's parameters, without ``mlu``, as many as there are arguments."""
+        count = len(self.session.request.arguments)
+        try:
+            names = list(inspect.signature(self.session.request.kernel.body).parameters)[1:]
+        except (TypeError, ValueError):
+            names = []
+        return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
+
+    def again(self, observers: Iterable[Any], held: Mapping[Allocation, Bytes] | None = None) -> Session:
+        """The same launch once more, not yet run, on copies of the tensors; *held* are other bytes for them.
+
+        Raises `UsageError` where the copies have been given up.
+        """
+        kept = held if held is not None else self.tensors
+        if kept is None:
+            raise UsageError(
+                f"launch {self.index} is behind the debugger's history; start again with more of it (--history)"
+            )
+        copies: dict[Allocation, Allocation] = {}
+        arguments = [_copied(argument, kept, copies) for argument in self.session.request.arguments]
+        return self.session.again(arguments, observers)
+
+
+def _allocation(argument: Any) -> Allocation | None:
+    if isinstance(argument, DeviceTensor):
+        return argument.allocation
+    return argument.view.allocation if isinstance(argument, Ptr) else None
+
+
+def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:
+    """The argument of a second run: a tensor or pointer into a copy, or anything else as it is."""
+    original = _allocation(argument)
+    if original is None or original not in kept:
+        return argument
+    copy = copies.get(original)
+    if copy is None:
+        copy = Allocation(original.space, original.address, kept[original].copy(), original.site)
+        copy.filled, copy.launches = original.filled, original.launches
+        copies[original] = copy
+    if isinstance(argument, DeviceTensor):
+        return DeviceTensor(argument.device, copy, argument.shape, argument.dtype)
+    view = argument.view
+    return Ptr(View(copy, view.dtype, None, view.phase), argument.index)
+
+
+def trim(launches: list[Recorded], budget: int) -> None:
+    """Give up the copies of the oldest launches until the rest takes at most *budget* bytes; the last stays."""
+    total = sum(one.nbytes for one in launches)
+    for one in launches[:-1]:
+        if total <= budget:
+            return
+        total -= one.nbytes
+        one.tensors = None

@@ -1,0 +1,288 @@
+"""Places in memory: what the user's words for addresses, regions, tensors and pointers mean."""
+
+import re
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.debug.cores import name_of
+from mlusim.debug.quiet import evaluate, parse, pointer_at
+from mlusim.debug.world import World, cluster_name
+from mlusim.errors import UsageError
+from mlusim.machine.core import Core
+from mlusim.machine.device import DeviceTensor
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM, LDRAM_BASE, NRAM, SPACES, SRAM, WRAM, Space
+
+_SPACE = re.compile(r"(gdram|ldram|nram|wram|sram)(?:\s*([+-])\s*(0x[0-9a-f]+|\d+))?$", re.IGNORECASE)
+_ADDRESS = re.compile(r"0x[0-9a-f]+$", re.IGNORECASE)
+_ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
+_BARE = re.compile(r"[A-Za-z_]\w*$")
+
+
+@frozen
+class Span:
+    """Bytes [``low``, ``high``) of one memory, as device addresses.
+
+    ``owner`` is whose memory it is: a core's name, a cluster's, or None for GDRAM; with ``anyone`` the
+    same addresses of every core or cluster are meant.  ``dtype`` is the element type, where it is known.
+    """
+
+    space: Space
+    low: int
+    high: int
+    text: str
+    dtype: DType | None = None
+    owner: str | None = None
+    anyone: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return self.high - self.low
+
+    def concerns(self, core: Core) -> bool:
+        """Whether an instruction of *core* with these addresses means this memory."""
+        if self.anyone or self.owner is None:
+            return True
+        if self.space is SRAM:
+            return core.cluster is not None and any(
+                cluster_name(other) == self.owner for other in core.union.cores if other.cluster is not None
+            )
+        return name_of(core) == self.owner
+
+    def __str__(self) -> str:
+        mine = "" if self.owner is None or self.anyone else f" of {self.owner}"
+        return f"{self.space} {self.low:#x}..{self.high:#x}{mine}"
+
+
+def base_of(space: Space, world: World) -> int:
+    """The address at which offsets into *space* begin."""
+    arch = world.session.board.arch
+    return {
+        GDRAM: GDRAM_BASE,
+        LDRAM: LDRAM_BASE,
+        NRAM: arch.nram_base,
+        WRAM: arch.wram_base,
+        SRAM: arch.sram_base,
+    }[space]
+
+
+def resolve(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span:
+    """The bytes that *text* means on *core*, in the variables of *frame*.
+
+    A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), a region of the plan, a
+    tensor or pointer by name (to its end), an expression that gives a pointer (one element), or any of
+    the last with elements: ``p[3]``, ``p[2:8]``, ``tensor[0, 3, 5]``.  Raises `UsageError` for what is
+    none of these, or is outside every memory of the core.
+    """
+    text = text.strip()
+    if not text:
+        raise UsageError("name a place: a region, a tensor, nram+0x100, an address, or a pointer")
+    found = _by_number(text, world, core)
+    if found is None:
+        found = _by_item(text, world, core, frame)
+    if found is None:
+        found = _by_name(text, world, core, frame)
+    if found is None:
+        found = _one(_pointer(text, world, core, frame), text, world, core)
+    return found
+
+
+def locate(span: Span, world: World, core: Core | None) -> tuple[Allocation, int]:
+    """The allocation that *span* lies in, and the byte of it at which it begins.
+
+    Raises `UsageError` for bytes that belong to nothing that is alive.
+    """
+    for owner, a in world.allocations(core):
+        inside = a.space is span.space and a.address <= span.low < a.address + max(a.nbytes, 1)
+        if inside and (owner == span.owner or span.anyone):
+            return a, span.low - a.address
+    known = [f"{a.space} {a.address:#x}..{a.address + a.nbytes:#x}" for _, a in world.allocations(core)]
+    raise UsageError(
+        f"there is no declared memory at {span.space} {span.low:#x}; there is "
+        + (", ".join(known[:6]) + (" and more" if len(known) > 6 else "") if known else "none")
+    )
+
+
+def bytes_of(span: Span, world: World, core: Core | None) -> np.ndarray[Any, Any]:
+    """The bytes of *span*, as far as its allocation reaches, as a view."""
+    allocation, start = locate(span, world, core)
+    return allocation.raw[start : start + span.nbytes]
+
+
+def owner_in(space: Space, core: Core | None) -> str | None:
+    """Whose memory an address of *space* is, seen from *core*."""
+    if space is GDRAM:
+        return None
+    if core is None:
+        raise UsageError(f"{space} belongs to a task; choose one with `task N` once it has begun")
+    if space is SRAM:
+        if core.cluster is None:
+            raise UsageError("a Block task has no SRAM")
+        return cluster_name(core)
+    return name_of(core)
+
+
+# -- the forms, one by one -------------------------------------------------------------------------
+
+
+def _by_number(text: str, world: World, core: Core | None) -> Span | None:
+    space_form = _SPACE.match(text)
+    if space_form is not None:
+        space = next(s for s in SPACES if s.name == space_form[1].upper())
+        offset = int(space_form[3], 0) if space_form[3] else 0
+        address = base_of(space, world) + (-offset if space_form[2] == "-" else offset)
+        return _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), world, core)
+    if _ADDRESS.match(text):
+        address = int(text, 0)
+        for owner, a in world.allocations(core):
+            if a.address <= address < a.address + a.nbytes:
+                return Span(a.space, address, a.address + a.nbytes, text, owner=owner)
+        raise UsageError(
+            f"no memory of the device is at {text}; `info regions` and `info tensors` list what is"
+        )
+    return None
+
+
+def _rest(span: Span, world: World, core: Core | None) -> Span:
+    allocation, _ = locate(span, world, core)
+    return evolve(span, high=allocation.address + allocation.nbytes)
+
+
+def _by_item(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:
+    parts = _ITEM.match(text)
+    if parts is None:
+        return None
+    try:
+        base, shape = _based(parts["base"], world, core, frame)
+    except UsageError:
+        return None  # the brackets may be Python's own
+    if base is None:
+        return None
+    size = base.view.itemsize
+    first, stop = _elements(parts["item"], shape, frame, core)
+    low = base.address + first * size
+    owner = owner_in(base.space, core)
+    span = Span(base.space, low, low + max(stop - first, 1) * size, text, base.dtype, owner)
+    locate(span, world, core)
+    return span
+
+
+def _based(
+    text: str, world: World, core: Core | None, frame: FrameType | None
+) -> tuple[Ptr | None, tuple[int, ...] | None]:
+    """The pointer that brackets are behind, and the shape, where it is a whole tensor's."""
+    name = text.strip()
+    named = _named(name, world, core, frame) if _BARE.match(name) else None
+    if named is not None:
+        tensor = world.tensors.get(name)
+        argument = tensor[1] if tensor is not None else None
+        return named, argument.shape if isinstance(argument, DeviceTensor) and named.offset == 0 else None
+    value = evaluate(parse(text), frame, core, names_of(world, core))
+    return (value, None) if isinstance(value, Ptr) else (None, None)
+
+
+def _elements(
+    item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: Core | None
+) -> tuple[int, int]:
+    """The first element that *item* means and the one behind the last."""
+
+    class Index:
+        def __getitem__(self, item: Any) -> Any:
+            return item
+
+    index = evaluate(parse(f"_index_[{item}]"), frame, core, {"_index_": Index()})
+    if isinstance(index, slice):
+        first = int(index.start or 0)
+        if index.stop is None or index.step not in (None, 1) or index.stop <= first:
+            raise UsageError(f"[{item}] is no run of elements; write [first:stop]")
+        return first, int(index.stop)
+    if isinstance(index, tuple):
+        if shape is None or len(index) != len(shape):
+            raise UsageError(
+                f"[{item}] has {len(index)} indices; {f'the shape is {list(shape)}' if shape else 'give one'}"
+            )
+        try:
+            first = int(np.ravel_multi_index(index, shape))
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"[{item}] is outside the shape {list(shape)}: {error}") from None
+        return first, first + 1
+    try:
+        return int(index), int(index) + 1
+    except (TypeError, ValueError):
+        raise UsageError(f"[{item}] is no element number") from None
+
+
+def _by_name(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:
+    pointer = _named(text, world, core, frame) if _BARE.match(text) else None
+    if pointer is None:
+        return None
+    allocation = pointer.view.allocation
+    high = allocation.address + allocation.nbytes
+    if allocation is world.buffer(core) and world.layout is not None:
+        regions = [r for _, r in world.layout.regions_at(pointer.offset)]
+        named = (
+            [r for r in regions if r.name == text]
+            or [r for r in regions if r.offset == pointer.offset]
+            or regions
+        )
+        high = allocation.address + named[0].offset + named[0].bytes if named else high
+    owner = owner_in(pointer.space, core)
+    return Span(pointer.space, pointer.address, high, text, pointer.dtype, owner)
+
+
+def _named(name: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr | None:
+    """The pointer called *name*: a variable of the frame, a region of the plan, or a tensor."""
+    value = frame.f_locals.get(name) if frame is not None else None
+    if isinstance(value, Ptr):
+        return value
+    found = names_of(world, core).get(name)
+    return found if isinstance(found, Ptr) else None
+
+
+def names_of(world: World, core: Core | None) -> dict[str, Any]:
+    """What an expression may name besides the frame's variables: tensors and regions, as pointers."""
+    return {**tensor_pointers(world), **region_pointers(world, core)}
+
+
+def tensor_pointers(world: World) -> dict[str, Ptr]:
+    """A pointer to each tensor of the launch, by the name of its parameter."""
+    found = {}
+    for name, (allocation, argument) in world.tensors.items():
+        offset = 0 if isinstance(argument, DeviceTensor) else argument.offset
+        found[name] = pointer_at(allocation, offset, argument.dtype)
+    return found
+
+
+def region_pointers(world: World, core: Core | None) -> dict[str, Ptr]:
+    """A pointer to each region of the plan in *core*'s NRAM, by name."""
+    layout, buffer = world.layout, world.buffer(core)
+    if layout is None or buffer is None:
+        return {}
+    found: dict[str, Ptr] = {}
+    for stage in layout.stages:
+        for region in stage.regions:
+            if region.name not in found and region.offset < buffer.nbytes:
+                found[region.name] = pointer_at(buffer, region.offset, as_dtype(region.dtype))
+    return found
+
+
+def _pointer(text: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr:
+    value = evaluate(parse(text), frame, core, names_of(world, core))
+    if not isinstance(value, Ptr):
+        raise UsageError(f"{text} is {value!r}, which is no place in memory")
+    return value
+
+
+def _one(pointer: Ptr, text: str, world: World, core: Core | None) -> Span:
+    low = pointer.address
+    span = Span(
+        pointer.space, low, low + pointer.view.itemsize, text, pointer.dtype, owner_in(pointer.space, core)
+    )
+    locate(span, world, core)
+    return span

@@ -1,0 +1,365 @@
+"""`DebugSession`: a program under the debugger.  It prints nothing and asks nothing.
+
+The program itself runs once, launch by launch, unwatched.  What the user sees of a kernel is a replica:
+the launch run again from its beginning, on copies of its tensors, to exactly the position asked for.
+So going back is the same as going forward, and costs no more than running there.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from mlusim.debug.breakpoints import Breakpoint, FindingLocation, Stopper
+from mlusim.debug.cores import name_of
+from mlusim.debug.frames import line_of
+from mlusim.debug.host import ENDED, FAILED, INTERRUPTED, LAUNCH, Host
+from mlusim.debug.launches import DEFAULT_HISTORY, Recorded
+from mlusim.debug.programs import Program, as_program
+from mlusim.debug.replica import Replica
+from mlusim.debug.steps import Interrupt, Issues
+from mlusim.debug.when import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, Position, Stop
+from mlusim.debug.world import World
+from mlusim.errors import UsageError
+from mlusim.machine.core import Core
+
+if TYPE_CHECKING:
+    from mlusim.debug.origins import WriteLog
+
+NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
+
+
+class DebugSession:
+    """Debugs *program*: a `Program`, or a function that takes observers and hands them to its launches.
+
+    After construction the program stands at its first launch.  *history* bounds the bytes of tensors
+    that are kept of earlier launches; *arrays* are NumPy arrays that `diff` knows by name.
+    ``stop`` is why and where it stands, ``breakpoints`` are the user's by number.
+    """
+
+    def __init__(
+        self,
+        program: Program | Callable[[tuple[Any, ...]], Any],
+        *,
+        history: int = DEFAULT_HISTORY,
+        arrays: dict[str, Any] | None = None,
+    ) -> None:
+        self.program = as_program(program)
+        self.host = Host(self.program, history)
+        self.arrays = dict(arrays or {})
+        self.breakpoints: dict[int, Breakpoint] = {}
+        self.numbered = 0
+        self.stop = Stop(Position(1, 0), LAUNCH_BEGIN)
+        self.focus: str | None = None
+        self.level = 0
+        self._replica: Replica | None = None
+        self._searching = False
+        self.host.advance()
+        if self.ended:
+            self._settle_at_end()
+
+    # -- where it stands -------------------------------------------------------------------------
+
+    @property
+    def launches(self) -> list[Recorded]:
+        """The launches that the program has begun."""
+        return self.host.launches
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program has come to its end; its launches can still be visited."""
+        return self.host.state == ENDED
+
+    @property
+    def at_host(self) -> bool:
+        """Whether it stands inside the program's own run of a launch: a fault or an interrupt."""
+        return (
+            self.host.state in (FAILED, INTERRUPTED) and self._replica is None and self.stop.position.at_end
+        )
+
+    @property
+    def position(self) -> Position:
+        """Where it stands."""
+        return self.stop.position
+
+    @property
+    def recorded(self) -> Recorded:
+        """The launch that it stands in; raises `UsageError` where the program has launched nothing."""
+        if not self.launches:
+            raise UsageError(NOT_LAUNCHED)
+        return self.launches[self.position.launch - 1]
+
+    @property
+    def world(self) -> World:
+        """The machine where it stands; made anew by running there, if need be."""
+        recorded = self.recorded
+        here = self._replica
+        if here is not None and here.stop is not None:
+            return World(recorded, here.session, here.tracer, here.stop)
+        frontier = recorded is self.launches[-1]
+        if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
+            return World(recorded, recorded.session, self.host, self.stop)
+        return self.watched_world()
+
+    def watched_world(self) -> World:
+        """The machine where it stands, from a run in which every instruction was announced."""
+        recorded = self.recorded
+        if self._replica is None or self._replica.stop is None:
+            self._replica = self._travel(self.position)
+        assert self._replica.stop is not None
+        return World(recorded, self._replica.session, self._replica.tracer, self._replica.stop)
+
+    @property
+    def core(self) -> Core | None:
+        """The core in focus; None where none has begun, or all have ended."""
+        world = self.world
+        found = world.core(self.focus) if self.focus is not None else None
+        if found is None:
+            found = next(iter(world.cores), None)
+            self.level = 0
+        return found
+
+    @property
+    def stack(self) -> list[FrameType]:
+        """The kernel frames of the core in focus, innermost first."""
+        core = self.core
+        return self.world.stack(core) if core is not None else []
+
+    @property
+    def frame(self) -> FrameType | None:
+        """The frame in focus."""
+        stack = self.stack
+        return stack[min(self.level, len(stack) - 1)] if stack else None
+
+    @property
+    def site(self) -> tuple[str, int] | None:
+        """File and line of the frame in focus."""
+        frame = self.frame
+        if frame is None:
+            return None
+        return frame.f_code.co_filename, line_of(frame, self.stop.error)
+
+    # -- forwards --------------------------------------------------------------------------------
+
+    def forward(self, steppers: Iterable[Stopper] = ()) -> Stop:
+        """Go on until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop."""
+        steps = tuple(steppers)
+        if not self.launches:
+            raise UsageError(NOT_LAUNCHED)
+        if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
+            raise UsageError("the program has ended; `run` begins again, `reverse-continue` goes back")
+        armed = [b for b in self.breakpoints.values() if b.enabled]
+        while True:
+            if self.at_host:
+                self._leave_host()
+            elif not armed and not steps:
+                self._run_free()
+            else:
+                self.watched_world()
+                assert self._replica is not None
+                stop = self._replica.run([*armed, *steps])
+                if stop is not None:
+                    return self._arrived(stop)
+                self._leave_launch()
+            if steps or self.at_host or self.ended:
+                return self.stop
+
+    def _run_free(self) -> None:
+        """No breakpoint and no step: let the program itself run."""
+        self._forget()
+        if not self.ended:
+            self.host.advance()
+        self._settle()
+
+    def _leave_host(self) -> None:
+        """Out of a fault, or on from an interrupt."""
+        self.host.advance(stop_at_faults=self.host.state == INTERRUPTED)
+        self._settle()
+
+    def _leave_launch(self) -> None:
+        """The replica of a launch has ended: on to the next launch, or to the end of the program."""
+        recorded = self.recorded
+        self._forget()
+        if recorded is not self.launches[-1]:
+            self.stop = Stop(Position(recorded.index + 1, 0), LAUNCH_BEGIN)
+            return
+        if not self.ended:
+            self.host.advance(stop_at_faults=False)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Stand where the program's own run has come to."""
+        last = self.launches[-1]
+        if self.host.state == LAUNCH:
+            self._stand(Stop(Position(last.index, 0), LAUNCH_BEGIN))
+        elif self.host.state == FAILED:
+            self._stand(Stop(Position(last.index, END), FAULT, self.host.failed, error=self.host.raised))
+        elif self.host.state == INTERRUPTED:
+            core = last.session.scheduler.running
+            self._stand(Stop(Position(last.index, END), INTERRUPTED, core, reasons=("interrupted",)))
+        else:
+            self._settle_at_end()
+
+    def _settle_at_end(self) -> None:
+        last = self.launches[-1] if self.launches else None
+        kind = LAUNCH_END if last is None or last.error is None else FAULT
+        self._stand(
+            Stop(Position(len(self.launches) or 1, END), kind, error=None if last is None else last.error)
+        )
+
+    # -- anywhere --------------------------------------------------------------------------------
+
+    def travel(
+        self, position: Position, reasons: Iterable[str] = (), hits: Iterable[Breakpoint] = ()
+    ) -> Stop:
+        """Stand at *position*, earlier or later; raises `UsageError` where there is no such place."""
+        if not 1 <= position.launch <= len(self.launches):
+            raise UsageError(
+                f"there is no launch {position.launch}; the program has begun {len(self.launches)}"
+            )
+        self._forget()
+        self._replica = self._travel(position)
+        assert self._replica.stop is not None
+        stop = self._replica.stop
+        stop.reasons, stop.hits = tuple(reasons), tuple(hits)
+        return self._arrived(stop)
+
+    def _travel(self, position: Position) -> Replica:
+        recorded = self.launches[position.launch - 1]
+        replica = Replica(recorded, self._checks())
+        self._replica = replica
+        try:
+            self._searching = True
+            stop = replica.run(goal=position)
+        except BaseException:
+            self._replica = None
+            raise
+        finally:
+            self._searching = False
+        if stop is None or stop.position != position:
+            replica.abandon()
+            self._replica = None
+            raise UsageError(f"launch {recorded.index} has {recorded.moments} moments, and no {position}")
+        return replica
+
+    def last_before(self, limit: Position, stoppers: Iterable[Stopper], trace_from: int = END) -> Stop | None:
+        """The last stop that *stoppers* would make in the launch of *limit* before it, or None.
+
+        Afterwards the session stands where it stood, but has to run there when it is looked at.
+        """
+        self._forget()
+        found: list[Stop] = []
+        replica = Replica(self.launches[limit.launch - 1], self._checks())
+        self._replica = replica
+        try:
+            self._searching = True
+            replica.run(
+                stoppers,
+                goal=limit,
+                collect=lambda stop: found.__setitem__(slice(None), [stop]),
+                trace_from=trace_from,
+            )
+        finally:
+            self._searching = False
+            replica.abandon()
+            self._replica = None
+        return found[0] if found else None
+
+    def last_known(self) -> Stop | None:
+        """The last instruction that the program's own run has begun where it was interrupted."""
+        replica = Replica(self.recorded)
+        stop = replica.run([Issues(self.host.issued)]) if self.host.issued else None
+        replica.abandon()
+        return stop
+
+    def moments(self, launch: int) -> int:
+        """How many moments a launch that has ended has; counted by running it, if nobody has yet."""
+        recorded = self.launches[launch - 1]
+        if recorded.moments is None:
+            self.aside(Position(launch, END)).abandon()
+        assert recorded.moments is not None
+        return recorded.moments
+
+    def aside(self, position: Position, *, watching: "WriteLog | None" = None) -> Replica:
+        """Another replica at *position*, perhaps with a log of its writes; the caller abandons it."""
+        if not 1 <= position.launch <= len(self.launches):
+            raise UsageError(
+                f"there is no launch {position.launch}; the program has begun {len(self.launches)}"
+            )
+        replica = Replica(self.launches[position.launch - 1], (), () if watching is None else (watching,))
+        if watching is not None:
+            watching.tracer = replica.tracer
+        self._searching, present, self._replica = True, self._replica, replica
+        try:
+            stop = replica.run(goal=position)
+        finally:
+            self._searching, self._replica = False, present
+        if stop is None or stop.position != position:
+            replica.abandon()
+            raise UsageError(
+                f"launch {position.launch} has {replica.recorded.moments} moments, and no {position}"
+            )
+        return replica
+
+    def _checks(self) -> tuple[str, ...]:
+        """The checkers that breakpoints listen to."""
+        named = tuple(getattr(self.program, "checks", ()))
+        rules = [
+            b.location.rule
+            for b in self.breakpoints.values()
+            if isinstance(b.location, FindingLocation) and b.enabled
+        ]
+        if not rules:
+            return ()
+        return tuple(dict.fromkeys([*named, *(rule.partition("-")[0] for rule in rules if rule)])) or (
+            "memcheck",
+        )
+
+    # -- bookkeeping -----------------------------------------------------------------------------
+
+    def _arrived(self, stop: Stop) -> Stop:
+        self.stop = stop
+        self.level = 0
+        if stop.core is not None:
+            self.focus = name_of(stop.core)
+        for breakpoint_ in stop.hits:
+            if breakpoint_.temporary:
+                self.breakpoints.pop(breakpoint_.number, None)
+        return stop
+
+    def _stand(self, stop: Stop) -> None:
+        self._forget()
+        self._arrived(stop)
+
+    def _forget(self) -> None:
+        if self._replica is not None:
+            replica, self._replica = self._replica, None
+            replica.abandon()
+
+    def interrupt(self) -> None:
+        """Stop what is running; called by a signal.  Raises `KeyboardInterrupt` where nothing can be stopped."""
+        replica = self._replica
+        if self.host.inside and self.host.launches and self.host.state:
+            self.host.interrupt()
+        elif replica is not None and replica.inside and not self._searching:
+            replica.tracer.interrupt(Interrupt())
+        else:
+            raise KeyboardInterrupt
+
+    def close(self) -> None:
+        """End everything that is paused."""
+        self._forget()
+        self.host.close()
+
+    def digest(self) -> str:
+        """A hash of the machine where it stands: every live byte, and every core's place in the kernel."""
+        world, total = self.world, hashlib.sha256()
+        for owner, allocation in world.every_allocation():
+            total.update(f"{owner} {allocation.space} {allocation.address} {allocation.nbytes}".encode())
+            total.update(allocation.raw.tobytes())
+        for core in world.cores:
+            places = [(f.f_code.co_name, line_of(f, world.stop.error)) for f in world.stack(core)]
+            total.update(
+                f"{name_of(core)} {places} {core.mlu.counts} {core.scalar_loads} {core.scalar_stores}".encode()
+            )
+        return total.hexdigest()

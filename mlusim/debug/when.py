@@ -1,0 +1,72 @@
+"""Moments: the places of an execution at which the debugger can be, and why it stopped there.
+
+Everything that the machine announces is a moment of its launch, counted from 1: a task begins, an
+instruction is issued, an asynchronous effect lands, a wait begins, a task ends, the launch ends.
+Moment 0 is the beginning of the launch.  A stop at a moment is before its effect.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import define, field, frozen
+
+if TYPE_CHECKING:
+    from mlusim.debug.breakpoints import Breakpoint
+    from mlusim.machine.core import Core
+    from mlusim.machine.events import Effect
+
+END = 1 << 60
+"""The moment of a position that means the end of a launch, or the fault that ended it."""
+
+BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
+LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
+
+
+@frozen(order=True)
+class Position:
+    """A place in a program: a launch, a moment of it, and lines of the kernel since that moment.
+
+    With no lines it is just before the moment's effect.  The same program is at the same position in
+    the same state, to the byte.
+    """
+
+    launch: int
+    moment: int
+    lines: int = 0
+
+    @property
+    def at_end(self) -> bool:
+        """Whether it is the end of its launch."""
+        return self.moment >= END
+
+    def __str__(self) -> str:
+        if self.at_end:
+            return f"the end of launch {self.launch}"
+        return f"moment {self.moment}" + (f", line {self.lines}" if self.lines else "")
+
+
+class Op(NamedTuple):
+    """What happens at a moment: *kind* as above, on *core*; *effect* for instructions."""
+
+    moment: int
+    kind: str
+    core: "Core | None"
+    name: str
+    effect: "Effect | None" = None
+
+
+@define(eq=False)
+class Stop:
+    """Why and where an execution stopped.
+
+    ``reasons`` are sentences without an end, one for each breakpoint in ``hits`` or for the step that
+    was asked for; ``value`` is what a finished function returned, in a tuple.
+    """
+
+    position: Position
+    kind: str
+    core: "Core | None" = None
+    op: Op | None = None
+    reasons: tuple[str, ...] = ()
+    hits: "tuple[Breakpoint, ...]" = ()
+    error: BaseException | None = None
+    value: tuple[Any, ...] = field(default=())

@@ -1,0 +1,120 @@
+"""`World`: a machine that stands still, as the debugger's commands look at it."""
+
+from types import FrameType
+from typing import Any
+
+from attrs import define
+
+from mlusim.debug.cores import name_of
+from mlusim.debug.frames import stack_of
+from mlusim.debug.launches import Recorded
+from mlusim.debug.tracer import Cast, Tracer
+from mlusim.debug.when import Op, Stop
+from mlusim.errors import UsageError
+from mlusim.machine.core import Core
+from mlusim.machine.device import DeviceTensor
+from mlusim.machine.session import Session
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
+from mlusim.observe.regions import Layout, layout_of
+
+
+@define(eq=False)
+class World:
+    """One launch at one place: its session, its cores that have begun and not ended, and why it stands."""
+
+    recorded: Recorded
+    session: Session
+    cast: Cast
+    stop: Stop
+
+    @property
+    def cores(self) -> list[Core]:
+        """The cores that have begun and not ended, in the order of their tasks."""
+        return sorted(self.cast.cores, key=lambda c: (c.place.task, c.place.memory_core))
+
+    @property
+    def recent(self) -> tuple[Op, ...]:
+        """The last operations, oldest first; none where nobody watched."""
+        return tuple(self.cast.recent) if isinstance(self.cast, Tracer) else ()
+
+    @property
+    def watched(self) -> bool:
+        """Whether every instruction was announced, so that what is in flight is known."""
+        return isinstance(self.cast, Tracer)
+
+    def core(self, name: str) -> Core | None:
+        """The core called *name*, if it has begun and not ended."""
+        return next((core for core in self.cast.cores if name_of(core) == name), None)
+
+    def stack(self, core: Core) -> list[FrameType]:
+        """The kernel frames of *core*, innermost first."""
+        return stack_of(core, self.stop.error if core is self.cast.failed else None)
+
+    @property
+    def layout(self) -> Layout | None:
+        """The plan's layout among the launch's arguments."""
+        return layout_of(self.session.request.arguments)
+
+    # -- memory --------------------------------------------------------------------------------
+
+    @property
+    def tensors(self) -> dict[str, tuple[Allocation, Any]]:
+        """The launch's tensors by the names of its parameters: the allocation, and the argument itself."""
+        found = {}
+        for name, argument in zip(self.recorded.parameters, self.session.request.arguments, strict=True):
+            allocation = tensor_of(argument)
+            if allocation is not None:
+                found[name] = allocation, argument
+        return found
+
+    def allocations(self, core: Core | None) -> list[tuple[str | None, Allocation]]:
+        """Everything that *core* can address, with the owner: tensors, its cluster's SRAM, its own memories."""
+        found: dict[Allocation, str | None] = {a: None for a, _ in self.tensors.values()}
+        if core is not None:
+            if core.cluster is not None:
+                found |= dict.fromkeys(core.cluster.sram.allocations, cluster_name(core))
+            for arena in core.arenas.values():
+                found |= dict.fromkeys(arena.allocations, name_of(core))
+        return [(owner, allocation) for allocation, owner in found.items() if allocation.live]
+
+    def every_allocation(self) -> list[tuple[str | None, Allocation]]:
+        """What `allocations` gives for all cores together, each once, in a fixed order."""
+        found: dict[Allocation, str | None] = {}
+        for core in (None, *self.cores):
+            for owner, allocation in self.allocations(core):
+                found.setdefault(allocation, owner)
+        return sorted(
+            ((owner, a) for a, owner in found.items()),
+            key=lambda e: (e[0] or "", e[1].space.name, e[1].address),
+        )
+
+    def buffer(self, core: Core | None) -> Allocation | None:
+        """The NRAM buffer that the plan's regions lie in: the first declaration of *core*."""
+        if core is None:
+            return None
+        arenas = (arena for space, arena in core.arenas.items() if space.name == "NRAM")
+        return next((a for arena in arenas for a in arena.allocations), None)
+
+
+def tensor_of(argument: Any) -> Allocation | None:
+    """The allocation behind an argument of a launch, if it is a tensor or a pointer."""
+    if isinstance(argument, DeviceTensor):
+        return argument.allocation
+    return argument.view.allocation if isinstance(argument, Ptr) else None
+
+
+def cluster_name(core: Core) -> str:
+    """What the debugger calls the cluster of *core*: by its number, and the union's first task where there are more."""
+    assert core.cluster is not None
+    first = min(c.place.task for c in core.union.cores)
+    return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")
+
+
+def need_core(world: World, name: str) -> Core:
+    """The core called *name*; raises `UsageError` with what has become of it."""
+    found = world.core(name)
+    if found is None:
+        alive = ", ".join(name_of(c) for c in world.cores[:8]) or "none"
+        raise UsageError(f"{name} has not begun, or has ended; running now: {alive} (`info tasks`)")
+    return found

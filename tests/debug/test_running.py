@@ -1,0 +1,268 @@
+"""Running forwards: breakpoints of every kind, steps, conditions, counts."""
+
+import numpy as np
+import pytest
+from debug_kernels import (
+    beyond_program,
+    broken_program,
+    counting_program,
+    data,
+    line,
+    scale_program,
+    staged_program,
+)
+from debug_tools import console_on, place, refuses, says
+
+from mlusim.errors import OutOfBounds
+
+
+def at(console):
+    """The task and the line."""
+    return place(console)[:2]
+
+
+def test_it_begins_at_the_first_launch():
+    """Nothing has run; the kernel and its arguments are known."""
+    with console_on(scale_program) as console:
+        assert "launch 1 begins: scale with dim 4 x 1 x 1, BLOCK, on MLU370-X4" == console.stop_text()
+        assert "scaled" in says(console, "info functions")
+        assert "factor    2.0" in says(console, "info launch")
+
+
+def test_without_breakpoints_the_program_runs_to_its_end():
+    """`run` ends with what the program returns, and its result is what it would have been."""
+    with console_on(scale_program) as console:
+        answer = says(console, "run")
+
+        assert "launch 2 (scale) has ended" in answer
+        assert "the program has ended" in answer
+        assert np.array_equal((data() * 2 + 1) * 3 + 1, console.session.host.result)
+
+
+@pytest.mark.parametrize(
+    ("where", "mark", "word"),
+    [
+        (f"debug_kernels.py:{line('scale-add')}", "scale-add", "tests/debug/debug_kernels.py"),
+        (f"{line('scaled-times')}", "scaled-times", "tests/debug/debug_kernels.py"),
+        ("scaled", "scaled-mul", "scaled"),
+        ("scale", "scale-first", "scale"),
+        ("bang_add_scalar", "scale-add", "__bang_add_scalar"),
+        ("__bang_mul_scalar", "scaled-mul", "__bang_mul_scalar"),
+    ],
+)
+def test_a_breakpoint_stops_in_every_task(where, mark, word):
+    """Lines, functions and intrinsics stop once in each of the four tasks."""
+    with console_on(scale_program) as console:
+        says(console, f"break {where}")
+        stops = []
+        for command in ("run", "c", "c", "c"):
+            assert f"Breakpoint 1, {word}" in says(console, command)
+            stops.append(at(console))
+
+        assert [(f"task {n}", line(mark)) for n in range(4)] == stops
+
+
+def test_a_breakpoint_of_a_pipe_stops_at_all_that_it_takes():
+    """The load and the store of each task go through the IO-DMA."""
+    with console_on(scale_program) as console:
+        says(console, "break pipe IO-DMA")
+        stops = []
+        for command in ("run", "c", "c"):
+            assert "Breakpoint 1, pipe IO-DMA" in says(console, command)
+            stops.append(at(console))
+
+        marks = [("task 0", "scale-load"), ("task 0", "scale-store"), ("task 1", "scale-load")]
+        assert [(task, line(mark)) for task, mark in marks] == stops
+
+
+def test_a_breakpoint_of_a_task_stops_at_its_first_line():
+    """Only that task stops, before anything of it has run."""
+    with console_on(scale_program) as console:
+        answer = says(console, "break task 2", "run")
+
+        assert "Breakpoint 1, beginning of task 2" in answer
+        assert ("task 2", line("scale-first")) == at(console)
+
+
+def test_a_breakpoint_of_a_moment_stops_there():
+    """`cycle` and `moment` are the same word for the number of a stop."""
+    with console_on(scale_program) as console:
+        says(console, "break cycle 9", "tbreak moment 4", "run")
+        first = console.session.position.moment
+        says(console, "c")
+
+        assert (4, 9) == (first, console.session.position.moment)
+        assert "breakpoint 1: moment 9; 1 hit" == says(console, "info breakpoints")
+
+
+def test_conditions_are_in_the_variables_of_the_kernel():
+    """A condition chooses the task, and one that cannot be evaluated stops and says so."""
+    with console_on(scale_program) as console:
+        says(console, "break bang_add_scalar if mlu.taskId == 3 and buffer[1] > 90", "run")
+        first = at(console)
+        answer = says(console, "delete", "break scaled if nothing > 1", "c")
+
+        assert ("task 3", line("scale-add")) == first
+        assert "its condition cannot be evaluated: name 'nothing' is not defined" in answer
+
+
+def test_a_condition_leaves_no_trace_in_the_machine():
+    """The loads of an evaluated pointer are not counted."""
+    with console_on(counting_program) as console:
+        says(console, f"break {line('counting-store')} if sums[3] < 0 or sums[2] == 30", "run")
+        counted = dict(console.session.core.scalar_loads)
+        says(console, "print sums[0] + sums[1] + sums[2]", "print out")
+
+        assert counted == console.session.core.scalar_loads
+
+
+def test_counts_tasks_and_switches():
+    """`ignore`, `task`, `disable`, `enable`, `condition` and `tbreak` do what gdb's do."""
+    with console_on(counting_program) as console:
+        says(console, f"break {line('counting-add')} task 1 ignore 5", "run")
+        assert ("task 1", "i = 5") == (at(console)[0], says(console, "print i"))
+
+        says(console, "ignore 1 2", "c")
+        assert "i = 8" == says(console, "print i")
+
+        says(console, "condition 1 i == 15", "c")
+        assert "i = 15" == says(console, "print i")
+
+        says(console, "disable 1", f"tbreak {line('counting-store')}", "c")
+        assert ("task 1", line("counting-store")) == at(console)
+        assert ", disabled" in says(console, "info breakpoints")
+        assert "the program has ended" in says(console, "c")
+
+
+def test_steps_by_line():
+    """`step` enters functions, `next` does not, `finish` shows the value, `until` leaves a loop."""
+    with console_on(scale_program) as console:
+        says(console, f"tbreak {line('scale-call')}", "run")
+        says(console, "step")
+        assert line("scaled-mul") == at(console)[1]
+        assert "value returned: 1" in says(console, "finish")
+        assert line("scale-add") == at(console)[1]
+        says(console, "next")
+        assert line("scale-store") == at(console)[1]
+        says(console, "start", "next 4")
+        assert line("scale-call") == at(console)[1]
+        says(console, "next")
+        assert line("scale-add") == at(console)[1]
+
+
+def test_until_leaves_a_loop():
+    """`until` at the end of a loop goes beyond it; `until LINE` goes to the line."""
+    with console_on(counting_program) as console:
+        says(console, f"break {line('counting-add')} ignore 3", "run", "delete")
+        says(console, f"until {line('counting-store')}")
+
+        assert ("task 0", line("counting-store")) == at(console)
+
+
+def test_stepi_goes_from_intrinsic_to_intrinsic():
+    """Of the task in focus, or with `all` of whichever comes first."""
+    with console_on(staged_program) as console:
+        says(console, "stepi")
+        names = [console.session.stop.op.name]
+        for _ in range(3):
+            says(console, "stepi")
+            names.append(console.session.stop.op.name)
+        assert ["memcpy_async", "sync_cluster", "memcpy", "bang_add"] == names
+        assert "task 0" == console.session.focus
+
+        says(console, "goto begin", "stepi all", "stepi all", "stepi all")
+        assert "task 1" == console.session.focus
+
+
+def test_next_over_a_barrier_comes_back_to_the_same_task():
+    """The other tasks go on by the schedule meanwhile."""
+    with console_on(staged_program) as console:
+        says(console, f"tbreak {line('staged-barrier')} task 2", "run", "next")
+
+        assert ("task 2", line("staged-barrier") + 1) == at(console)
+        assert "2 ended" not in says(console, "info tasks")
+
+
+def test_a_step_at_the_end_of_a_task_says_so():
+    """The task ends; the next one has not begun."""
+    with console_on(scale_program) as console:
+        says(console, f"tbreak {line('scale-store')}", "run")
+
+        assert "task 0 ends" in says(console, "next")
+        assert "task 1" in says(console, "step")
+        assert "1 ended, 2 not begun" in says(console, "info tasks")
+
+
+def test_a_fault_stops_at_the_intrinsic_before_its_effect():
+    """The program's own run stops, with the kernel's frames; `continue` hands the fault on."""
+    with console_on(beyond_program) as console:
+        answer = says(console, "run")
+        assert "fault: __memcpy: dst: bytes [0, 68)" in answer
+        assert ("task 1", line("beyond-store")) == at(console)
+        assert "count   16" in says(console, "info locals")
+        assert "failed" in says(console, "info tasks")
+        assert "1, 1, 1, 1" in says(console, "print out")  # what task 0 stored, and nothing else
+
+        assert "the program has ended with OutOfBounds" in says(console, "c")
+        assert isinstance(console.session.host.failure, OutOfBounds)
+
+
+def test_a_fault_stops_under_breakpoints_too():
+    """With a breakpoint behind it the stop is the same."""
+    with console_on(beyond_program) as console:
+        says(console, "break bang_write_value task 1", "run")
+        answer = says(console, "c")
+
+        assert "fault: __memcpy: dst: bytes [0, 68)" in answer
+        assert ("task 1", line("beyond-store")) == at(console)
+        assert "the program has ended with OutOfBounds" in says(console, "c")
+
+
+def test_an_error_of_python_stops_where_it_is_raised():
+    """The frames are those of the kernel that raised it."""
+    with console_on(broken_program) as console:
+        answer = says(console, "run")
+
+        assert "error: IndexError: list index out of range" in answer
+        assert ("task 1", line("broken-index")) == at(console)
+        assert "numbers = [1, 2, 3]" == says(console, "print numbers")
+
+
+def test_mistakes_are_one_sentence_and_the_session_goes_on():
+    """A wrong command, place, address, task or expression."""
+    with console_on(scale_program) as console:
+        says(console, "break scaled", "run")
+        mistakes = {
+            "florp": "there is no command 'florp'",
+            "re": "re may be reverse-continue, reverse-step, reverse-next, reverse-stepi, reverse-finish",
+            "break 1": "there is no code of a function at",
+            "break nowhere.py:4": "no loaded file is called nowhere.py",
+            "break nothing": "there is no function, intrinsic or file 'nothing'",
+            "break scaled if 1 +": "'1 +' is no expression",
+            "break pipe fast": "there is no pipe 'fast'",
+            "break finding nocheck": "there is no checker 'nocheck'",
+            "watch nram+0x100000": "there is no declared memory at NRAM 0x300000",
+            "x/4f 0x99": "no memory of the device is at 0x99",
+            "x/9999f data": "9999 elements of float reach",
+            "x/4z data": "x/z is no form",
+            "task 7": "task 7 has not begun, or has ended; running now: task 0",
+            "task x": "'x' is no task",
+            "print 1 // 0": "the expression raises ZeroDivisionError",
+            "print mlu.bang_add(data, data, data, 4)": "an expression of the debugger cannot execute intrinsics",
+            "print mlu.sync()": "an expression of the debugger changes nothing in the machine",
+            "delete 9": "there is no breakpoint '9'; there are: 1",
+            "step -1": "'-1' is no count",
+            "goto 99999": "launch 1 has",
+            "goto 7:1": "there is no launch 7",
+            "diff data nothing.npy": "'nothing.npy' is neither @MOMENT, nor a file, nor an array",
+            "dump data file.txt": "dump takes a place and a file",
+            "info florp": "info shows one of: tasks",
+            "up 9": "the stack has the frames 0 to 1",
+            "source nothing.txt": "nothing.txt cannot be read",
+        }
+        for text, sentence in mistakes.items():
+            answer = refuses(console, text)
+            assert answer.startswith(f"error: {sentence}"), answer
+            assert "\n" not in answer
+
+        assert "Breakpoint 1, scaled" in says(console, "c")
