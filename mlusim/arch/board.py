@@ -247,6 +247,10 @@ class Board:
         """Largest N of UnionN that can start: within the limit, and a power of two within the clusters."""
         return min(self.union_limit, 1 << (self.clusters.bit_length() - 1))
 
+    def places(self, unions: int) -> int:
+        """How many tasks run at once: Block tasks (*unions* 0) a core each, UnionN tasks N clusters each."""
+        return self.clusters // unions if unions else self.cores
+
     @property
     def large_tensor(self) -> bool:
         """Whether the vendor's operators take tensors of 2^31 elements and more (592 onwards)."""

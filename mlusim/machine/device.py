@@ -286,8 +286,8 @@ class Device:
 
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         tally, request = session.tally, session.request
-        slots = self.board.cores if request.kind.unions == 0 else self.board.clusters // request.kind.unions
-        prediction = predict(tally.tasks, self.board, slots) if request.timing else UNTIMED
+        places = self.board.places(request.kind.unions)
+        prediction = predict(tally.tasks, self.board, places) if request.timing else UNTIMED
         return Launch(
             kernel=request.kernel.name,
             board=self.board.name,
@@ -308,6 +308,7 @@ class Device:
             printed=tuple(session.printed),
             observers=watching,
             io_bytes=tally.io_bytes,
+            tasks=tuple(tally.tasks) if request.timing else (),
         )
 
 

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, field, frozen
 
-from mlusim.machine.tally import Instructions, Usage
-from mlusim.machine.timing import TaskSpan
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.machine.kernel import KINDS
+from mlusim.machine.tally import Instructions, TaskWork, Usage
+from mlusim.machine.timing import TaskSpan, predict
 
 
 @frozen(eq=False)
@@ -17,7 +21,7 @@ class Launch:
     what the IO-DMA carried for copies, atomics and fills together, ``memory`` the capacity and
     high-water mark (bytes) of each on-chip memory, ``time_us`` the predicted hardware time, ``bound``
     the pipe that sets it, ``timeline`` each task's span, ``findings`` what the observers have to say,
-    ``printed`` the lines of ``__bang_printf``.
+    ``printed`` the lines of ``__bang_printf``, ``tasks`` the work from which the time is predicted.
     """
 
     kernel: str
@@ -39,6 +43,34 @@ class Launch:
     printed: tuple[str, ...]
     observers: tuple[Any, ...] = ()
     io_bytes: int = 0
+    tasks: tuple[TaskWork, ...] = field(default=(), repr=False)
+
+    def on(self, board: str | Board) -> "Launch":
+        """The launch as the same work would run on *board*: only the time, its bound and timeline differ.
+
+        A kernel sees of its board what the architecture has, so the work is the same on any board of
+        the same architecture that can start the launch; raises `UsageError` for another.
+        """
+        found, own = find_board(board), find_board(self.board)
+        unions = next(kind.unions for kind in KINDS if kind.name == self.kind)
+        if found.arch.name != own.arch.name:
+            raise UsageError(
+                f"{found.name} is {found.arch.name} and {own.name} is {own.arch.name}: their memories and instructions "
+                "differ; launch the kernel on it"
+            )
+        if unions > found.max_union:
+            raise UsageError(f"{found.name} cannot start {self.kind}; launch the kernel in another way on it")
+        if not self.tasks:
+            raise UsageError("the launch was not timed; launch it with timing")
+        predicted = predict(self.tasks, found, found.places(unions))
+        return evolve(
+            self,
+            board=found.name,
+            time_us=predicted.time_us,
+            bound=predicted.bound,
+            busy_us=predicted.busy_us,
+            timeline=predicted.spans,
+        )
 
     def __getitem__(self, kind: type) -> Any:
         """The observer of class *kind* that watched this launch."""

@@ -83,9 +83,8 @@ class Session:
         """Run every task; raises what the kernel raises, with a note that names the task."""
         if self.hub.launch_begin is not None:
             self.hub.launch_begin(self)
-        cores = self.board.cores if self.kind.unions == 0 else self.board.clusters // self.kind.unions
         try:
-            self.scheduler.run(self._groups(), cores)
+            self.scheduler.run(self._groups(), self.board.places(self.kind.unions))
         finally:
             self.pool.clear()
         if self.hub.launch_end is not None:

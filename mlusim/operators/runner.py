@@ -158,12 +158,13 @@ def attempt(
     observe: Iterable[Any] = (),
     seed: int | None = None,
     effects: str = "late",
+    handle: Handle | None = None,
 ) -> Run:
-    """Call the host interface and return what happened, whatever the status."""
+    """Call the host interface, with *handle* or one for the options, and return what happened, whatever the status."""
     spec = _operator(operator)
     arrays = _arrays(spec, inputs)
     complete = _complete(spec, {} if params is None else params)
-    handle = Handle(board, observe=observe, seed=seed, effects=effects)
+    handle = handle or Handle(board, observe=observe, seed=seed, effects=effects)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     status = spec.call(handle, tensors, descriptors, complete)
     outputs = {}
