@@ -166,3 +166,38 @@ def test_float_casts_round_to_nearest_even(dtype, value, expected):
 
     assert expected == float(got)
     assert dtype.dtype == got.dtype
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [None, "1", b"1", [1], [1, 2], np.array([1]), 1j, np.complex64(1), np.datetime64("2020"), np.str_("1")],
+    ids=repr,
+)
+def test_only_numbers_become_elements(dtype, value):
+    """Texts, arrays and complex numbers are refused; None is no NaN."""
+    with pytest.raises(UsageError, match="is no number and cannot become"):
+        dtype(value)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize(
+    "value", [True, np.bool_(True), np.array(1), np.float64(1), ml_dtypes.bfloat16(1), np.uint8(1)]
+)
+def test_every_kind_of_number_becomes_an_element(dtype, value):
+    """Of Python, NumPy and ml_dtypes, and an array without dimensions."""
+    assert dtype.dtype.type(1) == dtype(value)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d.kind == "float"], ids=str)
+def test_an_integer_beyond_every_float_is_refused(dtype):
+    """Python's integers have no end, floats have."""
+    with pytest.raises(UsageError, match="is no number that"):
+        dtype(10**400)
+
+
+@pytest.mark.parametrize("value", [np.dtype(">f4"), np.dtype(">i2"), np.dtype(np.int32).newbyteorder()])
+def test_the_other_byte_order_says_how_to_change_it(value):
+    """The element type is known; its bytes are swapped."""
+    with pytest.raises(UsageError, match="change the byte order with array.astype"):
+        as_dtype(value)

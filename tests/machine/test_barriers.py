@@ -5,7 +5,7 @@ import pytest
 
 import mlusim
 from mlusim import BLOCK, UNION1, UNION2, UNION4
-from mlusim.bang import GDRAM2SRAM, NRAM2GDRAM, SRAM2NRAM, SRAM2SRAM, float32, int32, kernel
+from mlusim.bang import GDRAM2SRAM, NRAM2GDRAM, SRAM2GDRAM, SRAM2NRAM, SRAM2SRAM, float32, int32, kernel
 from mlusim.errors import Deadlock, Divergence, Unsupported
 
 
@@ -268,3 +268,40 @@ def test_barriers_of_wide_unions_hold_all_clusters(device):
 
     assert {(0, sum(range(16))), (16, sum(range(16, 32)))} == set(sums)
     assert len(sums) == 32
+
+
+def test_a_barrier_of_others_is_nothing_at_all(device):
+    """A memory core passes the barriers of IPU cores, and its copies stay in flight; so the other way round."""
+    tensor = device.put(np.zeros((2, 8), np.int32))
+
+    @kernel
+    def pass_by(mlu, data):
+        shared = mlu.shared(int32, 4)
+        if mlu.taskId == 0 and mlu.is_mpu():
+            shared[0] = 1
+            mlu.memcpy_async(data, shared, 4, SRAM2GDRAM)
+            mlu.sync_all_ipu()
+            mlu.sync_all_ipu_within_cluster()
+            seen.append(int(data[0]))
+            mlu.sync()
+            seen.append(int(data[0]))
+        elif mlu.taskId == 0:
+            word = mlu.nram(int32, 4, [1])
+            mlu.memcpy_async(data + 8, word, 4, NRAM2GDRAM)
+            mlu.sync_all_mpu()
+            seen.append(int(data[8]))
+        if mlu.is_ipu():
+            mlu.sync_all_ipu()
+            mlu.sync_all_ipu_within_cluster()
+        else:
+            mlu.sync_all_mpu()
+
+    for kind, expected in (
+        (UNION2, [0, 0, 1]),
+        (UNION1, [1, 0, 1]),
+    ):  # one cluster: a plain sync of each core
+        seen = []
+        device.set(tensor, 0)
+        device.launch(pass_by, dim=4 * kind.unions, kind=kind, args=(tensor,))
+
+        assert expected == seen

@@ -185,3 +185,119 @@ def test_misaligned_casts_work_like_the_hardware_s_any_address():
         return float(p[0]), float(p[1])
 
     assert (5.0, -2.0) == on_core(body)
+
+
+WRONG = [None, "1", b"1", [1], (1,), {}, np.array([1, 2]), 1j, np.complex64(1), np.str_("1"), object()]
+
+
+@pytest.mark.parametrize("dtype", [float32, int32, half], ids=str)
+@pytest.mark.parametrize("value", WRONG, ids=repr)
+def test_only_numbers_are_stored(dtype, value):
+    """What is no number changes nothing: None is no NaN, and a text no number."""
+
+    def body(mlu):
+        p = mlu.nram(dtype, 4, [1, 2, 3, 4])
+        with pytest.raises(RuleFault, match=f"scalar store: .* is no number that {dtype} can hold") as caught:
+            p[1] = value
+        return [p[i] for i in range(4)], caught.value.file, mlu.core.scalar_stores
+
+    kept, file, stores = on_core(body)
+
+    assert [1, 2, 3, 4] == kept
+    assert __file__ == file
+    assert 0 == sum(stores.values())
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"), [(True, 1), (np.bool_(True), 1), (np.array(3), 3), (np.float64(2.7), 2), (-1, -1)]
+)
+def test_every_kind_of_number_is_stored(value, stored):
+    """Python's and NumPy's, with or without dimensions of none, toward zero as C does."""
+
+    def body(mlu):
+        p = mlu.nram(int32, 1)
+        p[0] = value
+        return p[0]
+
+    assert stored == on_core(body)
+
+
+def test_a_number_beyond_every_float_is_refused():
+    """Ten to the 400th has no C type at all."""
+
+    def body(mlu):
+        mlu.nram(float32, 1)[0] = 10**400
+
+    with pytest.raises(RuleFault, match="is no number that float can hold"):
+        on_core(body)
+
+
+@pytest.mark.parametrize("other", [None, 5, "p", np.int32(5), [1]])
+def test_pointers_are_ordered_among_themselves(other):
+    """A comparison with something else is Python's own TypeError; none of them is equal."""
+
+    def body(mlu):
+        p = mlu.nram(float32, 4)
+        for compare in (p.__lt__, p.__le__, p.__gt__, p.__ge__, p.__eq__):
+            assert compare(other) is NotImplemented
+        with pytest.raises(TypeError, match="'<' not supported"):
+            p < other  # noqa: B015 - what is tested
+        return p != other
+
+    assert on_core(body) is True
+
+
+@pytest.mark.parametrize(
+    "n", [np.array([1]), np.array(1.5), np.float32(1), None, "1", slice(1), (1,)], ids=repr
+)
+def test_what_is_no_integer_moves_no_pointer(n):
+    """Whatever its `__index__` says of it."""
+
+    def body(mlu):
+        p = mlu.nram(float32, 4)
+        for move in (lambda: p + n, lambda: p - n, lambda: p[n]):
+            with pytest.raises(RuleFault, match="a pointer moves by whole elements"):
+                move()
+        return True
+
+    assert on_core(body)
+
+
+def test_a_difference_has_one_memory_and_whole_elements():
+    """C leaves both open; here they are refused."""
+
+    def body(mlu, g):
+        p, w = mlu.nram(int32, 4), mlu.wram(int32, 4)
+        odd = (p.cast(int8) + 3).cast(int32)
+        with pytest.raises(UsageError, match="a pointer into NRAM and one into WRAM means nothing"):
+            p - w
+        with pytest.raises(UsageError, match="3 bytes apart, no multiple of the 4 bytes of int32"):
+            odd - p
+        return odd.cast(int8) - p.cast(int8), (g + 3) - (g + 5)
+
+    assert (3, -2) == on_core(body, np.zeros(8, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "stored"),
+    [
+        (int8, [300, -1], [44, -1, 0]),
+        (int8, (1.9, -1.9), [1, -1, 0]),
+        (float32, np.arange(3), [0, 1, 2]),
+        (float32, range(2), [0, 1, 0]),
+        (int16, [np.int8(-1), True], [-1, 1, 0]),
+        (half, [], [0, 0, 0]),
+    ],
+)
+def test_initial_values_are_those_of_c(dtype, values, stored):
+    """They are converted as an assignment converts, and zeros follow."""
+    assert stored == on_core(lambda mlu: [mlu.nram(dtype, 3, values)[i] for i in range(3)])
+
+
+@pytest.mark.parametrize(
+    "values", [5, "ab", [None], ["1"], [[1], [2]], [[1], [1, 2]], {1: 2}, [1j], [1, 2, 3, 4]]
+)
+def test_initial_values_that_cannot_be(values):
+    """No row of numbers, or more of them than elements."""
+    with pytest.raises(RuleFault, match="for 3 elements; legal: as many or fewer"):
+        on_core(lambda mlu: mlu.nram(float32, 3, values))
