@@ -201,20 +201,20 @@ class Watch(Location):
         effect = op.effect
         if effect is None or (effect.asynchronous and op.kind is not LANDING):
             return None
-        verb = self._verb(effect.step)
-        return None if verb is None or not self.span.concerns(effect.core) else f"{self.text} is {verb}"
+        verb = self._verb(effect.step, effect.core)
+        return None if verb is None else f"{self.text} is {verb}"
 
-    def _verb(self, step: Step) -> str | None:
-        if self.writes and any(self._touches(a) for a in step.writes):
+    def _verb(self, step: Step, core: "Core | None" = None) -> str | None:
+        if self.writes and any(self._touches(a, core) for a in step.writes):
             return "written"
-        return "read" if self.reads and any(self._touches(a) for a in step.reads) else None
+        return "read" if self.reads and any(self._touches(a, core) for a in step.reads) else None
 
-    def _touches(self, access: Access) -> bool:
-        span = self.span
-        if access.allocation.space is not span.space:
+    def _touches(self, access: Access, core: "Core | None") -> bool:
+        """Whether *access* touches the bytes; of any core's memory where *core* is None."""
+        span, allocation = self.span, access.allocation
+        if allocation.space is not span.space or not (core is None or span.belongs(core, allocation)):
             return False
-        base = access.allocation.address
-        return touches(access, span.low - base, span.high - base)
+        return touches(access, span.low - allocation.address, span.high - allocation.address)
 
 
 @define(eq=False)

@@ -255,7 +255,7 @@ def _locals(session: "DebugSession", words: str) -> str:
     frame = session.frame
     if frame is None:
         return "no task is in the kernel here"
-    rows = [(name, value_text(value, session.world, session.core)) for name, value in frame.f_locals.items()]
+    rows = [(name, value_text(value, session.world)) for name, value in frame.f_locals.items()]
     return pairs(rows) or "this function has no variables yet"
 
 

@@ -42,8 +42,8 @@ def print_(console: "Console", words: str) -> str:
     if form and form["letters"] == "x" and isinstance(value, int | np.integer):
         return f"{words} = {int(value):#x}"
     if isinstance(value, Ptr):
-        return f"{words} = {pointer_text(value, world, core, SHOWN)}"
-    return f"{words} = {value_text(value, world, core)}"
+        return f"{words} = {pointer_text(value, world, SHOWN)}"
+    return f"{words} = {value_text(value, world)}"
 
 
 def examine_(console: "Console", words: str) -> str:

@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING
 
+from attrs import evolve
+
 from mlusim.debug.breakpoints import (
     Breakpoint,
     FindingLocation,
@@ -18,7 +20,7 @@ from mlusim.debug.breakpoints import (
 from mlusim.debug.code import find_function, find_line
 from mlusim.debug.command import STOPPING, Command
 from mlusim.debug.cores import parse_name
-from mlusim.debug.places import resolve
+from mlusim.debug.places import ahead, resolve
 from mlusim.debug.quiet import condition
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Pipe
@@ -73,10 +75,11 @@ def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) ->
     place, made = _conditions(words)
     anyone = place.endswith(" all")
     place = place.removesuffix(" all").strip()
-    span = resolve(place, session.world, session.core, session.frame)
+    world, core = session.world, session.core
+    span = None if core is not None else ahead(place, world)
+    if span is None:
+        span = resolve(place, world, core, session.frame)
     if anyone:
-        from attrs import evolve  # noqa: PLC0415
-
         span = evolve(span, anyone=True)
     made.location = Watch(span, place, writes, reads)
     return _add(session, made)

@@ -20,7 +20,7 @@ from mlusim.debug.when import (
     Op,
     Stop,
 )
-from mlusim.debug.world import World
+from mlusim.debug.world import World, declared
 from mlusim.errors import Fault
 from mlusim.machine.core import Core
 from mlusim.machine.events import Access, Effect
@@ -35,40 +35,39 @@ WIDE = 110  # characters of a value that is shown on one line
 
 
 def named(
-    world: World, core: Core | None, allocation: Allocation, offset: int
+    world: World, allocation: Allocation, offset: int, nbytes: int = 1
 ) -> tuple[str, int, DType | None]:
-    """What holds byte *offset* of *allocation*: its name, where it begins in the allocation, its element type."""
+    """What holds *nbytes* bytes at *offset* of *allocation*: its name, where it begins there, its element type.
+
+    Where regions of several stages do, those that hold all of the bytes are named.
+    """
     for name, (tensor, argument) in world.tensors.items():
-        if tensor is allocation:
+        if tensor is allocation or (
+            tensor.space is allocation.space and tensor.address == allocation.address
+        ):
             return name, 0, argument.dtype
-    if core is not None and allocation is world.buffer(core) and world.layout is not None:
+    if world.is_buffer(allocation) and world.layout is not None:
         found = {r.name: r for _, r in world.layout.regions_at(offset)}
+        whole = {name: r for name, r in found.items() if offset + nbytes <= r.offset + r.bytes}
         if found:
-            first = next(iter(found.values()))
-            return "/".join(found), first.offset, as_dtype(first.dtype)
-    return f"{allocation.space}+{allocation.address - base_address(allocation, core):#x}", 0, None
+            kept = whole or found
+            first = next(iter(kept.values()))
+            return "/".join(kept), first.offset, as_dtype(first.dtype)
+    variable, dtype = declared(world, allocation)
+    if variable is not None:
+        return variable, 0, dtype
+    return f"{allocation.space}+{allocation.address - world.base(allocation.space):#x}", 0, None
 
 
-def base_address(allocation: Allocation, core: Core | None) -> int:
-    """The address at which offsets into the allocation's memory begin."""
-    if core is not None:
-        for space, arena in core.arenas.items():
-            if space is allocation.space:
-                return arena.base
-        if core.cluster is not None and core.cluster.sram.space is allocation.space:
-            return core.cluster.sram.base
-    return allocation.address
-
-
-def access_text(world: World, core: Core | None, access: Access) -> str:
+def access_text(world: World, access: Access) -> str:
     """The bytes of an access: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides where it has some."""
-    name, begins, dtype = named(world, core, access.allocation, max(access.start, 0))
+    name, begins, dtype = named(world, access.allocation, max(access.start, 0), access.size)
     first = access.start - begins
     if dtype is not None and first % dtype.size == 0 and access.size % dtype.size == 0:
         at, count = first // dtype.size, access.size // dtype.size
         text = f"{name}[{at}]" if count == 1 else f"{name}[{at}:{at + count}]"
     else:
-        text = f"{name}, bytes {first} to {first + access.size}"
+        text = f"{name}, bytes {first}:{first + access.size}"
     times = "".join(f", {count} times, every {stride} bytes" for stride, count in access.steps if count > 1)
     return text + times
 
@@ -78,17 +77,17 @@ def effect_text(world: World, effect: Effect) -> str:
     parts = [f"on the {effect.pipe.value} pipe"]
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
-            parts.append(f"{verb} {'; '.join(access_text(world, effect.core, a) for a in accesses)}")
+            parts.append(f"{verb} {'; '.join(access_text(world, a) for a in accesses)}")
     return ", ".join(parts)
 
 
 # -- values ----------------------------------------------------------------------------------------
 
 
-def value_text(value: Any, world: World | None = None, core: Core | None = None) -> str:
+def value_text(value: Any, world: World | None = None) -> str:
     """A value of the kernel on one line."""
     if isinstance(value, Ptr):
-        return pointer_text(value, world, core)
+        return pointer_text(value, world)
     if isinstance(value, np.ndarray):
         text = np.array2string(value, threshold=16, edgeitems=4, max_line_width=10**6).replace("\n", "")
         return f"{value.dtype}{list(value.shape)} {text}"
@@ -98,12 +97,12 @@ def value_text(value: Any, world: World | None = None, core: Core | None = None)
     return text if len(text) <= WIDE else text[: WIDE - 3] + "..."
 
 
-def pointer_text(pointer: Ptr, world: World | None, core: Core | None, count: int = 4) -> str:
+def pointer_text(pointer: Ptr, world: World | None, count: int = 4) -> str:
     """A pointer: type, memory, region, first values, with poison marked."""
     allocation, view = pointer.view.allocation, pointer.view
     head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
     if world is not None:
-        name, begins, dtype = named(world, core, allocation, max(pointer.offset, 0))
+        name, begins, dtype = named(world, allocation, max(pointer.offset, 0))
         if dtype is not None:
             index, rest = divmod(pointer.offset - begins, dtype.size)
             head += f" {name}[{index}]" if rest == 0 else f" {name}, byte {pointer.offset - begins}"
@@ -170,7 +169,7 @@ def stop_text(world: World, stop: Stop, ended: str = "") -> str:
     lines += _place_lines(world, stop)
     if stop.op is not None and (text := op_text(world, stop.op)):
         lines.append(text)
-    lines += [f"value returned: {value_text(value, world, stop.core)}" for value in stop.value]
+    lines += [f"value returned: {value_text(value, world)}" for value in stop.value]
     return "\n".join(lines) + ended
 
 

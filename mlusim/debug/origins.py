@@ -14,12 +14,12 @@ from mlusim.debug.replica import Replica
 from mlusim.debug.session import DebugSession
 from mlusim.debug.tracer import Tracer
 from mlusim.debug.when import END, Position
-from mlusim.debug.world import World, cluster_name
+from mlusim.debug.world import World, owner_of
 from mlusim.isa.declare import Flow
 from mlusim.machine.core import Core
 from mlusim.machine.events import Access, Effect, Step
 from mlusim.machine.hub import Observer
-from mlusim.memory.space import GDRAM, SRAM, Space
+from mlusim.memory.space import GDRAM, Space
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
@@ -37,11 +37,12 @@ class Byte:
 
 @define(eq=False)
 class Logged:
-    """A step that writes: by which core, into whose memory."""
+    """A step that writes: by which core, into whose memory, and from whose."""
 
     step: Step
     core: Core
     owners: tuple[str | None, ...]
+    read_owners: tuple[str | None, ...]
 
     def touches(self, byte: Byte) -> Access | None:
         """The access that writes *byte*, if one does."""
@@ -79,8 +80,11 @@ class WriteLog(Observer):
                 self._drop()
             number = self._known[effect.step] = len(self._steps)
             core = effect.core
-            owners = tuple(_owner(core, access) for access in effect.step.writes)
-            self._steps.append(Logged(effect.step, core, owners))
+            owners, read_owners = (
+                tuple(owner_of(core, access.allocation) for access in accesses)
+                for accesses in (effect.step.writes, effect.step.reads)
+            )
+            self._steps.append(Logged(effect.step, core, owners, read_owners))
         if len(self._moments) >= WRITES:
             self._drop()
             self.effect(effect)
@@ -112,18 +116,6 @@ class WriteLog(Observer):
         at = int(hits[-1])
         number = self._which[at]
         return self._moments[at], self._steps[number], writers[number]
-
-
-def _owner(core: Core, access: Access) -> str | None:
-    space = access.allocation.space
-    if space is GDRAM:
-        return None
-    if space is not SRAM:
-        return name_of(core)
-    for other in core.union.cores:
-        if other.cluster is not None and access.allocation in other.cluster.sram.allocations:
-            return cluster_name(other)
-    return None
 
 
 # -- the chain ---------------------------------------------------------------------------------------
@@ -192,16 +184,13 @@ class Search:
         """The bytes that the one was made of, and their names."""
         world = self._logs[launch][1]
         offset = flat_offset(written, byte.address - written.allocation.address)
-        for access in logged.step.reads:
+        for access, owner in zip(logged.step.reads, logged.read_owners, strict=True):
             lane = logged.step.flow is Flow.LANEWISE
             at = byte_at(access, _lane(offset, written, access, logged.step.name)) if lane else access.span[0]
             width = _width(access, written)
             shown = Access(access.allocation, at - at % width, width) if lane else access
-            name = access_text(world, logged.core, shown) + ("" if lane else ", mixed")
-            yield (
-                Byte(access.allocation.space, access.allocation.address + at, _owner(logged.core, access)),
-                name,
-            )
+            name = access_text(world, shown) + ("" if lane else ", mixed")
+            yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
     def _last(self, byte: Byte, launch: int, before: int) -> tuple[int, Logged, Access] | None:
         """The last write in one launch: from a log up to the present, then from logs that end where one began."""

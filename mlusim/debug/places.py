@@ -10,13 +10,13 @@ from attrs import evolve, frozen
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.debug.cores import name_of
 from mlusim.debug.quiet import evaluate, parse, pointer_at
-from mlusim.debug.world import World, cluster_name
+from mlusim.debug.world import World, cluster_name, owner_of
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.device import DeviceTensor
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM, LDRAM_BASE, NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, Space
 
 _SPACE = re.compile(r"(gdram|ldram|nram|wram|sram)(?:\s*([+-])\s*(0x[0-9a-f]+|\d+))?$", re.IGNORECASE)
 _ADDRESS = re.compile(r"0x[0-9a-f]+$", re.IGNORECASE)
@@ -45,31 +45,13 @@ class Span:
         """How many bytes."""
         return self.high - self.low
 
-    def concerns(self, core: Core) -> bool:
-        """Whether an instruction of *core* with these addresses means this memory."""
-        if self.anyone or self.owner is None:
-            return True
-        if self.space is SRAM:
-            return core.cluster is not None and any(
-                cluster_name(other) == self.owner for other in core.union.cores if other.cluster is not None
-            )
-        return name_of(core) == self.owner
+    def belongs(self, core: Core, allocation: Allocation) -> bool:
+        """Whether *allocation*, which an instruction of *core* names, is in this memory."""
+        return self.anyone or self.owner is None or owner_of(core, allocation) == self.owner
 
     def __str__(self) -> str:
         mine = "" if self.owner is None or self.anyone else f" of {self.owner}"
         return f"{self.space} {self.low:#x}..{self.high:#x}{mine}"
-
-
-def base_of(space: Space, world: World) -> int:
-    """The address at which offsets into *space* begin."""
-    arch = world.session.board.arch
-    return {
-        GDRAM: GDRAM_BASE,
-        LDRAM: LDRAM_BASE,
-        NRAM: arch.nram_base,
-        WRAM: arch.wram_base,
-        SRAM: arch.sram_base,
-    }[space]
 
 
 def resolve(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span:
@@ -91,6 +73,21 @@ def resolve(text: str, world: World, core: Core | None, frame: FrameType | None)
     if found is None:
         found = _one(_pointer(text, world, core, frame), text, world, core)
     return found
+
+
+def ahead(text: str, world: World) -> Span | None:
+    """What *text* will mean in any task once it has begun: a region of the plan, or ``nram+0x100``; else None."""
+    form = _SPACE.match(text)
+    if form is not None and form[1].upper() != GDRAM.name:
+        space = next(s for s in SPACES if s.name == form[1].upper())
+        low = world.base(space) + (int(form[3], 0) if form[3] else 0)
+        return Span(space, low, low + 1, text, anyone=True)
+    stages = world.layout.stages if world.layout is not None else ()
+    for region in (region for stage in stages for region in stage.regions):
+        if region.name == text and text not in world.tensors:
+            low = world.base(NRAM) + region.offset
+            return Span(NRAM, low, low + region.bytes, text, as_dtype(region.dtype), anyone=True)
+    return None
 
 
 def locate(span: Span, world: World, core: Core | None) -> tuple[Allocation, int]:
@@ -136,7 +133,7 @@ def _by_number(text: str, world: World, core: Core | None) -> Span | None:
     if space_form is not None:
         space = next(s for s in SPACES if s.name == space_form[1].upper())
         offset = int(space_form[3], 0) if space_form[3] else 0
-        address = base_of(space, world) + (-offset if space_form[2] == "-" else offset)
+        address = world.base(space) + (-offset if space_form[2] == "-" else offset)
         return _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), world, core)
     if _ADDRESS.match(text):
         address = int(text, 0)

@@ -21,9 +21,9 @@ from mlusim.arch.dtypes import (
     uint64,
 )
 from mlusim.debug.cores import name_of
-from mlusim.debug.describe import base_address, elements, poisoned
+from mlusim.debug.describe import elements, poisoned
 from mlusim.debug.places import Span, locate, owner_in
-from mlusim.debug.world import World
+from mlusim.debug.world import World, declared
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.device import DeviceTensor
@@ -78,9 +78,10 @@ def declarations(world: World, core: Core | None) -> list[RegionState]:
     for owner, allocation in world.allocations(core):
         if owner is None or core is None:
             continue
-        name, dtype = _declared(world, core, allocation)
-        offset = allocation.address - base_address(allocation, core)
-        rows.append(_state(name, allocation, 0, allocation.nbytes, dtype, offset))
+        name, dtype = declared(world, allocation)
+        where = allocation.site.rpartition(" ")[2]
+        offset = allocation.address - world.base(allocation.space)
+        rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
     return rows
 
 
@@ -91,25 +92,6 @@ def tensors(world: World) -> list[RegionState]:
         for name, (allocation, argument) in world.tensors.items()
         if allocation.live
     ]
-
-
-def _declared(world: World, core: Core, allocation: Allocation) -> tuple[str, DType]:
-    """The variable that points to the first byte of a declaration, and its element type."""
-    dtype = next(
-        (
-            dtype
-            for binding in core.bindings
-            for (dtype, _), view in binding.items()
-            if view.allocation is allocation
-        ),
-        uint8,
-    )
-    for frame in world.stack(core):
-        for name, value in frame.f_locals.items():
-            view = getattr(value, "view", None)
-            if getattr(view, "allocation", None) is allocation and value.offset == 0:
-                return name, dtype
-    return allocation.site.rpartition(" ")[2], dtype
 
 
 def _state(

@@ -1,10 +1,14 @@
 """`World`: a machine that stands still, as the debugger's commands look at it."""
 
+import linecache
+import re
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from attrs import define
 
+from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.debug.cores import name_of
 from mlusim.debug.frames import stack_of
 from mlusim.debug.launches import Recorded
@@ -16,7 +20,11 @@ from mlusim.machine.device import DeviceTensor
 from mlusim.machine.session import Session
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM_BASE, NRAM, SRAM, WRAM, Space
 from mlusim.observe.regions import Layout, layout_of
+
+_SITE = re.compile(r"\w+ (?P<dtype>\w+)\[\d+\] declared at (?P<file>.+):(?P<line>\d+)$")
+_ASSIGNED = re.compile(r"^\s*(\w+)\s*=\s*mlu\.(?:nram|wram|shared|ldram)\(")
 
 
 @define(eq=False)
@@ -89,12 +97,38 @@ class World:
             key=lambda e: (e[0] or "", e[1].space.name, e[1].address),
         )
 
+    def base(self, space: Space) -> int:
+        """The address at which offsets into *space* begin."""
+        arch = self.session.board.arch
+        bases = {NRAM: arch.nram_base, WRAM: arch.wram_base, SRAM: arch.sram_base}
+        return bases.get(space, GDRAM_BASE if space is GDRAM else LDRAM_BASE)
+
+    def is_buffer(self, allocation: Allocation) -> bool:
+        """Whether the plan's regions lie in it: the first NRAM declaration of a core."""
+        return allocation.space is NRAM and allocation.address == self.base(NRAM)
+
     def buffer(self, core: Core | None) -> Allocation | None:
-        """The NRAM buffer that the plan's regions lie in: the first declaration of *core*."""
+        """The NRAM buffer of *core* in which the plan's regions lie."""
         if core is None:
             return None
-        arenas = (arena for space, arena in core.arenas.items() if space.name == "NRAM")
-        return next((a for arena in arenas for a in arena.allocations), None)
+        return next((a for _, a in self.allocations(core) if self.is_buffer(a)), None)
+
+
+def declared(world: World, allocation: Allocation) -> tuple[str | None, DType | None]:
+    """The variable that the kernel keeps a declaration in, as its source has it, and the element type.
+
+    None for what cannot be told: two declarations on one line, or no plain assignment.
+    """
+    found = _SITE.match(allocation.site)
+    if found is None:
+        return None, None
+    files = {
+        f.code.co_filename for f in world.recorded.functions if Path(f.code.co_filename).name == found["file"]
+    }
+    sources = [linecache.getline(file, int(found["line"])) for file in files]
+    names = [name for source in sources for name in _ASSIGNED.findall(source)]
+    once = len(names) == 1 and sources[0].count("mlu.") == 1
+    return names[0] if once else None, as_dtype(found["dtype"])
 
 
 def tensor_of(argument: Any) -> Allocation | None:
@@ -109,6 +143,19 @@ def cluster_name(core: Core) -> str:
     assert core.cluster is not None
     first = min(c.place.task for c in core.union.cores)
     return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")
+
+
+def owner_of(core: Core, allocation: Allocation) -> str | None:
+    """Whose memory *allocation* is, which an instruction of *core* names: a core's, a cluster's, or the device's."""
+    if allocation.space is GDRAM:
+        return None
+    if allocation.space is not SRAM:
+        return name_of(core)
+    holders = (
+        c for c in core.union.cores if c.cluster is not None and allocation in c.cluster.sram.allocations
+    )
+    holder = next(holders, None)
+    return None if holder is None else cluster_name(holder)
 
 
 def need_core(world: World, name: str) -> Core:
