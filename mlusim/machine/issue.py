@@ -1,7 +1,7 @@
 """The door: straight-line code for every row, through which each effect on memory passes.
 
 `mlu_class` makes one Python method per row and architecture: resolve the operands to views, check
-kinds, bounds, overlaps and rules, announce, perform, account.  The method is what the row says and
+kinds, bounds, overlaps and rules, announce, account, perform.  The method is what the row says and
 nothing else (`machine.writer`); what a check has to say is composed by `machine.refuse`, off the
 fast path.  `source_of` shows the code; a debugger shows it too.
 """

@@ -150,15 +150,17 @@ class Writer:
         n = self.at[o.name]
         lead = self.at[self.row.same[0]] if o.name in self.row.same else n
         first = self.operands[lead]
+        alike = (o.spaces, o.dtypes, o.dtypes_2xx) == (first.spaces, first.dtypes, first.dtypes_2xx)
         if lead == n:
-            yield f"v{n}.kind not in kinds_{o.name}"
-        elif (o.spaces, o.dtypes, o.dtypes_2xx) == (first.spaces, first.dtypes, first.dtypes_2xx) and len(
-            o.spaces
-        ) == 1:
-            yield f"v{n}.kind is not v{lead}.kind"
+            yield f"v{n}.kind not in kinds_{o.name} or v{n}.port is not core"
+        elif alike and len(o.spaces) == 1:
+            # Most operands lie in one buffer, so that one test answers for its kind and its owner.
+            yield f"v{n} is not v{lead} and (v{n}.kind is not v{lead}.kind or v{n}.port is not core)"
         else:
-            yield f"v{n}.dtype is not v{lead}.dtype or v{n}.kind not in kinds_{o.name}"
-        yield f"j{n} <= i{n} or i{n} < 0 or j{n} > v{n}.size or v{n}.port is not core"
+            yield f"v{n}.dtype is not v{lead}.dtype or v{n}.kind not in kinds_{o.name} or v{n}.port is not core"
+        if lead == n or o.extent != first.extent:
+            yield f"j{n} <= i{n}"
+        yield f"i{n} < 0 or j{n} > v{n}.size"
         if o.access != "read" and any(s.name == "GDRAM" for s in o.spaces):
             yield f"not v{n}.allocation.writable"
         if self.arch.generation == 2 and o.name in self.row.aligned:
@@ -285,10 +287,13 @@ class Writer:
         return f"v{n}.array[i{n}:j{n}]"
 
     def account(self) -> Iterator[str]:
-        """Count the instruction and its work, and tell the observers that it is done."""
-        row = self.row
+        """Count the instruction and its work; before it is done, since what follows a vector's stores may stall."""
         yield f"mlu.counts[{self.number}] += 1"
         yield from self._work()
+
+    def finish(self) -> Iterator[str]:
+        """Tell the observers that it is done, let others run where it may spin, and return the result."""
+        row = self.row
         if self.operands and row.form not in SCALAR_ACCESS:
             result = "" if row.returns == "None" else "seen.result = result; "
             yield f"if seen is not None: {result}mlu.watch.retire(seen)"
@@ -312,7 +317,7 @@ class Writer:
         yield from {Pipe.VECTOR: self._vector, Pipe.TENSOR: self._tensor}.get(row.pipe, self._dma)(count, n)
 
     def _vector(self, count: str, n: int) -> Iterator[str]:
-        cycles = f"({count} * {self._width(n)} + {LINE - 1}) // {LINE} + {work.START}"
+        cycles = f"({count} * {self._width(n)} + {LINE - 1} >> {LINE.bit_length() - 1}) + {work.START}"
         yield f"mlu.work[{work.VECTOR}] += {cycles}"
 
     def _width(self, n: int) -> str:
@@ -329,7 +334,9 @@ class Writer:
         if beside and len({d.size for o in self.operands for d in o.dtypes}) > 1:
             width = f"max({width}, {', '.join(f'v{m}.itemsize' for m in beside)})"
         narrow = any(d.size == 1 for d in lead.dtypes_on(self.arch.generation))
-        return f"max({width}, 2)" if narrow and not row.void else width
+        if not narrow or row.void:
+            return width
+        return f"v{n}.lane" if width == f"v{n}.itemsize" else f"max({width}, 2)"
 
     def _tensor(self, count: str, n: int) -> Iterator[str]:
         yield f"products = {count}"
@@ -357,6 +364,7 @@ METHOD = (
     Writer.overlaps,
     Writer.values,
     Writer.announce,
-    Writer.perform,
     Writer.account,
+    Writer.perform,
+    Writer.finish,
 )

@@ -82,6 +82,7 @@ class View:
         "high",
         "itemsize",
         "kind",
+        "lane",
         "low",
         "nbytes",
         "phase",
@@ -108,6 +109,7 @@ class View:
         self.space = allocation.space
         self.kind = KINDS[allocation.space, dtype]
         self.itemsize = dtype.size
+        self.lane = max(dtype.size, 2)  # bytes of the vector unit that an element takes
         self.raw = allocation.raw
         self.nbytes = allocation.nbytes
         self.size = max(allocation.nbytes - phase, 0) // dtype.size
