@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 SPIN_LIMIT = 2000  # rounds without any change of memory before spinning tasks are called stuck
-PATIENCE = 8  # times as many rounds in which they work, but change nothing that another task could see
+PATIENCE = 25  # times as many rounds in which they work, but change nothing that another task could see
 
 
 class Scheduler:

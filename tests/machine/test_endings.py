@@ -10,6 +10,7 @@ import mlusim
 from mlusim import UNION1, UNION2
 from mlusim.bang import GDRAM2NRAM, float32, int32, kernel
 from mlusim.errors import Deadlock, Divergence, UsageError
+from mlusim.machine import scheduler
 
 
 @pytest.fixture
@@ -197,8 +198,9 @@ def test_polling_with_large_copies_lets_others_run(device, size):
     assert 1 < launch.instructions["memcpy"] < 100
 
 
-def test_polling_with_work_in_between_that_can_never_end(device):
-    """Tasks that only change their own memory wait for nobody, however busy they are."""
+def test_polling_with_work_in_between_that_can_never_end(device, monkeypatch):
+    """Tasks that only change their own memory wait for nobody, however busy they are; it takes longer to say."""
+    monkeypatch.setattr(scheduler, "PATIENCE", 2)
 
     @kernel
     def wait(mlu, flag):
