@@ -9,7 +9,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
-from mlusim.errors import Fault, MlusimError
+from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core, Place
@@ -112,8 +112,7 @@ class Session:
                 self.hub.fault(core, fault)
             raise
         except Exception as error:
-            if not isinstance(error, MlusimError):
-                error.add_note(f"in {core.place.label} of kernel {self.request.kernel.name}")
+            error.add_note(f"in {core.place.label} of kernel {self.request.kernel.name}")
             if self.hub.error is not None and not self.scheduler.ending:
                 self.hub.error(core, error)
             raise

@@ -332,11 +332,14 @@ def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
     sides = [f"{over} bytes past its end"] if over else []
     if start < 0:
         sides.append(f"{-start} bytes before its start")
+    legal = (
+        f"bytes [0, {allocation.nbytes}), addresses {allocation.address:#x} to "
+        f"{allocation.address + allocation.nbytes - 1:#x} of {allocation.space}"
+    )
     return OutOfBounds(
         f"bytes [{start}, {start + nbytes}) of {allocation.site} reach {' and '.join(sides)}",
         space=allocation.space.name,
         address=allocation.address + start,
-        legal=f"bytes [0, {allocation.nbytes}), addresses {allocation.address:#x} to "
-        f"{allocation.address + allocation.nbytes - 1:#x} of {allocation.space}",
+        legal=legal if allocation.nbytes else "none, for it has no bytes",
         hint="check the count against what is left at that offset",
     )

@@ -213,3 +213,14 @@ def test_polling_with_work_in_between_that_can_never_end(device, monkeypatch):
 
     with pytest.raises(Deadlock, match="task 0 spins at"):
         device.launch(wait, dim=2, args=(device.put(np.zeros(16, np.float32)),))
+
+
+def test_usage_errors_name_the_task_too(device):
+    """What is no fault of the machine has a note instead of a place."""
+
+    def body(mlu):
+        mlu.nram(int32, 4).cast("no type")
+
+    with pytest.raises(UsageError, match="'no type' is no element type") as caught:
+        _union(body, device)
+    assert ["in task 0 of kernel ipu"] == caught.value.__notes__

@@ -301,3 +301,15 @@ def test_initial_values_that_cannot_be(values):
     """No row of numbers, or more of them than elements."""
     with pytest.raises(RuleFault, match="for 3 elements; legal: as many or fewer"):
         on_core(lambda mlu: mlu.nram(float32, 3, values))
+
+
+def test_memory_without_bytes_has_no_legal_range():
+    """A tensor of no elements can be passed and pointed at, and holds nothing."""
+
+    def body(mlu, g):
+        assert g == g.cast(int8)
+        with pytest.raises(OutOfBounds, match="legal: none, for it has no bytes"):
+            g[0]
+        return repr(g + 1)
+
+    assert "outside>" in on_core(body, np.zeros((0, 3), np.float32))
