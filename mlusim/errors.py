@@ -125,7 +125,15 @@ class Unsupported(Fault):
 
 
 class SyncFault(Fault):
-    """Barriers that can never complete."""
+    """Barriers that can never complete.
+
+    ``waits`` has (core, barrier, file, line) for each core that waits, ``spins`` (core, file, line) for
+    each that looks at memory again and again, ``absent`` the cores that others wait for in vain.
+    """
+
+    waits: tuple[tuple[str, str, str, int], ...] = ()
+    spins: tuple[tuple[str, str, int], ...] = ()
+    absent: tuple[str, ...] = ()
 
 
 class Divergence(SyncFault):

@@ -160,43 +160,53 @@ def _names(cores: list["Core"]) -> str:
     return ", ".join(shown) + (f" and {len(cores) - 4} more" if len(cores) > 4 else "")
 
 
-def _waits(core: "Core") -> str:
-    file, line = core.site()
-    return f"{core.place.label} waits in {core.waiting.name} at {file}:{line}"
+def _wait(core: "Core") -> tuple[str, str, str, int]:
+    return core.place.label, core.waiting.name, *core.site()
+
+
+def _waits(wait: tuple[str, str, str, int]) -> str:
+    core, barrier, file, line = wait
+    return f"{core} waits in {barrier} at {file}:{line}"
 
 
 def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
     """The fault of a barrier whose participants *left* have ended without arriving."""
-    waiting = [c for c in meeting.arrived if c.waiting is meeting]
-    others = "; ".join(_waits(c) for c in waiting[:4])
+    waits = tuple(_wait(c) for c in meeting.arrived if c.waiting is meeting)
+    others = "; ".join(_waits(wait) for wait in waits[:4])
     memory = all(c.place.memory_core for c in left)
     hint = (
         "keep the memory core in the kernel until the last barrier, or use the *_ipu barriers"
         if memory
         else "every core must reach the same barriers; move the return behind the last one"
     )
-    return Divergence(
+    fault = Divergence(
         f"{_names(left)} returned without reaching the barrier that needs {SCOPES[meeting.scope]}"
         + (f"; {others}" if others else ""),
         intrinsic=meeting.name,
         hint=hint,
     )
+    fault.waits, fault.absent = waits, tuple(core.place.label for core in left)
+    return fault
 
 
 def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
     """The fault of a launch in which nobody can go on: who waits where, for whom."""
-    parts = []
-    for core in waiting[:6]:
-        missing = _names(core.waiting.missing)
-        parts.append(f"{_waits(core)} for {missing}")
-    for core in spinning[:6]:
-        file, line = core.site()
-        parts.append(f"{core.place.label} spins at {file}:{line} on memory that nobody changes")
+    waits = tuple(_wait(core) for core in waiting)
+    spins = tuple((core.place.label, *core.site()) for core in spinning)
+    parts = [
+        f"{_waits(wait)} for {_names(core.waiting.missing)}"
+        for wait, core in zip(waits[:6], waiting, strict=False)
+    ]
+    parts += [
+        f"{core} spins at {file}:{line} on memory that nobody changes" for core, file, line in spins[:6]
+    ]
     more = len(waiting) + len(spinning) - len(parts)
     text = "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
-    return Deadlock(
+    fault = Deadlock(
         f"no task can go on: {text}",
         hint="let every core reach the same barriers in the same order"
         if not spinning
         else "release the lock on every path, after its last use",
     )
+    fault.waits, fault.spins = waits, spins
+    return fault

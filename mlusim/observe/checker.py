@@ -79,11 +79,12 @@ class Checker(Observer):
 
 
 def allowance(finding: Finding) -> str | None:
-    """Return the reason why a comment on the finding's line allows it, or None."""
+    """Return the reason why a comment on the finding's line, or alone on the line above, allows it."""
     if finding.file is None or finding.line is None:
         return None
-    comment = comment_on(linecache.getline(finding.file, finding.line))
-    return comment[1] if comment is not None and comment[0] == finding.id else None
+    here, above = (linecache.getline(finding.file, finding.line - up) for up in (0, 1))
+    comments = (comment_on(here), comment_on(above) if above.lstrip().startswith("#") else None)
+    return next((comment[1] for comment in comments if comment and comment[0] == finding.id), None)
 
 
 def comment_on(source: str) -> tuple[str, str] | None:

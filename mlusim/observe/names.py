@@ -14,12 +14,14 @@ from mlusim.errors import UsageError
 from mlusim.machine.hub import Observer
 from mlusim.observe.initcheck import InitCheck
 from mlusim.observe.memcheck import MemCheck
+from mlusim.observe.plancheck import PlanCheck
 from mlusim.observe.racecheck import RaceCheck
+from mlusim.observe.synccheck import SyncCheck
 
 GROUP = "mlusim.checkers"
 
 CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
-    {MemCheck.name: MemCheck, InitCheck.name: InitCheck, RaceCheck.name: RaceCheck}
+    {checker.name: checker for checker in (MemCheck, InitCheck, RaceCheck, SyncCheck, PlanCheck)}
 )
 
 

@@ -47,10 +47,22 @@ _ROWS = (
     Rule("racecheck-read-after-write", "an instruction reads what another pipe may not have written yet"),
     Rule("racecheck-write-after-read", "an instruction overwrites what another pipe may still be reading"),
     Rule("racecheck-write-after-write", "two pipes write the same bytes in no order"),
-    Rule("racecheck-scalar-store", "a copy touches what a scalar store to GDRAM or SRAM may not have written yet"),
+    Rule(
+        "racecheck-scalar-store",
+        "a copy touches what a scalar store to GDRAM or SRAM may not have written yet",
+    ),
     Rule("racecheck-tasks-read-write", "one task reads what another writes, in no order"),
     Rule("racecheck-tasks-write-write", "two tasks write the same bytes in no order"),
     Rule("racecheck-tasks-same-word", "several tasks write the same value to one word"),
+    Rule("synccheck-early-return", "a task returned before a barrier that others wait at"),
+    Rule("synccheck-memory-core-left", "a memory core returned before a barrier that needs it"),
+    Rule("synccheck-divergence", "tasks wait at different barriers, or some at none, for ever"),
+    Rule("synccheck-stuck", "tasks look for ever at memory or a mutex that nobody will change"),
+    Rule("synccheck-block-cluster", "a barrier of the cluster in a Block task meets nobody"),
+    Rule("plancheck-crosses-regions", "an operand begins in one region of the plan and ends outside it"),
+    Rule("plancheck-slack", "an operand lies where the plan has no region"),
+    Rule("plancheck-unused-region", "a region of the plan is never used", NOTE),
+    Rule("plancheck-high-water", "a task declares more NRAM than its plan has"),
 )
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for rule in _ROWS})

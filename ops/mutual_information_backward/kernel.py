@@ -178,7 +178,8 @@ def computePGrad(
             mlu.bang_mul(cur_term1, cur_term1, cur_p_grad if i < s_len else shifted_p_grad, num1)
         if num2 > 0:
             mlu.bang_mul(cur_term2, cur_term2, cur_p_grad, num2)
-        mlu.bang_add(cur_p_grad, cur_term1, shifted_term2 if i < s_len else cur_term2, num)  # MI-10
+        # mlusim: allow plancheck-crosses-regions: the zero in front of cur_term2 is read with it (MI-10)
+        mlu.bang_add(cur_p_grad, cur_term1, shifted_term2 if i < s_len else cur_term2, num)
         mlu.memcpy(p_grad + cell, cur_p_grad, FLOAT, NRAM2NRAM, stride, FLOAT, num - 1)
     if overwrite_ans_grad:  # MI-12
         ans_grad[0] = p_grad[s_begin * (T + 1) + t_begin]

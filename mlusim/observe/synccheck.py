@@ -1,0 +1,89 @@
+"""synccheck: barriers that not everybody reaches, and barriers that meet nobody."""
+
+from typing import Any
+
+from mlusim.errors import Divergence, Fault, SyncFault
+from mlusim.machine.events import Site, Sync
+from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.finding import Finding, Place
+
+SHOWN = 8  # places of waiting cores in one finding
+
+
+class SyncCheck(Checker):
+    """Reports barrier divergence, returns before a barrier, and cluster barriers in Block tasks.
+
+    A barrier that can never complete ends the launch as a fault; the finding says who waits where, what
+    the absent ones passed last, and what to do.
+    """
+
+    name = "synccheck"
+
+    def launch_begin(self, launch: Any) -> None:
+        """Begin with no barrier passed."""
+        super().launch_begin(launch)
+        self._passed: dict[str, tuple[str, Site]] = {}
+
+    def sync(self, sync: Sync) -> None:
+        """Note what each core passed last; a barrier of the cluster in a Block task meets nobody."""
+        if sync.scope is None or sync.scope == "mutex":
+            return
+        for core in sync.participants:
+            self._passed[core.place.label] = sync.name, Site(*core.site())
+        core = sync.core
+        if core.union.block and sync.scope.startswith("cluster"):
+            site = sync.site
+            self.report((sync.name, site), lambda: _alone(sync, site))
+
+    def fault(self, core: Any, fault: Fault) -> None:
+        """Tell the fault as a finding."""
+        if isinstance(fault, SyncFault):
+            rule = _rule(fault)
+            self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))
+
+    def _told(self, rule: str, core: Any, fault: SyncFault) -> Finding:
+        passed = [
+            Place(*site, f"{label} passed {name} here last")
+            for label in fault.absent[:SHOWN]
+            for name, site in [self._passed.get(label, (None, None))]
+            if name is not None and site is not None
+        ]
+        waits = {
+            (file, line): f"{label} waits in {name}" for label, name, file, line in reversed(fault.waits)
+        }
+        spins = {
+            (file, line): f"{label} looks at memory again and again" for label, file, line in fault.spins
+        }
+        other = [Place(*at, text) for at, text in (waits | spins).items() if at != (fault.file, fault.line)]
+        never = [label for label in fault.absent if label not in self._passed]
+        return Finding(
+            rule,
+            f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
+            file=fault.file,
+            line=fault.line,
+            task=core.place.task,
+            intrinsic=fault.intrinsic,
+            context=(f"{len(fault.waits)} cores wait",) if fault.waits else (),
+            places=tuple(other[:SHOWN] + passed),
+            note=f"{', '.join(never[:SHOWN])} passed no barrier at all" if never else "the launch ended here",
+            hint=fault.hint,
+            facts={"absent": list(fault.absent), "waiting": len(fault.waits), "spinning": len(fault.spins)},
+        )
+
+
+def _rule(fault: SyncFault) -> str:
+    if isinstance(fault, Divergence):
+        memory_cores = all(label.startswith("memory core") for label in fault.absent)
+        return "synccheck-memory-core-left" if memory_cores else "synccheck-early-return"
+    return "synccheck-stuck" if fault.spins else "synccheck-divergence"
+
+
+def _alone(sync: Sync, site: Site) -> Finding:
+    return Finding(
+        "synccheck-block-cluster",
+        f"{sync.name} in a Block task is a plain __sync: it waits for no other task",
+        **place_of(site),
+        task=sync.core.place.task,
+        intrinsic=sync.name,
+        hint="launch as UNION1 or wider if tasks are to meet, or write mlu.sync()",
+    )

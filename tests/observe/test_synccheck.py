@@ -1,0 +1,123 @@
+"""synccheck: who waits where for whom, on the line where it waits."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim.bang import GDRAM2SRAM, float32, int32
+from tests.observe.tools import floats, found, line_of
+
+SYNC = ["synccheck"]
+UNION = {"dim": (4, 1, 1), "kind": mlusim.UNION1}
+
+
+def everybody_meets(mlu):
+    mlu.sync_cluster()
+    if mlu.is_mpu():
+        return
+    mlu.sync_all_ipu()
+
+
+def memory_core_leaves(mlu):
+    if mlu.is_mpu():
+        return
+    mlu.sync_all_ipu()
+    mlu.sync_cluster()  # here
+
+
+def one_task_returns(mlu):
+    mlu.sync_all()
+    if mlu.taskId == 2 and mlu.is_ipu():
+        return
+    mlu.sync_all()  # here
+
+
+def different_barriers(mlu):
+    if mlu.is_mpu():
+        mlu.sync_cluster()  # here
+    else:
+        mlu.sync_all_ipu()
+        if mlu.taskId:
+            mlu.sync_all_ipu()
+        else:
+            mlu.sync_cluster()
+
+
+def mutex_never_given_back(mlu):
+    if mlu.is_mpu():
+        return
+    mlu.bang_lock(1, 1)  # here
+
+
+FAULTS = (
+    (memory_core_leaves, "synccheck-memory-core-left"),
+    (one_task_returns, "synccheck-early-return"),
+    (different_barriers, "synccheck-divergence"),
+    (mutex_never_given_back, "synccheck-stuck"),
+)
+
+
+@pytest.mark.parametrize(("body", "rule"), FAULTS, ids=lambda v: getattr(v, "__name__", v))
+def test_barriers_that_cannot_complete(body, rule):
+    """The rule, and the line where somebody waits."""
+    (finding,) = found(body, observe=SYNC, **UNION)
+
+    assert rule == finding.id
+    assert line_of(body, "# here") in {finding.line, *(place.line for place in finding.places)}
+    assert finding.hint
+
+
+def test_the_finding_says_what_the_absent_one_passed_last():
+    """Task 2 met the others once, at the first barrier, and then left."""
+    (finding,) = found(one_task_returns, observe=SYNC, **UNION)
+    first = one_task_returns.__code__.co_firstlineno + 1
+
+    assert ["task 2"] == finding.facts["absent"]
+    assert f"{__file__.rsplit('/', 1)[1]}:{first}: task 2 passed __sync_all here last" in [
+        str(p).rsplit("/", 1)[1] for p in finding.places
+    ]
+
+
+def test_barriers_that_everybody_reaches_are_silent():
+    """Different barriers for memory cores and IPU cores, the same for all of one kind."""
+    assert () == found(everybody_meets, observe=SYNC, **UNION)
+
+
+def test_a_barrier_of_the_cluster_in_a_block_task_meets_nobody():
+    """It is a plain sync there: said once, with how often; a barrier of all is common style and silent."""
+
+    def lonely(mlu):
+        mlu.sync_cluster()
+        mlu.sync_all()
+
+    (finding,) = found(lonely, observe=SYNC, dim=(3, 1, 1))
+
+    assert ("synccheck-block-cluster", 3) == (finding.id, finding.count)
+    assert lonely.__code__.co_firstlineno + 1 == finding.line
+
+
+def test_faults_of_memory_are_others_business():
+    """No word is said of an access out of bounds."""
+
+    def overrun(mlu, src):
+        mlu.memcpy(mlu.shared(float32, 1), src, 8, GDRAM2SRAM)
+
+    assert () == found(overrun, floats(2), observe=SYNC, **UNION)
+
+
+def test_polling_that_ends_is_not_stuck():
+    """A flag that another task sets sooner or later."""
+
+    def wait_for_flag(mlu, flag):
+        if mlu.is_mpu():
+            return
+        old = mlu.nram(int32, 1)
+        if mlu.taskId == 3:
+            mlu.bang_atomic_reduce_exch(flag, 1, 1)
+            return
+        while True:
+            mlu.bang_atomic_add(old, flag, 0, 1)
+            if old[0]:
+                break
+
+    assert () == found(wait_for_flag, np.zeros(1, np.int32), observe=SYNC, **UNION)
