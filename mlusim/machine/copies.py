@@ -82,12 +82,10 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
         charge_line(mlu.work, pipe, direction.value, d, s, size)
-        if size <= POLL_BYTES:
-            _look(core, to, frm, s)
-        elif frm is not core.source or s != core.source_at:
+        if size > POLL_BYTES and (frm is not core.source or s != core.source_at):
             core.source, core.source_at = frm, s
         else:
-            _look(core, to, frm, s, large=True)
+            _look(core, to, frm, s, size)
 
     return memcpy
 
@@ -107,10 +105,10 @@ def _misaligned(generation: int, direction: Direction, d: int, s: int, size: int
     return bool(d % of_dst or s % of_src or size % of_size)
 
 
-def _look(core: Core, to: View, frm: View, start: int, *, large: bool = False) -> None:
+def _look(core: Core, to: View, frm: View, start: int, size: int) -> None:
     """Tell the core of a small copy, or a repeated one, that may be a look at what another task changes."""
     if frm.space.shared and frm.allocation.writable and not to.space.shared:
-        if large:
+        if size > POLL_BYTES:
             core.polls.again()
         else:
             core.polls.copy(frm.allocation.address + start)
@@ -122,8 +120,11 @@ def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None
 
     def memcpy_async(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=True)
-        if not shape and size <= POLL_BYTES:
-            _look(mlu.core, dst.view, src.view, src.offset)
+        core, frm, start = mlu.core, src.view, src.offset
+        if (shape or size > POLL_BYTES) and (frm is not core.source or start != core.source_at):
+            core.source, core.source_at = frm, start
+        else:
+            _look(core, dst.view, frm, start, POLL_BYTES + 1 if shape else size)
 
     return memcpy_async
 

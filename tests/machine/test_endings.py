@@ -177,9 +177,10 @@ def test_two_threads_launch_on_their_own_devices():
     assert {n: [50 * n] * 8 for n in (1, 2, 3)} == done
 
 
-@pytest.mark.parametrize("size", [128, 65536])
-def test_polling_with_large_copies_lets_others_run(device, size):
-    """A flag may be looked at with whole lines, or more."""
+@pytest.mark.parametrize("call", ["memcpy", "memcpy_async"])
+@pytest.mark.parametrize("size", [4, 128, 65536])
+def test_polling_with_copies_of_any_size_lets_others_run(device, size, call):
+    """A flag may be looked at with whole lines, or more, waiting for them or not."""
     tensor = device.put(np.zeros(size // 4, np.int32))
 
     @kernel
@@ -189,13 +190,14 @@ def test_polling_with_large_copies_lets_others_run(device, size):
             flag[0] = 1
             return
         while True:
-            mlu.memcpy(line, flag, size, GDRAM2NRAM)
+            getattr(mlu, call)(line, flag, size, GDRAM2NRAM)
+            mlu.sync()
             if line[0] == 1:
                 return
 
     launch = device.launch(wait, dim=2, args=(tensor,))
 
-    assert 1 < launch.instructions["memcpy"] < 100
+    assert 1 < launch.instructions[call] < 100
 
 
 def test_polling_with_work_in_between_that_can_never_end(device, monkeypatch):
