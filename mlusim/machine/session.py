@@ -72,6 +72,7 @@ class Session:
         self.printed: list[str] = []
         self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and by whom
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
+        self.skip = 0  # groups of tasks that are left out
         self._bind = bind
         arch = board.arch
         self._ipu_class = mlu_class(arch)
@@ -84,16 +85,22 @@ class Session:
         if self.hub.launch_begin is not None:
             self.hub.launch_begin(self)
         try:
-            self.scheduler.run(self._groups(), self.board.places(self.kind.unions))
+            groups = itertools.islice(self._groups(), self.skip, None)
+            self.scheduler.run(groups, self.board.places(self.kind.unions))
         finally:
             self.pool.clear()
         if self.hub.launch_end is not None:
             self.hub.launch_end(self)
 
-    def again(self, arguments: Iterable[Any], observers: Iterable[Any]) -> "Session":
-        """The same launch once more, not yet run and not timed: *arguments* stand for those of the request."""
+    def again(self, arguments: Iterable[Any], observers: Iterable[Any], skip: int = 0) -> "Session":
+        """The same launch once more, not yet run and not timed: *arguments* stand for those of the request.
+
+        The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.
+        """
         request = evolve(self.request, arguments=tuple(arguments), timing=False)
-        return Session(self.board, request, observers, self._bind)
+        session = Session(self.board, request, observers, self._bind)
+        session.skip = skip
+        return session
 
     def _run(self, core: Core) -> None:
         """The life of one core, inside its own strand."""
