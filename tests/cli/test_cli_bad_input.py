@@ -41,7 +41,7 @@ WORDS = {
     "missing operator": (("run",), "arguments are required: OP"),
     "unknown board": (("boards", "MLU999"), "no board is called 'MLU999'"),
     "unknown board of run": ((*GOLDEN, "--board", "MLU1"), "no board is called 'MLU1'"),
-    "unknown intrinsic": (("isa", "bang_ad"), "did you mean bang_and, bang_add"),
+    "unknown intrinsic": (("isa", "bang_transpos"), "did you mean bang_transpose"),
     "unknown operator": (("ops", "tin_shift"), "did you mean tin_shift_forward"),
     "unknown operator of run": (("run", "nothing_like_it"), "`mlusim ops` lists them"),
     "unknown case": (("run", "tin_shift_forward", "--case", "golden"), "did you mean golden_document"),

@@ -115,7 +115,7 @@ def test_html_is_one_page_that_fetches_nothing(cli, tmp_path):
     assert ([], []) == (page.open, page.fetched)
     assert "script" not in page.seen
     assert "url(" not in text
-    assert 2 * 3 + 4 == page.seen.count("svg")  # roofline, bytes, NRAM a board; a timeline a call
+    assert 2 * 3 + 4 + 4 == page.seen.count("svg")  # roofline, bytes, NRAM a board; timeline and plan a call
     assert any(word.startswith("golden_document on MLU370-X4: ") for word in page.words)
     assert "prefers-color-scheme: dark" in text
 
