@@ -84,6 +84,7 @@ class Device:
     def __init__(self, board: str | Board = "MLU370-X4") -> None:
         self.board = find_board(board)
         self._heap = Heap(GDRAM, GDRAM_BASE, self.board.gdram)
+        self._running: list[set[Allocation]] = []  # what the launches that run were given
 
     def __repr__(self) -> str:
         return f"<Device {self.board.name}>"
@@ -106,6 +107,7 @@ class Device:
         """Lend a host array to the device without a copy; a kernel may read it and never write it."""
         host = _host_array(array)
         dtype = as_dtype(host.dtype)
+        self._heap.reserve(host.nbytes)
         raw = as_bytes(np.ascontiguousarray(host))
         return self._adopt(raw, host.shape, dtype, "const tensor", filled=True, writable=False)
 
@@ -142,6 +144,8 @@ class Device:
     def free(self, tensor: DeviceTensor) -> None:
         """Give a tensor's bytes back; using it afterwards is refused."""
         self._check(tensor)
+        if any(tensor.allocation in used for used in self._running):
+            raise UsageError(f"{tensor!r} is an argument of a launch that runs; free it afterwards")
         self._heap.free(tensor.allocation)
 
     def _array(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
@@ -194,8 +198,7 @@ class Device:
         *observe* takes observer objects or checker names.  *seed* picks another legal schedule;
         *effects* says when asynchronous effects land: "late" (at the sync that waits for them) or
         "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  Raises `LaunchError`
-        for a launch that the board would refuse, and `Fault` for what
-        the machine cannot do.
+        for a launch that the board would refuse, and `Fault` for what the machine cannot do.
         """
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
 
@@ -213,12 +216,14 @@ class Device:
         session = Session(self.board, request, watching, self._bind)
         written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}
         written |= {a.view.allocation for a in request.arguments if isinstance(a, Ptr)}
+        self._running.append(written)
         try:
             session.run()
         except Fault as fault:
             fault.findings = _findings(watching)
             raise
         finally:
+            self._running.remove(written)
             for allocation in written:
                 allocation.launches += 1
         return self._result(session, watching)

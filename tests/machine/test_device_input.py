@@ -131,6 +131,22 @@ def test_a_freed_tensor_is_nothing_any_more(device):
             use()
 
 
+def test_what_a_launch_uses_cannot_be_freed(device):
+    """Neither freed nor taken while a kernel may look at it; afterwards it can."""
+    tensor, other = device.put(np.arange(4, dtype=np.int32)), device.put(np.zeros(4, np.int32))
+
+    def body(mlu, pointer):
+        for end in (device.free, device.take):
+            with pytest.raises(UsageError, match="is an argument of a launch that runs"):
+                end(tensor)
+        device.free(other)
+        assert 1 == pointer[0]
+
+    device.launch(body, args=(tensor + 1,))
+
+    assert [0, 1, 2, 3] == device.take(tensor).tolist()
+
+
 def test_a_tensor_is_no_host_array(device):
     """NumPy does not make an object of it; the sentence says how to get the values."""
     tensor = device.put(np.zeros(4, np.float32))
