@@ -42,7 +42,9 @@ box = Region("box", BOX_BYTES, T, "x0, y0, x1, y1")
 grad_output = Region("grad_output", deal_num, T, "gradient of one border")
 grad_input = Region("grad_input", deal_num, T, "times the weight of one tap")
 grad_output_temp = Region("grad_output_temp", deal_num, T, "masked: what is added to GDRAM")
-argmax_temp = Region("argmax_temp", deal_num, T, "mask: all bits where argmax is the current point, else none")
+argmax_temp = Region(
+    "argmax_temp", deal_num, T, "mask: all bits where argmax is the current point, else none"
+)
 argmax = Region("argmax", deal_num, int32, "point of each channel's maximum")
 
 FIGURE = Plan(

@@ -7,7 +7,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "README.zh.md", *sorted((ROOT / "docs").rglob("*.md"))]
-TUTORIALS = [p for p in PAGES if "docs/tutorial" in p.as_posix() or "docs/how-to" in p.as_posix() or p.parent == ROOT]
+TUTORIALS = [
+    p for p in PAGES if "docs/tutorial" in p.as_posix() or "docs/how-to" in p.as_posix() or p.parent == ROOT
+]
 
 
 def _name(path):
