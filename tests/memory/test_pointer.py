@@ -191,7 +191,7 @@ WRONG = [None, "1", b"1", [1], (1,), {}, np.array([1, 2]), 1j, np.complex64(1), 
 
 
 @pytest.mark.parametrize("dtype", [float32, int32, half], ids=str)
-@pytest.mark.parametrize("value", WRONG, ids=repr)
+@pytest.mark.parametrize("value", WRONG, ids=lambda value: type(value).__name__)
 def test_only_numbers_are_stored(dtype, value):
     """What is no number changes nothing: None is no NaN, and a text no number."""
 
