@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
 from mlusim.isa.declare import Intrinsic
 from mlusim.machine.events import Access
-from mlusim.machine.refuse import count_of, foreign, refuse_here
+from mlusim.machine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.machine.routes import steps_of
 from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction, grain
 from mlusim.memory.pointer import Ptr, bounds_fault
@@ -50,7 +50,12 @@ def explain_copy(
 def _arguments(dst: Any, src: Any, direction: Any, shape: tuple[int, ...]) -> Fault | None:
     for name, pointer in (("dst", dst), ("src", src)):
         if not isinstance(pointer, Ptr):
-            return WrongSpace(f"{name} is {pointer!r}, which is no pointer", operand=name)
+            space = (
+                getattr(direction, name)
+                if isinstance(direction, Direction)
+                else "the memory of its direction"
+            )
+            return no_pointer(name, pointer, space)
     if not isinstance(direction, Direction):
         return RuleFault(
             f"{direction!r} is no copy direction",

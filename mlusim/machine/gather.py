@@ -12,7 +12,7 @@ from mlusim.errors import Fault, ReadOnly, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
-from mlusim.machine.refuse import count_of, foreign, refuse_here
+from mlusim.machine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.machine.work import LEAST, UNIT, Load, charge, charge_flight
 from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
 from mlusim.memory.pointer import Ptr, bounds_fault
@@ -130,9 +130,7 @@ def _check_spaces(mlu: "Mlu", call: Call) -> Fault | None:
         if name == "bitmask" and pointer is None:
             continue
         if not isinstance(pointer, Ptr):
-            return WrongSpace(
-                f"{name} is {pointer!r}, which is no pointer", operand=name, legal=f"a pointer into {space}"
-            )
+            return no_pointer(name, pointer, space)
         fault = foreign(mlu, name, pointer)
         if fault is not None:
             return fault

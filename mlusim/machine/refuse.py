@@ -71,6 +71,17 @@ def refuse_body(mlu: "Mlu", row: Intrinsic, refused: Refused, arguments: Mapping
     return refuse_here(mlu, row, fault)
 
 
+def no_pointer(name: str, value: Any, space: object) -> Fault:
+    """The fault of an operand that should point into *space*."""
+    tensor = hasattr(value, "allocation") and hasattr(value, "device")
+    return WrongSpace(
+        f"{name} is {value!r:.80}, which is no pointer",
+        operand=name,
+        legal=f"a pointer into {space}",
+        hint="a tensor becomes a pointer when it is an argument of the launch" if tensor else None,
+    )
+
+
 def foreign(mlu: "Mlu", name: str, pointer: Ptr) -> Fault | None:
     """The fault of a pointer that this core did not get: another core's, another launch's or the host's."""
     view, port = pointer.view, pointer.view.port
@@ -157,11 +168,7 @@ def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault
         if not isinstance(pointer, Ptr):
             if _is_either(row, operand.name):
                 continue
-            return WrongSpace(
-                f"{operand.name} is {pointer!r}, which is no pointer",
-                operand=operand.name,
-                legal=f"a pointer into {spaces(operand)}",
-            )
+            return no_pointer(operand.name, pointer, spaces(operand))
         fault = foreign(mlu, operand.name, pointer)
         fault = fault or check_kind(row, operand, pointer.view, first, generation)
         if fault is not None:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.errors import Fault, ReadOnly, RuleFault, WrongSpace
+from mlusim.errors import Fault, ReadOnly, RuleFault
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
-from mlusim.machine.refuse import check_kind, check_rules, extent, foreign, refuse_here, spaces
+from mlusim.machine.refuse import check_kind, check_rules, extent, foreign, no_pointer, refuse_here, spaces
 from mlusim.machine.work import charge, charge_flight, load_of
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
@@ -95,11 +95,7 @@ def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | 
     for operand in row.operands.values():
         pointer = arguments[operand.name]
         if not isinstance(pointer, Ptr):
-            return WrongSpace(
-                f"{operand.name} is {pointer!r}, which is no pointer",
-                operand=operand.name,
-                legal=f"a pointer into {spaces(operand)}",
-            )
+            return no_pointer(operand.name, pointer, spaces(operand))
         fault = foreign(mlu, operand.name, pointer)
         fault = fault or check_kind(row, operand, pointer.view, first, generation)
         if fault is not None:

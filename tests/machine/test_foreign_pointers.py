@@ -143,3 +143,22 @@ def test_one_kernel_may_run_inside_another(device):
 
     assert [1] * 8 == device.get(tensor).tolist()
     assert {"GDRAM": 4} == launch.scalar_stores
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda m, n, tensor: m.memcpy(n, tensor, 4, GDRAM2NRAM),
+        lambda m, n, tensor: m.memcpy_async(tensor, n, 4, NRAM2GDRAM, 4, 4, 0),
+        lambda m, n, tensor: m.bang_atomic_reduce_add(tensor, n, 1),
+        lambda m, n, tensor: m.gdramset(tensor, 1, 1, 8, 1, 32, 1),
+    ],
+)
+def test_a_tensor_from_a_closure_says_how_to_pass_it(device, use):
+    """It becomes a pointer when it is an argument."""
+    tensor = device.empty(16, "float")
+
+    with pytest.raises(
+        WrongSpace, match="no pointer; legal: a pointer into GDRAM; a tensor becomes a pointer when"
+    ):
+        device.launch(lambda mlu: use(mlu, mlu.nram(float32, 16), tensor))
