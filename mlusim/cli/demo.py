@@ -8,7 +8,7 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.files import check_writable, write_text
 from mlusim.cli.report import GROUP
 from mlusim.cli.run import exit_code, perform
-from mlusim.cli.settings import boards_in, whole
+from mlusim.cli.settings import boards_in, workers
 from mlusim.cli.show import emit, output
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
     )
     add("-o", "--output", default=PAGE, metavar="F.html", help=f"where the page goes (default: {PAGE})")
-    add("--jobs", metavar="N", type=whole, help="processes (default: one per CPU, at most 4)")
+    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
     add("--json", action="store_true", help="one JSON document on standard output, besides the page")
     parser.epilog = "example: mlusim demo -o report.html"
 

@@ -10,7 +10,7 @@ import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.files import check_writable, write_text
 from mlusim.cli.run import exit_code, perform, show
-from mlusim.cli.settings import boards_in, names_in, whole
+from mlusim.cli.settings import boards_in, names_in, workers
 from mlusim.cli.show import output
 from mlusim.errors import UsageError
 from mlusim.observe.names import observers_of
@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
-    add("--jobs", metavar="N", type=whole, help="processes (default: one per CPU, at most 4)")
+    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
     add("--json", action="store_true", help="the same as --format json")
     parser.epilog = EXAMPLES
 

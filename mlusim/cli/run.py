@@ -8,7 +8,7 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
 from mlusim.cli.files import check_writable, read_arrays, write, write_arrays
-from mlusim.cli.settings import names_in, parameters, whole
+from mlusim.cli.settings import names_in, parameters, whole, workers
 from mlusim.cli.show import emit, output, progress
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.machine.device import EFFECTS
@@ -48,7 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--trace", metavar="F.json", help="write a trace of the one call for Perfetto or chrome://tracing")
     add("--seed", metavar="N", type=whole, help="explore another legal schedule")
     add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
-    add("--jobs", metavar="N", type=whole, help="processes for many cases (default: one per CPU, at most 4)")
+    add(
+        "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
+    )
     add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES
 
@@ -177,8 +179,6 @@ def perform(jobs: Sequence[Job], workers: int | None) -> list[Record]:
     """Run *jobs* with a progress bar; raises `UsageError` where there are none."""
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
-    if workers is not None and workers < 1:
-        raise UsageError(f"--jobs {workers} is too few; give 1 or more")
     with progress("running", len(jobs)) as step:
         return perform_all(
             jobs, workers or usual_workers(jobs), lambda r: step(f"{r.operator} {r.case} {r.board}")

@@ -63,3 +63,11 @@ def whole(text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def workers(text: str) -> int:
+    """A number of processes, for argparse."""
+    number = whole(text)
+    if number < 1:
+        raise ArgumentTypeError(f"{number} is too few; give 1 or more")
+    return number

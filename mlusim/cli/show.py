@@ -19,8 +19,11 @@ class Output(Console):
 
 
 def output() -> Output:
-    """A console on standard output, as it is now; colours only on a terminal and without ``NO_COLOR``."""
-    return Output(file=sys.stdout, highlight=False, emoji=False, markup=False)
+    """A console on standard output, as it is now; styles only on a terminal and without ``NO_COLOR``."""
+    console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False)
+    if console.no_color:  # rich would leave bold and dim
+        return Output(file=sys.stdout, highlight=False, emoji=False, markup=False, color_system=None)
+    return console
 
 
 def emit(document: Mapping[str, Any]) -> None:

@@ -15,3 +15,7 @@ class Status(IntEnum):
     MLUOP_STATUS_EXECUTION_FAILED = 6
     MLUOP_STATUS_NOT_SUPPORTED = 7
     MLUOP_STATUS_NUMERICAL_OVERFLOW = 8
+
+    def __str__(self) -> str:
+        """The vendor's name."""
+        return self.name

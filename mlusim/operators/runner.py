@@ -9,6 +9,7 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import StatusError, UsageError
+from mlusim.host.checks import LARGE_TENSOR
 from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
@@ -286,8 +287,11 @@ def _lend(handle: Handle, array: np.ndarray[Any, Any], *, copy: bool) -> Any:
 
 
 def _output(handle: Handle, t: Tensor, shape: tuple[int, ...], dtype: str) -> tuple[Any, TensorDescriptor]:
+    """A tensor for an output; what the checks refuse, unknown dtypes and large tensors, gets a stand-in."""
     descriptor = TensorDescriptor(shape, dtype, t.layout)
     known = not isinstance(descriptor.dtype, str)
+    if descriptor.size >= LARGE_TENSOR:
+        return handle.device.empty((0,), "uint8"), descriptor
     return handle.device.empty(shape, descriptor.dtype if known else "uint8"), descriptor
 
 

@@ -81,7 +81,9 @@ class Operator:
     """Everything that mlusim needs to know to run, check, plan and report an operator.
 
     *shapes* gives the outputs' (shape, dtype name) from inputs and parameters; an output that is
-    also an input (in/out) is listed in both places and starts with the input's values.
+    also an input (in/out) is listed in both places and starts with the input's values.  The host
+    function must refuse outputs of 2^31 elements or more (`mlusim.host.checks.not_large`), as the
+    library does: no memory is taken for them.
     *call* calls the vendor-shaped host function: ``call(handle, tensors, descriptors, params)``,
     where *tensors* maps each name to a device tensor or None.
     *workspace* gives the bytes of device memory that the operator needs besides its tensors.

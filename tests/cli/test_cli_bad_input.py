@@ -53,6 +53,10 @@ WORDS = {
     "seed that is no number": ((*GOLDEN, "--seed", "NaN"), "'NaN' is no whole number"),
     "unknown effects": ((*GOLDEN, "--effects", "never"), "invalid choice: 'never'"),
     "no jobs": (("run", "tin_shift_forward", "--jobs", "0"), "give 1 or more"),
+    "no jobs for one case": (
+        ("run", "tin_shift_forward", "--case", "golden_document", "--jobs", "-3"),
+        "--jobs: -3 is too few; give 1 or more",
+    ),
     "case and inputs": ((*GOLDEN, "--inputs", "x.npz"), "exclude each other"),
     "parameters of a case": ((*GOLDEN, "--set", "m=1"), "--set goes with --inputs"),
     "save of many": (("run", "tin_shift_forward", "--save", "x.npz"), "--save takes one call"),

@@ -73,6 +73,23 @@ def test_no_color_is_honoured():
     assert not any(f"\x1b[{code}" in err for code in ("31", "32", "35", "38"))
 
 
+def test_tables_have_no_escape_codes_with_no_color():
+    """A table on a terminal is bold here and there; with NO_COLOR it is plain text."""
+
+    def table(**changes):
+        ours, theirs = pty.openpty()
+        subprocess.run(
+            (*PROGRAM, "boards"), stdout=theirs, env=environment(TERM="xterm", **changes), check=True
+        )
+        os.close(theirs)
+        seen = os.read(ours, 4096)
+        os.close(ours)
+        return seen
+
+    assert b"\x1b[" in table()
+    assert b"\x1b[" not in table(NO_COLOR="1")
+
+
 def test_a_reader_that_leaves_is_no_error():
     """``mlusim isa --json | head -1`` ends without a word."""
     with subprocess.Popen(

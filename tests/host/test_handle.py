@@ -149,3 +149,9 @@ def test_wrong_descriptions_are_refused(wrong, sentence):
 def test_layouts(layout):
     """Every layout of the vendor's library is taken as it is."""
     assert layout == TensorDescriptor((1, 2, 3, 4), "half", layout).layout
+
+
+def test_a_status_prints_its_name():
+    """A number tells nobody anything; it is one all the same, as in the vendor's header."""
+    assert "MLUOP_STATUS_BAD_PARAM" == f"{Status.MLUOP_STATUS_BAD_PARAM}" == str(Status(3))
+    assert 3 == Status.MLUOP_STATUS_BAD_PARAM

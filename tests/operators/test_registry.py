@@ -189,6 +189,29 @@ def test_wrong_inputs_and_parameters(inputs, params, sentence):
         run(SCALE, inputs, params)
 
 
+def test_a_large_output_is_a_status_and_takes_no_memory():
+    """An output of 2^31 elements or more is for the host checks to refuse, before the board's memory is asked."""
+    points = {
+        "grad_output": np.ones((1, 4, 8), np.float32),
+        "indices": np.zeros((1, 8, 3), np.int32),
+        "weights": np.ones((1, 8, 3), np.float32),
+    }
+    borders = {
+        "grad_output": np.ones((1, 1, 4, 8), np.float32),
+        "boxes": np.zeros((1, 1, 4), np.float32),
+        "argmax_idx": np.zeros((1, 1, 4, 8), np.int32),
+    }
+
+    with pytest.raises(
+        StatusError, match="grad_features_desc has .* must have fewer than 2147483648"
+    ) as large:
+        ops.run("three_interpolate_backward", points, {"m": 1 << 40})
+    with pytest.raises(StatusError, match="boxes_desc dim 1 is 1; it must be 1099511627776") as earlier:
+        ops.run("border_align_backward", borders, {"pool_size": 10, "height": 1, "width": 1 << 40})
+    assert Status.MLUOP_STATUS_NOT_SUPPORTED is large.value.status
+    assert Status.MLUOP_STATUS_BAD_PARAM is earlier.value.status
+
+
 def test_a_negative_size_is_a_status():
     """The library makes no such descriptor; the parameters that gave it are named."""
     arrays = {
