@@ -145,7 +145,7 @@ def history(console: "Console", words: str) -> str:
     if len(numbers) > 1 or (numbers and not numbers[0].isdigit()):
         raise UsageError(f"history takes a count, and `task` for this task only, not {words!r}")
     count = int(numbers[0]) if numbers else 10
-    world = session.watched_world()
+    world = session.watched_world(history=True)
     core = session.core
     recent = [op for op in world.recent if not mine or op.core is core]
     if not recent:

@@ -7,13 +7,14 @@ from mlusim.debug.command import BACK, RUNNING, Command
 from mlusim.debug.cores import name_of
 from mlusim.debug.frames import depth_of
 from mlusim.debug.steps import Finish, Intrinsics, IntrinsicStep, Lines, LineStep, NextStep, Until
-from mlusim.debug.travel import back_lines, back_to, previous_stop
+from mlusim.debug.travel import back_to, previous_stop
 from mlusim.debug.when import BEGIN, END, FINISH, LAUNCH_BEGIN, Position
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
     from types import FrameType
 
+    from mlusim.debug.breakpoints import Stopper
     from mlusim.debug.console import Console
     from mlusim.debug.session import DebugSession
     from mlusim.machine.core import Core
@@ -133,8 +134,7 @@ def reverse_stepi(console: "Console", words: str) -> str:
     """The intrinsic before."""
     count, everyone = _count_all(words)
     for _ in range(count):
-        label = None if everyone else _label(console.session)
-        back_to(console.session, console.session.last_before(console.session.position, [Intrinsics(label)]))
+        _back(console.session, Intrinsics(None if everyone else _label(console.session)))
     return console.stop_text()
 
 
@@ -142,7 +142,7 @@ def reverse_step(console: "Console", words: str) -> str:
     """The line before."""
     count, everyone = _count_all(words)
     for _ in range(count):
-        back_lines(console.session, Lines(None if everyone else _label(console.session)))
+        _back(console.session, Lines(None if everyone else _label(console.session)))
     return console.stop_text()
 
 
@@ -150,9 +150,8 @@ def reverse_next(console: "Console", words: str) -> str:
     """The line before, over calls."""
     count, everyone = _count_all(words)
     for _ in range(count):
-        back_lines(
-            console.session, Lines(None if everyone else _label(console.session), _depth(console.session))
-        )
+        label = None if everyone else _label(console.session)
+        _back(console.session, Lines(label, _depth(console.session)))
     return console.stop_text()
 
 
@@ -164,7 +163,7 @@ def reverse_finish(console: "Console", words: str) -> str:
         raise UsageError(
             "this is the kernel itself, which nobody called; `goto begin` goes to the launch's beginning"
         )
-    back_lines(console.session, Lines(_label(console.session), depth - 1))
+    _back(console.session, Lines(_label(console.session), depth - 1))
     return console.stop_text()
 
 
@@ -187,6 +186,10 @@ def goto(console: "Console", words: str) -> str:
         number = _number(moment, "moment")
     session.travel(Position(index, number))
     return console.stop_text()
+
+
+def _back(session: "DebugSession", wanted: "Stopper") -> None:
+    back_to(session, session.last_before(session.position, [wanted]))
 
 
 def _label(session: "DebugSession") -> str | None:

@@ -91,7 +91,7 @@ class Host(Cast):
         """Keep the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
-        self.launches.append(Recorded.of(len(self.launches) + 1, launch))
+        self.launches.append(Recorded.of(len(self.launches) + 1, launch, self.history // 4))
         trim(self.launches, self.history)
         self._issued = 0
         self._pause(LAUNCH)

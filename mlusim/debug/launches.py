@@ -8,6 +8,7 @@ from attrs import define
 
 from mlusim.debug.code import Function, reachable
 from mlusim.debug.frames import Owned
+from mlusim.debug.milestones import Milestones, Snapshot
 from mlusim.errors import UsageError
 from mlusim.machine.device import DeviceTensor
 from mlusim.machine.session import Session
@@ -30,17 +31,19 @@ class Recorded:
     session: Session
     tensors: dict[Allocation, Bytes] | None
     owned: Owned
+    milestones: Milestones
     moments: int | None = None
     error: BaseException | None = None
 
     @classmethod
-    def of(cls, index: int, session: Session) -> "Recorded":
-        """Keep the launch that is about to begin."""
+    def of(cls, index: int, session: Session, room: int) -> "Recorded":
+        """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
         found = (_allocation(argument) for argument in session.request.arguments)
         tensors = {a: a.raw.copy() for a in found if a is not None and a.writable}
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
-        return cls(index, session, tensors, Owned(code.co_filename if code is not None else ""))
+        owned = Owned(code.co_filename if code is not None else "")
+        return cls(index, session, tensors, owned, Milestones(room))
 
     @property
     def nbytes(self) -> int:
@@ -67,19 +70,23 @@ class Recorded:
             names = []
         return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
 
-    def again(self, observers: Iterable[Any], held: Mapping[Allocation, Bytes] | None = None) -> Session:
-        """The same launch once more, not yet run, on copies of the tensors; *held* are other bytes for them.
+    def again(
+        self, observers: Iterable[Any], snapshot: Snapshot | None = None
+    ) -> tuple[Session, dict[Allocation, Allocation]]:
+        """The same launch once more, not yet run, from its beginning or from *snapshot*.
 
-        Raises `UsageError` where the copies have been given up.
+        It works on copies of the tensors; the second value says which copy stands for which tensor.
+        Raises `UsageError` where the tensors' first bytes have been given up.
         """
-        kept = held if held is not None else self.tensors
-        if kept is None:
+        kept = self.tensors if snapshot is None else snapshot.tensors
+        if self.tensors is None or kept is None:
             raise UsageError(
                 f"launch {self.index} is behind the debugger's history; start again with more of it (--history)"
             )
         copies: dict[Allocation, Allocation] = {}
         arguments = [_copied(argument, kept, copies) for argument in self.session.request.arguments]
-        return self.session.again(arguments, observers)
+        groups = 0 if snapshot is None else snapshot.groups
+        return self.session.again(arguments, observers, groups), copies
 
 
 def _allocation(argument: Any) -> Allocation | None:

@@ -23,6 +23,7 @@ from mlusim.memory.space import GDRAM, Space
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
+WINDOW = 1 << 14  # moments that the first log of a launch reaches back
 NODES, DEPTH = 24, 6
 
 
@@ -69,6 +70,10 @@ class WriteLog(Observer):
         self._which = array("i")
         self._steps: list[Logged] = []
         self._known: dict[Step, int] = {}
+
+    def begin(self, replica: Replica) -> None:
+        """Listen to *replica*, which is watched from some moment on."""
+        self.tracer, self.since = replica.tracer, replica.since
 
     def effect(self, effect: Effect) -> None:
         """Note what is about to be written."""
@@ -193,22 +198,25 @@ class Search:
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
     def _last(self, byte: Byte, launch: int, before: int) -> tuple[int, Logged, Access] | None:
-        """The last write in one launch: from a log up to the present, then from logs that end where one began."""
+        """The last write in one launch: from a log of the last moments, then from logs of earlier ones."""
+        window = WINDOW
         if before > self._until.get(launch, -1):
             here = self._session.position
             end = here.moment + (here.lines > 0) if launch == here.launch else END
-            self._log(launch, end)
+            self._log(launch, end, window)
         while True:
             log = self._logs[launch][0]
-            found = log.last(byte, before)
+            found = log.last(byte, before) if before > log.since else None
             if found is not None or log.since == 0:
                 return found
-            self._log(launch, log.since)
+            window *= 16
+            self._log(launch, log.since, window)
 
-    def _log(self, launch: int, until: int) -> None:
-        """Run the launch up to moment *until* with a log of its writes."""
+    def _log(self, launch: int, until: int, window: int) -> None:
+        """Run the launch up to moment *until* with a log of its writes in the last *window* moments."""
         log = WriteLog()
-        replica = self._session.aside(Position(launch, until), watching=log)
+        last = self._session.moments(launch) if until >= END else until
+        replica = self._session.aside(Position(launch, until), since=max(0, last - window), watching=log)
         assert replica.stop is not None
         world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
         if launch in self._replicas:

@@ -15,14 +15,26 @@ from mlusim.observe.names import observers_of
 class Replica:
     """One execution of a recorded launch; `run` lets it go on, ``stop`` is where it is.
 
-    *checks* are names of checkers that watch it; *beside* are observers that listen after the debugger.
+    From moment *since* on everything is watched; what comes before may be passed at full speed, or left
+    out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
+    debugger; with checkers everything is watched from the beginning.
     """
 
-    def __init__(self, recorded: Recorded, checks: Iterable[str] = (), beside: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, recorded: Recorded, checks: Iterable[str] = (), beside: Iterable[Any] = (), *, since: int = 0
+    ) -> None:
         self.recorded = recorded
         self.checkers = observers_of(checks)
-        self.tracer = Tracer(recorded.index, recorded.owned, self._pause)
-        self.session = recorded.again([*self.checkers, self.tracer, *beside])
+        if self.checkers or recorded.session.rng is not None:
+            since = 0
+        self.tracer = Tracer(recorded, self._pause)
+        snapshot = recorded.milestones.snapshot(since)
+        mark = recorded.milestones.mark(since)
+        if since >= END or (snapshot is not None and mark is not None and mark[0] <= snapshot.moment):
+            mark = None
+        self.tracer.begin_at(snapshot, mark, asleep=mark is not None or since >= END)
+        self.since = max(mark[0] if mark is not None else 0, snapshot.moment if snapshot is not None else 0)
+        self.session, self.tracer.copies = recorded.again([*self.checkers, self.tracer, *beside], snapshot)
         self.stop: Stop | None = None
         self.error: BaseException | None = None
         self.inside = False
@@ -39,7 +51,7 @@ class Replica:
         stoppers: Iterable[Stopper] = (),
         goal: Position | None = None,
         collect: Callable[[Stop], None] | None = None,
-        trace_from: int = END,
+        trace_from: int | None = None,
     ) -> Stop | None:
         """Go on to the next stop and return it; None when the launch has ended.
 
@@ -79,6 +91,7 @@ class Replica:
     def _pause(self, stop: Stop) -> None:
         self.stop = stop
         if stop.kind is LAUNCH_END or stop.error is not None:
-            self.recorded.moments = self.tracer.moment
             self.recorded.error = stop.error
+            if not self.tracer.asleep:
+                self.recorded.moments = self.tracer.moment
         self._strand.pause()

@@ -26,6 +26,8 @@ from mlusim.machine.core import Core
 if TYPE_CHECKING:
     from mlusim.debug.origins import WriteLog
 
+LOOKBACK = 256  # moments before a stop that are watched, so that there is a history
+WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, one after the other
 NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
 
 
@@ -101,13 +103,19 @@ class DebugSession:
             return World(recorded, recorded.session, self.host, self.stop)
         return self.watched_world()
 
-    def watched_world(self) -> World:
-        """The machine where it stands, from a run in which every instruction was announced."""
+    def watched_world(self, *, history: bool = False) -> World:
+        """The machine where it stands, from a run in which every instruction was announced.
+
+        With *history* the last operations before are known even at the end of a launch.
+        """
         recorded = self.recorded
-        if self._replica is None or self._replica.stop is None:
-            self._replica = self._travel(self.position)
-        assert self._replica.stop is not None
-        return World(recorded, self._replica.session, self._replica.tracer, self._replica.stop)
+        here = self._replica
+        if here is None or here.stop is None or (history and here.tracer.asleep):
+            since = self.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
+            self._forget()
+            self._replica = here = self._travel(self.position, since)
+        assert here.stop is not None
+        return World(recorded, here.session, here.tracer, here.stop)
 
     @property
     def core(self) -> Core | None:
@@ -224,9 +232,11 @@ class DebugSession:
         stop.reasons, stop.hits = tuple(reasons), tuple(hits)
         return self._arrived(stop)
 
-    def _travel(self, position: Position) -> Replica:
+    def _travel(self, position: Position, since: int | None = None) -> Replica:
         recorded = self.launches[position.launch - 1]
-        replica = Replica(recorded, self._checks())
+        if since is None:
+            since = END if position.at_end else position.moment - LOOKBACK
+        replica = Replica(recorded, self._checks(), since=max(0, since))
         self._replica = replica
         try:
             self._searching = True
@@ -239,25 +249,36 @@ class DebugSession:
         if stop is None or stop.position != position:
             replica.abandon()
             self._replica = None
-            raise UsageError(f"launch {recorded.index} has {recorded.moments} moments, and no {position}")
+            count = self.moments(recorded.index)
+            raise UsageError(f"launch {recorded.index} has {count} moments, and no {position}")
         return replica
 
-    def last_before(self, limit: Position, stoppers: Iterable[Stopper], trace_from: int = END) -> Stop | None:
+    def last_before(self, limit: Position, stoppers: Iterable[Stopper]) -> Stop | None:
         """The last stop that *stoppers* would make in the launch of *limit* before it, or None.
 
-        Afterwards the session stands where it stood, but has to run there when it is looked at.
+        Looks at the last moments first, then further back.  Afterwards the session stands where it
+        stood, but has to run there when it is looked at.
         """
         self._forget()
+        wanted = tuple(stoppers)
+        moment = self.moments(limit.launch) if limit.at_end else limit.moment
+        for window in WINDOWS:
+            since = max(0, moment - window)
+            found = self._search(limit, wanted, since)
+            if found is not None or since == 0:
+                return found
+        return None
+
+    def _search(self, limit: Position, stoppers: tuple[Stopper, ...], since: int) -> Stop | None:
+        """The last stop of *stoppers* in moments from *since* on and before *limit*."""
         found: list[Stop] = []
-        replica = Replica(self.launches[limit.launch - 1], self._checks())
+        replica = Replica(self.launches[limit.launch - 1], self._checks(), since=since)
         self._replica = replica
+        lines = replica.since if any(s.lines for s in stoppers) else END
         try:
             self._searching = True
             replica.run(
-                stoppers,
-                goal=limit,
-                collect=lambda stop: found.__setitem__(slice(None), [stop]),
-                trace_from=trace_from,
+                stoppers, limit, collect=lambda stop: found.__setitem__(slice(None), [stop]), trace_from=lines
             )
         finally:
             self._searching = False
@@ -276,29 +297,36 @@ class DebugSession:
         """How many moments a launch that has ended has; counted by running it, if nobody has yet."""
         recorded = self.launches[launch - 1]
         if recorded.moments is None:
-            self.aside(Position(launch, END)).abandon()
+            self.aside(Position(launch, END), since=0).abandon()
         assert recorded.moments is not None
         return recorded.moments
 
-    def aside(self, position: Position, *, watching: "WriteLog | None" = None) -> Replica:
-        """Another replica at *position*, perhaps with a log of its writes; the caller abandons it."""
+    def aside(
+        self, position: Position, *, since: int | None = None, watching: "WriteLog | None" = None
+    ) -> Replica:
+        """Another replica at *position*, perhaps with a log of its writes; the caller abandons it.
+
+        It is watched from moment *since* on, or as late as can be.
+        """
         if not 1 <= position.launch <= len(self.launches):
             raise UsageError(
                 f"there is no launch {position.launch}; the program has begun {len(self.launches)}"
             )
-        replica = Replica(self.launches[position.launch - 1], (), () if watching is None else (watching,))
+        beside = () if watching is None else (watching,)
+        replica = Replica(
+            self.launches[position.launch - 1], (), beside, since=position.moment if since is None else since
+        )
         if watching is not None:
-            watching.tracer = replica.tracer
+            watching.begin(replica)
         self._searching, present, self._replica = True, self._replica, replica
         try:
             stop = replica.run(goal=position)
         finally:
             self._searching, self._replica = False, present
-        if stop is None or stop.position != position:
+        if stop is None or (stop.position != position and watching is None):
             replica.abandon()
-            raise UsageError(
-                f"launch {position.launch} has {replica.recorded.moments} moments, and no {position}"
-            )
+            count = self.moments(position.launch)
+            raise UsageError(f"launch {position.launch} has {count} moments, and no {position}")
         return replica
 
     def _checks(self) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from types import FrameType
 from typing import Any
 
 from mlusim.debug.breakpoints import Stopper
-from mlusim.debug.frames import Owned
+from mlusim.debug.launches import Recorded
+from mlusim.debug.milestones import Snapshot
 from mlusim.debug.when import (
     BEGIN,
     CONTROL,
@@ -32,6 +33,7 @@ from mlusim.machine.events import Effect, Step
 from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import kernel_frame
 from mlusim.machine.session import Session
+from mlusim.memory.allocation import Allocation
 
 HISTORY = 1000  # moments that an execution remembers
 STEPS = 4096  # steps whose stoppers are remembered
@@ -76,19 +78,26 @@ class Cast(Observer):
 class Tracer(Cast):
     """Counts moments, and calls *pause* where a stopper, or the position asked for, is reached.
 
-    ``moment`` is the last one announced and ``lines`` the lines of the kernel since; ``recent`` are the
-    last operations.  While ``collect`` is set, stops are handed to it and the execution goes on.
+    ``moment`` is the last one announced and ``lines`` the lines of the kernel since.  While ``collect``
+    is set, stops are handed to it and the execution goes on.  While ``asleep`` only rare events are
+    heard of, and nothing is counted: the execution goes at full speed.
     """
 
-    def __init__(self, launch: int, owned: Owned, pause: Callable[[Stop], None]) -> None:
+    def __init__(self, recorded: Recorded, pause: Callable[[Stop], None]) -> None:
         super().__init__()
-        self.launch = launch
+        self.launch = recorded.index
         self.moment = 0
         self.lines = 0
         self.tracing = False
-        self.recent: deque[Op] = deque(maxlen=HISTORY)
+        self.asleep = False
+        self.copies: dict[Allocation, Allocation] = {}
+        self._milestones = recorded.milestones
+        self._wake: tuple[int, int] | None = None
+        self._watches: dict[Core, tuple[Any, Any]] = {}
+        self._rare_events = self._groups = 0
+        self._recent: deque[Effect | Op] = deque(maxlen=HISTORY)
         self.collect: Callable[[Stop], None] | None = None
-        self._owned = owned
+        self._owned = recorded.owned
         self._pause = pause
         self._goal: Position | None = None
         self._goal_lines = -1
@@ -101,9 +110,27 @@ class Tracer(Cast):
         self._known: dict[tuple[Step, bool], tuple[Stopper, ...]] = {}
         self._fresh: FrameType | None = None
 
+    @property
+    def recent(self) -> list[Op]:
+        """The last operations that were heard of, oldest first."""
+        first = self.moment - len(self._recent) + 1
+        return [
+            one if isinstance(one, Op) else Op(first + n, ISSUE, one.core, one.step.name, one)
+            for n, one in enumerate(self._recent)
+        ]
+
     # -- what is asked -------------------------------------------------------------------------
 
-    def arm(self, stoppers: Iterable[Stopper], goal: Position | None = None, trace_from: int = END) -> None:
+    def begin_at(self, snapshot: Snapshot | None, wake: tuple[int, int] | None, *, asleep: bool) -> None:
+        """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all."""
+        if snapshot is not None:
+            self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
+            self._groups, self.finished = snapshot.groups, snapshot.finished
+        self.asleep, self._wake = asleep, wake
+
+    def arm(
+        self, stoppers: Iterable[Stopper], goal: Position | None = None, trace_from: int | None = None
+    ) -> None:
         """From now on stop where a stopper says so, and at *goal*; trace lines from moment *trace_from* on."""
         every = tuple(stoppers)
         self._stoppers = tuple(s for s in every if s.ops)
@@ -112,7 +139,9 @@ class Tracer(Cast):
         self._late = tuple(s for s in self._stoppers if s.late)
         self._armed = bool(self._stoppers)
         self._goal, self._goal_lines = goal, -1
-        self._trace_from = 0 if any(s.lines_from_start for s in every) else trace_from
+        if trace_from is None:
+            trace_from = 0 if any(s.lines_from_start for s in every) else END
+        self._trace_from = trace_from
         self._alarm = min(END if goal is None else goal.moment, self._trace_from)
 
     def disarm(self) -> None:
@@ -131,6 +160,11 @@ class Tracer(Cast):
     def task_begin(self, core: Any) -> None:
         """A moment; lines of the core are traced if those of the others are."""
         super().task_begin(core)
+        if self.asleep:
+            self._watches[core] = core.mlu.watch, core.scalars
+            core.mlu.watch = core.scalars = None
+        if core is core.union.cores[0]:
+            self._begin_group()
         if self.tracing:
             sys.settrace(self._call)
         self._rare(BEGIN, core, "task begins")
@@ -139,10 +173,9 @@ class Tracer(Cast):
         """A moment: an instruction is issued."""
         self.moment = moment = self.moment + 1
         self.lines = 0
-        op = Op(moment, ISSUE, effect.core, effect.step.name, effect)
-        self.recent.append(op)
+        self._recent.append(effect)
         if self._armed or moment >= self._alarm:
-            self._judge(op)
+            self._judge(Op(moment, ISSUE, effect.core, effect.step.name, effect))
 
     def effect(self, effect: Effect) -> None:
         """A moment, if the effect is asynchronous: it lands now.  Else the checkers have had their say."""
@@ -150,11 +183,11 @@ class Tracer(Cast):
             self.moment = moment = self.moment + 1
             self.lines = 0
             op = Op(moment, LANDING, effect.core, effect.step.name, effect)
-            self.recent.append(op)
+            self._recent.append(op)
             if self._armed or moment >= self._alarm:
                 self._judge(op)
         elif self._late:
-            op = self.recent[-1]
+            op = Op(self.moment, ISSUE, effect.core, effect.step.name, effect)
             hits = [(s, why) for s in self._late if (why := s.at_op(op, self)) is not None]
             if hits:
                 self._hit(op.kind, op.core, hits, op)
@@ -184,12 +217,39 @@ class Tracer(Cast):
         self._last(FAULT, core)
 
     def _rare(self, kind: str, core: Core, name: str) -> None:
+        self._rare_events += 1
+        if self.asleep and not self._awakes():
+            return
         self.moment += 1
         self.lines = 0
+        if not any(c.flights for c in self.cores):
+            self._milestones.note(self._rare_events, self.moment)
         op = Op(self.moment, kind, core, name)
-        self.recent.append(op)
+        self._recent.append(op)
         if self._armed or self.moment >= self._alarm:
             self._judge(op)
+
+    def _awakes(self) -> bool:
+        """Whether this is the mark to wake at: from here on every instruction is heard of."""
+        if self._wake is None or self._rare_events != self._wake[1]:
+            return False
+        self.asleep, self.moment = False, self._wake[0] - 1
+        for core, (watch, scalars) in self._watches.items():
+            if core in self.cores:
+                core.mlu.watch, core.scalars = watch, scalars
+        self._watches.clear()
+        return True
+
+    def _begin_group(self) -> None:
+        """A group of tasks begins; where no other is under way, a snapshot may be made."""
+        session, milestones = self.session, self._milestones
+        quiescent = session is not None and len(self.cores) == 1 and not session.locks and session.rng is None
+        nbytes = sum(copy.nbytes for copy in self.copies.values())
+        if quiescent and not self.asleep and milestones.wanted(self.moment + 1, nbytes):
+            tensors = {original: copy.raw.copy() for original, copy in self.copies.items()}
+            made = Snapshot(self.moment + 1, self._rare_events, self._groups, self.finished, tensors)
+            milestones.keep(made)
+        self._groups += 1
 
     def _last(self, kind: str, core: Core | None) -> None:
         self.moment += 1

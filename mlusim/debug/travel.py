@@ -1,10 +1,7 @@
 """Going back: each way of it is a search for the last place before this one, and a run to that place."""
 
 from mlusim.debug.session import DebugSession
-from mlusim.debug.steps import Lines
-from mlusim.debug.when import END, LAUNCH_BEGIN, Position, Stop
-
-WINDOW = 64  # moments before the present in which lines are looked for first; four times as many each time
+from mlusim.debug.when import END, Position, Stop
 
 
 def back_to(session: DebugSession, found: Stop | None) -> None:
@@ -13,20 +10,6 @@ def back_to(session: DebugSession, found: Stop | None) -> None:
         session.travel(found.position, found.reasons, found.hits)
         return
     session.travel(Position(session.position.launch, 0), ["there is nothing before this in the launch"])
-
-
-def back_lines(session: DebugSession, wanted: Lines) -> None:
-    """Stand at the last line before the present that *wanted* takes; lines are traced only near the present."""
-    here = session.position
-    moment = session.moments(here.launch) if here.at_end else here.moment
-    window = WINDOW
-    while True:
-        begin = max(0, moment - window)
-        found = session.last_before(here, [wanted], trace_from=begin)
-        if found is not None or begin == 0:
-            back_to(session, found)
-            return
-        window *= 4
 
 
 def previous_stop(session: DebugSession) -> None:
@@ -43,8 +26,3 @@ def previous_stop(session: DebugSession) -> None:
             session.travel(Position(1, 0), ["there is no stop before this; here the history begins"])
             return
         limit = Position(limit.launch - 1, END)
-
-
-def at_beginning(session: DebugSession) -> bool:
-    """Whether it stands at the beginning of a launch."""
-    return session.stop.kind is LAUNCH_BEGIN

@@ -80,6 +80,16 @@ def broken(mlu: Mlu, out: Ptr) -> None:
     out[0] = numbers[mlu.taskId * 4]  # broken-index
 
 
+@kernel
+def unwritten(mlu: Mlu, out: Ptr, data: Ptr) -> None:
+    """Task 2 stores a buffer that nobody has filled."""
+    buffer = mlu.nram(float32, COUNT)
+    if mlu.taskId != 2:
+        mlu.memcpy(buffer, data, COUNT * 4, GDRAM2NRAM)
+    mlu.bang_add_scalar(buffer, buffer, 1.0, COUNT)
+    mlu.memcpy(out + mlu.taskId * COUNT, buffer, COUNT * 4, NRAM2GDRAM)  # unwritten-store
+
+
 def data(count=COUNT):
     """Numbers that tell their places."""
     return np.arange(count, dtype=np.float32)
@@ -121,3 +131,10 @@ def broken_program(observe):
     """An error in task 1."""
     device = mlusim.Device("MLU370-X4")
     device.launch(broken, 3, mlusim.BLOCK, (device.empty(16, int32),), observe=observe)
+
+
+def unwritten_program(observe):
+    """A store of what nobody has written."""
+    device = mlusim.Device("MLU370-X4")
+    args = (device.empty(4 * COUNT, float32), device.put(data()))
+    device.launch(unwritten, 4, mlusim.BLOCK, args, observe=observe)

@@ -10,6 +10,7 @@ from debug_kernels import (
     line,
     scale_program,
     staged_program,
+    unwritten_program,
 )
 from debug_tools import console_on, place, refuses, says
 
@@ -226,6 +227,20 @@ def test_an_error_of_python_stops_where_it_is_raised():
         assert "error: IndexError: list index out of range" in answer
         assert ("task 1", line("broken-index")) == at(console)
         assert "numbers = [1, 2, 3]" == says(console, "print numbers")
+
+
+def test_a_finding_of_a_checker_stops_where_it_is_found():
+    """Before the store that lets unwritten bytes escape; going back finds it again."""
+    with console_on(unwritten_program) as console:
+        says(console, "break finding initcheck")
+        answer = says(console, "run")
+        assert "Breakpoint 1, initcheck-" in answer
+        assert ("task 2", line("unwritten-store")) == at(console)
+        assert "poison" in says(console, "x/2f buffer")
+
+        position = console.session.position
+        says(console, "c", "reverse-continue")
+        assert position == console.session.position
 
 
 def test_mistakes_are_one_sentence_and_the_session_goes_on():
