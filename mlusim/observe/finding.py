@@ -2,7 +2,7 @@
 
 import linecache
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,27 +94,25 @@ class Finding:
         color = "red" if self.level == ERROR else "cyan"
         yield Text.assemble((self.level, f"bold {color}"), f": {self.id}")
         yield Text.assemble(("× ", color), self.message)
-        body = [*self._where(), *self.context, *(str(place) for place in self.places)]
-        for number, line in enumerate(body):
-            edge = "╰─> " if number == len(body) - 1 else "│   "
-            yield Text.assemble((edge, color), line)
+        for line in (*self.context, *(str(place) for place in self.places)):
+            yield Text.assemble(("│   ", color), line)
+        yield Text.assemble(("╰─> ", color), self._where())
+        source = linecache.getline(self.file, self.line).strip() if self.file and self.line else ""
+        if source:
+            yield Text(f"      {source}")
+            yield Text.assemble("      ", (caret(source, self.intrinsic), color))
         if self.note:
             yield Text.assemble(("note", "bold magenta"), f": {self.note}")
         if self.hint:
             yield Text.assemble(("hint", "bold cyan"), f": {self.hint}")
 
-    def _where(self) -> Iterator[str]:
-        """Name the place; then the source line and a caret, where the source is there."""
-        if self.file is None or self.line is None:
-            return
-        task = "" if self.task is None else f", task {self.task}"
-        kernel = "" if self.kernel is None else f" of kernel {self.kernel}"
-        more = "" if self.count == 1 else f", {self.count} times"
-        yield f"{short(self.file)}:{self.line}{task}{kernel}{more}"
-        text = linecache.getline(self.file, self.line).rstrip()
-        if text:
-            yield f"  {text.strip()}"
-            yield "  " + caret(text.strip(), self.intrinsic)
+    def _where(self) -> str:
+        """Name the place, the task, the kernel, and how often."""
+        parts = [] if self.file is None else [f"{short(self.file)}:{self.line}"]
+        parts += [] if self.task is None else [f"task {self.task}"]
+        parts += [] if self.kernel is None else [f"kernel {self.kernel}"]
+        parts += [] if self.count == 1 else [f"{self.count} times"]
+        return ", ".join(parts) or "in the whole launch"
 
 
 def caret(source: str, intrinsic: str | None) -> str:

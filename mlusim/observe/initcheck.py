@@ -77,6 +77,11 @@ class InitCheck(Checker):
         del core, fault
         self._keep()
 
+    def error(self, core: Any, error: Any) -> None:
+        """Keep what is known of the tensors."""
+        del core, error
+        self._keep()
+
     def launch_end(self, launch: Any) -> None:
         """Keep what is known of the tensors."""
         del launch

@@ -58,6 +58,11 @@ class RaceCheck(Checker):
         del core, fault
         self._sharing.judge()
 
+    def error(self, core: Any, error: Any) -> None:
+        """Judge what there is."""
+        del core, error
+        self._sharing.judge()
+
     def launch_end(self, launch: Any) -> None:
         """Judge what there is, and let go of the cores."""
         del launch

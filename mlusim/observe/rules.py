@@ -63,6 +63,7 @@ _ROWS = (
     Rule("plancheck-slack", "an operand lies where the plan has no region"),
     Rule("plancheck-unused-region", "a region of the plan is never used", NOTE),
     Rule("plancheck-high-water", "a task declares more NRAM than its plan has"),
+    Rule("suppression-unused", "a suppression allows nothing that was found", NOTE),
 )
 
 RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for rule in _ROWS})

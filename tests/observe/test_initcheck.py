@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from observe_tools import floats, found, line_of
 
 import mlusim
 from mlusim.bang import (
@@ -19,7 +20,6 @@ from mlusim.bang import (
     int32,
     kernel,
 )
-from tests.observe.tools import floats, found, line_of
 
 INIT = ["initcheck"]
 T = 64

@@ -1,12 +1,12 @@
 """plancheck: what a kernel does to its buffer, held against the plan."""
 
 import pytest
+from observe_tools import floats, line_of
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int8, kernel
 from mlusim.observe.plancheck import PlanCheck
 from mlusim.plan import Plan, Region, Stage, Var
-from tests.observe.tools import floats, line_of
 
 n = Var("n")
 PLAN = Plan(

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from observe_tools import floats, found, line_of
 
 import mlusim
 from mlusim.bang import (
@@ -15,7 +16,6 @@ from mlusim.bang import (
     int32,
     kernel,
 )
-from tests.observe.tools import floats, found, line_of
 
 RACE = ["racecheck"]
 N = 64

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from observe_tools import floats, found, line_of
 
 import mlusim
 from mlusim.bang import GDRAM2SRAM, float32, int32
-from tests.observe.tools import floats, found, line_of
 
 SYNC = ["synccheck"]
 UNION = {"dim": (4, 1, 1), "kind": mlusim.UNION1}
