@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.bang import int32
 from mlusim.plan import board_constants
 from ops.three_interpolate_backward.plan import PLAN, T
 
@@ -19,6 +20,13 @@ class Tiles:
     Co: int
     No: int
     Mo: int
+
+    def loads(self, width: int, *, B: int, C: int, N: int, M: int) -> int:
+        """Return the bytes that the kernel loads from GDRAM with these tiles; an element has *width* bytes.
+
+        Every tile of M reads all of grad_output, and indices (int32) and weights once for each tile of C.
+        """
+        return B * -(-M // self.Mo) * (C * N * width + -(-C // self.Co) * N * 3 * (int32.size + width))
 
 
 def document_tiles(board: Any, dtype: Any, *, C: int, N: int, M: int) -> Tiles:

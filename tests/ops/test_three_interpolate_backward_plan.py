@@ -1,5 +1,8 @@
 """What three_interpolate_backward does in NRAM: to the byte, and in which order."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from three_interpolate_tools import UNIT, Recorder, expected_of, integers, launched, layout_of
@@ -8,7 +11,7 @@ import ops
 from mlusim.errors import OutOfMemory
 from mlusim.host import Handle
 from ops.three_interpolate_backward.host import tile_layout
-from ops.three_interpolate_backward.tiles import document_tiles
+from ops.three_interpolate_backward.tiles import Tiles, document_tiles, shipped_tiles
 
 
 @pytest.mark.parametrize(
@@ -186,3 +189,36 @@ def test_each_row_addition_loads_its_offset_as_a_scalar():
     assert {"NRAM": additions} == dict(launch.scalar_loads)
     assert additions + selections == launch.instructions["bang_add"]
     assert not launch.scalar_stores
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.parametrize("tiles", [(64, 128, 64), (128, 64, 128), (64, 64, 192)])
+def test_what_tiles_load_is_what_the_kernel_loads(tiles, dtype):
+    """The bytes that the comparison of the two priority rules counts are those of a launch."""
+    b, c, n, m = shape = (2, 100, 150, 140)
+    co, no, mo = tiles
+
+    _, launch = launched(integers(shape, dtype=dtype), m, tiles)
+
+    assert (
+        Tiles(co, no, mo).loads(np.dtype(dtype).itemsize, B=b, C=c, N=n, M=m) == launch.traffic["GDRAM2NRAM"]
+    )
+
+
+def test_the_page_compares_the_two_priority_rules():
+    """Tiles and bytes loaded of every row of the table, by the document's rule and by the library's, float."""
+    page = Path(__file__).parents[2] / "docs" / "operators" / "three_interpolate_backward.md"
+    row = re.compile(r"\| \((.*?)\) \| (MLU\S+) \| (.*?) \| (\S+) \| (.*?) \| (\S+) \|")
+    rows = row.findall(page.read_text(encoding="utf-8"))
+
+    assert 8 == len(rows)
+    for shape, board, *printed in rows:
+        b, c, n, m = (int(size) for size in shape.split(", "))
+        found = []
+        for tiles in (
+            document_tiles(board, "float", C=c, N=n, M=m),
+            shipped_tiles(board, "float", B=b, C=c, N=n, M=m),
+        ):
+            loaded = tiles.loads(4, B=b, C=c, N=n, M=m)
+            found += [f"{tiles.Co}, {tiles.No}, {tiles.Mo}", f"{loaded / 2**20:.1f}"]
+        assert printed == found
