@@ -16,6 +16,7 @@ from mlusim.cli.settings import names_in, parameters, whole
 from mlusim.cli.show import emit
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
 from mlusim.debug.launches import DEFAULT_HISTORY
+from mlusim.debug.recording import load, stand
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
@@ -52,6 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
     )
+    add("--replay", metavar="F", help="stand at the place of a recording that the command `record` has made")
     add("--command", metavar="TEXT", action="append", default=[], help="execute a command; may be repeated")
     add("--script", metavar="F", help="execute the commands of a file, one a line, after --command")
     add("--json", action="store_true", help="the commands and their answers as one JSON document")
@@ -60,17 +62,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Debug; returns 2 where a command was a mistake, 3 after a fault, 1 after failed accuracy."""
-    program, arrays = _program(args)
     history = DEFAULT_HISTORY if args.history is None else args.history << 20
     if history < 0:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
-    session = DebugSession(program, history=history, arrays=arrays)
-    console = Console(session)
+    console, notes = _console(args, history)
     try:
-        with _interruptible(session):
+        with _interruptible(console):
+            for note in notes:
+                print(f"note: {note}", file=sys.stderr)
             return _scripted(args, console) if args.command or args.script else _interactive(args, console)
     finally:
-        session.close()
+        console.session.close()
+
+
+def _console(args: argparse.Namespace, history: int) -> tuple[Console, list[str]]:
+    """A console on the program that was named, or on a recording; and what is not as recorded."""
+    if args.replay is None:
+        program, arrays = _program(args)
+        return Console(DebugSession(program, history=history, arrays=arrays)), []
+    if args.program is not None:
+        raise UsageError("--replay names the program; leave the operator or script out")
+    recording = load(args.replay)
+    session = DebugSession(recording.program, history=history)
+    if isinstance(recording.program, OperatorProgram):
+        session.arrays = recording.program.arrays()
+    return Console(session), stand(session, recording.facts)
 
 
 # -- what is debugged --------------------------------------------------------------------------------
@@ -218,12 +234,12 @@ def _complete_with(console: Console) -> None:
 
 
 @contextlib.contextmanager
-def _interruptible(session: DebugSession) -> Iterator[None]:
+def _interruptible(console: Console) -> Iterator[None]:
     """Ctrl-C stops the kernel that runs; at the prompt it is an ordinary interrupt."""
 
     def stop(number: int, frame: FrameType | None) -> None:
         del number, frame
-        session.interrupt()
+        console.session.interrupt()
 
     try:
         before = signal.signal(signal.SIGINT, stop)

@@ -269,7 +269,7 @@ class Breakpoint(Stopper):
     """A breakpoint of the user's: a location with a number, a condition and counts.
 
     ``test`` evaluates the condition on a core (None: no condition); ``ignore`` more hits are passed
-    over; ``task`` limits it to the core of that label.
+    over; ``task`` limits it to the core of that label; ``words`` are the user's for the location.
     """
 
     number: int
@@ -281,6 +281,7 @@ class Breakpoint(Stopper):
     test: "Callable[[Core, FrameType | None], bool | str] | None" = None
     ignore: int = 0
     hits: int = 0
+    words: str = ""
 
     @property
     def breakpoint(self) -> "Breakpoint":  # type: ignore[override]

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mlusim.debug.command import GROUPS, SESSION, Command
+from mlusim.debug.recording import save
 from mlusim.debug.table import pairs
 from mlusim.errors import UsageError
 
@@ -41,6 +42,21 @@ def source(console: "Console", words: str) -> str:
     return "\n".join(reply.text for reply in console.execute_file(words) if reply.text)
 
 
+def record(console: "Console", words: str) -> str:
+    """Write a recording."""
+    if not words:
+        raise UsageError("record takes a file, as in `record wrong.mlusim`")
+    size = save(console.session, words)
+    return f"{console.session.program.name} at {console.session.position} recorded in {words}, {size} bytes"
+
+
+def replay(console: "Console", words: str) -> str:
+    """Stand at the place of a recording."""
+    if not words:
+        raise UsageError("replay takes the file of a recording")
+    return "\n".join([*console.replay(words), console.stop_text()])
+
+
 def quit_(console: "Console", words: str) -> str:
     """Leave."""
     del words
@@ -48,8 +64,14 @@ def quit_(console: "Console", words: str) -> str:
     return ""
 
 
+RECORDINGS = """The file holds an operator's name and arrays, or a script's text; `mlusim debug --replay FILE` or `replay FILE`
+stands at the same place, and says so if the state is not the same to the byte.  A function that was
+given to `DebugSession` in Python cannot be recorded."""
+
 COMMANDS = (
     Command("source", (), "FILE", SESSION, "execute the commands of a file, one a line; # begins a comment", source),
+    Command("record", (), "FILE", SESSION, "write the program, this place and the breakpoints to a file, for another machine", record, RECORDINGS),
+    Command("replay", (), "FILE", SESSION, "leave this program, and stand at the place of a recording", replay),
     Command("help", ("h",), "[COMMAND]", SESSION, "list the commands, or say more about one", help_, completes="command"),
     Command("quit", ("q", "exit"), "", SESSION, "leave the debugger; the program ends where it is", quit_),
 )  # fmt: skip

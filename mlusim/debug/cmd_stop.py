@@ -66,7 +66,7 @@ def awatch(console: "Console", words: str) -> str:
 
 def _set(session: "DebugSession", words: str, *, temporary: bool) -> str:
     place, made = _conditions(words)
-    made.location = _location(session, place)
+    made.location, made.words = location_of(session, place), place
     made.temporary = temporary
     return _add(session, made)
 
@@ -81,7 +81,7 @@ def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) ->
         span = resolve(place, world, core, session.frame)
     if anyone:
         span = evolve(span, anyone=True)
-    made.location = Watch(span, place, writes, reads)
+    made.location, made.words = Watch(span, place, writes, reads), place
     return _add(session, made)
 
 
@@ -109,7 +109,7 @@ def _add(session: "DebugSession", made: Breakpoint) -> str:
     return describe(made)
 
 
-def _location(session: "DebugSession", place: str) -> Location:
+def location_of(session: "DebugSession", place: str) -> Location:
     """What the words of `break` mean."""
     if not place:
         site = session.site

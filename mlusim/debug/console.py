@@ -11,6 +11,7 @@ from mlusim.debug.command import Command
 from mlusim.debug.cores import name_of
 from mlusim.debug.describe import stop_text
 from mlusim.debug.places import names_of
+from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.errors import MlusimError, UsageError
 from mlusim.isa.table import ISA
@@ -82,6 +83,16 @@ class Console:
                 raise UsageError(f"{command.name} takes no /{form}")
             words = f"/{form} {words}"
         return command, words
+
+    def replay(self, name: str) -> list[str]:
+        """Leave the session for that of a recording; return what is not as recorded."""
+        recording = load(name)
+        session = DebugSession(recording.program, history=self.session.host.history)
+        arrays = getattr(recording.program, "arrays", None)
+        session.arrays = arrays() if arrays is not None else {}
+        self.session.close()
+        self.session = session
+        return stand(session, recording.facts)
 
     def stop_text(self) -> str:
         """Why and where the session stands."""

@@ -37,6 +37,9 @@ class DebugSession:
     After construction the program stands at its first launch.  *history* bounds the bytes of tensors
     that are kept of earlier launches; *arrays* are NumPy arrays that `diff` knows by name.
     ``stop`` is why and where it stands, ``breakpoints`` are the user's by number.
+
+    Python traces lines in one place at a time: while a session stands at a line, another session of the
+    same thread cannot step by line.
     """
 
     def __init__(
