@@ -35,9 +35,16 @@ VERBS = (
     Verb("isa", "mlusim.cli.isa", "the intrinsics: signature, extents, rules, pipe, cost"),
     Verb("ops", "mlusim.cli.ops", "the operators: parameters, cases, limits"),
     Verb("run", "mlusim.cli.run", "run an operator on its cases or on your arrays; accuracy and efficiency"),
+    Verb(
+        "check",
+        "mlusim.cli.check",
+        "run an operator or a script under checkers: what should not have been done",
+    ),
     Verb("plan", "mlusim.cli.plan", "validate an NRAM partition plan, or find the largest shape that fits"),
     Verb("report", "mlusim.cli.report", "efficiency of operators x cases x boards"),
-    Verb("debug", "mlusim.cli.debug", "the kernel debugger: breakpoints, steps, memory, and going back in time"),
+    Verb(
+        "debug", "mlusim.cli.debug", "the kernel debugger: breakpoints, steps, memory, and going back in time"
+    ),
     Verb("demo", "mlusim.cli.demo", "every operator at network scale on two boards, checked, with a report"),
 )
 

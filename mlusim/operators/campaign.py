@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import TypeVar
 
 from attrs import frozen
 
@@ -25,6 +26,8 @@ from mlusim.report.record import Record
 MOST_WORKERS = 4  # a large case takes a gigabyte and more, and every process has one
 
 Done = Callable[[Record], None]
+J = TypeVar("J")
+R = TypeVar("R")
 
 
 @frozen
@@ -72,7 +75,7 @@ def perform(job: Job) -> Record:
     return record_of(run)
 
 
-def usual_workers(jobs: Sequence[Job]) -> int:
+def usual_workers(jobs: Sequence[object]) -> int:
     """Processes for *jobs* when nobody says how many: one per CPU, few enough for the memory."""
     return max(1, min(len(jobs), os.cpu_count() or 1, MOST_WORKERS))
 
@@ -82,14 +85,21 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
 
     *done* is called with each record as it comes.  Raises `UsageError` when a process dies.
     """
+    return spread(perform, jobs, workers, done)
+
+
+def spread(
+    work: Callable[[J], R], jobs: Sequence[J], workers: int = 1, done: Callable[[R], None] | None = None
+) -> list[R]:
+    """Call *work*, a function of a module, with each of *jobs*, as `perform_all` does."""
     tell = done or (lambda _: None)
     if workers <= 1 or len(jobs) <= 1:
-        return [_told(perform(job), tell) for job in jobs]
+        return [_told(work(job), tell) for job in jobs]
     before = set(multiprocessing.active_children())
-    futures: list[Future[Record]] = []
+    futures: list[Future[R]] = []
     executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_quiet)
     try:
-        futures = [executor.submit(perform, job) for job in jobs]
+        futures = [executor.submit(work, job) for job in jobs]
         _follow(futures, tell)
         return [future.result() for future in futures]
     except BrokenProcessPool:
@@ -103,7 +113,7 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
             _end(set(multiprocessing.active_children()) - before)
 
 
-def _follow(futures: Iterable["Future[Record]"], done: Done) -> None:
+def _follow(futures: Iterable["Future[R]"], done: Callable[[R], None]) -> None:
     pending = set(futures)
     while pending:
         ended, pending = wait(pending, return_when=FIRST_COMPLETED)
@@ -111,7 +121,7 @@ def _follow(futures: Iterable["Future[Record]"], done: Done) -> None:
             done(future.result())
 
 
-def _told(record: Record, done: Done) -> Record:
+def _told(record: R, done: Callable[[R], None]) -> R:
     done(record)
     return record
 

@@ -1,0 +1,149 @@
+"""``mlusim check``: an operator's cases, or any script that launches kernels, under the checkers."""
+
+import argparse
+import contextlib
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import mlusim
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
+from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.settings import names_in, whole, workers
+from mlusim.cli.show import output, progress
+from mlusim.errors import UsageError
+from mlusim.machine.device import EFFECTS
+from mlusim.observe.names import checkers, observers_of
+from mlusim.observe.suppress import Suppression, suppressions_in
+from mlusim.operators.campaign import matching_cases, spread, usual_workers
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.report.findings import Checked, CheckReport
+from mlusim.report.findings_text import findings_text, renderables, summary
+from mlusim.report.junit import junit
+from mlusim.report.plain import json_text
+from mlusim.report.sarif import sarif
+from mlusim.testing.checking import CheckJob, check_case, check_script, printing_aside, report_of
+
+FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
+    {
+        "text": findings_text,
+        "json": lambda report: json_text(report.to_json()),
+        "sarif": lambda report: json_text(sarif(report, mlusim.__version__, Path.cwd())),
+        "junit": junit,
+    }
+)
+SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
+OF_OPERATORS = ("case", "board", "seed", "effects", "jobs")
+
+EXAMPLES = """examples:
+  mlusim check tin_shift_forward --case golden_document
+  mlusim check my_kernels.py --only memcheck,racecheck
+  mlusim check three_interpolate_backward --board MLU590-H8 --format sarif -o findings.sarif
+  mlusim check my_kernels.py --suppress accepted.toml --notes"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("program", metavar="OP|SCRIPT.py", help="an operator, or a script that launches kernels")
+    add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
+    add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
+    add("--case", metavar="NAME", help="one case of the operator; without it all but the slow ones")
+    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
+    add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
+    add("--notes", action="store_true", help="report remarks too, which fail no run")
+    add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
+    add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
+    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
+    add(
+        "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
+    )
+    add("--json", action="store_true", help="the same as --format json")
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Check; returns 3 after a fault, 1 for findings or failed accuracy, 2 for an error of the script."""
+    form = _format(args)
+    names = tuple(names_in(args.only)) or tuple(checkers())
+    observers_of(names)
+    check_writable(args.output)
+    accepted = _suppressions(args.suppress)
+    script = args.program.endswith(".py")
+    runs = [_script(args, names, form)] if script else _operator(args, names)
+    report = report_of(names, runs, accepted)
+    _write(args, form, report)
+    if report.faults:
+        return FAULT
+    if script and report.problems and not report.errors:
+        print(f"error: {report.problems[0]}", file=sys.stderr)
+        return USAGE
+    return CLEAN if report.clean else FINDINGS
+
+
+def _format(args: argparse.Namespace) -> str:
+    """The format that was asked for, or the one that the name of the output ends with."""
+    if args.json:
+        if args.format not in {None, "json"}:
+            raise UsageError(f"--json and --format {args.format} exclude each other; give one of them")
+        return "json"
+    return str(args.format or SUFFIXES.get(Path(args.output or "").suffix.lower(), "text"))
+
+
+def _suppressions(name: str | None) -> tuple[Suppression, ...]:
+    if name is None:
+        return ()
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return suppressions_in(text, name)
+
+
+def _script(args: argparse.Namespace, names: tuple[str, ...], form: str) -> Checked:
+    unfit = next((o for o in OF_OPERATORS if getattr(args, o) is not None), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
+    alone = form != "text" and args.output is None
+    with printing_aside() if alone else contextlib.nullcontext():
+        return check_script(args.program, args.arguments, names, notes=args.notes)
+
+
+def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
+    if args.arguments:
+        raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
+    jobs = _jobs(args, names)
+    if not jobs:
+        raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
+    with progress("checking", len(jobs)) as step:
+        return spread(check_case, jobs, args.jobs or usual_workers(jobs), lambda done: step(done.name))
+
+
+def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
+    """The calls that are asked for: one case, or all of the board but the slow."""
+    operator = find_operator(args.program)
+    case = None if args.case is None else find_case(operator, args.case)
+    usual = (case and case.boards) or DEFAULT_BOARDS
+    board = find_board(args.board or usual[0]).name
+    if case is not None and case.boards and board not in case.boards:
+        raise UsageError(
+            f"case {case.name} of {operator.name} is for {', '.join(case.boards)}, not for {board}"
+        )
+    cases = [case] if case is not None else list(matching_cases(operator, board))
+    effects = args.effects or EFFECTS[0]
+    return [CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects) for one in cases]
+
+
+def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
+    if args.output:
+        write_text(args.output, FORMATS[form](report))
+        print(f"{args.output}: {summary(report)}", file=sys.stderr)
+    elif form == "text":
+        console = output()
+        for part in renderables(report):
+            console.print(part, soft_wrap=True)
+    else:
+        sys.stdout.write(FORMATS[form](report))

@@ -1,0 +1,137 @@
+"""`Collector`: what checkers find in every launch that a program makes, whoever makes the launches."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mlusim.errors import Fault, SyncFault
+from mlusim.machine.hub import Observer, attending
+from mlusim.observe.checker import Allowed, Checker
+from mlusim.observe.finding import ERROR, Finding
+from mlusim.observe.memcheck import MemCheck, MemCheckNotes
+from mlusim.observe.names import checkers, observers_of
+
+
+class Collector(Observer):
+    """Keeps the findings of *watching* over many launches.
+
+    A checker forgets its findings when the next launch begins, so the collector stands before the
+    checkers and takes what is there at each beginning; `close` takes those of the last launch.
+    ``findings`` is empty, lest a launch report them twice: ``found`` has them, ``allowed`` those that
+    comments in the kernels allow, ``faults`` the faults, and ``launches`` counts.  A fault that no
+    checker has told becomes a finding too, whose id begins with ``fault``.
+    """
+
+    name = "collector"
+
+    def __init__(self, watching: Iterable[Observer]) -> None:
+        self.watching = tuple(watching)
+        self.found: list[Finding] = []
+        self.allowed: list[Allowed] = []
+        self.faults: list[Fault] = []
+        self.launches = 0
+        self._kernel: str | None = None
+        self._open = False
+        self._untold: Fault | None = None
+
+    def launch_begin(self, launch: Any) -> None:
+        """Take what the launch before has left."""
+        self.close()
+        self.launches += 1
+        self._kernel = launch.request.kernel.name
+        self._open = True
+
+    def fault(self, core: Any, fault: Fault) -> None:
+        """Note the fault; the checkers hear of it after this."""
+        del core
+        self.faults.append(fault)
+        self._untold = fault
+
+    def add(self, fault: Fault) -> None:
+        """Note a fault that ended the program; one of a launch is known already."""
+        if fault not in self.faults:
+            self.close()
+            self.faults.append(fault)
+            self.found.append(finding_of(fault, None))
+
+    def close(self) -> None:
+        """Take the findings of the launch that has ended last."""
+        if not self._open:
+            return
+        fresh = [
+            as_finding(found, checker.name, self._kernel)
+            for checker in self.watching
+            for found in checker.findings
+        ]
+        if self._untold is not None and not any(_tells(finding, self._untold) for finding in fresh):
+            fresh.append(finding_of(self._untold, self._kernel))
+        self.found += fresh
+        self.allowed += [
+            a for checker in self.watching if isinstance(checker, Checker) for a in checker.allowed
+        ]
+        self._open, self._untold = False, None
+
+
+@contextmanager
+def collecting(names: Iterable[str] = (), *, notes: bool = False) -> Iterator[Collector]:
+    """Watch every launch made inside with the checkers *names* (none: all of them); yields the collector.
+
+    Raises `UsageError` for an unknown name.
+    """
+    wanted = tuple(names) or tuple(checkers())
+    collector = Collector(_noting(name) if notes else observers_of(name)[0] for name in wanted)
+    try:
+        with attending((collector, *collector.watching)):
+            yield collector
+    finally:
+        collector.close()
+
+
+def _noting(name: str) -> Observer:
+    """The checker *name*, with its remarks that fail no run."""
+    checker = observers_of(name)[0]
+    if type(checker) is MemCheck:
+        return MemCheckNotes()
+    if isinstance(checker, Checker):
+        checker.notes = True
+    return checker
+
+
+def as_finding(found: Any, checker: str, kernel: str | None) -> Finding:
+    """Return *found* as a `Finding`, whatever *checker* of others chose to say."""
+    if isinstance(found, Finding):
+        return found
+    return Finding(
+        id=str(getattr(found, "id", None) or checker),
+        message=str(getattr(found, "message", None) or found),
+        file=getattr(found, "file", None),
+        line=getattr(found, "line", None),
+        task=getattr(found, "task", None),
+        hint=getattr(found, "hint", None),
+        level=str(getattr(found, "level", None) or ERROR),
+        kernel=kernel,
+    )
+
+
+def finding_of(fault: Fault, kernel: str | None) -> Finding:
+    """Return *fault* as a finding: ``fault-out-of-bounds`` and so on."""
+    words = re.sub(r"(?<!^)(?=[A-Z])", "-", type(fault).__name__).lower()
+    return Finding(
+        "fault" if words == "fault" else f"fault-{words}",
+        f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
+        file=fault.file,
+        line=fault.line,
+        task=fault.task,
+        intrinsic=fault.intrinsic,
+        context=() if fault.legal is None else (f"legal: {fault.legal}",),
+        note="the launch ended here" if kernel else None,
+        hint=fault.hint,
+        kernel=kernel,
+    )
+
+
+def _tells(finding: Finding, fault: Fault) -> bool:
+    """Whether *finding* is what a checker made of *fault*."""
+    teller = "synccheck-" if isinstance(fault, SyncFault) else "memcheck-"
+    return finding.id.startswith(teller) and (finding.file, finding.line) == (fault.file, fault.line)

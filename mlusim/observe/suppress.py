@@ -1,0 +1,122 @@
+"""Suppressions: findings that somebody has looked at and accepts, each with the reason, in a TOML file.
+
+::
+
+    [[suppress]]
+    id = "racecheck-tasks-same-word"
+    place = "ops/fill.py:31"
+    reason = "every task writes the same zero"
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.errors import UsageError
+from mlusim.observe.checker import Allowed
+from mlusim.observe.finding import NOTE, Finding
+from mlusim.observe.names import CHECKERS
+from mlusim.observe.rules import RULES
+
+KEYS = ("id", "place", "reason")
+UNUSED = "suppression-unused"
+
+
+@frozen
+class Suppression:
+    """One entry: the rule, the place (a file, or ``file:line``), the reason, and where the entry stands.
+
+    The file is compared from its end, name by name, and may have wildcards: ``ops/*/kernel.py``.
+    ``*`` alone also covers findings that have no place.
+    """
+
+    id: str
+    place: str
+    reason: str
+    file: str
+    line: int
+
+    def covers(self, finding: Finding) -> bool:
+        """Whether *finding* is meant."""
+        path, line = split_place(self.place)
+        if finding.id != self.id or (line is not None and line != finding.line):
+            return False
+        if finding.file is None:
+            return path == "*"
+        return PurePath(finding.file).match(path)
+
+
+def split_place(place: str) -> tuple[str, int | None]:
+    """Return the file and the line of ``file`` or ``file:line``."""
+    found = re.fullmatch(r"(?P<path>.+):(?P<line>\d+)", place)
+    return (found["path"], int(found["line"])) if found else (place, None)
+
+
+def suppressions_in(text: str, name: str) -> tuple[Suppression, ...]:
+    """Return the entries of the TOML document *text*, which the file *name* holds.
+
+    Raises `UsageError` for what is no TOML, an unknown or missing key, an unknown rule of mlusim's own
+    checkers, and an entry without a reason.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name} is no TOML: {error}") from None
+    entries = document.pop("suppress", [])
+    if document or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):
+        raise UsageError(f"{name} may hold [[suppress]] tables only, each with {', '.join(KEYS)}")
+    lines = [n for n, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*suppress\s*\]\]", line)]
+    lines += [1] * (len(entries) - len(lines))  # written in another way, as suppress = [{...}]
+    return tuple(_entry(entry, name, line) for entry, line in zip(entries, lines, strict=False))
+
+
+def _entry(entry: dict[str, Any], name: str, line: int) -> Suppression:
+    at = f"the suppression at {name}:{line}"
+    unknown = [key for key in entry if key not in KEYS]
+    if unknown:
+        raise UsageError(f"{at} has the unknown key {unknown[0]!r}; its keys are {', '.join(KEYS)}")
+    for key in KEYS:
+        if not isinstance(entry.get(key), str) or not entry[key].strip():
+            why = "; say why the finding is accepted" if key == "reason" else ""
+            raise UsageError(f"{at} has no {key}{why}")
+    rule = entry["id"].strip()
+    if rule.partition("-")[0] in CHECKERS and rule not in RULES:
+        own = [known for known in RULES if known.startswith(rule.partition("-")[0])]
+        raise UsageError(f"{at} names the unknown rule {rule!r}; known: {', '.join(own)}")
+    return Suppression(rule, entry["place"].strip(), entry["reason"].strip(), name, line)
+
+
+def sift(
+    findings: Iterable[Finding], suppressions: Sequence[Suppression]
+) -> tuple[tuple[Finding, ...], tuple[Allowed, ...]]:
+    """Return the findings that no suppression covers, and the others with the reason of the first that does."""
+    kept: list[Finding] = []
+    allowed: list[Allowed] = []
+    for finding in findings:
+        reason = next((s.reason for s in suppressions if s.covers(finding)), None)
+        if reason is None:
+            kept.append(finding)
+        else:
+            allowed.append(Allowed(finding, reason))
+    return tuple(kept), tuple(allowed)
+
+
+def unused(findings: Iterable[Finding], suppressions: Iterable[Suppression]) -> tuple[Finding, ...]:
+    """Return a note for each suppression that covers none of *findings*."""
+    seen = tuple(findings)
+    return tuple(
+        Finding(
+            UNUSED,
+            f"the suppression of {s.id} at {s.place} covers no finding of this run",
+            file=s.file,
+            line=s.line,
+            hint="remove it, or check the programs that it is for",
+            level=NOTE,
+        )
+        for s in suppressions
+        if not any(s.covers(finding) for finding in seen)
+    )

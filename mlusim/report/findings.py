@@ -1,0 +1,134 @@
+"""What the checkers found in one or many runs of a program, as plain data: the model that every format shares."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.observe.checker import Allowed
+from mlusim.observe.finding import NOTE, Finding
+
+
+@frozen
+class Checked:
+    """One run under checkers: of a *program* (an operator or a script), with a *case* on a *board* or without.
+
+    ``launches`` and ``faults`` are counts; ``problem`` is the sentence of what went wrong besides: failed
+    accuracy, an unexpected status, an error of the script.
+    """
+
+    program: str
+    case: str | None = None
+    board: str | None = None
+    findings: tuple[Finding, ...] = ()
+    allowed: tuple[Allowed, ...] = ()
+    launches: int = 0
+    faults: int = 0
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        """The program, its case and its board."""
+        case = "" if self.case is None else f" {self.case}"
+        return self.program + case + ("" if self.board is None else f" on {self.board}")
+
+
+@frozen
+class CheckReport:
+    """All runs, the names of the checkers that watched them, and remarks on the check itself."""
+
+    checkers: tuple[str, ...]
+    runs: tuple[Checked, ...]
+    remarks: tuple[Finding, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings of all runs, each once with its count, then the remarks."""
+        return (*fold(finding for run in self.runs for finding in run.findings), *self.remarks)
+
+    @property
+    def allowed(self) -> tuple[Allowed, ...]:
+        """What comments and suppressions allow, each once with its count."""
+        reasons: dict[Any, str] = {}
+        every = [allowed for run in self.runs for allowed in run.allowed]
+        for allowed in every:
+            reasons.setdefault(_key(allowed.finding), allowed.reason)
+        return tuple(Allowed(f, reasons[_key(f)]) for f in fold(allowed.finding for allowed in every))
+
+    @property
+    def errors(self) -> int:
+        """Different findings that are more than a note."""
+        return sum(finding.level != NOTE for finding in self.findings)
+
+    @property
+    def notes(self) -> int:
+        """Different notes."""
+        return sum(finding.level == NOTE for finding in self.findings)
+
+    @property
+    def faults(self) -> int:
+        """Launches that ended in a fault."""
+        return sum(run.faults for run in self.runs)
+
+    @property
+    def launches(self) -> int:
+        """Launches that were watched."""
+        return sum(run.launches for run in self.runs)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What went wrong besides, by run."""
+        return tuple(f"{run.name}: {run.problem}" for run in self.runs if run.problem)
+
+    @property
+    def clean(self) -> bool:
+        """Whether there is nothing but notes."""
+        return not (self.errors or self.faults or self.problems)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``check --json``."""
+        return {
+            "clean": self.clean,
+            "checkers": list(self.checkers),
+            "launches": self.launches,
+            "errors": self.errors,
+            "notes": self.notes,
+            "faults": self.faults,
+            "findings": [finding.to_json() for finding in self.findings],
+            "suppressed": [a.finding.to_json() | {"reason": a.reason} for a in self.allowed],
+            "runs": [_run(run) for run in self.runs],
+        }
+
+
+def _run(run: Checked) -> dict[str, Any]:
+    return {
+        "program": run.program,
+        "case": run.case,
+        "board": run.board,
+        "launches": run.launches,
+        "findings": sum(finding.level != NOTE for finding in run.findings),
+        "faults": run.faults,
+        "problem": run.problem or None,
+    }
+
+
+def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return each finding once, the first of its kind, with the sum of the counts, by file and line.
+
+    Findings are of a kind when the same rule says the same of the same statement of the same kernel;
+    numbers in the sentence, as addresses and sizes, may differ.
+    """
+    kinds: dict[Any, Finding] = {}
+    counts: dict[Any, int] = {}
+    for finding in findings:
+        key = _key(finding)
+        kinds.setdefault(key, finding)
+        counts[key] = counts.get(key, 0) + finding.count
+    folded = [finding.times(counts[key]) for key, finding in kinds.items()]
+    return tuple(sorted(folded, key=lambda f: (f.file or "", f.line or 0, f.id)))
+
+
+def _key(finding: Finding) -> tuple[Any, ...]:
+    words = re.sub(r"0x[0-9a-fA-F]+|\d+", "#", finding.message)
+    return finding.id, finding.level, finding.file, finding.line, finding.kernel, finding.intrinsic, words

@@ -1,0 +1,1 @@
+"""For tests of kernels: the plugin of pytest that holds their launches under the checkers."""

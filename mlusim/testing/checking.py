@@ -1,0 +1,131 @@
+"""Programs under checkers: a case of an operator, or a script that launches kernels."""
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve, frozen
+
+from mlusim.debug.programs import ScriptProgram
+from mlusim.errors import Fault, UsageError
+from mlusim.observe.checker import Allowed
+from mlusim.observe.collect import Collector, collecting
+from mlusim.observe.suppress import Suppression, sift, unused
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import SUCCESS, Run, run_case
+from mlusim.report.findings import Checked, CheckReport
+
+
+@frozen
+class CheckJob:
+    """One case of one operator on one board under *checkers* (empty: all of them), by name."""
+
+    operator: str
+    case: str
+    board: str
+    checkers: tuple[str, ...] = ()
+    notes: bool = False
+    seed: int | None = None
+    effects: str = "late"
+
+
+def check_case(job: CheckJob) -> Checked:
+    """Run the case; its outputs are judged as `mlusim run` judges them, its fault is a finding."""
+    operator = find_operator(job.operator)
+    case = find_case(operator, job.case)
+    problem = ""
+    with collecting(job.checkers, notes=job.notes) as collector:
+        try:
+            done = run_case(operator, case, board=job.board, seed=job.seed, effects=job.effects)
+            problem = problem_of(done)
+        except Fault as fault:
+            collector.add(fault)
+    return evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
+
+
+def check_script(
+    path: str, arguments: Iterable[str] = (), checkers: Iterable[str] = (), *, notes: bool = False
+) -> Checked:
+    """Run the script as ``__main__``; every launch that it makes is watched.
+
+    Its fault is a finding, its error the problem of the run.  Raises `UsageError` where there is no such
+    file.
+    """
+    if not Path(path).is_file():
+        raise UsageError(f"{path} is no file; name a Python script, or an operator of `mlusim ops`")
+    program = ScriptProgram(path, tuple(arguments))
+    problem = ""
+    with collecting(checkers, notes=notes) as collector:
+        try:
+            program.run(())
+        except Fault as fault:
+            collector.add(fault)
+        except SystemExit as leaving:
+            problem = f"it ended with exit code {leaving.code}"
+        except Exception as error:  # noqa: BLE001 - whatever the script raises is the script's
+            problem = _sentence(error, path)
+    return checked(collector, path, problem)
+
+
+def checked(collector: Collector, program: str, problem: str) -> Checked:
+    """Everything that *collector* has, as plain data."""
+    return Checked(
+        program=program,
+        findings=tuple(collector.found),
+        allowed=tuple(collector.allowed),
+        launches=collector.launches,
+        faults=len(collector.faults),
+        problem=problem,
+    )
+
+
+def report_of(
+    checkers: Iterable[str], runs: Iterable[Checked], suppressions: Iterable[Suppression] = ()
+) -> CheckReport:
+    """The report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on."""
+    accepted = tuple(suppressions)
+    every = tuple(runs)
+    found = [finding for run in every for finding in run.findings]
+    sifted = [_sifted(run, accepted) for run in every]
+    return CheckReport(tuple(checkers), tuple(sifted), unused(found, accepted))
+
+
+def _sifted(run: Checked, suppressions: tuple[Suppression, ...]) -> Checked:
+    kept, accepted = sift(run.findings, suppressions)
+    allowed: tuple[Allowed, ...] = (*run.allowed, *accepted)
+    return evolve(run, findings=kept, allowed=allowed)
+
+
+def problem_of(done: Run) -> str:
+    """What is wrong with the status or the accuracy of *done*, in a sentence; empty where nothing is."""
+    if done.status != done.expected:
+        said = f": {done.message}" if done.message else ""
+        return f"the status is {done.status.name}, not {done.expected.name}{said}"
+    if done.status == SUCCESS and not done.passed:
+        failed = ", ".join(name for name, accuracy in done.accuracy.items() if not accuracy.passed)
+        return f"the output {failed} is not accurate enough; `mlusim run` shows the errors"
+    return ""
+
+
+def _sentence(error: Exception, path: str) -> str:
+    """What *error* says, and the last line of the script that led to it."""
+    text = " ".join(str(error).split())
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
+    own = [line.lineno for line in _lines(error) if Path(line.filename) == Path(path).resolve()]
+    where = f"line {own[-1]}: " if own else ""
+    return f"{where}{type(error).__name__}: {text}" if text else f"{where}{type(error).__name__}"
+
+
+def _lines(error: Exception) -> traceback.StackSummary:
+    return traceback.extract_tb(error.__traceback__)
+
+
+@contextlib.contextmanager
+def printing_aside() -> Iterator[Any]:
+    """What a script prints goes to standard error, so that standard output holds the report alone."""
+    with contextlib.redirect_stdout(sys.stderr) as stream:
+        yield stream
