@@ -1,7 +1,7 @@
 """Findings for people: each in the manner of pip, with its source line, then one line that sums up."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, RenderableType
 from rich.text import Text
@@ -11,9 +11,14 @@ from mlusim.report.findings import CheckReport
 
 def findings_text(report: CheckReport) -> str:
     """The report as text without colours; lines are as long as they are."""
+    return rendered(renderables(report))
+
+
+def rendered(parts: Iterable[RenderableType]) -> str:
+    """What rich shows of *parts*, one below the other, as text without colours."""
     file = io.StringIO()
     console = Console(file=file, width=200, highlight=False, emoji=False, markup=False, no_color=True)
-    for part in renderables(report):
+    for part in parts:
         console.print(part, soft_wrap=True)
     return file.getvalue()
 
