@@ -130,7 +130,7 @@ def _frozen_map(value: Any) -> Any:
     return FrozenMap(value) if isinstance(value, Mapping) else FrozenMap({})
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class Arch:
     """One architecture: what a core and a cluster of it hold and do in a cycle.
 
@@ -199,7 +199,7 @@ class Arch:
         return self.sram - STACK_RESERVE if self.sram else 0
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, cache_hash=True)
 class Board:
     """One board as a program sees it: for a card with two devices, one of them.
 
