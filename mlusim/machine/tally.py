@@ -1,5 +1,6 @@
 """What a launch did, added up: instructions, traffic, work by pipe, high-water marks."""
 
+import operator
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -64,8 +65,8 @@ class Tally:
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
         mlu = core.mlu
-        self._counts = [a + b for a, b in zip(self._counts, mlu.counts, strict=True)]
-        self._traffic = [a + b for a, b in zip(self._traffic, mlu.traffic, strict=True)]
+        self._counts = list(map(operator.add, self._counts, mlu.counts))
+        self._traffic = list(map(operator.add, self._traffic, mlu.traffic))
         work = list(mlu.work)
         for counts, total in (
             (core.scalar_loads, self.scalar_loads),
