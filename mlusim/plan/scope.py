@@ -45,7 +45,22 @@ class Scope:
             env[f"sizeof_{self.element.name}"] = dtype.size
         for name, value in values.items():
             env[name] = self.legal(name, value)
+        if board is not None:  # a step may be made of the board's constants
+            for name in values:
+                self._stepped(self.variables[name], env)
         return env
+
+    def _stepped(self, variable: Var, env: Mapping[str, int]) -> None:
+        """Raise `UsageError` when the value is no multiple of the variable's step."""
+        step = variable.multiple_of
+        width, value = step.evaluate(env), env[variable.name]
+        if value % width:
+            below, above = value // width * width, -(-value // width) * width
+            near = f"{below} or {above}" if below >= variable.low else str(above)
+            raise UsageError(
+                f"{variable.name} of plan {self.plan} is {value}; "
+                f"give a multiple of {step}, which is {width} here, such as {near}"
+            )
 
     def variable(self, name: str) -> Var:
         """Return the variable called *name*; raises `UsageError` with the names that exist."""

@@ -165,6 +165,7 @@ def test_ones_own_file(tmp_path, capsys):
         ([MUTUAL, "--set", "S=15"], "needs a value for T"),
         ([MUTUAL, "--set", "S=15,Q=3,T=1"], "has no variable 'Q'"),
         ([MUTUAL, "--set", "S=-1,T=1"], "give 0 to"),
+        (["border_align_backward", "--set", "deal_num=33"], "which is 32 here, such as 32 or 64"),
         ([MUTUAL, "--set", "S"], "write it as NAME=NUMBER"),
         ([MUTUAL, "--set", "S=x"], "write it as NAME=NUMBER"),
         ([MUTUAL, "--max", "Q"], "has no variable 'Q'"),

@@ -20,10 +20,14 @@ from mlusim.plan import (
     int32,
     minimum,
     nbytes,
+    sizeof,
 )
 
 BOARD = "MLU370-X4"
 n = Var("n", "elements", low=1)
+T = ElementType("T", (float32, half))
+in_steps = Var("n", "elements", low=1, multiple_of=nbytes(128) // sizeof(T))
+STEPS = Plan("steps", [Stage("all", [Region("r", in_steps, T)])])
 
 
 @given(plans(), st.integers(0, 24), st.integers(0, 24))
@@ -165,6 +169,11 @@ def test_json_is_the_contract():
         (lambda p: p.layout(BOARD), r"needs a value for n \(elements\)"),
         (lambda p: p.layout(BOARD, m=1), "has no variable 'm'; its variables are n"),
         (lambda p: p.layout(BOARD, n=0), "n of plan two is 0; give 1 to"),
+        (
+            lambda _: STEPS.layout(BOARD, n=33, dtype="float"),
+            "n of plan steps is 33; give .* 32 here, such as 32 or 64",
+        ),
+        (lambda _: STEPS.layout(BOARD, n=32, dtype="half"), r"a multiple of 128/sizeof\(T\), .* such as 64$"),
         (lambda p: p.layout(BOARD, n=1.5), "give a whole number"),
         (lambda p: p.layout(BOARD, n=True), "give a whole number"),
         (lambda p: p.layout("MLU999", n=1), "no board is called"),
