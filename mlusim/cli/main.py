@@ -7,6 +7,7 @@ by a host interface is too; 3 a fault in the simulated machine; 130 when interru
 import argparse
 import contextlib
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -48,6 +49,9 @@ VERBS = (
     Verb("demo", "mlusim.cli.demo", "every operator at network scale on two boards, checked, with a report"),
 )
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write to a full or failing disk says."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError` where argparse prints and exits."""
@@ -76,6 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _pipe_closed()
     except KeyboardInterrupt:
         return _tell("interrupted", INTERRUPTED)
+    except OSError as error:
+        if error.filename is not None or error.errno not in NO_ROOM:
+            return _tell(_unexpected(error), FAULT)
+        _drop_output()
+        return _tell(f"standard output cannot be written: {error.strerror}", USAGE)
     except MemoryError:
         return _tell("the host has not enough memory for this; try a smaller case", USAGE)
     except Exception as error:  # noqa: BLE001 - a user never sees a traceback
@@ -145,10 +154,15 @@ def _unexpected(error: Exception) -> str:
 
 
 def _pipe_closed() -> int:
-    """The reader has gone; keep the interpreter from complaining when it flushes at exit."""
+    """The reader has gone."""
+    _drop_output()
+    return BROKEN_PIPE
+
+
+def _drop_output() -> None:
+    """Keep the interpreter from complaining when it flushes at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return BROKEN_PIPE
 
 
 def _tolerate_narrow_encodings() -> None:

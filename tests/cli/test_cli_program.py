@@ -3,10 +3,12 @@
 import json
 import os
 import pty
+import resource
 import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 PROGRAM = (sys.executable, "-m", "mlusim")
 
@@ -112,6 +114,23 @@ def test_a_narrow_encoding_is_no_error(tmp_path):
 
     assert (0, b"") == (done.returncode, done.stderr)
     assert b"__memcpy(" in done.stdout
+
+
+@pytest.mark.parametrize("words", [("boards",), ("boards", "--json"), ("isa", "bang_add")])
+def test_a_file_that_takes_no_more_gets_a_sentence(words, tmp_path):
+    """Standard output that takes no bytes: one sentence, code 2, and no complaint at exit."""
+
+    def no_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    with (tmp_path / "out").open("w", encoding="utf-8") as file:
+        done = subprocess.run(
+            (*PROGRAM, *words), stdout=file, stderr=subprocess.PIPE, env=environment(), check=False,
+            preexec_fn=no_room,
+        )  # fmt: skip
+
+    assert 2 == done.returncode
+    assert b"error: standard output cannot be written: File too large\n" == done.stderr
 
 
 def test_outputs_come_back_as_inputs(tmp_path):
