@@ -191,6 +191,15 @@ class Core:
         view.array[given.size :] = 0
         view.allocation.filled = True
 
+    def region_at(self, allocation: Allocation, offset: int) -> str:
+        """The regions of the launch's plan that hold byte *offset* of the core's first NRAM declaration."""
+        layout = next((a for a in self.session.request.arguments if hasattr(a, "regions_at")), None)
+        arena = self.arenas.get(NRAM)
+        if layout is None or arena is None or allocation is not next(iter(arena.allocations), None):
+            return ""
+        names = dict.fromkeys(f"{r.name}+{offset - r.offset:#x}" for _, r in layout.regions_at(offset))
+        return f", region {' or '.join(names)}" if names else ""
+
     # -- scalar accesses -----------------------------------------------------------------------
 
     def scalar_load(self, view: View, index: int) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, is_number
 from mlusim.errors import Ended, Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
-from mlusim.memory.allocation import NO_BYTES, Allocation
+from mlusim.memory.allocation import NO_BYTES, POISON, Allocation
 from mlusim.memory.space import SPACES, Space
 
 _new = object.__new__
@@ -59,6 +59,9 @@ class Port(Protocol):
 
     def scalar_store(self, view: "View", index: int, value: Any) -> None:
         """Account for a scalar store, before it happens."""
+
+    def region_at(self, allocation: Allocation, offset: int) -> str:
+        """How a pointer names the region of the plan that byte *offset* is in; empty where there is none."""
 
     def blame(self, fault: Fault) -> Fault:
         """Add the task, the file and the line to *fault*."""
@@ -301,8 +304,18 @@ class Ptr:
             return f"{head}: its launch has ended>"
         if not 0 <= self.index < view.size:
             return f"{head}: outside>"
-        shown = view.array[self.index : self.index + 4]
-        return f"{head}: {np.array2string(shown, separator=', ', threshold=4)}>"
+        region = "" if view.port is None else view.port.region_at(view.allocation, self.offset)
+        return f"{head}{region}: {_values(view.array[self.index : self.index + 4])}>"
+
+
+def _values(array: np.ndarray[Any, Any]) -> str:
+    """Elements as text; those that consist of poison are called so, or get a ``?`` where a number may be meant."""
+    fresh = (array.view(np.uint8).reshape(array.size, -1) == POISON).all(axis=1)
+    if not fresh.any():
+        return np.array2string(array, separator=", ", threshold=4)
+    unwritten = "-1?" if array.dtype.kind == "i" else f"{array[fresh][0]}?" if array.dtype.kind == "u" else "poison"
+    texts = [unwritten if is_fresh else f"{value}" for value, is_fresh in zip(array, fresh, strict=True)]
+    return f"[{', '.join(texts)}]"
 
 
 def _no_number(view: View, value: Any) -> RuleFault:
