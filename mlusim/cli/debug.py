@@ -78,22 +78,19 @@ def run(args: argparse.Namespace) -> int:
 def _console(args: argparse.Namespace, history: int) -> tuple[Console, list[str]]:
     """A console on the program that was named, or on a recording; and what is not as recorded."""
     if args.replay is None:
-        program, arrays = _program(args)
-        return Console(DebugSession(program, history=history, arrays=arrays)), []
+        return Console(DebugSession(_program(args), history=history)), []
     if args.program is not None:
         raise UsageError("--replay names the program; leave the operator or script out")
     recording = load(args.replay)
     session = DebugSession(recording.program, history=history)
-    if isinstance(recording.program, OperatorProgram):
-        session.arrays = recording.program.arrays()
     return Console(session), stand(session, recording.facts)
 
 
 # -- what is debugged --------------------------------------------------------------------------------
 
 
-def _program(args: argparse.Namespace) -> tuple[Program, dict[str, Any]]:
-    """The program that was named, and the arrays that `diff` may name."""
+def _program(args: argparse.Namespace) -> Program:
+    """The program that was named."""
     checks = tuple(names_in(args.check))
     observers_of(checks)
     if args.program is None:
@@ -104,13 +101,13 @@ def _program(args: argparse.Namespace) -> tuple[Program, dict[str, Any]]:
             raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
         if not Path(args.program).is_file():
             raise UsageError(f"{args.program} is no file")
-        return ScriptProgram(args.program, tuple(args.arguments), checks), {}
+        return ScriptProgram(args.program, tuple(args.arguments), checks)
     if args.arguments:
         raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
     return _operator(args, checks)
 
 
-def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> tuple[Program, dict[str, Any]]:
+def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:
     spec = find_operator(args.program)
     if args.inputs is not None:
         if args.case is not None:
@@ -123,10 +120,9 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> tuple[Progra
         chosen = find_case(spec, args.case) if args.case is not None else spec.cases[0]
         inputs, params = chosen.make(case_generator(chosen))
         case, board = chosen.name, args.board or (chosen.boards or DEFAULT_BOARDS)[0]
-    program = OperatorProgram(
+    return OperatorProgram(
         spec, inputs, params, find_board(board).name, args.seed, args.effects, case, checks
     )
-    return program, program.arrays()
 
 
 # -- the conversation --------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[An
             raise UsageError(f"@{text} is no moment; write @1234, @begin, @end or @LAUNCH:MOMENT")
         number = int(moment)
     index = int(launch) if launch.isdigit() else session.position.launch
-    replica = session.aside(Position(index, number))
+    replica = session.runs.aside(Position(index, number))
     try:
         assert replica.stop is not None
         world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
@@ -192,7 +192,7 @@ plan, a tensor, or an expression that gives a pointer; elements as p[3], p[2:8],
 COMMANDS = (
     Command("print", ("p",), "[/x] EXPR", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, completes="place"),
     Command("x", (), "[/FORM] PLACE", MEMORY, "show memory, element by element", examine_, FORMS + "\n" + PLACES, repeats=False, completes="place"),
-    Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY", MEMORY, "compare memory with itself at another moment, with a file, or with an array", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays: input.NAME, reference.NAME.", completes="place"),
+    Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY", MEMORY, "compare memory with itself at another moment, with a file, or with an array", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays, input.NAME and reference.NAME; so are a script's own variables.", completes="place"),
     Command("dump", (), "PLACE FILE.npy", MEMORY, "save memory as a NumPy array", dump, completes="place"),
     Command("who-wrote", ("ww",), "PLACE [DEPTH]", MEMORY, "who last wrote a byte, and where its sources came from, back to the tensors", who_wrote, completes="place"),
 )  # fmt: skip

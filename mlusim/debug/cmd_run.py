@@ -114,8 +114,7 @@ def _nobody(session: "DebugSession") -> bool:
 
 def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
     """The core in focus and its innermost frame, in a run that can be stepped."""
-    if session.at_host and session.stop.error is None:
-        back_to(session, session.last_known())
+    session.leave_interrupt()
     if session.stop.error is not None:
         raise UsageError(
             "the kernel has failed here; `continue` hands the fault to the program, reverse commands go back"
@@ -189,6 +188,7 @@ def goto(console: "Console", words: str) -> str:
 
 
 def _back(session: "DebugSession", wanted: "Stopper") -> None:
+    session.leave_interrupt()
     back_to(session, session.last_before(session.position, [wanted]))
 
 

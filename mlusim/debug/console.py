@@ -13,7 +13,7 @@ from mlusim.debug.describe import stop_text
 from mlusim.debug.places import names_of
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
-from mlusim.errors import MlusimError, UsageError
+from mlusim.errors import Fault, MlusimError, UsageError
 from mlusim.isa.table import ISA
 
 COMMANDS: tuple[Command, ...] = (
@@ -88,8 +88,6 @@ class Console:
         """Leave the session for that of a recording; return what is not as recorded."""
         recording = load(name)
         session = DebugSession(recording.program, history=self.session.host.history)
-        arrays = getattr(recording.program, "arrays", None)
-        session.arrays = arrays() if arrays is not None else {}
         self.session.close()
         self.session = session
         return stand(session, recording.facts)
@@ -110,7 +108,8 @@ class Console:
             return ""
         failure = session.host.failure
         if failure is not None:
-            return f"\nthe program has ended with {type(failure).__name__}"
+            said = f": {failure}" if str(failure) and not isinstance(failure, Fault) else ""
+            return f"\nthe program has ended with {type(failure).__name__}{said}"
         return "\nthe program has ended" + _outcome(session.host.result)
 
     def complete(self, text: str) -> list[str]:

@@ -93,24 +93,39 @@ def value_text(value: Any, world: World | None = None) -> str:
         return f"{value.dtype}{list(value.shape)} {text}"
     if isinstance(value, np.generic):
         return f"{value} ({value.dtype})"
+    if isinstance(value, tuple | list) and any(isinstance(one, Ptr) for one in value):
+        shown = (
+            f"&{address_text(one, world)}" if isinstance(one, Ptr) else value_text(one, world)
+            for one in value
+        )
+        return f"({', '.join(shown)})"
     text = " ".join(repr(value).split())
     return text if len(text) <= WIDE else text[: WIDE - 3] + "..."
 
 
 def pointer_text(pointer: Ptr, world: World | None, count: int = 4) -> str:
     """A pointer: type, memory, region, first values, with poison marked."""
-    allocation, view = pointer.view.allocation, pointer.view
+    view = pointer.view
     head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
-    if world is not None:
-        name, begins, dtype = named(world, allocation, max(pointer.offset, 0))
-        if dtype is not None:
-            index, rest = divmod(pointer.offset - begins, dtype.size)
-            head += f" {name}[{index}]" if rest == 0 else f" {name}, byte {pointer.offset - begins}"
+    place = address_text(pointer, world)
+    if not place.startswith(("0x", str(pointer.space))):
+        head += f" {place}"
     if view.nbytes < 0 or not 0 <= pointer.index < view.size:
         return f"{head}: outside"
     shown = elements(view.array[pointer.index : pointer.index + count])
     more = ", ..." if view.size - pointer.index > count else ""
     return f"{head}: {', '.join(shown)}{more}"
+
+
+def address_text(pointer: Ptr, world: World | None) -> str:
+    """What a pointer points to: ``term1[105]``, or its address."""
+    if world is None:
+        return f"{pointer.address:#x}"
+    name, begins, dtype = named(world, pointer.view.allocation, max(pointer.offset, 0))
+    if dtype is None:
+        return f"{pointer.space} {pointer.address:#x}"
+    index, rest = divmod(pointer.offset - begins, dtype.size)
+    return f"{name}[{index}]" if rest == 0 else f"{name}, byte {pointer.offset - begins}"
 
 
 def poisoned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

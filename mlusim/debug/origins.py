@@ -215,8 +215,8 @@ class Search:
     def _log(self, launch: int, until: int, window: int) -> None:
         """Run the launch up to moment *until* with a log of its writes in the last *window* moments."""
         log = WriteLog()
-        last = self._session.moments(launch) if until >= END else until
-        replica = self._session.aside(Position(launch, until), since=max(0, last - window), watching=log)
+        last = self._session.runs.moments(launch) if until >= END else until
+        replica = self._session.runs.aside(Position(launch, until), since=max(0, last - window), watching=log)
         assert replica.stop is not None
         world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
         if launch in self._replicas:

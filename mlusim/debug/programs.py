@@ -23,6 +23,10 @@ class Program(Protocol):
         """What it is called."""
         ...
 
+    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """Arrays of the host that `diff` may name."""
+        ...
+
     def run(self, observe: Iterable[Any]) -> Any:
         """Run it once; every launch takes *observe*."""
         ...
@@ -38,6 +42,10 @@ class FunctionProgram:
     def name(self) -> str:
         """The function's name."""
         return str(getattr(self.function, "__name__", "program"))
+
+    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """None."""
+        return {}
 
     def run(self, observe: Iterable[Any]) -> Any:
         """Call the function."""
@@ -56,6 +64,7 @@ class OperatorProgram:
     effects: str = "late"
     case: str | None = None
     checks: tuple[str, ...] = field(default=())
+    _arrays: dict[str, np.ndarray[Any, Any]] = field(factory=dict, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -64,13 +73,18 @@ class OperatorProgram:
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """Inputs and reference under the names ``input.NAME`` and ``reference.NAME``, for comparisons."""
-        found = {f"input.{name}": np.asarray(value) for name, value in self.inputs.items()}
+        if not self._arrays:
+            self._arrays.update({f"input.{name}": np.asarray(value) for name, value in self.inputs.items()})
+            self._arrays.update({f"reference.{name}": array for name, array in self._expected().items()})
+        return self._arrays
+
+    def _expected(self) -> dict[str, np.ndarray[Any, Any]]:
         params = {p.name: self.params.get(p.name, p.default) for p in self.operator.params}
         try:
             expected = self.operator.reference(self.inputs, params)
         except Exception:  # noqa: BLE001 - inputs that the host interface refuses have no reference
-            return found
-        return found | {f"reference.{name}": np.asarray(value) for name, value in expected.items()}
+            return {}
+        return {name: np.asarray(value) for name, value in expected.items()}
 
     def run(self, observe: Iterable[Any]) -> Any:
         """Call the host interface."""
@@ -87,29 +101,34 @@ class OperatorProgram:
         return judged(done, self.inputs, self.params) if done.status == SUCCESS else done
 
 
-@frozen
+@frozen(eq=False)
 class ScriptProgram:
     """A Python script that launches kernels; it runs as ``__main__`` with *arguments* behind its name."""
 
     path: str
     arguments: tuple[str, ...] = ()
     checks: tuple[str, ...] = field(default=())
+    _variables: dict[str, Any] = field(factory=dict, init=False, repr=False)
 
     @property
     def name(self) -> str:
         """The file's name."""
         return Path(self.path).name
 
+    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The script's own arrays, by the names of its variables, as they are now."""
+        return {name: value for name, value in self._variables.items() if isinstance(value, np.ndarray)}
+
     def run(self, observe: Iterable[Any]) -> Any:
         """Run the script; every launch that it makes takes the observers."""
         path = str(Path(self.path).resolve())
         code = compile(Path(path).read_bytes(), path, "exec")
-        names = {"__name__": "__main__", "__file__": path, "__builtins__": __builtins__}
+        self._variables.update({"__name__": "__main__", "__file__": path, "__builtins__": __builtins__})
         argv, sys.argv = sys.argv, [path, *self.arguments]
         sys.path.insert(0, str(Path(path).parent))
         try:
             with attending(observers_of((*self.checks, *observe))):
-                exec(code, names)  # noqa: S102 - the user's own script
+                exec(code, self._variables)  # noqa: S102 - the user's own script
         except SystemExit as leaving:
             if leaving.code:
                 raise

@@ -29,6 +29,11 @@ class Probe:
         """Refuse."""
         _no(view, index, value)
 
+    def region_at(self, allocation: Allocation, offset: int) -> str:
+        """Nothing; the debugger names regions itself."""
+        del allocation, offset
+        return ""
+
     def blame(self, fault: Fault) -> Fault:
         """Nobody is to blame."""
         return fault

@@ -8,7 +8,7 @@ So going back is the same as going forward, and costs no more than running there
 import hashlib
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mlusim.debug.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.cores import name_of
@@ -17,17 +17,14 @@ from mlusim.debug.host import ENDED, FAILED, INTERRUPTED, LAUNCH, Host
 from mlusim.debug.launches import DEFAULT_HISTORY, Recorded
 from mlusim.debug.programs import Program, as_program
 from mlusim.debug.replica import Replica
-from mlusim.debug.steps import Interrupt, Issues
+from mlusim.debug.runs import LOOKBACK, Runs
+from mlusim.debug.steps import Interrupt
 from mlusim.debug.when import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, Position, Stop
 from mlusim.debug.world import World
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
+from mlusim.observe.names import checkers
 
-if TYPE_CHECKING:
-    from mlusim.debug.origins import WriteLog
-
-LOOKBACK = 256  # moments before a stop that are watched, so that there is a history
-WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, one after the other
 NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
 
 
@@ -51,17 +48,22 @@ class DebugSession:
     ) -> None:
         self.program = as_program(program)
         self.host = Host(self.program, history)
-        self.arrays = dict(arrays or {})
+        self._arrays = dict(arrays or {})
         self.breakpoints: dict[int, Breakpoint] = {}
         self.numbered = 0
         self.stop = Stop(Position(1, 0), LAUNCH_BEGIN)
         self.focus: str | None = None
         self.level = 0
         self._replica: Replica | None = None
-        self._searching = False
+        self.runs = Runs(self.host, self._checks)
         self.host.advance()
         if self.ended:
             self._settle_at_end()
+
+    @property
+    def arrays(self) -> dict[str, Any]:
+        """The arrays of the host that are known by name."""
+        return {**self.program.arrays(), **self._arrays}
 
     # -- where it stands -------------------------------------------------------------------------
 
@@ -114,9 +116,9 @@ class DebugSession:
         recorded = self.recorded
         here = self._replica
         if here is None or here.stop is None or (history and here.tracer.asleep):
-            since = self.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
+            since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
             self._forget()
-            self._replica = here = self._travel(self.position, since)
+            self._replica = here = self.runs.to(self.position, since)
         assert here.stop is not None
         return World(recorded, here.session, here.tracer, here.stop)
 
@@ -224,113 +226,27 @@ class DebugSession:
         self, position: Position, reasons: Iterable[str] = (), hits: Iterable[Breakpoint] = ()
     ) -> Stop:
         """Stand at *position*, earlier or later; raises `UsageError` where there is no such place."""
-        if not 1 <= position.launch <= len(self.launches):
-            raise UsageError(
-                f"there is no launch {position.launch}; the program has begun {len(self.launches)}"
-            )
+        self.runs.recorded(position.launch)
         self._forget()
-        self._replica = self._travel(position)
+        self._replica = self.runs.to(position)
         assert self._replica.stop is not None
         stop = self._replica.stop
         stop.reasons, stop.hits = tuple(reasons), tuple(hits)
         return self._arrived(stop)
 
-    def _travel(self, position: Position, since: int | None = None) -> Replica:
-        recorded = self.launches[position.launch - 1]
-        if since is None:
-            since = END if position.at_end else position.moment - LOOKBACK
-        replica = Replica(recorded, self._checks(), since=max(0, since))
-        self._replica = replica
-        try:
-            self._searching = True
-            stop = replica.run(goal=position)
-        except BaseException:
-            self._replica = None
-            raise
-        finally:
-            self._searching = False
-        if stop is None or stop.position != position:
-            replica.abandon()
-            self._replica = None
-            count = self.moments(recorded.index)
-            raise UsageError(f"launch {recorded.index} has {count} moments, and no {position}")
-        return replica
-
     def last_before(self, limit: Position, stoppers: Iterable[Stopper]) -> Stop | None:
         """The last stop that *stoppers* would make in the launch of *limit* before it, or None.
 
-        Looks at the last moments first, then further back.  Afterwards the session stands where it
-        stood, but has to run there when it is looked at.
+        Afterwards the session stands where it stood, but has to run there when it is looked at.
         """
         self._forget()
-        wanted = tuple(stoppers)
-        moment = self.moments(limit.launch) if limit.at_end else limit.moment
-        for window in WINDOWS:
-            since = max(0, moment - window)
-            found = self._search(limit, wanted, since)
-            if found is not None or since == 0:
-                return found
-        return None
+        return self.runs.last_before(limit, stoppers)
 
-    def _search(self, limit: Position, stoppers: tuple[Stopper, ...], since: int) -> Stop | None:
-        """The last stop of *stoppers* in moments from *since* on and before *limit*."""
-        found: list[Stop] = []
-        replica = Replica(self.launches[limit.launch - 1], self._checks(), since=since)
-        self._replica = replica
-        lines = replica.since if any(s.lines for s in stoppers) else END
-        try:
-            self._searching = True
-            replica.run(
-                stoppers, limit, collect=lambda stop: found.__setitem__(slice(None), [stop]), trace_from=lines
-            )
-        finally:
-            self._searching = False
-            replica.abandon()
-            self._replica = None
-        return found[0] if found else None
-
-    def last_known(self) -> Stop | None:
-        """The last instruction that the program's own run has begun where it was interrupted."""
-        replica = Replica(self.recorded)
-        stop = replica.run([Issues(self.host.issued)]) if self.host.issued else None
-        replica.abandon()
-        return stop
-
-    def moments(self, launch: int) -> int:
-        """How many moments a launch that has ended has; counted by running it, if nobody has yet."""
-        recorded = self.launches[launch - 1]
-        if recorded.moments is None:
-            self.aside(Position(launch, END), since=0).abandon()
-        assert recorded.moments is not None
-        return recorded.moments
-
-    def aside(
-        self, position: Position, *, since: int | None = None, watching: "WriteLog | None" = None
-    ) -> Replica:
-        """Another replica at *position*, perhaps with a log of its writes; the caller abandons it.
-
-        It is watched from moment *since* on, or as late as can be.
-        """
-        if not 1 <= position.launch <= len(self.launches):
-            raise UsageError(
-                f"there is no launch {position.launch}; the program has begun {len(self.launches)}"
-            )
-        beside = () if watching is None else (watching,)
-        replica = Replica(
-            self.launches[position.launch - 1], (), beside, since=position.moment if since is None else since
-        )
-        if watching is not None:
-            watching.begin(replica)
-        self._searching, present, self._replica = True, self._replica, replica
-        try:
-            stop = replica.run(goal=position)
-        finally:
-            self._searching, self._replica = False, present
-        if stop is None or (stop.position != position and watching is None):
-            replica.abandon()
-            count = self.moments(position.launch)
-            raise UsageError(f"launch {position.launch} has {count} moments, and no {position}")
-        return replica
+    def leave_interrupt(self) -> None:
+        """Where the program itself was interrupted, stand at the last instruction that it had begun."""
+        if self.at_host and self.stop.error is None:
+            known = self.runs.issue(self.position.launch, self.host.issued)
+            self.travel(known.position if known is not None else Position(self.position.launch, 0))
 
     def _checks(self) -> tuple[str, ...]:
         """The checkers that breakpoints listen to."""
@@ -342,9 +258,9 @@ class DebugSession:
         ]
         if not rules:
             return ()
-        return tuple(dict.fromkeys([*named, *(rule.partition("-")[0] for rule in rules if rule)])) or (
-            "memcheck",
-        )
+        if None in rules:
+            return tuple(checkers())
+        return tuple(dict.fromkeys([*named, *(rule.partition("-")[0] for rule in rules if rule)]))
 
     # -- bookkeeping -----------------------------------------------------------------------------
 
@@ -372,7 +288,7 @@ class DebugSession:
         replica = self._replica
         if self.host.inside and self.host.launches and self.host.state:
             self.host.interrupt()
-        elif replica is not None and replica.inside and not self._searching:
+        elif replica is not None and replica.inside and self.runs.active is None:
             replica.tracer.interrupt(Interrupt())
         else:
             raise KeyboardInterrupt

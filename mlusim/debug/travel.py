@@ -14,6 +14,7 @@ def back_to(session: DebugSession, found: Stop | None) -> None:
 
 def previous_stop(session: DebugSession) -> None:
     """Stand at the last place before the present at which a breakpoint stops, in this launch or an earlier one."""
+    session.leave_interrupt()
     limit = session.position
     armed = [b for b in session.breakpoints.values() if b.enabled]
     while True:

@@ -40,7 +40,7 @@ def test_short_ways_lead_to_the_same_bytes(program, options):
     draw = random.Random(11)
     with console_on(program, **options) as console:
         session = console.session
-        count = session.moments(1)
+        count = session.runs.moments(1)
         for moment in [draw.randrange(1, count) for _ in range(12)]:
             session.travel(Position(1, moment))
             digest = session.digest()
@@ -52,8 +52,8 @@ def test_block_tasks_leave_snapshots_and_marks():
     """A later run begins near where it goes: it hears of a small part of the launch."""
     with console_on(counting_program, tasks=60, rounds=60) as console:
         session = console.session
-        count = session.moments(1)
-        replica = session.aside(Position(1, count - 10))
+        count = session.runs.moments(1)
+        replica = session.runs.aside(Position(1, count - 10))
         heard = len(replica.tracer.recent)
         replica.abandon()
 
