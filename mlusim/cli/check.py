@@ -3,7 +3,7 @@
 import argparse
 import contextlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,6 +25,7 @@ from mlusim.report.junit import junit
 from mlusim.report.plain import json_text
 from mlusim.report.sarif import sarif
 from mlusim.testing.checking import CheckJob, check_case, check_script, printing_aside, report_of
+from mlusim.testing.schedules import RULE, replay_document, replay_in, schedules
 
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     {
@@ -35,25 +36,30 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     }
 )
 SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
-OF_OPERATORS = ("case", "board", "seed", "effects", "jobs")
+OF_OPERATORS = ("case", "board", "seed", "effects", "jobs", "schedules", "record")
 
 EXAMPLES = """examples:
   mlusim check tin_shift_forward --case golden_document
   mlusim check my_kernels.py --only memcheck,racecheck
   mlusim check three_interpolate_backward --board MLU590-H8 --format sarif -o findings.sarif
-  mlusim check my_kernels.py --suppress accepted.toml --notes"""
+  mlusim check my_kernels.py --suppress accepted.toml --notes
+  mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
+  mlusim check --replay replay.json"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("program", metavar="OP|SCRIPT.py", help="an operator, or a script that launches kernels")
+    add("program", metavar="OP|SCRIPT.py", nargs="?", help="an operator, or a script that launches kernels")
     add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
     add("--case", metavar="NAME", help="one case of the operator; without it all but the slow ones")
     add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
     add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
     add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
+    add("--schedules", metavar="N", type=whole, help="compare the outputs of N seeds x both landing times")
+    add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
+    add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
     add("--notes", action="store_true", help="report remarks too, which fail no run")
     add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
     add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
@@ -70,12 +76,15 @@ def run(args: argparse.Namespace) -> int:
     form = _format(args)
     names = tuple(names_in(args.only)) or tuple(checkers())
     observers_of(names)
-    check_writable(args.output)
+    _refuse_odd_schedules(args)
+    check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
-    script = args.program.endswith(".py")
+    script = args.program is not None and args.program.endswith(".py")
     runs = [_script(args, names, form)] if script else _operator(args, names)
     report = report_of(names, runs, accepted)
     _write(args, form, report)
+    if args.record is not None:
+        _record(args.record, runs)
     if report.faults:
         return FAULT
     if script and report.problems and not report.errors:
@@ -96,11 +105,14 @@ def _format(args: argparse.Namespace) -> str:
 def _suppressions(name: str | None) -> tuple[Suppression, ...]:
     if name is None:
         return ()
+    return suppressions_in(_read(name), name)
+
+
+def _read(name: str) -> str:
     try:
-        text = Path(name).read_text(encoding="utf-8")
+        return Path(name).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    return suppressions_in(text, name)
 
 
 def _script(args: argparse.Namespace, names: tuple[str, ...], form: str) -> Checked:
@@ -115,7 +127,7 @@ def _script(args: argparse.Namespace, names: tuple[str, ...], form: str) -> Chec
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
     if args.arguments:
         raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
-    jobs = _jobs(args, names)
+    jobs = _jobs(args, names) if args.replay is None else [_replayed(args, names)]
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
     with progress("checking", len(jobs)) as step:
@@ -134,7 +146,45 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
         )
     cases = [case] if case is not None else list(matching_cases(operator, board))
     effects = args.effects or EFFECTS[0]
-    return [CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects) for one in cases]
+    others = schedules(args.schedules) if args.schedules else ()
+    return [
+        CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects, others)
+        for one in cases
+    ]
+
+
+def _replayed(args: argparse.Namespace, names: tuple[str, ...]) -> CheckJob:
+    """What the replay file says: the case under the checkers in that schedule, compared with the usual one."""
+    replay = replay_in(_read(args.replay), args.replay)
+    operator = find_operator(replay.operator)
+    case, board, schedule = find_case(operator, replay.case), find_board(replay.board), replay.schedule
+    return CheckJob(
+        operator.name,
+        case.name,
+        board.name,
+        names,
+        args.notes,
+        schedule.seed,
+        schedule.effects,
+        (schedule,),
+    )
+
+
+def _refuse_odd_schedules(args: argparse.Namespace) -> None:
+    if args.program is None and args.replay is None:
+        raise UsageError("name an operator or a script, as in `mlusim check tin_shift_forward`")
+    if args.replay is not None and (args.program or any(getattr(args, o) is not None for o in OF_OPERATORS)):
+        raise UsageError("--replay says what to run, and how; leave the program and its options out")
+    if args.schedules is not None and args.schedules < 1:
+        raise UsageError(f"--schedules {args.schedules} is too few; give 1 or more")
+    if args.schedules is not None and (args.seed is not None or args.effects is not None):
+        raise UsageError("--schedules chooses seeds and effects; leave --seed and --effects out")
+    script = args.program is not None and args.program.endswith(".py")
+    if args.record is not None and not script and (args.schedules is None or args.case is None):
+        raise UsageError("--record goes with --schedules and takes one case; name it with --case")
+
+
+# -- what is told ----------------------------------------------------------------------------------
 
 
 def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
@@ -147,3 +197,13 @@ def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
             console.print(part, soft_wrap=True)
     else:
         sys.stdout.write(FORMATS[form](report))
+
+
+def _record(name: str, runs: Sequence[Checked]) -> None:
+    """Write the replay file of the difference; without one there is none to write."""
+    found = next((f for run in runs for f in run.findings if f.id == RULE), None)
+    if found is None:
+        print(f"{name}: not written, for no schedule differs", file=sys.stderr)
+    else:
+        write_text(name, json_text(replay_document(found, mlusim.__version__)))
+        print(f"{name}: run it with `mlusim check --replay {name}`", file=sys.stderr)

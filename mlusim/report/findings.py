@@ -131,4 +131,5 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 def _key(finding: Finding) -> tuple[Any, ...]:
     words = re.sub(r"0x[0-9a-fA-F]+|\d+", "#", finding.message)
-    return finding.id, finding.level, finding.file, finding.line, finding.kernel, finding.intrinsic, words
+    where = finding.file, finding.line, finding.kernel, finding.intrinsic, finding.facts.get("case")
+    return finding.id, finding.level, where, words

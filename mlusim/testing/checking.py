@@ -17,11 +17,15 @@ from mlusim.observe.suppress import Suppression, sift, unused
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, run_case
 from mlusim.report.findings import Checked, CheckReport
+from mlusim.testing.schedules import Schedule, explore
 
 
 @frozen
 class CheckJob:
-    """One case of one operator on one board under *checkers* (empty: all of them), by name."""
+    """One case of one operator on one board under *checkers* (empty: all of them), by name.
+
+    What *schedules* give is compared with what the usual one gives.
+    """
 
     operator: str
     case: str
@@ -30,6 +34,7 @@ class CheckJob:
     notes: bool = False
     seed: int | None = None
     effects: str = "late"
+    schedules: tuple[Schedule, ...] = ()
 
 
 def check_case(job: CheckJob) -> Checked:
@@ -39,11 +44,13 @@ def check_case(job: CheckJob) -> Checked:
     problem = ""
     with collecting(job.checkers, notes=job.notes) as collector:
         try:
-            done = run_case(operator, case, board=job.board, seed=job.seed, effects=job.effects)
-            problem = problem_of(done)
+            run = run_case(operator, case, board=job.board, seed=job.seed, effects=job.effects)
+            problem = problem_of(run)
         except Fault as fault:
             collector.add(fault)
-    return evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
+    done = evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
+    found = explore(job.operator, job.case, job.board, job.schedules) if job.schedules else None
+    return done if found is None else evolve(done, findings=(*done.findings, found))
 
 
 def check_script(

@@ -215,6 +215,7 @@ def test_notes_on_request(cli, script):
         (("tin_shift_forward", "word"), "an operator takes no 'word'"),
         (("tin_shift_forward", "--jobs", "0"), "0 is too few"),
         (("tin_shift_forward", "--board", "MLU999"), "MLU999"),
+        ((), "name an operator or a script, as in"),
         (("missing.py", "--case", "x"), "--case goes with an operator"),
         (("missing.py", "--effects", "eager"), "--effects goes with an operator"),
         (("tin_shift_forward", "--json", "--format", "sarif"), "--json and --format sarif exclude each other"),
