@@ -80,7 +80,7 @@ DIRECTIONS: tuple[Direction, ...] = (
     SRAM2SRAM,
 )
 
-# Which directions each form of the copy takes: facts 4, "Allowed directions".
+# Which directions each form of the copy takes: the vendor declaration header.
 ONE_D = frozenset(DIRECTIONS) - {LDRAM2LDRAM}
 ONE_D_ASYNC = frozenset(
     {

@@ -31,3 +31,17 @@ def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
 
     assert [] == [t for t in targets if not (page.parent / t).exists()]
+
+
+def test_every_decision_that_is_named_is_on_the_page_of_decisions():
+    """`decision D7` in a docstring or on a page leads to a row."""
+    listed = re.findall(
+        r"^\| (D\d+) \|", (ROOT / "docs" / "operators" / "decisions.md").read_text(), re.MULTILINE
+    )
+    texts = [
+        p.read_text() for p in (*(ROOT / "ops").rglob("*.py"), *(ROOT / "docs" / "operators").glob("*.md"))
+    ]
+    named = {name for text in texts for name in re.findall(r"decision (D\d+)", text)}
+
+    assert [f"D{n}" for n in range(1, 13)] == listed
+    assert {"D4", "D5", "D6", "D7", "D9", "D10", "D11"} <= named <= set(listed)
