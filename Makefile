@@ -40,6 +40,8 @@ docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.report.isa_pages
 	$(BIN)/python -m mlusim.cli.manual > docs/reference/command-line.md.new
 	mv docs/reference/command-line.md.new docs/reference/command-line.md
+	$(BIN)/python -m mlusim.cli.debug_manual > docs/reference/debugger.md.new
+	mv docs/reference/debugger.md.new docs/reference/debugger.md
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks

@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|operators|timing]``; or `calibration [BOARD ...]`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|operators|timing|debugger]``; or `calibration [BOARD ...]`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -8,6 +8,7 @@ from rich.table import Table
 
 from benchmarks import calibration
 from benchmarks.cost_of_time import cost_of_time
+from benchmarks.debugger import debugger
 from benchmarks.hot_path import hot_path
 from benchmarks.operators import operators
 from benchmarks.timing import Row
@@ -16,6 +17,7 @@ GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "hot": hot_path,
     "timing": cost_of_time,
     "operators": operators,
+    "debugger": debugger,
 }
 
 

@@ -70,6 +70,10 @@ class Milestones:
         if len(self._snapshots) > SNAPSHOTS or total > self.room:
             self._snapshots, self._spacing = self._snapshots[1::2], self._spacing * 2
 
+    def forget(self) -> None:
+        """Give the snapshots up; marks stay."""
+        self._snapshots, self._spacing = [], SPACING
+
     def snapshot(self, moment: int) -> Snapshot | None:
         """The last snapshot at or before *moment*."""
         before = [one for one in self._snapshots if one.moment <= moment]

@@ -35,9 +35,17 @@ class Runs:
             raise UsageError(f"there is no launch {launch}; the program has begun {len(self._host.launches)}")
         return self._host.launches[launch - 1]
 
+    def _visited(self, launch: int) -> Recorded:
+        """The launch, which alone keeps snapshots from now on."""
+        recorded = self.recorded(launch)
+        for other in self._host.launches:
+            if other is not recorded:
+                other.milestones.forget()
+        return recorded
+
     def to(self, position: Position, since: int | None = None) -> Replica:
         """A replica at *position*, watched from moment *since* on; raises `UsageError` where there is none."""
-        recorded = self.recorded(position.launch)
+        recorded = self._visited(position.launch)
         if since is None:
             since = END if position.at_end else position.moment - LOOKBACK
         replica = Replica(recorded, self._checks(), since=max(0, since))
