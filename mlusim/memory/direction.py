@@ -110,7 +110,7 @@ THREE_D = frozenset(DIRECTIONS)  # from __BANG_ARCH__ 322 on
 def grain(direction: Direction, generation: int, *, strided: bool) -> tuple[int, int, int]:
     """What the address of dst, that of src and the size must be multiples of, in bytes.
 
-    Facts 4, "Alignment / size granularity"; that 5xx is as 3xx is inferred.
+    The vendor declaration header; that 5xx is as 3xx is inferred.
     """
     if direction is NRAM2NRAM and generation == 2 and not strided:
         return 64, 64, 128
