@@ -14,6 +14,7 @@ from mlusim.observe.finding import NOTE, Finding
 class Checked:
     """One run under checkers: of a *program* (an operator or a script), with a *case* on a *board* or without.
 
+    ``allowed`` are findings that comments in the kernels allow, ``accepted`` those that suppressions cover.
     ``launches`` and ``faults`` are counts; ``problem`` is the sentence of what went wrong besides: failed
     accuracy, an unexpected status, an error of the script.
     """
@@ -26,6 +27,7 @@ class Checked:
     launches: int = 0
     faults: int = 0
     problem: str = ""
+    accepted: tuple[Allowed, ...] = ()
 
     @property
     def name(self) -> str:
@@ -49,12 +51,13 @@ class CheckReport:
 
     @property
     def allowed(self) -> tuple[Allowed, ...]:
-        """What comments and suppressions allow, each once with its count."""
-        reasons: dict[Any, str] = {}
-        every = [allowed for run in self.runs for allowed in run.allowed]
-        for allowed in every:
-            reasons.setdefault(_key(allowed.finding), allowed.reason)
-        return tuple(Allowed(f, reasons[_key(f)]) for f in fold(allowed.finding for allowed in every))
+        """What comments in the kernels allow, each once with its count."""
+        return _fold_allowed(allowed for run in self.runs for allowed in run.allowed)
+
+    @property
+    def accepted(self) -> tuple[Allowed, ...]:
+        """What suppressions cover, each once with its count."""
+        return _fold_allowed(accepted for run in self.runs for accepted in run.accepted)
 
     @property
     def errors(self) -> int:
@@ -96,7 +99,9 @@ class CheckReport:
             "notes": self.notes,
             "faults": self.faults,
             "findings": [finding.to_json() for finding in self.findings],
-            "suppressed": [a.finding.to_json() | {"reason": a.reason} for a in self.allowed],
+            "suppressed": [
+                a.finding.to_json() | {"reason": a.reason} for a in (*self.allowed, *self.accepted)
+            ],
             "runs": [_run(run) for run in self.runs],
         }
 
@@ -127,6 +132,13 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         counts[key] = counts.get(key, 0) + finding.count
     folded = [finding.times(counts[key]) for key, finding in kinds.items()]
     return tuple(sorted(folded, key=lambda f: (f.file or "", f.line or 0, f.id)))
+
+
+def _fold_allowed(every: Iterable[Allowed]) -> tuple[Allowed, ...]:
+    """Fold the findings; each keeps the reason that was given first."""
+    known = tuple(every)
+    reasons = {_key(allowed.finding): allowed.reason for allowed in reversed(known)}
+    return tuple(Allowed(f, reasons[_key(f)]) for f in fold(allowed.finding for allowed in known))
 
 
 def _key(finding: Finding) -> tuple[Any, ...]:

@@ -38,7 +38,8 @@ def summary(report: CheckReport) -> str:
     parts = [counted(report.errors, "finding") if report.errors else "no findings"]
     parts += [counted(report.notes, "note")] if report.notes else []
     parts += [counted(report.faults, "fault")] if report.faults else []
-    parts += [f"{len(report.allowed)} suppressed"] if report.allowed else []
+    suppressed = len(report.allowed) + len(report.accepted)
+    parts += [f"{suppressed} suppressed"] if suppressed else []
     runs = f"{counted(report.launches, 'launch', 'launches')} of {counted(len(report.runs), 'run')}"
     return f"{', '.join(parts)} in {runs}, checked by {', '.join(report.checkers)}."
 

@@ -20,12 +20,12 @@ LEVELS = ("error", "warning", "note", "none")
 
 def sarif(report: CheckReport, version: str, root: Path) -> dict[str, Any]:
     """Return the log of *report*, made by mlusim *version*; files below *root* get relative addresses."""
-    allowed = report.allowed
-    every = [*report.findings, *(a.finding for a in allowed)]
+    apart = [("inSource", a) for a in report.allowed] + [("external", a) for a in report.accepted]
+    every = [*report.findings, *(a.finding for _, a in apart)]
     rules = list(dict.fromkeys(finding.id for finding in every))
     levels = {finding.id: finding.level for finding in every}
     results = [_result(finding, rules, root) for finding in report.findings]
-    results += [_suppressed(a, rules, root) for a in allowed]
+    results += [_suppressed(kind, a, rules, root) for kind, a in apart]
     run = {
         "tool": {
             "driver": {
@@ -82,8 +82,8 @@ def _result(finding: Finding, rules: list[str], root: Path) -> dict[str, Any]:
     return result
 
 
-def _suppressed(allowed: Allowed, rules: list[str], root: Path) -> dict[str, Any]:
-    suppression = {"kind": "external", "justification": allowed.reason}
+def _suppressed(kind: str, allowed: Allowed, rules: list[str], root: Path) -> dict[str, Any]:
+    suppression = {"kind": kind, "justification": allowed.reason}
     return _result(allowed.finding, rules, root) | {"suppressions": [suppression]}
 
 

@@ -11,7 +11,6 @@ from attrs import evolve, frozen
 
 from mlusim.debug.programs import ScriptProgram
 from mlusim.errors import Fault, UsageError
-from mlusim.observe.checker import Allowed
 from mlusim.observe.collect import Collector, collecting
 from mlusim.observe.suppress import Suppression, sift, unused
 from mlusim.operators.registry import find_case, find_operator
@@ -58,7 +57,7 @@ def check_script(
 ) -> Checked:
     """Run the script as ``__main__``; every launch that it makes is watched.
 
-    Its fault is a finding, its error the problem of the run.  Raises `UsageError` where there is no such
+    Its fault is a finding; its error, or that it launched nothing, the problem of the run.  Raises `UsageError` where there is no such
     file.
     """
     if not Path(path).is_file():
@@ -74,6 +73,10 @@ def check_script(
             problem = f"it ended with exit code {leaving.code}"
         except Exception as error:  # noqa: BLE001 - whatever the script raises is the script's
             problem = _sentence(error, path)
+    if not (collector.launches or collector.faults or problem):
+        problem = (
+            "it launched no kernel that could be watched; launches in new threads are not (decision 0013)"
+        )
     return checked(collector, path, problem)
 
 
@@ -102,8 +105,7 @@ def report_of(
 
 def _sifted(run: Checked, suppressions: tuple[Suppression, ...]) -> Checked:
     kept, accepted = sift(run.findings, suppressions)
-    allowed: tuple[Allowed, ...] = (*run.allowed, *accepted)
-    return evolve(run, findings=kept, allowed=allowed)
+    return evolve(run, findings=kept, accepted=accepted)
 
 
 def problem_of(done: Run) -> str:

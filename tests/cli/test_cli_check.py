@@ -151,6 +151,16 @@ def test_a_script_that_is_no_python(cli, tmp_path):
     assert (2, f"error: {path}: line 2: SyntaxError: invalid syntax\n") == (done.code, done.err)
 
 
+def test_a_script_that_launches_nothing_is_not_clean(cli, tmp_path):
+    """A check of nothing would pass for ever."""
+    path = tmp_path / "empty.py"
+    path.write_text("x = 1\n")
+    done = cli("check", path)
+
+    assert 2 == done.code
+    assert "it launched no kernel that could be watched" in done.err
+
+
 def test_json_stands_alone_on_standard_output(cli, script):
     """What the script prints goes to standard error."""
     done = cli("check", script, "race", "--json")

@@ -151,7 +151,10 @@ def test_text_has_the_source_line_a_caret_and_the_hint():
     text = findings_text(REPORT)
 
     assert "error: racecheck-read-after-write\n× reads bytes [0, 16) at 0x200000\n" in text
-    assert re.search(r":5, task 3, kernel forgets, 4 times\n      import xml\.etree\.ElementTree as ET\n      \^{34}\n", text)
+    assert re.search(
+        r":5, task 3, kernel forgets, 4 times\n      import xml\.etree\.ElementTree as ET\n      \^{34}\n",
+        text,
+    )
     assert "hint: put mlu.sync_io() before line 5\n" in text
     assert "failed: op three on MLU370-X4: the output y is not accurate enough\n" in text
     assert text.endswith(
@@ -208,10 +211,28 @@ def test_sarif_names_places_relative_to_the_root():
 
 
 def test_sarif_sets_accepted_findings_apart():
-    """Only what is accepted carries a suppression, with its reason."""
-    results = sarif(REPORT, "0.1.0", ROOT)["runs"][0]["results"]
+    """Only what is accepted carries a suppression: in the source for a comment, external for a file."""
+    run = Checked("op", allowed=(Allowed(RACE, "a comment"),), accepted=(Allowed(BARE, "a file"),))
+    results = sarif(evolve(CLEAN, runs=(run, Checked("op", findings=(NOTE,)))), "0.1.0", ROOT)["runs"][0][
+        "results"
+    ]
 
-    assert ["known"] == [s["justification"] for r in results for s in r.get("suppressions", ())]
+    assert [
+        ("memcheck-lanes-wasted", []),
+        ("racecheck-read-after-write", [{"kind": "inSource", "justification": "a comment"}]),
+        ("theirs", [{"kind": "external", "justification": "a file"}]),
+    ] == [(r["ruleId"], r.get("suppressions", [])) for r in results]
+
+
+def test_what_is_accepted_is_counted_and_told_with_its_reason():
+    """Comments and suppressions alike, in text and JSON."""
+    run = Checked(
+        "op", allowed=(Allowed(RACE, "a comment"),), accepted=(Allowed(BARE, "a file"),), launches=1
+    )
+    report = evolve(CLEAN, runs=(run,))
+
+    assert findings_text(report).startswith("no findings, 2 suppressed in 1 launch of 1 run")
+    assert ["a comment", "a file"] == [f["reason"] for f in report.to_json()["suppressed"]]
 
 
 def test_a_fingerprint_survives_moved_lines():
