@@ -10,8 +10,8 @@ from types import MappingProxyType
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.files import check_writable, write_text
-from mlusim.cli.settings import names_in, whole, workers
+from mlusim.cli.files import check_writable, read_arrays, write_text
+from mlusim.cli.settings import names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
 from mlusim.errors import UsageError
 from mlusim.machine.device import EFFECTS
@@ -24,7 +24,14 @@ from mlusim.report.findings_text import findings_text, renderables, summary
 from mlusim.report.junit import junit
 from mlusim.report.plain import json_text
 from mlusim.report.sarif import sarif
-from mlusim.testing.checking import CheckJob, check_case, check_script, printing_aside, report_of
+from mlusim.testing.checking import (
+    CheckJob,
+    check_arrays,
+    check_case,
+    check_script,
+    printing_aside,
+    report_of,
+)
 from mlusim.testing.schedules import RULE, replay_document, replay_in, schedules
 
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
@@ -36,7 +43,7 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     }
 )
 SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
-OF_OPERATORS = ("case", "board", "seed", "effects", "jobs", "schedules", "record")
+OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs", "schedules", "record")
 
 EXAMPLES = """examples:
   mlusim check tin_shift_forward --case golden_document
@@ -54,6 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
     add("--case", metavar="NAME", help="one case of the operator; without it all but the slow ones")
+    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
+    add("--set", metavar="k=v,...", action="append", help="parameters that go with --inputs")
     add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
     add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
     add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
@@ -127,11 +136,27 @@ def _script(args: argparse.Namespace, names: tuple[str, ...], form: str) -> Chec
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
     if args.arguments:
         raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
+    if args.inputs is not None:
+        return [_own_arrays(args, names)]
+    if args.set is not None:
+        raise UsageError("--set goes with --inputs; a case has its own parameters")
     jobs = _jobs(args, names) if args.replay is None else [_replayed(args, names)]
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
     with progress("checking", len(jobs)) as step:
         return spread(check_case, jobs, args.jobs or usual_workers(jobs), lambda done: step(done.name))
+
+
+def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+    unfit = next((o for o in ("case", "schedules", "jobs") if getattr(args, o) is not None), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit} and --inputs exclude each other; give one of them")
+    operator = find_operator(args.program)
+    params = parameters(operator, args.set or ())
+    board = find_board(args.board or DEFAULT_BOARDS[0]).name
+    effects = args.effects or EFFECTS[0]
+    job = CheckJob(operator.name, "", board, names, args.notes, args.seed, effects)
+    return check_arrays(job, read_arrays(args.inputs), params)
 
 
 def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:

@@ -3,18 +3,19 @@
 import contextlib
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.debug.programs import ScriptProgram
-from mlusim.errors import Fault, UsageError
+from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.observe.collect import Collector, collecting
 from mlusim.observe.suppress import Suppression, sift, unused
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.runner import SUCCESS, Run, run_case
+from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.report.findings import Checked, CheckReport
 from mlusim.testing.schedules import Schedule, explore
 
@@ -50,6 +51,32 @@ def check_case(job: CheckJob) -> Checked:
     done = evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
     found = explore(job.operator, job.case, job.board, job.schedules) if job.schedules else None
     return done if found is None else evolve(done, findings=(*done.findings, found))
+
+
+def check_arrays(
+    job: CheckJob, inputs: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
+) -> Checked:
+    """Run the operator of *job* on *inputs* instead of its case.
+
+    Raises `StatusError` where the host interface refuses them.
+    """
+    problem = ""
+    with collecting(job.checkers, notes=job.notes) as collector:
+        try:
+            run = attempt(
+                find_operator(job.operator),
+                inputs,
+                params,
+                board=job.board,
+                seed=job.seed,
+                effects=job.effects,
+            )
+            if run.status != SUCCESS:
+                raise StatusError(run.status, f"{run.status.name}: {run.message}")
+            problem = problem_of(judged(run, inputs, params))
+        except Fault as fault:
+            collector.add(fault)
+    return evolve(checked(collector, job.operator, problem), board=job.board)
 
 
 def check_script(

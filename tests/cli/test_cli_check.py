@@ -3,6 +3,7 @@
 import json
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 
 SCRIPT = """
@@ -84,6 +85,21 @@ def test_failed_accuracy_and_a_surprising_status_are_told(cli, samples):
     assert (1, 1) == (wrong.code, surprising.code)
     assert "failed: wrong small on MLU370-X4: the output y is not accurate enough" in wrong.out
     assert "the status is MLUOP_STATUS_BAD_PARAM, not MLUOP_STATUS_SUCCESS" in surprising.out
+
+
+def test_own_arrays(cli, samples, tmp_path):
+    """Arrays of the user run in place of a case; a fault and a refusal are told as ever."""
+    path = tmp_path / "in.npz"
+    np.savez(path, x=np.ones(8, np.float32))
+    words = ("check", "sample", "--only", "memcheck", "--inputs", path)
+    clean, fault = cli(*words), cli(*words, "--set", "offset=8")
+    np.savez(path, x=np.ones((2, 4), np.float32))
+    refused = cli(*words)
+
+    assert (0, 3, 2) == (clean.code, fault.code, refused.code)
+    assert "no findings in 1 launch of 1 run" in clean.out
+    assert "error: memcheck-out-of-bounds" in fault.out
+    assert refused.err.startswith("error: MLUOP_STATUS_BAD_PARAM: ")
 
 
 def test_a_clean_script(cli, script):
@@ -226,6 +242,9 @@ def test_notes_on_request(cli, script):
         (("tin_shift_forward", "--jobs", "0"), "0 is too few"),
         (("tin_shift_forward", "--board", "MLU999"), "MLU999"),
         ((), "name an operator or a script, as in"),
+        (("tin_shift_forward", "--inputs", "f.npz", "--case", "x"), "--case and --inputs exclude each other"),
+        (("tin_shift_forward", "--set", "a=1"), "--set goes with --inputs"),
+        (("missing.py", "--inputs", "f.npz"), "--inputs goes with an operator"),
         (("missing.py", "--case", "x"), "--case goes with an operator"),
         (("missing.py", "--effects", "eager"), "--effects goes with an operator"),
         (("tin_shift_forward", "--json", "--format", "sarif"), "--json and --format sarif exclude each other"),
