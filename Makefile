@@ -1,24 +1,26 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# The build tools' remarks on editable installs are not for the person who types `make`.
+PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(PIP) --upgrade pip
 
 # One stamp per set of extras: reinstalled when pyproject.toml changes.
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[report]"
+	$(PIP) -e ".[report]"
 	touch $@
 
 $(VENV)/test.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[report,test]"
+	$(PIP) -e ".[report,test]"
 	touch $@
 
 $(VENV)/check.stamp: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[report,test,check]"
+	$(PIP) -e ".[report,test,check]"
 	touch $@
 
 demo: $(VENV)/demo.stamp
