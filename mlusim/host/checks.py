@@ -22,6 +22,8 @@ from mlusim.errors import UsageError
 from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
+from mlusim.machine.device import DeviceTensor
+from mlusim.memory.pointer import Ptr
 
 BAD_PARAM = Status.MLUOP_STATUS_BAD_PARAM
 NOT_SUPPORTED = Status.MLUOP_STATUS_NOT_SUPPORTED
@@ -45,17 +47,14 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
     """The status that ends the call, or None when every check holds.
 
     The sentence of a failure is kept in ``handle.last_error``, led by the function's name.  Raises
-    `UsageError` for what a C compiler would not take: something else than a handle or a descriptor.
+    `UsageError` for what a C compiler would not take: something else than a handle, a descriptor
+    or device memory.
     """
     if handle is None:
         return BAD_PARAM
     if not isinstance(handle, Handle):
-        raise UsageError(f"{api}: {handle!r:.80} is no handle; make one with mlusim.host.Handle(board)")
-    for name, value in arguments.items():
-        if name.endswith("_desc") and not isinstance(value, TensorDescriptor | None):
-            raise UsageError(
-                f"{api}: {name} = {value!r:.80} is no descriptor; give TensorDescriptor(shape, dtype) or None"
-            )
+        raise UsageError(f"{api}: {_shown(handle)} is no handle; make one with mlusim.host.Handle(board)")
+    _compile(api, arguments)
     given = SimpleNamespace(**arguments)
     given.handle = handle
     for check in _flat(checks):
@@ -65,6 +64,25 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
             return check.status
     handle.last_error = ""
     return None
+
+
+def _compile(api: str, arguments: Mapping[str, Any]) -> None:
+    """Raise `UsageError` for an argument of a type that the function's declaration in C does not have."""
+    for name, value in arguments.items():
+        if name.endswith("_desc") and not isinstance(value, TensorDescriptor | None):
+            raise UsageError(
+                f"{api}: {name} = {_shown(value)} is no descriptor; give TensorDescriptor(shape, dtype) or None"
+            )
+        is_pointer = name == "workspace" or f"{name}_desc" in arguments
+        if is_pointer and not isinstance(value, DeviceTensor | Ptr | None):
+            raise UsageError(
+                f"{api}: {name} = {_shown(value)} is no device memory; make it with handle.device.put() or empty()"
+            )
+
+
+def _shown(value: Any) -> str:
+    """The value in a line."""
+    return " ".join(repr(value).split())[:80]
 
 
 def _flat(checks: Checks) -> Sequence[Check]:

@@ -1,5 +1,6 @@
 """Rows of parameter checks: what each refuses, with which status and sentence, and in which order."""
 
+import numpy as np
 import pytest
 
 from mlusim.errors import UsageError
@@ -29,7 +30,7 @@ GOOD = {
     "x_desc": desc(2, 3),
     "y_desc": desc(3, 2),
     "z_desc": desc(2, 3),
-    "x": object(),
+    "x": Handle("MLU370-X4").device.empty((2, 3), "float32"),
     "size": [0],
 }
 
@@ -132,8 +133,13 @@ def test_without_a_handle_there_is_no_place_for_a_sentence():
 
 
 def test_what_c_would_not_compile_is_refused(handle):
-    """A number is no handle and an array no descriptor."""
+    """A number is no handle, an array no descriptor, and host memory no device memory."""
     with pytest.raises(UsageError, match="f: 5 is no handle"):
         c.verify(5, "f", (), {})
     with pytest.raises(UsageError, match=r"f: x_desc = \[2, 3\] is no descriptor; give TensorDescriptor"):
         c.verify(handle, "f", (), {"x_desc": [2, 3]})
+    for name, value in (("x", 3), ("x", np.zeros((2, 3), np.float32)), ("workspace", bytearray(8))):
+        with pytest.raises(
+            UsageError, match=rf"f: {name} = .* is no device memory; make it with handle.device"
+        ):
+            c.verify(handle, "f", (), {"x_desc": desc(2, 3), name: value})
