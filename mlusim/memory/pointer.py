@@ -313,7 +313,9 @@ def _values(array: np.ndarray[Any, Any]) -> str:
     fresh = (array.view(np.uint8).reshape(array.size, -1) == POISON).all(axis=1)
     if not fresh.any():
         return np.array2string(array, separator=", ", threshold=4)
-    unwritten = "-1?" if array.dtype.kind == "i" else f"{array[fresh][0]}?" if array.dtype.kind == "u" else "poison"
+    unwritten = (
+        "-1?" if array.dtype.kind == "i" else f"{array[fresh][0]}?" if array.dtype.kind == "u" else "poison"
+    )
     texts = [unwritten if is_fresh else f"{value}" for value, is_fresh in zip(array, fresh, strict=True)]
     return f"[{', '.join(texts)}]"
 
