@@ -158,6 +158,8 @@ def _values(texts: Iterable[str]) -> dict[str, int]:
     for text in texts:
         for part in filter(None, (p.strip() for p in text.split(","))):
             name, equals, value = part.partition("=")
+            if name.strip() in values:
+                raise UsageError(f"--set gives {name.strip()} twice; give it once")
             try:
                 values[name.strip()] = int(value, 0)
             except ValueError:
@@ -225,20 +227,29 @@ def _frontiers(question: Question, text: str) -> list[Answer]:
     names = [n.strip() for n in text.split(",")]
     if len(names) != 2:
         raise UsageError(f"--frontier {text!r} names {len(names)} variables; give two, such as S,T")
-    answers = []
+    answers: list[Answer] = []
+    refusals: list[UsageError] = []
     for plan in _concerned(question, names):
         fixed = _fixed(question, plan, names)
         for board, dtype in question.places_of(plan):
-            frontier = plan.frontier(names[0], names[1], board=board, dtype=dtype, **fixed)
-            answers.append(_frontier_answer(frontier, f"{plan.name} on {board}", board, dtype))
+            try:
+                frontier = plan.frontier(names[0], names[1], board=board, dtype=dtype, **fixed)
+            except UsageError as refusal:
+                refusals.append(refusal)
+                continue
+            answers.append(_frontier_answer(frontier, plan.name, board, dtype))
+    if refusals and not answers:
+        raise refusals[0]
+    for sentence in dict.fromkeys(str(refusal) for refusal in refusals):
+        print(f"left out: {sentence}", file=sys.stderr)
     return answers
 
 
-def _frontier_answer(frontier: Frontier, title: str, board: str, dtype: DType | None) -> Answer:
+def _frontier_answer(frontier: Frontier, plan: str, board: str, dtype: DType | None) -> Answer:
     held = ", ".join(f"{k}={v}" for k, v in frontier.fixed.items())
-    title += f"{', ' + dtype.name if dtype else ''}{': ' + held if held else ''}"
+    title = f"{plan} on {board}{', ' + dtype.name if dtype else ''}{': ' + held if held else ''}"
     view = Group(Text(title, style="bold"), frontier_view(frontier))
-    facts = {"board": board, "dtype": dtype.name if dtype else None, **frontier.to_json()}
+    facts = {"plan": plan, "board": board, "dtype": dtype.name if dtype else None, **frontier.to_json()}
     good = bool(len(frontier) and (frontier.ys >= 0).any())
     return Answer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
 

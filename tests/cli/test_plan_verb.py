@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -156,6 +157,16 @@ def test_ones_own_file(tmp_path, capsys):
     assert 655360 // 6 == facts(capsys)["largest"]
 
 
+def test_a_frontier_leaves_out_the_regimes_that_have_none(capsys):
+    """Only in the first regime do T and HW bound each other; the others are named on standard error."""
+    code = run("tin_shift_forward", "--frontier", "T,HW", "--json")
+    said = capsys.readouterr()
+
+    assert 0 == code
+    assert "tin_shift, whole channel" == json.loads(said.out)["plan"]
+    assert ["frames", "pixels"] == re.findall(r"left out: T alone .* in tin_shift, (\w+),", said.err)
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -165,6 +176,8 @@ def test_ones_own_file(tmp_path, capsys):
         ([MUTUAL, "--set", "S=15"], "needs a value for T"),
         ([MUTUAL, "--set", "S=15,Q=3,T=1"], "has no variable 'Q'"),
         ([MUTUAL, "--set", "S=-1,T=1"], "give 0 to"),
+        ([MUTUAL, "--set", "S=1,T=1,S=2"], "--set gives S twice"),
+        (["border_align_backward", "--frontier", "C,deal_num"], "C alone can take 2147483647 values"),
         (["border_align_backward", "--set", "deal_num=33"], "which is 32 here, such as 32 or 64"),
         ([MUTUAL, "--set", "S"], "write it as NAME=NUMBER"),
         ([MUTUAL, "--set", "S=x"], "write it as NAME=NUMBER"),
