@@ -37,35 +37,65 @@ class Clocks:
         self.segments: list[Segment] = []
         self.now: list[int] = []
         self._mutexes: dict[Any, Ints] = {}
+        self._log: list[tuple[Any, ...]] | None = None
+
+    def keep_log(self) -> None:
+        """Remember everything, for `without`."""
+        self._log = []
+
+    def without(self, barrier: Any) -> list[Segment]:
+        """The segments as they would be without the barriers that were passed as *barrier*."""
+        other = Clocks()
+        for what, *given in self._log or ():
+            if what == "meet" and given[1] == barrier:
+                for task in given[0]:
+                    other._advance(task, other._current(task).knows, 1)
+            elif what == "meet":
+                other.meet(given[0])
+            elif what == "begin":
+                other.begin()
+            else:
+                getattr(other, what)(*given)
+        return other.segments
+
+    def _note(self, *event: Any) -> None:
+        if self._log is not None:
+            self._log.append(event)
 
     def begin(self) -> int:
         """Number a new task."""
+        self._note("begin")
         task = len(self.now)
         self.now.append(len(self.segments))
         self.segments.append(Segment(task, 0, NOTHING))
         return task
 
-    def meet(self, tasks: Iterable[int]) -> None:
-        """Let *tasks* pass a barrier: everything that each of them did is over for all."""
+    def meet(self, tasks: Iterable[int], barrier: Any = None) -> None:
+        """Let *tasks* pass a *barrier*: everything that each of them did is over for all."""
         met = list(tasks)
+        self._note("meet", met, barrier)
         known = _joined([self._past(task) for task in met])
         for task in met:
             self._advance(task, known, 1)
 
     def acquire(self, task: int, key: Any) -> None:
         """Let *task* learn what those knew who released *key*."""
+        self._note("acquire", task, key)
         known = self._mutexes.get(key)
         if known is not None:
             self._advance(task, _joined([self._current(task).knows, known]), 0)
 
     def release(self, task: int, key: Any) -> None:
         """Let whoever acquires *key* next know that what *task* did is over."""
+        self._note("release", task, key)
         past, before = self._past(task), self._mutexes.get(key)
         self._mutexes[key] = past if before is None else _joined([before, past])
         self._advance(task, self._current(task).knows, 1)
 
     def forget(self) -> None:
         """Drop what segments that are over knew: only what comes now will be held against them."""
+        if self._log is not None:
+            return
         current = set(self.now)
         for place, segment in enumerate(self.segments):
             if place not in current:

@@ -80,6 +80,21 @@ class PipeOrder:
             for first in self.scalars.values():
                 yield from _between(first, step)
 
+    @property
+    def empty(self) -> bool:
+        """Whether everything has been waited for."""
+        return not (self.io or self.move or self.computing or self.scalars or self.stores)
+
+    @property
+    def shared(self) -> bool:
+        """Whether something is still on its way to shared memory."""
+        flying = (access for step in (*self.io, *self.move) for access in (*step.reads, *step.writes))
+        return bool(self.stores) or any(access.allocation.space.shared for access in flying)
+
+    def keep_only(self, pipes: Collection[str]) -> None:
+        """Forget all that a sync for *pipes* does not wait for."""
+        self.wait({pipe.value for pipe in Pipe} - set(pipes))
+
     def flies(self, step: Step) -> None:
         """Take note of an asynchronous instruction."""
         (self.io if step.pipe is Pipe.IO else self.move).append(step)

@@ -4,7 +4,7 @@ Within a core the pipes run side by side (`mlusim.observe.pipes`); between tasks
 and atomics on a common word put anything in order (`mlusim.observe.sharing`).
 """
 
-from collections.abc import Iterable
+import functools
 from typing import Any
 
 from mlusim.isa.declare import Pipe
@@ -13,6 +13,7 @@ from mlusim.observe.cells import ATOMIC, READ, WRITE
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.clocks import Clocks
 from mlusim.observe.finding import Finding, Place
+from mlusim.observe.idle import IdleSyncs, SyncPlace, place_of_sync
 from mlusim.observe.pipes import COMPUTE, Clash, PipeOrder
 from mlusim.observe.remedy import EVERY, meet, wait_for
 from mlusim.observe.sharing import WORD, Conflict, Party, Sharing
@@ -38,6 +39,10 @@ class RaceCheck(Checker):
         self._orders: dict[Any, PipeOrder] = {}
         self._clocks = Clocks()
         self._sharing = Sharing(self._clocks, self._conflict)
+        self._idle = IdleSyncs() if self.notes else None
+        if self._idle is not None:
+            self._clocks.keep_log()
+            self._sharing.whole = True
 
     def task_begin(self, core: Any) -> None:
         """Begin a task."""
@@ -48,7 +53,9 @@ class RaceCheck(Checker):
     def task_end(self, core: Any) -> None:
         """End a task, and the SRAM of its clusters with the last one."""
         del self._orders[core]
-        if core.union.finished():
+        if self._idle is not None:
+            self._idle.end(core)
+        elif core.union.finished():
             for cluster in core.union.clusters:
                 for allocation in cluster.sram.allocations:
                     self._sharing.forget(allocation)
@@ -67,6 +74,10 @@ class RaceCheck(Checker):
         """Judge what there is, and let go of the cores."""
         del launch
         self._sharing.judge()
+        if self._idle is not None:
+            self._idle.judge(self._sharing, self._clocks)
+            for place, count in self._idle.idle():
+                self.report(place, functools.partial(_told_idle, place, count))
         self._cores, self._tasks, self._orders = [], {}, {}
 
     # -- what happens --------------------------------------------------------------------------
@@ -75,8 +86,10 @@ class RaceCheck(Checker):
         """Hold the instruction against what is not over yet."""
         core, step = effect.core, effect.step
         order, pipe, watch = self._orders[core], step.pipe, core.mlu.watch
+        if self._idle is not None:
+            self._idle.issue(effect)
         if pipe is Pipe.VECTOR or pipe is Pipe.TENSOR:
-            return self._compute(order, effect)
+            return self._compute(order, effect) and self._idle is None
         if effect.asynchronous:
             self._catch_up(core, order)
             self._hold(order, effect)
@@ -120,32 +133,46 @@ class RaceCheck(Checker):
     def sync(self, sync: Sync) -> None:
         """Put in order what the sync puts in order."""
         if sync.scope is None:
-            self._wait(sync.core, sync.pipes)
+            self._wait(sync.core, sync.pipes, sync)
         elif sync.scope == "mutex":
             self._mutex(sync)
         else:
             for core in sync.participants:
-                self._wait(core, EVERY)
+                self._wait(core, EVERY, sync)
             if len(sync.participants) > 1:
-                self._clocks.meet(self._tasks[core] for core in sync.participants)
+                self._clocks.meet((self._tasks[core] for core in sync.participants), self._barrier(sync))
 
-    def _wait(self, core: Any, pipes: Iterable[str]) -> None:
+    def _wait(self, core: Any, pipes: tuple[str, ...], sync: Sync) -> None:
         order = self._orders[core]
         self._catch_up(core, order)
-        order.wait(tuple(pipes))
+        if self._idle is not None:
+            self._idle.wait(core, place_of_sync(sync, core), order, pipes)
+        order.wait(pipes)
+
+    def _barrier(self, sync: Sync) -> SyncPlace | None:
+        """Where the barrier is, for those who ask whether it is of use: the place of the last to arrive."""
+        if self._idle is None:
+            return None
+        place = place_of_sync(sync, sync.core)
+        places = {place_of_sync(sync, core) for core in sync.participants}
+        if len(places) > 1:  # it stands in several places, which are of use together or not at all
+            self._idle.useful.update(places)
+        self._idle.barriers.add(place)
+        return place
 
     def _mutex(self, sync: Sync) -> None:
         task = self._tasks[sync.core]
         if sync.name == "__bang_lock":
             self._clocks.acquire(task, sync.mutex)
-        elif self._settled(sync.core):
-            self._clocks.release(task, sync.mutex)
+        else:
+            self._release(sync.core, task, sync.mutex)
 
-    def _settled(self, core: Any) -> bool:
-        """Whether nothing that the core did to shared memory is still on its way."""
-        order = self._orders[core]
-        flying = (access for step in (*order.io, *order.move) for access in (*step.reads, *step.writes))
-        return not order.stores and not any(access.allocation.space.shared for access in flying)
+    def _release(self, core: Any, task: int, key: Any) -> None:
+        """Let others know what the task did, unless some of it is still on its way to shared memory."""
+        if not self._orders[core].shared:
+            self._clocks.release(task, key)
+            if self._idle is not None:
+                self._idle.publish(core)
 
     # -- between tasks -------------------------------------------------------------------------
 
@@ -176,8 +203,7 @@ class RaceCheck(Checker):
         key = access.allocation, access.start
         if row.polls:
             self._clocks.acquire(task, key)
-        if self._settled(effect.core):
-            self._clocks.release(task, key)
+        self._release(effect.core, task, key)
 
     # -- what is found -------------------------------------------------------------------------
 
@@ -229,6 +255,18 @@ class RaceCheck(Checker):
                 "hint_verified": verified,
             },
         )
+
+
+def _told_idle(place: SyncPlace, count: int) -> Finding:
+    return Finding(
+        "racecheck-idle-sync",
+        f"{place.name} puts nothing in order in this run, executed {count} times",
+        **place_of(place.site),
+        intrinsic=place.name,
+        note="another shape or another path through the kernel may need it",
+        hint="take it out if no run needs it: a sync keeps the pipes from running side by side",
+        facts={"executed": count},
+    )
 
 
 def _told(rule: str, order: PipeOrder, effect: Effect, clash: Clash) -> Finding:

@@ -51,6 +51,7 @@ _ROWS = (
         "racecheck-scalar-store",
         "a copy touches what a scalar store to GDRAM or SRAM may not have written yet",
     ),
+    Rule("racecheck-idle-sync", "a sync or a barrier puts nothing in order", NOTE),
     Rule("racecheck-tasks-read-write", "one task reads what another writes, in no order"),
     Rule("racecheck-tasks-write-write", "two tasks write the same bytes in no order"),
     Rule("racecheck-tasks-same-word", "several tasks write the same value to one word"),

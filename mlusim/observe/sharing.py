@@ -73,6 +73,7 @@ class Sharing:
         self._tables: dict[Allocation, array[int]] = {}
         self._judged: dict[Allocation, int] = {}
         self._pending, self._window = 0, WINDOW
+        self.whole = False  # whether everything is kept, to ask later what another sync would change
 
     # -- what happens --------------------------------------------------------------------------
 
@@ -110,6 +111,9 @@ class Sharing:
                 continue
             for conflict in self.conflicts(allocation, table, seen):
                 self._told(conflict)
+            if self.whole:
+                self._judged[allocation] = len(table)
+                continue
             kept = latest(table, self.tasks(table))
             self._tables[allocation] = array("q", kept.tobytes())
             self._judged[allocation] = len(kept)
@@ -136,8 +140,14 @@ class Sharing:
 
     # -- what is in no order -------------------------------------------------------------------
 
-    def conflicts(self, allocation: Allocation, table: Ints, seen: int = 0) -> Iterator[Conflict]:
-        """Find the conflicts of *table*; the first *seen* rows have been held against each other before."""
+    def conflicts(
+        self, allocation: Allocation, table: Ints, seen: int = 0, segments: list[Segment] | None = None
+    ) -> Iterator[Conflict]:
+        """Find the conflicts of *table*; the first *seen* rows have been held against each other before.
+
+        *segments* stand for those of the run, to ask what another run would have been like.
+        """
+        segments = self.clocks.segments if segments is None else segments
         if (table[:, KIND] == READ).all() or (table[:, KIND] == ATOMIC).all():
             return
         tasks = self.tasks(table)
@@ -148,7 +158,7 @@ class Sharing:
         for earlier, later in pairs(cells, table[cells.row, KIND]):
             foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
             both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
-            for n, m in _unordered(table, both, self.clocks.segments):
+            for n, m in _unordered(table, both, segments):
                 ends = sorted((int(table[n, SITE]), int(table[m, SITE])))
                 found.setdefault((ends[0], ends[1]), set()).add((n, m))
         for racing in found.values():
