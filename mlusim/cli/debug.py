@@ -56,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--replay", metavar="F", help="stand at the place of a recording that the command `record` has made")
     add("--command", metavar="TEXT", action="append", default=[], help="execute a command; may be repeated")
     add("--script", metavar="F", help="execute the commands of a file, one a line, after --command")
+    add("--tui", action="store_true", help="the full-screen view; needs the extra mlusim[tui]")
     add("--json", action="store_true", help="the commands and their answers as one JSON document")
     parser.epilog = EXAMPLES
 
@@ -65,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
     history = DEFAULT_HISTORY if args.history is None else args.history << 20
     if history < 0:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
+    if args.tui:
+        return _full_screen(args, history)
     console, notes = _console(args, history)
     try:
         with _interruptible(console):
@@ -209,6 +212,25 @@ def _interactive(args: argparse.Namespace, console: Console) -> int:
         if reply.leaves:
             break
     return CLEAN if terminal else _code(console, ok)
+
+
+def _full_screen(args: argparse.Namespace, history: int) -> int:
+    """The view on Textual; the session lives in a thread of its own."""
+    if args.json or args.command or args.script:
+        raise UsageError("--tui is for people; leave --json, --command and --script out")
+    try:
+        from mlusim.debug.tui import DebuggerApp  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise UsageError(
+            f"the full-screen view needs Textual ({error}); install it with `pip install 'mlusim[tui]'`"
+        ) from None
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("--tui needs a terminal; without one give commands with --command or in a pipe")
+    app = DebuggerApp(lambda: _console(args, history)[0])
+    app.run()
+    if app.failure is not None:
+        raise app.failure
+    return CLEAN
 
 
 def _complete_with(console: Console) -> None:

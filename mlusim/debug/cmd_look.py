@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
 
 AROUND = 5  # lines of source shown before and behind the current one
-BAR = 48  # columns of a bar
+BAR = 32  # columns of a bar
 
 
 def where(console: "Console", words: str) -> str:

@@ -43,12 +43,13 @@ class Host(Cast):
         self.failure: BaseException | None = None
         self.inside = False
         self._issued = 0
+        self._interrupted = False
         self._stop_at_faults = True
         self._strand = Strand(self._body)
 
     def advance(self, *, stop_at_faults: bool = True) -> str:
         """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
-        self._stop_at_faults = stop_at_faults
+        self._stop_at_faults, self._interrupted = stop_at_faults, False
         self.inside = True
         try:
             self._strand.resume()
@@ -66,6 +67,15 @@ class Host(Cast):
     def interrupt(self) -> None:
         """Pause where the program is; called from inside, by a signal."""
         self._pause(INTERRUPTED)
+
+    def interrupt_soon(self) -> None:
+        """Pause where the next task begins or ends; called from any thread."""
+        self._interrupted = True
+
+    def _heed(self) -> None:
+        if self._interrupted:
+            self._interrupted = False
+            self._pause(INTERRUPTED)
 
     def close(self) -> None:
         """End the program where it is."""
@@ -95,6 +105,11 @@ class Host(Cast):
         trim(self.launches, self.history)
         self._issued = 0
         self._pause(LAUNCH)
+
+    def task_begin(self, core: Any) -> None:
+        """Perhaps pause."""
+        super().task_begin(core)
+        self._heed()
 
     def task_end(self, core: Any) -> None:
         """Add up."""

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.debug.cores import name_of
 from mlusim.debug.quiet import evaluate, parse, pointer_at
-from mlusim.debug.world import World, cluster_name, owner_of
+from mlusim.debug.world import World, cluster_name, declared, owner_of
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.device import DeviceTensor
@@ -147,8 +147,10 @@ def _by_number(text: str, world: World, core: Core | None) -> Span | None:
 
 
 def _rest(span: Span, world: World, core: Core | None) -> Span:
-    allocation, _ = locate(span, world, core)
-    return evolve(span, high=allocation.address + allocation.nbytes)
+    allocation, start = locate(span, world, core)
+    dtype = declared(world, allocation)[1]
+    fits = dtype is not None and start % dtype.size == 0
+    return evolve(span, high=allocation.address + allocation.nbytes, dtype=dtype if fits else None)
 
 
 def _by_item(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:

@@ -293,6 +293,14 @@ class DebugSession:
         else:
             raise KeyboardInterrupt
 
+    def interrupt_soon(self) -> None:
+        """Stop what is running at its next instruction, or the program at its next task; from any thread."""
+        replica = self._replica
+        if replica is not None and replica.inside and self.runs.active is None:
+            replica.tracer.interrupt(Interrupt(), here=False)
+        elif self.host.inside:
+            self.host.interrupt_soon()
+
     def close(self) -> None:
         """End everything that is paused."""
         self._forget()

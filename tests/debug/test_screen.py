@@ -1,0 +1,212 @@
+"""The full-screen view, driven by keys in a small and in a big terminal."""
+
+import asyncio
+import functools
+from pathlib import Path
+
+import pytest
+from debug_kernels import line, scale_program, staged_program
+from rich.text import Text
+from textual.widgets import RichLog
+
+import mlusim
+from mlusim.bang import float32, kernel
+from mlusim.debug import Console, DebugSession, ScriptProgram
+from mlusim.debug.panes import CommandLine, Pane, Source
+from mlusim.debug.tui import PANES, DebuggerApp
+
+SMALL, BIG = (80, 24), (160, 48)
+
+
+def on_screen(scenario, program=scale_program, size=SMALL):
+    """Run *scenario*, a coroutine of an app and its pilot, on a program; every key is followed by a wait."""
+
+    async def run():
+        app = DebuggerApp(lambda: Console(DebugSession(program)))
+        async with app.run_test(size=size) as pilot:
+            await idle(app, pilot)
+            await scenario(app, pilot)
+            await pilot.press("ctrl+q")
+
+    asyncio.run(run())
+
+
+async def idle(app, pilot):
+    """Wait until no command is being executed."""
+    while app.busy:
+        await pilot.pause(0.01)
+    await pilot.pause()
+
+
+async def typed(app, pilot, text):
+    """Type a line."""
+    await pilot.press(*("space" if c == " " else "underscore" if c == "_" else c for c in text), "enter")
+    await idle(app, pilot)
+
+
+async def pressed(app, pilot, *keys):
+    """Press keys, one after the other."""
+    for key in keys:
+        await pilot.press(key)
+        await idle(app, pilot)
+
+
+def log(app):
+    """What the log shows."""
+    return "\n".join(strip.text.rstrip() for strip in app.query_one(RichLog).lines)
+
+
+def pane(app, name):
+    """The text of a pane."""
+    return str(app.query_one(f"#{name}", Pane).query_one("Static").visual)
+
+
+def source(app):
+    """The lines of source that are shown."""
+    shown = app.query_one(Source).render()
+    assert isinstance(shown, Text)
+    return shown.plain.splitlines()
+
+
+def test_a_session_in_a_small_terminal():
+    """Breakpoints, steps and reverse steps by keys; the source follows, with an arrow and a B."""
+
+    async def scenario(app, pilot):
+        assert "no task, moment 0" in str(app.query_one("#title").visual)
+        await typed(app, pilot, "break scaled")
+        await pressed(app, pilot, "f5")
+        assert "Breakpoint 1, scaled" in log(app)
+        arrow = next(text for text in source(app) if text[1:3] == "->")
+        assert f"{line('scaled-mul')}     mlu.bang_mul_scalar" in arrow
+        await typed(app, pilot, f"break {line('scale-add')}")
+        await pressed(app, pilot, "f10", "f10", "f10")
+        assert any(text.startswith("B->") for text in source(app))
+        await pressed(app, pilot, "f9")
+        assert app.views.line == line("scale-call")
+        await pressed(app, pilot, "f6", "f8", "f7", "f11")
+        assert app.views.where.startswith("moment")
+        assert 6 == len(source(app))
+
+    on_screen(scenario)
+
+
+def test_every_part_fits_into_80_by_24():
+    """One pane at a time, and nothing reaches over the edge; `ctrl+t` shows the next pane."""
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, "break bang_add_scalar")
+        await pressed(app, pilot, "f5")
+        for name in (*PANES, next(iter(PANES))):
+            shown = [p for p in PANES if app.query_one(f"#{p}").display]
+            assert [name] == shown
+            parts = [app.query_one(s) for s in ("#title", "#source", f"#{name}", "#log", "#line", "Footer")]
+            assert all(p.region.width <= 80 and p.region.height >= 1 and p.region.bottom <= 24 for p in parts)
+            assert sum(p.region.height for p in parts) <= 24
+            await pressed(app, pilot, "ctrl+t")
+
+    on_screen(scenario)
+
+
+def test_a_big_terminal_shows_all_panes():
+    """Tasks, pipes, variables, memory map and memory beside the source; what has changed stands out."""
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, f"break {line('staged-barrier')} task 0m")
+        await pressed(app, pilot, "f5")
+        assert all(app.query_one(f"#{name}").display for name in PANES)
+        assert "waiting  debug_kernels.py" in pane(app, "tasks")
+        assert "__sync_cluster: task 0m missing" in pane(app, "tasks")
+        assert "in flight: memcpy_async" in pane(app, "pipes")
+        assert "shared" in pane(app, "variables")
+        await typed(app, pilot, "x/4f sram+0")
+        assert "poison" in pane(app, "memory")
+        assert "memory: sram+0" == app.query_one("#memory").border_title
+        await pressed(app, pilot, "ctrl+down")
+        assert "task 1" == app.views.focus
+        await pilot.resize_terminal(*SMALL)
+        await pilot.pause()
+        assert 1 == sum(app.query_one(f"#{name}").display for name in PANES)
+
+    on_screen(scenario, staged_program, BIG)
+
+
+def test_the_line_recalls_and_completes():
+    """Up brings the last line back, tab completes as far as it is clear."""
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, "break scaled")
+        await pilot.press("up")
+        assert "break scaled" == app.query_one(CommandLine).value
+        await pilot.press("down", "r", "e", "v", "tab")
+        for _ in range(200):
+            await pilot.pause(0.01)
+            if app.query_one(CommandLine).value != "rev":
+                break
+        assert "reverse-" == app.query_one(CommandLine).value
+
+    on_screen(scenario)
+
+
+def test_mistakes_and_prints_go_to_the_log(tmp_path):
+    """A wrong command is one line, and what the program prints does not disturb the screen."""
+    script = tmp_path / "prints.py"
+    text = (Path(mlusim.__file__).parents[1] / "examples" / "05_memory_core.py").read_text()
+    script.write_text(text + "\nprint('SAID')\n")
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, "florp")
+        await typed(app, pilot, "run")
+        await pilot.pause(0.1)
+        assert "error: there is no command 'florp'" in log(app)
+        assert "SAID" in log(app)
+        assert "the program has ended" in log(app)
+
+    on_screen(scenario, ScriptProgram(str(script)))
+
+
+def test_a_watched_kernel_can_be_interrupted():
+    """A kernel without an end stops at its next instruction."""
+
+    @kernel
+    def endless(mlu):
+        buffer = mlu.nram(float32, 64)
+        while True:
+            mlu.bang_add(buffer, buffer, buffer, 64)
+
+    def program(observe):
+        mlusim.Device("MLU370-X4").launch(endless, observe=observe)
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, "break bang_mul")
+        await pilot.press("f5")
+        await pilot.pause(0.2)
+        assert app.busy
+        await pressed(app, pilot, "ctrl+c")
+        assert "interrupted" in log(app)
+        assert "about to execute __bang_add" in log(app)
+
+    on_screen(scenario, program)
+
+
+def test_a_program_that_cannot_begin_is_told_about():
+    """The view leaves, and keeps the error for whoever started it."""
+
+    async def run():
+        app = DebuggerApp(functools.partial(next, iter(())))
+        async with app.run_test() as pilot:
+            while app.failure is None:
+                await pilot.pause(0.01)
+        return app.failure
+
+    assert isinstance(asyncio.run(run()), StopIteration)
+
+
+def test_without_a_terminal_there_is_no_screen(capsys):
+    """The sentence says what to do instead."""
+    from mlusim.cli.main import main  # noqa: PLC0415
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+
+        assert 2 == main(["debug", "tin_shift_forward", "--tui"])
+    assert "--tui needs a terminal" in capsys.readouterr().err
