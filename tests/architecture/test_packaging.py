@@ -35,8 +35,9 @@ def imported():
 
 
 def test_what_is_imported_is_declared_and_the_reverse():
-    """The dependencies and the extra for reports are what the code imports; only the pytest plugin needs pytest."""
+    """The dependencies and the extras for reports and screens are what the code imports; only the plugin needs pytest."""
     project = PROJECT["project"]
-    declared = [*project["dependencies"], *project["optional-dependencies"]["report"]]
+    extras = project["optional-dependencies"]
+    declared = [*project["dependencies"], *extras["report"], *extras["tui"]]
 
     assert {line.partition(">")[0] for line in declared} == imported() - {"pytest"}
