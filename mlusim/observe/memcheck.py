@@ -71,7 +71,7 @@ class MemCheck(Checker):
 
     def _refused(self, rule: str, core: Any, fault: Fault) -> Finding:
         context = [] if fault.legal is None else [f"legal: {fault.legal}"]
-        if isinstance(fault, OutOfBounds) and fault.address is not None:
+        if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += self._known.around(fault.address, fault.space)
             context += region_label(self._layout, core, fault)
         return Finding(

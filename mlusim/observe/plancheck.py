@@ -50,8 +50,8 @@ class PlanCheck(Checker):
         if buffer is not None:
             step = effect.step
             for access in (*step.reads, *step.writes):
-                if access.allocation is buffer:
-                    good = self._fits(effect, access) and good
+                if good and access.allocation is buffer:
+                    good = self._fits(effect, access)
         return good
 
     def _fits(self, effect: Effect, access: Access) -> bool:

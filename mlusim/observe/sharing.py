@@ -162,7 +162,7 @@ class Sharing:
                 ends = sorted((int(table[n, SITE]), int(table[m, SITE])))
                 found.setdefault((ends[0], ends[1]), set()).add((n, m))
         for racing in found.values():
-            n, m = min(racing, key=lambda pair: (table[pair[1], TIME], table[pair[0], TIME]))
+            n, m = min(racing, key=lambda pair: (table[pair[0], KIND] == READ, *table[pair[::-1], TIME]))
             rows = np.array(sorted(racing), np.int64)
             both_ends = (
                 tasks[rows[:, 0]],
