@@ -14,6 +14,12 @@ from debug_kernels import (
 )
 from debug_tools import console_on, place, refuses, says
 
+from mlusim.debug import DebugSession, OperatorProgram
+from mlusim.debug.places import resolve
+from mlusim.debug.regions import array_of
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import case_generator
+
 PROGRAMS = {
     "scale": (scale_program, {}),
     "staged": (staged_program, {"tasks": 8}),
@@ -179,3 +185,20 @@ def test_the_program_itself_runs_once():
         )
 
         assert ["begin", "end"] == calls
+
+
+@pytest.mark.parametrize(("seed", "effects"), [(None, "late"), (9, "late"), (None, "eager")])
+def test_what_is_shown_is_what_the_program_did(seed, effects):
+    """The tensors at the end of the shown launch are, to the byte, the outputs of the program itself."""
+    spec = find_operator("mutual_information_backward")
+    case = find_case(spec, "s6_t1")
+    inputs, params = case.make(case_generator(case))
+    session = DebugSession(OperatorProgram(spec, inputs, params, seed=seed, effects=effects))
+    session.forward()
+    outputs, world = session.host.result.outputs, session.world
+
+    assert {"px_grad", "py_grad", "ans_grad"} == set(outputs)
+    for name, expected in outputs.items():
+        shown = array_of(world, None, resolve(name, world, None, None))
+        assert expected.tobytes() == shown.tobytes()
+    session.close()
