@@ -79,6 +79,7 @@ class Core:
         self.carrier: Carrier | None = None
         self.waiting: Any = None
         self.ended = False
+        self.number = 0  # in the order in which the cores of the launch begin
         self.polls = Polls(self)
         self.source: View | None = None  # of the last large copy, and at which byte
         self.source_at = 0

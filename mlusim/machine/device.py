@@ -11,6 +11,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import Fault, LaunchError, UsageError
+from mlusim.machine.choices import choices_of
 from mlusim.machine.core import Core
 from mlusim.machine.hub import attendants
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
@@ -213,7 +214,7 @@ class Device:
         )
         watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))
         self._check_arguments(request)
-        session = Session(self.board, request, watching, self._bind)
+        session = Session(self.board, request, watching, self._bind, choices_of(request.seed))
         written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}
         written |= {a.view.allocation for a in request.arguments if isinstance(a, Ptr)}
         self._running.append(written)

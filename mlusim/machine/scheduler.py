@@ -1,13 +1,13 @@
-"""Who runs next: first come, first served, in task order; or, with a seed, any legal choice."""
+"""Who runs next: first come, first served, in task order; or any legal choice."""
 
 import contextlib
-import random
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mlusim.errors import Fault, RuleFault, UsageError
 from mlusim.machine.carrier import Carrier
+from mlusim.machine.choices import Choices
 from mlusim.machine.cluster import stuck
 
 if TYPE_CHECKING:
@@ -21,12 +21,14 @@ class Scheduler:
     """Runs cores cooperatively: each goes on until it blocks, pauses or ends.
 
     The order is total: admitted cores run in the order of their tasks, woken ones behind those who
-    were ready before.  With *rng* the next one is drawn among the ready, and `point` may switch.
+    were ready before.  With *choices* another one of the ready may be next, and `point` may switch.
     """
 
-    def __init__(self, body: Callable[["Core"], None], rng: random.Random | None) -> None:
+    def __init__(self, body: Callable[["Core"], None], choices: Choices | None) -> None:
         self._body = body
-        self._rng = rng
+        self._choices = choices
+        self._last = -1
+        self._admitted = 0
         self._ready: deque[Core] = deque()
         self._alive: list[Core] = []
         self._spinning: set[Core] = set()
@@ -54,6 +56,7 @@ class Scheduler:
 
     def _admit(self, cores: list["Core"]) -> None:
         for core in cores:
+            core.number, self._admitted = self._admitted, self._admitted + 1
             core.carrier = Carrier(lambda core=core: self._body(core))  # type: ignore[misc]
             self._alive.append(core)
             self._ready.append(core)
@@ -64,7 +67,7 @@ class Scheduler:
             waiting = [c for c in self._alive if c.waiting is not None]
             self._fail(waiting[0], stuck(waiting, []))
         core = self._pick()
-        self.running = core
+        self.running, self._last = core, core.number
         assert core.carrier is not None
         core.carrier.resume()
         self.running = None
@@ -77,9 +80,9 @@ class Scheduler:
         return core
 
     def _pick(self) -> "Core":
-        if self._rng is None or len(self._ready) == 1:
+        if self._choices is None or len(self._ready) == 1:
             return self._ready.popleft()
-        at = self._rng.randrange(len(self._ready))
+        at = self._choices.next(self._last, [core.number for core in self._ready])
         core = self._ready[at]
         del self._ready[at]
         return core
@@ -164,7 +167,7 @@ class Scheduler:
         return same or self._patience == 0
 
     def point(self, core: "Core") -> None:
-        """A place where a seeded schedule may switch to another core."""
-        if self._rng is not None and self._ready and self._rng.random() < 0.25:
+        """A place where another schedule may switch to another core."""
+        if self._choices is not None and self._ready and self._choices.stop(core.number):
             self._ready.append(core)
             self.block(core)

@@ -1,7 +1,6 @@
 """One launch while it runs: what its cores share.  Nothing here outlives the launch."""
 
 import itertools
-import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
+from mlusim.machine.choices import Choices, Drawn
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core, Place
 from mlusim.machine.hub import Hub
@@ -58,7 +58,12 @@ class Session:
     rows = len(ISA)
 
     def __init__(
-        self, board: Board, request: Request, observers: Iterable[Any], bind: Callable[[Core, Any], Any]
+        self,
+        board: Board,
+        request: Request,
+        observers: Iterable[Any],
+        bind: Callable[[Core, Any], Any],
+        choices: Choices | None = None,
     ) -> None:
         self.board = board
         self.request = request
@@ -66,8 +71,9 @@ class Session:
         self.timing = request.timing
         self.hub = Hub(observers)
         self.pool = Pool()
-        self.rng = None if request.seed is None else random.Random(request.seed)  # noqa: S311 - a schedule, no secret
-        self.scheduler = Scheduler(self._run, self.rng)
+        drawn = None if request.seed is None else Drawn(request.seed)
+        self.choices = drawn if choices is None else choices  # None: the default schedule
+        self.scheduler = Scheduler(self._run, self.choices)
         self.tally = Tally(board)
         self.printed: list[str] = []
         self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and by whom
@@ -209,8 +215,8 @@ class Session:
     def watches(self, core: Core) -> tuple[Watch | None, Watch | None]:
         """Who announces the intrinsics of *core*, and who its scalar accesses; None where nobody listens."""
         hub = self.hub
-        every = hub.watches or self.rng is not None
+        every = hub.watches or self.choices is not None
         if not every and hub.scalar is None:
             return None, None
-        watch = Watch(core, self.rng)
+        watch = Watch(core, self.choices)
         return watch if every else None, watch

@@ -1,9 +1,8 @@
 """The announcer of one core: makes effects of what the core does and tells the hub.
 
-A core has one only while somebody listens, or a seed explores; everything here costs nothing otherwise.
+A core has one only while somebody listens, or another schedule explores; everything here costs nothing otherwise.
 """
 
-import random
 import sys
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from mlusim.isa.declare import Flow, Intrinsic, Pipe
+from mlusim.machine.choices import Choices
 from mlusim.machine.events import Access, Effect, Site, Step
 from mlusim.machine.kernel import kernel_frame
 
@@ -37,15 +37,15 @@ class Watch:
     """What the intrinsics of *core* call before and after they act."""
 
     __slots__ = (
-        "_core", "_fresh", "_hub", "_numbers", "_rng", "_since", "_sites", "_steps", "effect", "issue", "retired",
+        "_choices", "_core", "_fresh", "_hub", "_numbers", "_since", "_sites", "_steps", "effect", "issue", "retired",
     )  # fmt: skip
 
-    def __init__(self, core: "Core", rng: random.Random | None) -> None:
+    def __init__(self, core: "Core", choices: Choices | None) -> None:
         session = core.session
         self._core = core
         self._hub = session.hub
         self._numbers = session.numbers
-        self._rng = rng
+        self._choices = choices
         self._steps: dict[Any, _Known] = {}
         self._fresh: list[Step] = []
         self._since = 0
@@ -59,8 +59,8 @@ class Watch:
 
         *operands* are (view, first element, one after the last) of each in turn.
         """
-        if self._rng is not None:
-            self._explore(self._rng)
+        if self._choices is not None:
+            self._explore(self._choices)
         frame = sys._getframe(2)  # noqa: SLF001 - the kernel, behind the intrinsic's method
         key = frame.f_lasti, operands
         known = self._steps.get(key)
@@ -133,8 +133,8 @@ class Watch:
 
     def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
         """Announce a scalar load, or a store of *value*, of element *index*."""
-        if self._rng is not None:
-            self._explore(self._rng)
+        if self._choices is not None:
+            self._explore(self._choices)
         access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
         reads, writes = (access, ()) if value is None else ((), access)
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind the core's account and the pointer's
@@ -157,8 +157,8 @@ class Watch:
         writes: tuple[Access, ...],
         arguments: tuple[Any, ...],
     ) -> Effect:
-        if self._rng is not None:
-            self._explore(self._rng)
+        if self._choices is not None:
+            self._explore(self._choices)
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind `copy` and the copy's method
         step = Step(row.name, row, pipe, row.flow, reads, writes, site)
         return Effect(step, self._core, next(self._numbers), arguments)
@@ -201,9 +201,10 @@ class Watch:
             known = self._sites[key] = Site(found.f_code.co_filename, found.f_lineno), found.f_code
         return known[0]
 
-    def _explore(self, rng: random.Random) -> None:
-        """With a seed: perhaps land something that is in flight, perhaps let another core go first."""
+    def _explore(self, choices: Choices) -> None:
+        """In another schedule: perhaps land something that is in flight, perhaps let another core go first."""
         core = self._core
-        if core.flights and rng.random() < 0.5:
-            core.land_one(rng.choice([flight.pipe for flight in core.flights]))
+        pipe = choices.land(core.number, [flight.pipe for flight in core.flights])
+        if pipe is not None:
+            core.land_one(pipe)
         core.session.scheduler.point(core)

@@ -1,0 +1,172 @@
+"""Where a schedule departs from the default one: drawn from a seed, or given and repeated exactly.
+
+The default lets cores run in the order of their tasks until they block, and lands asynchronous effects
+as late as it may.  A decision departs from it at one point, which is counted by core, so that the same
+decisions make the same schedule again, and a part of them makes a schedule, too.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
+
+from mlusim.isa.declare import Pipe
+
+LAND, STOP, NEXT = "land", "stop", "next"
+STOPS, LANDS = 0.25, 0.5  # how often a drawn schedule departs where it may
+
+
+class Decision(NamedTuple):
+    """One departure from the default, in launch *launch* of a run.
+
+    Cores are numbered as they begin, -1 is the start.  Before the *point*-th instruction of *core*,
+    "land": the oldest effect in flight on the pipe called *value* lands; "stop": others go first.  "next":
+    when *core* has stopped for the *point*-th time, core *value* goes on.
+    """
+
+    launch: int
+    kind: str
+    core: int
+    point: int
+    value: str | int
+
+    def __str__(self) -> str:
+        where = f"launch {self.launch}, core {self.core}"
+        if self.kind == LAND:
+            return (
+                f"{where}: the oldest effect on the {self.value} pipe lands before instruction {self.point}"
+            )
+        if self.kind == STOP:
+            return f"{where}: lets others go before instruction {self.point}"
+        return f"{where}: core {self.value} goes on behind stop {self.point}"
+
+
+class Choices:
+    """The choices of one launch; ``taken`` are those that departed from the default."""
+
+    def __init__(self, launch: int = 0) -> None:
+        self.launch = launch
+        self.taken: list[Decision] = []
+        self._instructions: Counter[int] = Counter()
+        self._stops: Counter[int] = Counter()
+
+    def land(self, core: int, pipes: Sequence[Pipe]) -> Pipe | None:
+        """Which pipe's oldest effect lands before the next instruction, of *pipes*; None: none."""
+        self._instructions[core] += 1
+        point = self._instructions[core]
+        pipe = self._land(core, point, pipes) if pipes else None
+        if pipe is not None:
+            self.taken.append(Decision(self.launch, LAND, core, point, pipe.value))
+        return pipe
+
+    def stop(self, core: int) -> bool:
+        """Whether *core* lets others go before the instruction that `land` was asked about."""
+        point = self._instructions[core]
+        if not self._stop(core, point):
+            return False
+        self.taken.append(Decision(self.launch, STOP, core, point, 1))
+        return True
+
+    def next(self, after: int, ready: Sequence[int]) -> int:
+        """The place in *ready* of the core that goes on, *after* having stopped."""
+        self._stops[after] += 1
+        point = self._stops[after]
+        place = self._next(after, point, ready)
+        if place:
+            self.taken.append(Decision(self.launch, NEXT, after, point, ready[place]))
+        return place
+
+    def _land(self, core: int, point: int, pipes: Sequence[Pipe]) -> Pipe | None:
+        del core, point, pipes
+        return None
+
+    def _stop(self, core: int, point: int) -> bool:
+        del core, point
+        return False
+
+    def _next(self, after: int, point: int, ready: Sequence[int]) -> int:
+        del after, point, ready
+        return 0
+
+
+class Drawn(Choices):
+    """Choices drawn from a seed."""
+
+    def __init__(self, seed: int, launch: int = 0) -> None:
+        super().__init__(launch)
+        self._rng = random.Random(seed)  # noqa: S311 - a schedule, no secret
+
+    def _land(self, core: int, point: int, pipes: Sequence[Pipe]) -> Pipe | None:
+        del core, point
+        return self._rng.choice(pipes) if self._rng.random() < LANDS else None
+
+    def _stop(self, core: int, point: int) -> bool:
+        del core, point
+        return self._rng.random() < STOPS
+
+    def _next(self, after: int, point: int, ready: Sequence[int]) -> int:
+        del after, point
+        return self._rng.randrange(len(ready))
+
+
+class Given(Choices):
+    """The choices of another run, or some of them; what cannot be done any more is left undone."""
+
+    def __init__(self, decisions: Iterable[Decision], launch: int = 0) -> None:
+        super().__init__(launch)
+        self._given = {(d.kind, d.core, d.point): d.value for d in decisions if d.launch == launch}
+
+    def _land(self, core: int, point: int, pipes: Sequence[Pipe]) -> Pipe | None:
+        wanted = self._given.get((LAND, core, point))
+        return next((pipe for pipe in pipes if pipe.value == wanted), None)
+
+    def _stop(self, core: int, point: int) -> bool:
+        return (STOP, core, point) in self._given
+
+    def _next(self, after: int, point: int, ready: Sequence[int]) -> int:
+        wanted = self._given.get((NEXT, after, point))
+        return ready.index(wanted) if isinstance(wanted, int) and wanted in ready else 0
+
+
+class Director:
+    """Directs the launches of a run: by a *seed*, or by *decisions*; ``taken`` is what was decided."""
+
+    def __init__(self, seed: int | None = None, decisions: Iterable[Decision] = ()) -> None:
+        self._seed = seed
+        self._decisions = tuple(decisions)
+        self._launches: list[Choices] = []
+
+    @property
+    def taken(self) -> tuple[Decision, ...]:
+        """The decisions of all launches so far."""
+        return tuple(decision for choices in self._launches for decision in choices.taken)
+
+    def begin(self) -> Choices:
+        """The choices of the next launch."""
+        launch = len(self._launches)
+        made = Given(self._decisions, launch) if self._seed is None else Drawn(self._seed, launch)
+        self._launches.append(made)
+        return made
+
+
+_DIRECTING: ContextVar[Director | None] = ContextVar("directing", default=None)
+
+
+@contextmanager
+def directing(director: Director) -> Iterator[Director]:
+    """While it lasts, *director* directs every launch that is made, whatever seed the launch has."""
+    token = _DIRECTING.set(director)
+    try:
+        yield director
+    finally:
+        _DIRECTING.reset(token)
+
+
+def choices_of(seed: int | None) -> Choices | None:
+    """The choices of a launch with *seed*; None for the default schedule."""
+    director = _DIRECTING.get()
+    if director is not None:
+        return director.begin()
+    return None if seed is None else Drawn(seed)
