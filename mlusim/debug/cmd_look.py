@@ -149,7 +149,11 @@ def history(console: "Console", words: str) -> str:
     core = session.core
     recent = [op for op in world.recent if not mine or op.core is core]
     if not recent:
-        return "nothing has happened yet in this launch"
+        return (
+            "nothing has been watched here"
+            if not world.watched
+            else "nothing has happened yet in this launch"
+        )
     rows = []
     for op in recent[-count:]:
         what = op.name if op.effect is None else f"{op.name}, {effect_text(world, op.effect)}"

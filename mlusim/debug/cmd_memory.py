@@ -161,6 +161,7 @@ def who_wrote(console: "Console", words: str) -> str:
     deep = bool(place) and number.isdigit()
     place, depth = (place.strip(), int(number)) if deep else (words, DEPTH)
     span = resolve(place, session.world, session.core, session.frame)
+    session.leave_interrupt()
     search = Search(session, max(1, depth))
     try:
         origin = search.origin(Byte(span.space, span.low, span.owner), place)

@@ -114,7 +114,8 @@ def _nobody(session: "DebugSession") -> bool:
 
 def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
     """The core in focus and its innermost frame, in a run that can be stepped."""
-    session.leave_interrupt()
+    if session.at_host:
+        session.leave_interrupt()
     if session.stop.error is not None:
         raise UsageError(
             "the kernel has failed here; `continue` hands the fault to the program, reverse commands go back"

@@ -111,6 +111,11 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
     return Ptr(View(copy, view.dtype, None, view.phase), argument.index)
 
 
+def explored(session: Session) -> bool:
+    """Whether the launch follows another schedule than the default one."""
+    return session.request.seed is not None
+
+
 def trim(launches: list[Recorded], budget: int) -> None:
     """Give up the copies of the oldest launches until the rest takes at most *budget* bytes; the last stays."""
     total = sum(one.nbytes for one in launches)

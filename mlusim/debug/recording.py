@@ -47,6 +47,7 @@ def save(session: DebugSession, name: str) -> int:
     Raises `UsageError` for a program that is neither an operator's call nor a script.
     """
     program, arrays = _program_facts(session.program)
+    session.leave_interrupt()
     position = session.position
     facts = {
         "format": FORMAT,

@@ -5,7 +5,7 @@ from typing import Any
 
 from mlusim.debug.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.host import Abandoned
-from mlusim.debug.launches import Recorded
+from mlusim.debug.launches import Recorded, explored
 from mlusim.debug.tracer import Tracer
 from mlusim.debug.when import END, LAUNCH_END, Position, Stop
 from mlusim.machine.carrier import Strand
@@ -25,7 +25,7 @@ class Replica:
     ) -> None:
         self.recorded = recorded
         self.checkers = observers_of(checks)
-        if self.checkers or recorded.session.rng is not None:
+        if self.checkers or explored(recorded.session):
             since = 0
         self.tracer = Tracer(recorded, self._pause)
         snapshot = recorded.milestones.snapshot(since)

@@ -111,9 +111,12 @@ class DebugSession:
     def watched_world(self, *, history: bool = False) -> World:
         """The machine where it stands, from a run in which every instruction was announced.
 
-        With *history* the last operations before are known even at the end of a launch.
+        With *history* the last operations before are known even at the end of a launch.  An interrupt of
+        the program itself has no such run: there it is the program's own.
         """
         recorded = self.recorded
+        if self.at_host and self.stop.error is None:
+            return self.world
         here = self._replica
         if here is None or here.stop is None or (history and here.tracer.asleep):
             since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
@@ -162,6 +165,8 @@ class DebugSession:
         if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
             raise UsageError("the program has ended; `run` begins again, `reverse-continue` goes back")
         armed = [b for b in self.breakpoints.values() if b.enabled]
+        if self.at_host and (armed or steps):
+            self.leave_interrupt()
         while True:
             if self.at_host:
                 self._leave_host()
@@ -243,10 +248,13 @@ class DebugSession:
         return self.runs.last_before(limit, stoppers)
 
     def leave_interrupt(self) -> None:
-        """Where the program itself was interrupted, stand at the last instruction that it had begun."""
+        """Where something was interrupted between moments, stand at the last instruction that had begun."""
+        position = self.position
         if self.at_host and self.stop.error is None:
-            known = self.runs.issue(self.position.launch, self.host.issued)
-            self.travel(known.position if known is not None else Position(self.position.launch, 0))
+            known = self.runs.issue(position.launch, self.host.issued)
+            self.travel(known.position if known is not None else Position(position.launch, 0))
+        elif not position.exact:
+            self.travel(Position(position.launch, position.moment))
 
     def _checks(self) -> tuple[str, ...]:
         """The checkers that breakpoints listen to."""

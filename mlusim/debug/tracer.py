@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any
 
 from mlusim.debug.breakpoints import Stopper
-from mlusim.debug.launches import Recorded
+from mlusim.debug.launches import Recorded, explored
 from mlusim.debug.milestones import Snapshot
 from mlusim.debug.when import (
     BEGIN,
@@ -24,6 +24,7 @@ from mlusim.debug.when import (
     LAUNCH_BEGIN,
     LAUNCH_END,
     LINE,
+    SOME,
     Op,
     Position,
     Stop,
@@ -243,7 +244,9 @@ class Tracer(Cast):
     def _begin_group(self) -> None:
         """A group of tasks begins; where no other is under way, a snapshot may be made."""
         session, milestones = self.session, self._milestones
-        quiescent = session is not None and len(self.cores) == 1 and not session.locks and session.rng is None
+        quiescent = (
+            session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
+        )
         nbytes = sum(copy.nbytes for copy in self.copies.values())
         if quiescent and not self.asleep and milestones.wanted(self.moment + 1, nbytes):
             tensors = {original: copy.raw.copy() for original, copy in self.copies.items()}
@@ -324,6 +327,7 @@ class Tracer(Cast):
         self._known, self._armed = {}, True
         if here:
             self._line_stoppers += (stopper,)
+            self.lines += 0 if self.tracing else SOME
             self.trace()
 
     def trace(self) -> None:

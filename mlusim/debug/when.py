@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 END = 1 << 60
 """The moment of a position that means the end of a launch, or the fault that ended it."""
 
+SOME = 1 << 40
+"""So many lines or more: nobody counted from the moment on, because Ctrl-C came in between."""
+
 BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
 LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
 
@@ -34,6 +37,11 @@ class Position:
     lines: int = 0
 
     @property
+    def exact(self) -> bool:
+        """Whether one can come back to it."""
+        return self.lines < SOME
+
+    @property
     def at_end(self) -> bool:
         """Whether it is the end of its launch."""
         return self.moment >= END
@@ -41,6 +49,8 @@ class Position:
     def __str__(self) -> str:
         if self.at_end:
             return f"the end of launch {self.launch}"
+        if not self.exact:
+            return f"moment {self.moment} and some lines"
         return f"moment {self.moment}" + (f", line {self.lines}" if self.lines else "")
 
 

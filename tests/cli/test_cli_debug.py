@@ -152,11 +152,14 @@ def test_control_c_stops_a_runaway_kernel(tmp_path):
     while process.stdout.readline() != "started\n":
         pass
     process.send_signal(signal.SIGINT)
-    rest = "print rounds > 0\nprint data[7]\nbreak runaway\nreverse-continue\ndelete\nquit\n"
+    rest = "print rounds >= 0\nprint data[7]\ninfo pipes\nhistory\nstep\nbreak runaway\nreverse-continue\ndelete\nquit\n"
     out, errors = process.communicate(rest, timeout=60)
 
     assert (0, "") == (process.returncode, errors)
     assert "interrupted\ntask 0 in runaway at" in out
-    assert "rounds > 0 = True" in out
+    assert "rounds >= 0 = True" in out
     assert "data[7] = 1.0 (float32)" in out
+    assert "IO-DMA    idle" in out
+    assert "(mlusim) history\nnothing has been watched here\n" in out
+    assert "(mlusim) step\ntask 0 in runaway at" in out
     assert "Breakpoint 1, runaway" in out
