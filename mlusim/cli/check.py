@@ -173,7 +173,7 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
     effects = args.effects or EFFECTS[0]
     others = schedules(args.schedules) if args.schedules else ()
     return [
-        CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects, others)
+        CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects, None, others)
         for one in cases
     ]
 
@@ -191,6 +191,7 @@ def _replayed(args: argparse.Namespace, names: tuple[str, ...]) -> CheckJob:
         args.notes,
         schedule.seed,
         schedule.effects,
+        schedule.decisions,
         (schedule,),
     )
 

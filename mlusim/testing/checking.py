@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 
 from mlusim.debug.programs import ScriptProgram
 from mlusim.errors import Fault, StatusError, UsageError
+from mlusim.machine.choices import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
 from mlusim.observe.suppress import Suppression, sift, unused
 from mlusim.operators.registry import find_case, find_operator
@@ -34,6 +35,7 @@ class CheckJob:
     notes: bool = False
     seed: int | None = None
     effects: str = "late"
+    decisions: tuple[Decision, ...] | None = None
     schedules: tuple[Schedule, ...] = ()
 
 
@@ -42,7 +44,7 @@ def check_case(job: CheckJob) -> Checked:
     operator = find_operator(job.operator)
     case = find_case(operator, job.case)
     problem = ""
-    with collecting(job.checkers, notes=job.notes) as collector:
+    with collecting(job.checkers, notes=job.notes) as collector, _directed(job):
         try:
             run = run_case(operator, case, board=job.board, seed=job.seed, effects=job.effects)
             problem = problem_of(run)
@@ -51,6 +53,13 @@ def check_case(job: CheckJob) -> Checked:
     done = evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
     found = explore(job.operator, job.case, job.board, job.schedules) if job.schedules else None
     return done if found is None else evolve(done, findings=(*done.findings, found))
+
+
+def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
+    """The decisions of the job, where it has some."""
+    if job.decisions is None:
+        return contextlib.nullcontext()
+    return directing(Director(decisions=job.decisions))
 
 
 def check_arrays(

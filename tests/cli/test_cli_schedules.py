@@ -104,6 +104,17 @@ def test_a_difference_is_recorded_and_replayed(cli, counters, tmp_path):
     assert "the output y is not accurate enough" in replayed.json()["runs"][0]["problem"]
 
 
+def test_a_difference_is_reduced_to_one_decision(cli, counters, tmp_path):
+    """One task that lets others go between its load and its store is enough to lose what they count."""
+    path = tmp_path / "replay.json"
+    done = cli("check", "racy", "--case", "small", "--schedules", "1", "--record", path)
+    ((launch, kind, core, point, _),) = json.loads(path.read_text())["decisions"]
+
+    assert f"launch {launch}, core {core}: lets others go before instruction {point}" in done.out
+    assert (0, "stop") == (launch, kind)
+    assert "with 1 decision of seed 0 and late effects" in done.out
+
+
 def test_without_a_difference_no_file_is_written(cli, counters, tmp_path):
     """It is said, and the run is clean."""
     path = tmp_path / "replay.json"
@@ -132,6 +143,10 @@ def test_a_kernel_that_was_mended_replays_clean(cli, counters, tmp_path):
         ('{"replay": 1, "operator": "racy", "case": 3, "board": "MLU370-X4"}', "names no case"),
         ('{"replay": 1, "operator": "racy", "case": "small", "board": "b", "seed": "x"}', "has the seed 'x'"),
         ('{"replay": 1, "operator": "racy", "case": "small", "board": "b", "seed": 1}', "has the effects None"),
+        (('{"replay": 1, "operator": "racy", "case": "small", "board": "b", "seed": 1, "effects": "late", '
+         '"decisions": [[0, "jump", 1, 2, 3]]}'), "has the decision [0, 'jump', 1, 2, 3]"),
+        (('{"replay": 1, "operator": "racy", "case": "small", "board": "b", "seed": 1, "effects": "late", '
+         '"decisions": 7}'), "has the decision 7"),
         ('{"replay": 1, "operator": "rac", "case": "s", "board": "b", "seed": 1, "effects": "late"}', "'rac'"),
     ],
 )  # fmt: skip
