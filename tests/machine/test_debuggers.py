@@ -70,8 +70,13 @@ def test_control_c_lands_in_the_kernel(tmp_path):
     script.write_text(
         textwrap.dedent(
             """
+            import signal
+
             import mlusim
             from mlusim.bang import kernel
+
+            # A shell that runs this in the background tells it to ignore Ctrl-C.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
             @kernel
             def runaway(mlu):
