@@ -26,6 +26,8 @@ class Access(NamedTuple):
     @property
     def span(self) -> tuple[int, int]:
         """The first byte touched and the one after the last, from the allocation's start."""
+        if not self.steps:
+            return self.start, self.start + self.size
         low = self.start + sum(min(0, stride * (count - 1)) for stride, count in self.steps)
         high = self.start + self.size + sum(max(0, stride * (count - 1)) for stride, count in self.steps)
         return low, high

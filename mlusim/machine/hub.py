@@ -33,7 +33,7 @@ class Observer:
     has no ``retire``.  An observer never changes the machine.  ``findings`` is collected when the
     launch ends, or when a fault ends it.
 
-    An observer that returns True from ``issue`` or ``effect`` has learned all that it wants of that step:
+    An observer that returns True from ``scalar``, ``issue`` or ``effect`` has learned all that it wants of that step:
     where all say so, the same step is not announced again until somebody calls ``core.hub.renew()``.
     """
 
@@ -53,8 +53,11 @@ class Observer:
     def declare(self, core: Any, allocation: Any) -> None:
         """*core* declared on-chip memory."""
 
-    def scalar(self, effect: Any) -> None:
-        """A scalar load or store, for those who do not care for other instructions; before its issue."""
+    def scalar(self, effect: Any) -> bool | None:
+        """A scalar load or store, for those who do not care for other instructions; before its issue.
+
+        True: say nothing of this step until something is new.
+        """
 
     def issue(self, effect: Any) -> bool | None:
         """An instruction was issued.  True: say nothing of this step until something is new."""

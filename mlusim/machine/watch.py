@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
     from mlusim.memory.pointer import View
 
-STEPS = 4096  # steps that a core remembers; beyond that it begins anew
+STEPS = 4096  # steps of either kind that a core remembers; beyond that it begins anew
 LOUD = -1
 
 
@@ -27,7 +27,7 @@ class _Known:
     """A step that may come again: its method and code, the mark it was last executed at, when it fell quiet."""
 
     step: Step
-    row: Intrinsic
+    row: Intrinsic | None
     code: CodeType
     mark: int = LOUD
     quiet: int = LOUD
@@ -37,7 +37,7 @@ class Watch:
     """What the intrinsics of *core* call before and after they act."""
 
     __slots__ = (
-        "_choices", "_core", "_fresh", "_hub", "_numbers", "_since", "_sites", "_steps", "effect", "issue", "retired",
+        "_choices", "_core", "_fresh", "_hub", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
     )  # fmt: skip
 
     def __init__(self, core: "Core", choices: Choices | None) -> None:
@@ -47,6 +47,7 @@ class Watch:
         self._numbers = session.numbers
         self._choices = choices
         self._steps: dict[Any, _Known] = {}
+        self._scalars: dict[Any, _Known] = {}  # apart, lest a long loop over scalars drives the others out
         self._fresh: list[Step] = []
         self._since = 0
         self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
@@ -80,7 +81,7 @@ class Watch:
         return effect
 
     def mark(self) -> list[Step]:
-        """The steps of intrinsics executed since the last mark, announced or not, each once.
+        """The steps of intrinsics and scalar accesses since the last mark, announced or not, each once.
 
         For one observer: the one who orders pipes.
         """
@@ -132,20 +133,31 @@ class Watch:
             self.retired(effect)
 
     def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
-        """Announce a scalar load, or a store of *value*, of element *index*."""
+        """Announce a scalar load, or a store of *value*, of element *index*, unless nobody wants to hear it.
+
+        Accesses to memory that others share are announced every time.
+        """
         if self._choices is not None:
             self._explore(self._choices)
-        access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
-        reads, writes = (access, ()) if value is None else ((), access)
-        site = self._site(sys._getframe(3))  # noqa: SLF001 - behind the core's account and the pointer's
-        step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, site)
-        effect = Effect(step, self._core, next(self._numbers), (view.dtype, value))
-        if self._hub.scalar is not None:
-            self._hub.scalar(effect)
-        if self.issue is not None:
-            self.issue(effect)
-        if self.effect is not None:
-            self.effect(effect)
+        frame = sys._getframe(3)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
+        private = not view.space.shared
+        key = frame.f_lasti, view, index, value is None
+        known = self._scalars.get(key) if private else None
+        if known is None or known.code is not frame.f_code:
+            known = self._scalar_step(key, name, frame, private=private)
+        if known.mark != self._since:
+            known.mark = self._since
+            self._fresh.append(known.step)
+        if known.quiet == self._hub.epoch:
+            return
+        effect = Effect(known.step, self._core, next(self._numbers), (view.dtype, value))
+        satisfied = self._hub.scalar is None or self._hub.scalar(effect) is True
+        if self.issue is not None and self.issue(effect) is not True:
+            satisfied = False
+        if self.effect is not None and self.effect(effect) is not True:
+            satisfied = False
+        if satisfied and private:
+            known.quiet = self._hub.epoch
 
     # -- what is announced ---------------------------------------------------------------------
 
@@ -162,6 +174,16 @@ class Watch:
         site = self._site(sys._getframe(3))  # noqa: SLF001 - behind `copy` and the copy's method
         step = Step(row.name, row, pipe, row.flow, reads, writes, site)
         return Effect(step, self._core, next(self._numbers), arguments)
+
+    def _scalar_step(self, key: Any, name: str, frame: FrameType, *, private: bool) -> _Known:
+        _, view, index, loads = key
+        access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
+        reads, writes = (access, ()) if loads else ((), access)
+        step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, self._site(frame))
+        known = _Known(step, None, frame.f_code)
+        if private:
+            self._keep(self._scalars, key, known, frame)
+        return known
 
     def _remember(self, key: Any, row: Intrinsic, frame: FrameType) -> _Known:
         reads, writes = [], []
@@ -184,11 +206,16 @@ class Watch:
                 writes.append(access)
         step = Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
         known = _Known(step, row, frame.f_code)
-        if kernel_frame(frame) is frame:  # what calls through another function has more than one place
-            if len(self._steps) >= STEPS:
-                self._steps.clear()
-            self._steps[key] = known
+        self._keep(self._steps, key, known, frame)
         return known
+
+    @staticmethod
+    def _keep(steps: dict[Any, _Known], key: Any, known: _Known, frame: FrameType) -> None:
+        """Remember a step; what calls through another function has more than one place and is not kept."""
+        if kernel_frame(frame) is frame:
+            if len(steps) >= STEPS:
+                steps.clear()
+            steps[key] = known
 
     def _site(self, frame: FrameType | None) -> Site:
         """The place of the kernel statement at or above *frame*."""

@@ -56,12 +56,14 @@ class MemCheck(Checker):
         del core
         self._known.add(allocation)
 
-    def scalar(self, effect: Effect) -> None:
-        """Ask whether the type divides the address."""
+    def scalar(self, effect: Effect) -> bool:
+        """Ask whether the type divides the address; True where it does."""
         access = (effect.reads or effect.writes)[0]
         address = access.allocation.address + access.start
         if address % access.size:
             self.report((effect.name, effect.site), lambda: self._misaligned(effect, address, access.size))
+            return False
+        return True
 
     def fault(self, core: Any, fault: Fault) -> None:
         """Tell the fault as a finding."""

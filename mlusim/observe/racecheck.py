@@ -96,15 +96,23 @@ class RaceCheck(Checker):
             order.flies(step)
             core.hub.renew()
         elif pipe is Pipe.SCALAR:
-            if order.busy:
-                self._hold(order, effect)
-            order.loads_or_stores(step)
+            return self._scalar(order, effect)
         else:
             if order.busy or order.stores:
                 self._hold(order, effect)
             if watch is not None:
                 watch.mark()
             order.blocks(step)
+        self._share(effect)
+        return False
+
+    def _scalar(self, order: PipeOrder, effect: Effect) -> bool:
+        """A scalar access clashes with what is in flight only; the watch remembers the private ones."""
+        clashes = order.busy and self._hold(order, effect)
+        access = (effect.step.writes or effect.step.reads)[0]
+        if not access.allocation.space.shared:
+            return not clashes and self._idle is None
+        order.loads_or_stores(effect.step)
         self._share(effect)
         return False
 
@@ -125,10 +133,12 @@ class RaceCheck(Checker):
         return bool(clashes)
 
     def _catch_up(self, core: Any, order: PipeOrder) -> None:
-        """Learn what the vector unit has done since the last look."""
+        """Learn what scalar code and the vector unit have done since the last look."""
         for step in core.mlu.watch.mark():
             if step.pipe in COMPUTE:
                 order.computing[step] = None
+            elif step.row is None and not (step.writes or step.reads)[0].allocation.space.shared:
+                order.loads_or_stores(step)
 
     def sync(self, sync: Sync) -> None:
         """Put in order what the sync puts in order."""
