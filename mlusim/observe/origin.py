@@ -42,7 +42,7 @@ def places(hops: list[Hop]) -> Iterator[Place]:
     for hop in hops:
         if hop.write is not None:
             step = hop.write.step
-            yield Place(*step.site, f"__{step.name} wrote byte {hop.offset} of {hop.allocation.site}")
+            yield Place(*step.site, f"{_name(step)} wrote byte {hop.offset} of {hop.allocation.site}")
 
 
 def neighbours(hop: Hop, shadow: Shadow) -> Iterator[str]:
@@ -77,8 +77,12 @@ def in_flight(core: Any, hop: Hop) -> Place | None:
     return None
 
 
+def _name(step: Step) -> str:
+    return step.name if step.row is None else f"__{step.name}"
+
+
 def _described(write: Write) -> str:
-    return f"__{write.step.name} at line {write.step.site.line} by {write.effect.core.place.label}"
+    return f"{_name(write.step)} at line {write.step.site.line} by {write.effect.core.place.label}"
 
 
 def _last_write(shadow: Shadow, offset: int, number: int) -> Write | None:
