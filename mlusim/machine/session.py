@@ -98,13 +98,20 @@ class Session:
         if self.hub.launch_end is not None:
             self.hub.launch_end(self)
 
-    def again(self, arguments: Iterable[Any], observers: Iterable[Any], skip: int = 0) -> "Session":
+    def again(
+        self,
+        arguments: Iterable[Any],
+        observers: Iterable[Any],
+        skip: int = 0,
+        choices: Choices | None = None,
+    ) -> "Session":
         """The same launch once more, not yet run and not timed: *arguments* stand for those of the request.
 
         The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.
+        *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
         """
         request = evolve(self.request, arguments=tuple(arguments), timing=False)
-        session = Session(self.board, request, observers, self._bind)
+        session = Session(self.board, request, observers, self._bind, choices)
         session.skip = skip
         return session
 
