@@ -1,5 +1,6 @@
 """The launches of a program as the debugger keeps them: everything that running one again needs."""
 
+import copy
 import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from mlusim.debug.code import Function, reachable
 from mlusim.debug.frames import Owned
 from mlusim.debug.milestones import Milestones, Snapshot
 from mlusim.errors import UsageError
+from mlusim.machine.choices import Choices
 from mlusim.machine.device import DeviceTensor
 from mlusim.machine.session import Session
 from mlusim.memory.allocation import Allocation, Bytes
@@ -22,7 +24,7 @@ DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
 class Recorded:
     """One launch of the program: what it was asked, and the tensors' bytes when it began.
 
-    ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
+    ``choices`` are those of its schedule before any was made.  ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
     copies have been given up for those of later launches.  ``moments`` is how many moments the launch
     has, once somebody has counted.
     """
@@ -32,6 +34,7 @@ class Recorded:
     tensors: dict[Allocation, Bytes] | None
     owned: Owned
     milestones: Milestones
+    choices: Choices | None
     moments: int | None = None
     error: BaseException | None = None
 
@@ -43,7 +46,7 @@ class Recorded:
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
         owned = Owned(code.co_filename if code is not None else "")
-        return cls(index, session, tensors, owned, Milestones(room))
+        return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices))
 
     @property
     def nbytes(self) -> int:
@@ -86,7 +89,7 @@ class Recorded:
         copies: dict[Allocation, Allocation] = {}
         arguments = [_copied(argument, kept, copies) for argument in self.session.request.arguments]
         groups = 0 if snapshot is None else snapshot.groups
-        return self.session.again(arguments, observers, groups), copies
+        return self.session.again(arguments, observers, groups, copy.deepcopy(self.choices)), copies
 
 
 def _allocation(argument: Any) -> Allocation | None:
@@ -100,20 +103,20 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
     original = _allocation(argument)
     if original is None or original not in kept:
         return argument
-    copy = copies.get(original)
-    if copy is None:
-        copy = Allocation(original.space, original.address, kept[original].copy(), original.site)
-        copy.filled, copy.launches = original.filled, original.launches
-        copies[original] = copy
+    twin = copies.get(original)
+    if twin is None:
+        twin = Allocation(original.space, original.address, kept[original].copy(), original.site)
+        twin.filled, twin.launches = original.filled, original.launches
+        copies[original] = twin
     if isinstance(argument, DeviceTensor):
-        return DeviceTensor(argument.device, copy, argument.shape, argument.dtype)
+        return DeviceTensor(argument.device, twin, argument.shape, argument.dtype)
     view = argument.view
-    return Ptr(View(copy, view.dtype, None, view.phase), argument.index)
+    return Ptr(View(twin, view.dtype, None, view.phase), argument.index)
 
 
 def explored(session: Session) -> bool:
     """Whether the launch follows another schedule than the default one."""
-    return session.request.seed is not None
+    return session.choices is not None
 
 
 def trim(launches: list[Recorded], budget: int) -> None:

@@ -17,6 +17,7 @@ from debug_tools import console_on, place, refuses, says
 from mlusim.debug import DebugSession, OperatorProgram
 from mlusim.debug.places import resolve
 from mlusim.debug.regions import array_of
+from mlusim.machine.choices import Director, directing
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 
@@ -202,3 +203,23 @@ def test_what_is_shown_is_what_the_program_did(seed, effects):
         shown = array_of(world, None, resolve(name, world, None, None))
         assert expected.tobytes() == shown.tobytes()
     session.close()
+
+
+def test_a_directed_schedule_is_shown_as_it_was():
+    """Choices that neither the launch nor its seed knows of are made again in what is shown."""
+    orders = []
+
+    def program(observe):
+        with directing(Director(seed=12)):
+            staged_program(observe, tasks=8)
+
+    for _ in range(2):
+        with console_on(program) as console:
+            says(console, f"break {line('staged-fetch')}", "run")
+            orders.append([])
+            while not console.session.position.at_end:
+                orders[-1].append(console.session.focus)
+                says(console, "c")
+
+    assert orders[0] == orders[1]
+    assert sorted(orders[0]) == [f"task {n}" for n in range(8)] != orders[0]
