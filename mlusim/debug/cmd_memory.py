@@ -187,8 +187,9 @@ FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadec
 1, 2, 4 and 8 bytes.  Without letters the place's own type is shown.  `poison` is a float that nobody has
 written, `-1?` an integer that looks like one."""
 
-PLACES = """PLACE is nram+0x100 (gdram, ldram, wram, sram; an offset in bytes), an address as 0x200100, a region of the
-plan, a tensor, or an expression that gives a pointer; elements as p[3], p[2:8], tensor[0, 3, 5]."""
+PLACES = """PLACE is nram+0x100 (gdram, ldram, wram, sram; an offset in bytes), an address as 0x200100, either with a count
+of bytes as nram+0x100:64, a region of the plan, a tensor, or an expression that gives a pointer; elements
+as p[3], p[2:8], tensor[0, 3, 5]."""
 
 COMMANDS = (
     Command("print", ("p",), "[/x] EXPR", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, completes="place"),

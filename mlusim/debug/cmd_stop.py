@@ -244,7 +244,7 @@ Behind it: `task N` stops in that task only, `ignore N` passes over N hits, `if 
 expression holds in the kernel's variables."""
 
 WATCHES = """PLACE is a region of the plan, a tensor, a pointer (watched to its end by name, one element as an
-expression), elements as p[2:8], or nram+0x100.  It is the memory of the task in focus; with `all` behind
+expression), elements as p[2:8], or bytes as nram+0x100:64.  It is the memory of the task in focus; with `all` behind
 it, the same addresses of every task.  It stops before the bytes change; an asynchronous effect counts
 when it lands."""
 

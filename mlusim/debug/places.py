@@ -18,8 +18,9 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, Space
 
-_SPACE = re.compile(r"(gdram|ldram|nram|wram|sram)(?:\s*([+-])\s*(0x[0-9a-f]+|\d+))?$", re.IGNORECASE)
-_ADDRESS = re.compile(r"0x[0-9a-f]+$", re.IGNORECASE)
+_NUMBER = r"(0x[0-9a-f]+|\d+)"
+_SPACE = re.compile(rf"(gdram|ldram|nram|wram|sram)(?:\s*([+-])\s*{_NUMBER})?(?::{_NUMBER})?$", re.IGNORECASE)
+_ADDRESS = re.compile(rf"(0x[0-9a-f]+)(?::{_NUMBER})?$", re.IGNORECASE)
 _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
 _BARE = re.compile(r"[A-Za-z_]\w*$")
 
@@ -57,10 +58,11 @@ class Span:
 def resolve(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span:
     """The bytes that *text* means on *core*, in the variables of *frame*.
 
-    A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), a region of the plan, a
-    tensor or pointer by name (to its end), an expression that gives a pointer (one element), or any of
-    the last with elements: ``p[3]``, ``p[2:8]``, ``tensor[0, 3, 5]``.  Raises `UsageError` for what is
-    none of these, or is outside every memory of the core.
+    A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), both to the end of what is
+    declared there or with a count of bytes (``nram+0x100:64``), a region of the plan, a tensor or pointer
+    by name (to its end), an expression that gives a pointer (one element), or any of the last with
+    elements: ``p[3]``, ``p[2:8]``, ``tensor[0, 3, 5]``.  Raises `UsageError` for what is none of these, or
+    is outside every memory of the core.
     """
     text = text.strip()
     if not text:
@@ -81,7 +83,7 @@ def ahead(text: str, world: World) -> Span | None:
     if form is not None and form[1].upper() != GDRAM.name:
         space = next(s for s in SPACES if s.name == form[1].upper())
         low = world.base(space) + (int(form[3], 0) if form[3] else 0)
-        return Span(space, low, low + 1, text, anyone=True)
+        return Span(space, low, low + (int(form[4], 0) if form[4] else 1), text, anyone=True)
     stages = world.layout.stages if world.layout is not None else ()
     for region in (region for stage in stages for region in stage.regions):
         if region.name == text and text not in world.tensors:
@@ -134,16 +136,30 @@ def _by_number(text: str, world: World, core: Core | None) -> Span | None:
         space = next(s for s in SPACES if s.name == space_form[1].upper())
         offset = int(space_form[3], 0) if space_form[3] else 0
         address = world.base(space) + (-offset if space_form[2] == "-" else offset)
-        return _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), world, core)
-    if _ADDRESS.match(text):
-        address = int(text, 0)
+        found = _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), world, core)
+        return _bounded(found, space_form[4])
+    address_form = _ADDRESS.match(text)
+    if address_form is not None:
+        address = int(address_form[1], 0)
         for owner, a in world.allocations(core):
             if a.address <= address < a.address + a.nbytes:
-                return Span(a.space, address, a.address + a.nbytes, text, owner=owner)
+                return _bounded(
+                    Span(a.space, address, a.address + a.nbytes, text, owner=owner), address_form[2]
+                )
         raise UsageError(
             f"no memory of the device is at {text}; `info regions` and `info tensors` list what is"
         )
     return None
+
+
+def _bounded(span: Span, nbytes: str | None) -> Span:
+    """*span*, or its first *nbytes* bytes; raises `UsageError` where it has fewer."""
+    if nbytes is None:
+        return span
+    count = int(nbytes, 0)
+    if not 1 <= count <= span.nbytes:
+        raise UsageError(f"{span.text} has {count} bytes, but {span.nbytes} are declared from there on")
+    return evolve(span, high=span.low + count)
 
 
 def _rest(span: Span, world: World, core: Core | None) -> Span:

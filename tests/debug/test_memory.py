@@ -13,6 +13,8 @@ from debug_tools import console_on, place, refuses, says
         ("watch buffer[3]", ["scale-load", "scaled-mul", "scale-add"]),
         ("rwatch buffer[2:4]", ["scaled-mul", "scale-add", "scale-store"]),
         ("watch nram+0x8", ["scale-load", "scaled-mul", "scale-add"]),
+        ("watch nram+0x38:8", ["scale-load", "scaled-mul", "scale-add"]),
+        ("watch 0x200000:4", ["scale-load", "scaled-mul", "scale-add"]),
         ("watch out[15]", ["scale-store"]),
         ("rwatch data", ["scale-load"]),
     ],
@@ -78,6 +80,9 @@ def test_examine_formats():
         assert "0x200003: 'A'" == says(console, "x/1c nram+3")
         assert says(console, "x/2f out").endswith("2  3") is False
         assert says(console, "x/2f out + 16").endswith("poison  poison")
+        assert "nram+0x38:99 has 99 bytes, but 8 are declared from there on" in refuses(
+            console, "watch nram+0x38:99"
+        )
         assert "17 elements of float reach 4 bytes beyond data; 16 fit" in refuses(console, "x/17f data")
 
 
