@@ -124,8 +124,8 @@ class Sharing:
 
     def _drop_values(self) -> None:
         if self.values:
-            held = np.concatenate([table[:, TIME] for table in self.tables().values()])
-            self.values = {time: self.values[time] for time in set(held.tolist()) & self.values.keys()}
+            held = {time for table in self.tables().values() for time in table[:, TIME].tolist()}
+            self.values = {time: self.values[time] for time in held & self.values.keys()}
 
     def forget(self, allocation: Allocation) -> None:
         """Judge what was done to *allocation*, which ends, and drop it."""

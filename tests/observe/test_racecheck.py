@@ -548,3 +548,14 @@ def test_unions_share_no_sram():
             mlu.memcpy(dst + mlu.taskIdY * N, s, BYTES, SRAM2GDRAM)
 
     assert [] == _ids(store_from_sram, floats(4 * N), floats(N), dim=(4, 3, 1), kind=mlusim.UNION1)
+
+
+def test_small_writes_to_shared_memory_end_with_it():
+    """A scalar store to SRAM and nothing else: its memory, and what is known of it, is gone at the end."""
+
+    def flag(mlu):
+        s = mlu.shared(int32, 4)
+        if mlu.taskId == 0 and mlu.is_ipu():
+            s[0] = 1
+
+    assert [] == _ids(flag, **UNION)
