@@ -252,7 +252,7 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "re": "re may be reverse-continue, reverse-step, reverse-next, reverse-stepi, reverse-finish",
             "break 1": "there is no code of a function at",
             "break nowhere.py:4": "no loaded file is called nowhere.py",
-            "break nothing": "there is no function, intrinsic or file 'nothing'",
+            "break not_there_at_all": "there is no function, intrinsic or file 'not_there_at_all'",
             "break scaled if 1 +": "'1 +' is no expression",
             "break pipe fast": "there is no pipe 'fast'",
             "break finding nocheck": "there is no checker 'nocheck'",
