@@ -214,6 +214,9 @@ def _concerned(question: Question, names: Sequence[str]) -> list[Plan]:
 
 
 def _largest(question: Question, variable: str) -> list[Answer]:
+    if variable in question.values:
+        given = f"{variable}={question.values[variable]}"
+        print(f"note: --max looks for {variable}; {given} of --set is not used", file=sys.stderr)
     answers = []
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])

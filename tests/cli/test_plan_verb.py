@@ -66,6 +66,15 @@ def test_largest_json(capsys):
     assert "stage p_grad" in shown["binding"]
 
 
+def test_largest_says_that_a_set_value_is_not_used(capsys):
+    """A value for the variable that is looked for changes nothing, and a note says so."""
+    assert 0 == run(MUTUAL, "--max", "T", "--set", "S=15,T=104", "--json")
+    said = capsys.readouterr()
+
+    assert 3484 == json.loads(said.out)["largest"]
+    assert "note: --max looks for T; T=104 of --set is not used\n" == said.err
+
+
 def test_largest_when_nothing_fits(capsys):
     """No legal value: null, and exit 1."""
     assert 1 == run(MUTUAL, "--max", "T", "--set", "S=100000", "--json")
