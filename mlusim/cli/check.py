@@ -11,14 +11,14 @@ import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import check_writable, read_arrays, write_text
-from mlusim.cli.settings import names_in, parameters, whole, workers
+from mlusim.cli.settings import boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
 from mlusim.errors import UsageError
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
-from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.report.findings import Checked, CheckReport
 from mlusim.report.findings_text import findings_text, renderables, summary
 from mlusim.report.junit import junit
@@ -51,7 +51,8 @@ EXAMPLES = """examples:
   mlusim check three_interpolate_backward --board MLU590-H8 --format sarif -o findings.sarif
   mlusim check my_kernels.py --suppress accepted.toml --notes
   mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
-  mlusim check --replay replay.json"""
+  mlusim check --replay replay.json
+  mlusim check --all"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,11 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("program", metavar="OP|SCRIPT.py", nargs="?", help="an operator, or a script that launches kernels")
     add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
+    add(
+        "--all", action="store_true", help="every operator, all cases but the slow, on every board of --board"
+    )
+    add("--slow", action="store_true", help="with --all, the slow cases too")
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
     add("--case", metavar="NAME", help="one case of the operator; without it all but the slow ones")
     add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
     add("--set", metavar="k=v,...", action="append", help="parameters that go with --inputs")
-    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add(
+        "--board",
+        metavar="B",
+        help=f"a board; {DEFAULT_BOARDS[0]} when none is named, with --all both defaults",
+    )
     add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
     add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
     add("--schedules", metavar="N", type=whole, help="compare the outputs of N seeds x both landing times")
@@ -86,6 +95,7 @@ def run(args: argparse.Namespace) -> int:
     names = tuple(names_in(args.only)) or tuple(checkers())
     observers_of(names)
     _refuse_odd_schedules(args)
+    _refuse_odd_extent(args)
     check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
     script = args.program is not None and args.program.endswith(".py")
@@ -159,8 +169,23 @@ def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     return check_arrays(job, read_arrays(args.inputs), params)
 
 
+def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
+    """The calls of ``--all``: operators, then boards, then cases; the slow ones on request."""
+    effects = args.effects or EFFECTS[0]
+    others = schedules(args.schedules) if args.schedules else ()
+    return [
+        CheckJob(operator.name, case.name, board, names, args.notes, args.seed, effects, None, others)
+        for operator in operators().values()
+        for board in boards_in([args.board or ""], DEFAULT_BOARDS)
+        for case in operator.cases
+        if (args.slow or not case.slow) and (not case.boards or board in case.boards)
+    ]
+
+
 def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
     """The calls that are asked for: one case, or all of the board but the slow."""
+    if args.all:
+        return _every(args, names)
     operator = find_operator(args.program)
     case = None if args.case is None else find_case(operator, args.case)
     usual = (case and case.boards) or DEFAULT_BOARDS
@@ -196,8 +221,19 @@ def _replayed(args: argparse.Namespace, names: tuple[str, ...]) -> CheckJob:
     )
 
 
+def _refuse_odd_extent(args: argparse.Namespace) -> None:
+    if args.slow and not args.all:
+        raise UsageError("--slow goes with --all; name a slow case with --case")
+    unfit = next(
+        (o for o in ("case", "inputs", "set", "record", "replay") if getattr(args, o) is not None), None
+    )
+    if args.all and (args.program is not None or unfit is not None):
+        odd = args.program if unfit is None else f"--{unfit}"
+        raise UsageError(f"--all checks every operator on its cases; leave {odd} out")
+
+
 def _refuse_odd_schedules(args: argparse.Namespace) -> None:
-    if args.program is None and args.replay is None:
+    if args.program is None and args.replay is None and not args.all:
         raise UsageError("name an operator or a script, as in `mlusim check tin_shift_forward`")
     if args.replay is not None and (args.program or any(getattr(args, o) is not None for o in OF_OPERATORS)):
         raise UsageError("--replay says what to run, and how; leave the program and its options out")

@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from sample_operators import OPERATORS
+from sample_operators import GOOD, OPERATORS
 
 from mlusim.cli.main import main
 from mlusim.operators import registry
@@ -40,6 +40,16 @@ def samples(monkeypatch):
     real = registry.entry_points
     entry = SimpleNamespace(name="samples", value="samples", load=lambda: OPERATORS)
     monkeypatch.setattr(registry, "entry_points", lambda group: [*real(group=group), entry])
+    registry.operators.cache_clear()
+    yield
+    registry.operators.cache_clear()
+
+
+@pytest.fixture
+def only_samples(monkeypatch):
+    """Register an operator that goes well, and no other, for one test."""
+    entry = SimpleNamespace(name="samples", value="samples", load=lambda: (GOOD,))
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
     registry.operators.cache_clear()
     yield
     registry.operators.cache_clear()

@@ -258,3 +258,38 @@ def test_bad_input_is_one_sentence(cli, words, sentence):
 
     assert (2, "", 1) == (done.code, done.out, done.err.count("\n"))
     assert sentence in done.err
+
+
+def test_all_operators_on_both_boards(cli, only_samples):
+    """`--all` takes every operator and every case that a board has, the slow ones on request."""
+    document = cli("check", "--all", "--jobs", 1, "--json").json()
+    slow = cli("check", "--all", "--slow", "--board", "MLU590-H8,MLU370-X4", "--jobs", 1, "--json").json()
+
+    runs = {(run["program"], run["case"], run["board"]) for run in document["runs"]}
+    assert {("sample", "small", board) for board in ("MLU370-X4", "MLU590-H8")} <= runs
+    assert [("sample", "only_590", "MLU590-H8")] == [run for run in sorted(runs) if run[1] == "only_590"]
+    assert {("sample", "big", board) for board in ("MLU370-X4", "MLU590-H8")} == {
+        (run["program"], run["case"], run["board"]) for run in slow["runs"]
+    } - runs
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--slow",),
+        ("sample", "--slow"),
+        ("sample", "--all"),
+        ("x.py", "--all"),
+        ("--all", "--case", "small"),
+        ("--all", "--inputs", "x.npz"),
+        ("--all", "--set", "m=1"),
+        ("--all", "--record", "x.json"),
+        ("--all", "--replay", "x.json"),
+        ("--all", "--board", "nope"),
+    ],
+)
+def test_what_does_not_go_with_all(cli, words):
+    """One sentence says so."""
+    done = cli("check", *words)
+
+    assert (2, "", 1) == (done.code, done.out, done.err.count("\n"))
