@@ -45,6 +45,7 @@ def operator_document(operator: Operator) -> dict[str, Any]:
         "thresholds": {name: asdict(limits) for name, limits in operator.thresholds.items()},
         "limits": operator.limits,
         "plans": [plan.name for plan in operator.plans],
+        "policies": [{"name": policy.name, "meaning": policy.meaning} for policy in operator.policies],
         "cases": [
             {
                 "name": c.name,
@@ -84,6 +85,7 @@ def _show(operator: Operator) -> None:
     about = [("limit", limit) for limit in operator.limits]
     about += [(f"accuracy of {name}", _accuracy(limits)) for name, limits in operator.thresholds.items()]
     about += [("plan", plan.name) for plan in operator.plans]
+    about += [("policy", f"{policy.name}: {policy.meaning}") for policy in operator.policies]
     console.print(facts(about))
     console.print()
     console.print(_cases(operator.cases))

@@ -18,7 +18,7 @@ from mlusim.operators.campaign import Job, matching_cases, perform_all, usual_wo
 from mlusim.operators.records import record_of, record_of_fault
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
-from mlusim.operators.spec import Case, Operator
+from mlusim.operators.spec import Case, Operator, policy_of
 from mlusim.report.chrome import write_trace
 from mlusim.report.record import Record
 from mlusim.report.table import detail, efficiency_table, problems
@@ -37,6 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
     add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
     add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add(
+        "--policy",
+        metavar="NAME",
+        help="a policy of the operator, as its order of growing tiles; `mlusim ops OP` lists them",
+    )
     add("--save", metavar="F.npz", help="write the outputs of the one call")
     add(
         "--check",
@@ -58,6 +63,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
     operator = find_operator(args.operator)
+    if args.policy is not None:
+        policy_of(operator.name, operator.policies, args.policy)
     observers_of(names_in(args.check))
     check_writable(args.save, args.trace)
     if args.case is not None and args.inputs is not None:
@@ -85,10 +92,17 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
     recorder, observe = _observe(args)
     try:
         done = attempt(
-            operator, arrays, params, board=board, observe=observe, seed=args.seed, effects=args.effects
+            operator,
+            arrays,
+            params,
+            board=board,
+            observe=observe,
+            seed=args.seed,
+            effects=args.effects,
+            policy=args.policy,
         )
     except Fault as fault:
-        _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name))
+        _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name, args.policy))
         raise
     if done.status != SUCCESS:
         if args.json:
@@ -105,9 +119,17 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
         )
     recorder, observe = _observe(args)
     try:
-        done = run_case(operator, case, board=board, observe=observe, seed=args.seed, effects=args.effects)
+        done = run_case(
+            operator,
+            case,
+            board=board,
+            observe=observe,
+            seed=args.seed,
+            effects=args.effects,
+            policy=args.policy,
+        )
     except Fault as fault:
-        _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name))
+        _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name, args.policy))
         raise
     return _finish(args, done, recorder)
 
@@ -160,7 +182,7 @@ def _cases(args: argparse.Namespace, operator: Operator) -> int:
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     checks = tuple(names_in(args.check))
     jobs = [
-        Job(operator.name, case.name, board, checks, args.seed, args.effects)
+        Job(operator.name, case.name, board, checks, args.seed, args.effects, policy=args.policy)
         for case in matching_cases(operator, board)
     ]
     records = perform(jobs, args.jobs)

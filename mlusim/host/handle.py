@@ -15,7 +15,8 @@ class Handle:
 
     ``device`` holds the tensors, ``last_error`` the sentence of the last failure (empty after a
     success), ``launches`` what was launched, ``layouts`` the NRAM plans that kernels were given.
-    *observe*, *seed* and *effects* go to every launch.
+    *observe*, *seed* and *effects* go to every launch.  ``policy`` names the rule by which a host function that
+    has several chooses tiles and the like; None: its usual one.
     """
 
     def __init__(
@@ -25,9 +26,11 @@ class Handle:
         observe: Iterable[Any] = (),
         seed: int | None = None,
         effects: str = "late",
+        policy: str | None = None,
     ) -> None:
         self.device = Device(board)
         self.board = self.device.board
+        self.policy = policy
         self.last_error = ""
         self.launches: list[Launch] = []
         self.layouts: list[Layout] = []

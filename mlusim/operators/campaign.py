@@ -32,7 +32,7 @@ R = TypeVar("R")
 
 @frozen
 class Job:
-    """One case of one operator on one board, by name; *check* are names of checkers."""
+    """One case of one operator on one board, by name; *check* are names of checkers, *policy* None the usual one."""
 
     operator: str
     case: str
@@ -41,6 +41,11 @@ class Job:
     seed: int | None = None
     effects: str = "late"
     reference: bool = True
+    policy: str | None = None
+
+    def __str__(self) -> str:
+        chosen = "" if self.policy is None else f", {self.policy}"
+        return f"{self.operator} {self.case}{chosen} on {self.board}"
 
 
 def matching_cases(
@@ -65,12 +70,13 @@ def perform(job: Job) -> Record:
             seed=job.seed,
             effects=job.effects,
             reference=job.reference,
+            policy=job.policy,
         )
     except Fault as fault:
-        return record_of_fault(fault, job.operator, job.case, job.board, case.status.name)
+        return record_of_fault(fault, job.operator, job.case, job.board, case.status.name, job.policy)
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
-        error.add_note(f"{job.operator} {job.case} on {job.board} at {Path(at.filename).name}:{at.lineno}")
+        error.add_note(f"{job} at {Path(at.filename).name}:{at.lineno}")
         raise
     return record_of(run)
 

@@ -37,10 +37,13 @@ def record_of(run: Run) -> Record:
         launches=tuple(_launch(launch) for launch in run.launches),
         findings=tuple(finding_facts(finding) for finding in run.findings),
         layouts=run.layouts,
+        policy=run.policy,
     )
 
 
-def record_of_fault(fault: Fault, operator: str, case: str | None, board: str, expected: str) -> Record:
+def record_of_fault(
+    fault: Fault, operator: str, case: str | None, board: str, expected: str, policy: str | None = None
+) -> Record:
     """The record of a call that ended in *fault*."""
     found = find_board(board)
     return Record(
@@ -54,6 +57,7 @@ def record_of_fault(fault: Fault, operator: str, case: str | None, board: str, e
         memory=unused_memory(found),
         fault={"type": type(fault).__name__, "message": fault.message}
         | {key: getattr(fault, key) for key in _FAULT_KEYS},
+        policy=policy,
     )
 
 

@@ -17,7 +17,7 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.registry import find_operator
-from mlusim.operators.spec import Case, Operator, Tensor
+from mlusim.operators.spec import Case, Operator, Tensor, policy_of
 from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import Efficiency, efficiency
 
@@ -30,7 +30,8 @@ class Run:
 
     ``inputs`` describes the arrays that were given, ``params`` holds every parameter, defaults
     included.  ``accuracy`` is empty until the run is judged; ``efficiency`` is None where nothing was
-    launched.  ``workspace`` is in bytes; ``layouts`` are the NRAM plans in use.
+    launched.  ``workspace`` is in bytes; ``layouts`` are the NRAM plans in use.  ``policy`` is the one
+    that was asked for; None: the operator's usual one.
     """
 
     operator: str
@@ -47,6 +48,7 @@ class Run:
     params: Mapping[str, Any] = field(factory=dict)
     workspace: int = 0
     layouts: tuple[Layout, ...] = ()
+    policy: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -96,15 +98,19 @@ def run(
     observe: Iterable[Any] = (),
     seed: int | None = None,
     effects: str = "late",
+    policy: str | None = None,
     reference: bool = False,
 ) -> Run:
     """Run an operator on *inputs* (arrays by name) and *params* and return what it did.
 
-    With *reference* the outputs are judged against the operator's reference.  Raises `UsageError` for
-    missing or unknown names and `StatusError` where the host interface does not return success.
+    With *reference* the outputs are judged against the operator's reference.  *policy* is one of those that
+    the operator declares.  Raises `UsageError` for missing or unknown names and `StatusError` where the
+    host interface does not return success.
     """
     spec = _operator(operator)
-    done = attempt(spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects)
+    done = attempt(
+        spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects, policy=policy
+    )
     if done.status != SUCCESS:
         raise StatusError(done.status, f"{done.status.name}: {done.message}")
     return judged(done, inputs, params or {}, spec) if reference else done
@@ -118,12 +124,15 @@ def run_case(
     observe: Iterable[Any] = (),
     seed: int | None = None,
     effects: str = "late",
+    policy: str | None = None,
     reference: bool = True,
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one."""
     spec = _operator(operator)
     inputs, params = case.make(case_generator(case))
-    done = attempt(spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects)
+    done = attempt(
+        spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects, policy=policy
+    )
     done = evolve(done, case=case.name, expected=case.status)
     return judged(done, inputs, params, spec) if reference and done.status == SUCCESS else done
 
@@ -159,13 +168,16 @@ def attempt(
     observe: Iterable[Any] = (),
     seed: int | None = None,
     effects: str = "late",
+    policy: str | None = None,
     handle: Handle | None = None,
 ) -> Run:
     """Call the host interface, with *handle* or one for the options, and return what happened, whatever the status."""
     spec = _operator(operator)
     arrays = _arrays(spec, inputs)
     complete = _complete(spec, {} if params is None else params)
-    handle = handle or Handle(board, observe=observe, seed=seed, effects=effects)
+    if policy is not None:
+        policy_of(spec.name, spec.policies, policy)
+    handle = handle or Handle(board, observe=observe, seed=seed, effects=effects, policy=policy)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     status = spec.call(handle, tensors, descriptors, complete)
     outputs = {}
@@ -185,6 +197,7 @@ def attempt(
         params=complete,
         workspace=spec.workspace(arrays, complete) if status == SUCCESS else 0,
         layouts=tuple(handle.layouts),
+        policy=handle.policy,
     )
 
 

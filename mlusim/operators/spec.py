@@ -1,11 +1,12 @@
 """What an operator declares: tensors, parameters, cases, reference, thresholds, theory."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import field, frozen
 
+from mlusim.errors import UsageError
 from mlusim.host.status import Status
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
@@ -70,6 +71,27 @@ class Case:
     note: str = ""
 
 
+@frozen
+class Policy:
+    """A rule by which a host function chooses what its document leaves open, such as the order in which tiles grow.
+
+    *rule* is the operator's own function; the host function calls it when ``handle.policy`` is *name*.
+    """
+
+    name: str
+    meaning: str
+    rule: Callable[..., Any]
+
+
+def policy_of(operator: str, policies: Sequence[Policy], name: str | None) -> Policy:
+    """The one of *policies* called *name*; None: the first.  Raises `UsageError` for an unknown name."""
+    for policy in policies:
+        if name is None or policy.name == name:
+            return policy
+    known = f"its policies are {', '.join(p.name for p in policies)}" if policies else "it has none"
+    raise UsageError(f"{operator} has no policy {name!r}; {known}")
+
+
 def no_workspace(inputs: Arrays, params: Params) -> int:
     """Return 0: most operators need no device memory but their tensors."""
     del inputs, params
@@ -87,6 +109,7 @@ class Operator:
     *call* calls the vendor-shaped host function: ``call(handle, tensors, descriptors, params)``,
     where *tensors* maps each name to a device tensor or None.
     *workspace* gives the bytes of device memory that the operator needs besides its tensors.
+    *policies* are the rules that a caller may choose from; the first is used when none is named.
     *primary* names the input whose dtype decides the peak force of the compute efficiency.
     """
 
@@ -104,6 +127,7 @@ class Operator:
     workspace: Callable[[Arrays, Params], int] = field(default=no_workspace)
     limits: tuple[str, ...] = field(default=())
     plans: tuple[Any, ...] = field(default=())
+    policies: tuple[Policy, ...] = field(default=())
 
     @property
     def primary(self) -> str:

@@ -67,7 +67,8 @@ class Record:
 
     ``accuracy`` maps each judged output to its errors and verdict, ``traffic`` directions to bytes,
     ``instructions`` intrinsics to counts, ``memory`` on-chip memories to bytes, ``workspace`` is bytes.
-    ``fault`` holds the facts of a fault, ``message`` the sentence of a refusal or a fault.
+    ``fault`` holds the facts of a fault, ``message`` the sentence of a refusal or a fault.  ``policy`` is
+    the one that was asked for, if any.
     """
 
     operator: str
@@ -89,6 +90,7 @@ class Record:
     findings: tuple[Mapping[str, Any], ...] = ()
     fault: Mapping[str, Any] | None = None
     layouts: tuple[Layout, ...] = ()
+    policy: str | None = None
 
     @property
     def complaints(self) -> int:
@@ -123,6 +125,7 @@ class Record:
             "operator": self.operator,
             "case": self.case,
             "board": self.board,
+            "policy": self.policy,
             "status": self.status,
             "expected": self.expected,
             "passed": self.passed,

@@ -55,7 +55,8 @@ def _notes(first: str, records: Sequence[Record]) -> Text:
 
 
 def _case(record: Record) -> str:
-    return f"  {record.case or 'own arrays'}"
+    chosen = "" if record.policy is None else f", {record.policy}"
+    return f"  {record.case or 'own arrays'}{chosen}"
 
 
 def _efficiency_cells(record: Record) -> list[str]:
@@ -148,6 +149,8 @@ def _about(record: Record) -> Iterator[tuple[str, Any]]:
         yield "input", str(argument)
     for name, value in record.params.items():
         yield "parameter", f"{name} = {value}"
+    if record.policy is not None:
+        yield "policy", record.policy
     yield "status", record.status + (f": {record.message}" if record.message else "")
     yield "verdict", _styled(record)
     for name, accuracy in record.accuracy.items():

@@ -19,10 +19,11 @@ from mlusim.host.checks import (
     same_shape,
     verify,
 )
+from mlusim.operators.spec import policy_of
 from mlusim.plan import Layout
 from ops.three_interpolate_backward.kernel import MLUUnion1ThreeInterpolateBackward
 from ops.three_interpolate_backward.plan import PLAN, Mo
-from ops.three_interpolate_backward.tiles import document_tiles
+from ops.three_interpolate_backward.tiles import POLICIES
 
 DESCRIPTORS = ("grad_output_desc", "indices_desc", "weights_desc", "grad_features_desc")
 
@@ -90,7 +91,7 @@ def mluOpThreeInterpolateBackward(
     assert grad_features_desc is not None
     b, c, n = grad_output_desc.shape
     m = grad_features_desc.shape[2]
-    tiles = tile_layout(handle, grad_output_desc.dtype, c, n, m)
+    tiles = tile_layout(handle, grad_output_desc.dtype, c, n, m, b=b)
     handle.launch(
         MLUUnion1ThreeInterpolateBackward,
         policy(handle, b * -(-m // tiles.values[Mo.name])),
@@ -99,9 +100,13 @@ def mluOpThreeInterpolateBackward(
     return Status.MLUOP_STATUS_SUCCESS
 
 
-def tile_layout(handle: Handle, element_type: Any, c: int, n: int, m: int) -> Layout:
-    """Return the NRAM layout of the document's tiles (decision D6) for C, N and M elements."""
-    tiles = document_tiles(handle.board, element_type, C=c, N=n, M=m)
+def tile_layout(handle: Handle, element_type: Any, c: int, n: int, m: int, *, b: int = 1) -> Layout:
+    """Return the NRAM layout of the tiles for C, N and M elements and B batches.
+
+    They are the document's (decision D6), or those of the policy of *handle*.
+    """
+    rule = policy_of("three_interpolate_backward", POLICIES, handle.policy).rule
+    tiles = rule(handle.board, element_type, B=b, C=c, N=n, M=m)
     return PLAN.layout(handle.board, {"Co": tiles.Co, "No": tiles.No, "Mo": tiles.Mo}, dtype=element_type)
 
 

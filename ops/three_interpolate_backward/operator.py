@@ -9,6 +9,7 @@ from ops.three_interpolate_backward.cases import CASES
 from ops.three_interpolate_backward.host import mluOpThreeInterpolateBackward
 from ops.three_interpolate_backward.plan import PLAN
 from ops.three_interpolate_backward.reference import reference, theory
+from ops.three_interpolate_backward.tiles import POLICIES
 
 DTYPES = ("half", "float")
 NAMES = ("grad_output", "indices", "weights", "grad_features")
@@ -50,5 +51,6 @@ OPERATORS = (
             "all tensors: layout ARRAY, contiguous, fewer than 2^31 elements; B, C, N and M are 1 or more",
         ),
         plans=(PLAN,),
+        policies=POLICIES,
     ),
 )

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.bang import int32
+from mlusim.operators.spec import Policy
 from mlusim.plan import board_constants
 from ops.three_interpolate_backward.plan import PLAN, T
 
@@ -29,11 +30,12 @@ class Tiles:
         return B * -(-M // self.Mo) * (C * N * width + -(-C // self.Co) * N * 3 * (int32.size + width))
 
 
-def document_tiles(board: Any, dtype: Any, *, C: int, N: int, M: int) -> Tiles:
+def document_tiles(board: Any, dtype: Any, *, C: int, N: int, M: int, B: int = 1) -> Tiles:
     """Return the tiles by the document's rule: N first, then C or M, whichever it says comes second.
 
-    Every tile is the largest multiple that fits, by the exact solver.
+    Every tile is the largest multiple that fits, by the exact solver; B does not matter.
     """
+    del B
     done = PLAN.complete(board, {"C": C, "N": N, "M": M}, dtype=dtype)
     return Tiles(done["Co"], done["No"], done["Mo"])
 
@@ -92,3 +94,9 @@ def shipped_tiles(board: Any, dtype: Any, *, B: int, C: int, N: int, M: int) -> 
             return Tiles(Co, No, Mo)
         budget -= align**3
     return Tiles(align, align, align)
+
+
+POLICIES = (
+    Policy("document", "N first; then C where all of N x C fits or C > N, else M", document_tiles),
+    Policy("shipped", "M first, then C, then N: the shipped kernel's", shipped_tiles),
+)

@@ -284,3 +284,21 @@ def test_every_operator_runs_a_small_case(cli, name):
     done = cli("run", name, "--case", case.name, "--json")
 
     assert (0, True) == (done.code, done.json()["passed"])
+
+
+def test_a_policy_is_chosen_and_shown(cli):
+    """--policy goes to the host function, for one case and for arrays; the operator's page lists what there is."""
+    words = ("run", "three_interpolate_backward", "--case", "case_2", "--policy")
+    runs = {policy: cli(*words, policy, "--json").json() for policy in ("document", "shipped")}
+    refused = cli(*words, "fast")
+
+    assert {"document": "document", "shipped": "shipped"} == {
+        name: run["policy"] for name, run in runs.items()
+    }
+    assert runs["document"]["traffic"] != runs["shipped"]["traffic"]
+    assert "policy              shipped" in cli(*words, "shipped").out
+    assert (2, "") == (refused.code, refused.out)
+    assert "no policy 'fast'; its policies are document, shipped" in refused.err
+    assert ["document", "shipped"] == [
+        policy["name"] for policy in cli("ops", "three_interpolate_backward", "--json").json()["policies"]
+    ]
