@@ -314,6 +314,7 @@ class Device:
             printed=tuple(session.printed),
             observers=watching,
             io_bytes=tally.io_bytes,
+            lanes=tally.lanes,
             tasks=tuple(tally.tasks) if request.timing else (),
         )
 

@@ -9,7 +9,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
-from mlusim.machine.tally import Instructions, TaskWork, Usage
+from mlusim.machine.tally import Instructions, Lanes, TaskWork, Usage
 from mlusim.machine.timing import TaskSpan, predict
 
 
@@ -18,7 +18,8 @@ class Launch:
     """The result of a launch: counts, traffic, memory, predicted time and what observers found.
 
     ``instructions`` counts each intrinsic, ``traffic`` gives bytes by copy direction, ``io_bytes``
-    what the IO-DMA carried for copies, atomics and fills together, ``memory`` the capacity and
+    what the IO-DMA carried for copies, atomics and fills together, ``lanes`` the lanes of the vector unit
+    that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
     high-water mark (bytes) of each on-chip memory, ``time_us`` the predicted hardware time, ``bound``
     the pipe that sets it, ``timeline`` each task's span, ``findings`` what the observers have to say,
     ``printed`` the lines of ``__bang_printf``, ``tasks`` the work from which the time is predicted.
@@ -43,6 +44,7 @@ class Launch:
     printed: tuple[str, ...]
     observers: tuple[Any, ...] = ()
     io_bytes: int = 0
+    lanes: Mapping[str, Lanes] = field(factory=dict)
     tasks: tuple[TaskWork, ...] = field(default=(), repr=False)
 
     def on(self, board: str | Board) -> "Launch":

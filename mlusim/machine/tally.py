@@ -8,6 +8,7 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
 from mlusim.machine.log import CoreLog
+from mlusim.machine.rates import VECTOR_LINE
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import NRAM, SRAM, WRAM, Space
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 
 NO_LOG = CoreLog(())
+LINE = int(VECTOR_LINE.value)
 
 
 class Instructions(dict[str, int]):
@@ -35,6 +37,14 @@ class Usage:
 
     capacity: int
     high_water: int
+
+
+@frozen
+class Lanes:
+    """Lanes of the vector unit, in bytes: those that held an element, and those of all lines that were taken."""
+
+    used: int
+    paid: int
 
 
 @frozen
@@ -57,6 +67,7 @@ class Tally:
         self.tasks: list[TaskWork] = []
         self._counts = [0] * len(ISA)
         self._traffic = [0] * len(DIRECTIONS)
+        self._lanes, self._lines = [0] * len(ISA), [0] * len(ISA)
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
@@ -67,6 +78,8 @@ class Tally:
         mlu = core.mlu
         self._counts = list(map(operator.add, self._counts, mlu.counts))
         self._traffic = list(map(operator.add, self._traffic, mlu.traffic))
+        self._lanes = list(map(operator.add, self._lanes, mlu.lanes))
+        self._lines = list(map(operator.add, self._lines, mlu.lines))
         work = list(mlu.work)
         for counts, total in (
             (core.scalar_loads, self.scalar_loads),
@@ -99,6 +112,12 @@ class Tally:
     def traffic(self) -> dict[str, int]:
         """Bytes copied by direction."""
         return {d.name: n for d, n in zip(DIRECTIONS, self._traffic, strict=True) if n}
+
+    @property
+    def lanes(self) -> dict[str, Lanes]:
+        """Lanes by vector intrinsic, for those that were executed."""
+        rows = zip(ISA, self._lanes, self._lines, strict=True)
+        return {name: Lanes(used, lines * LINE) for name, used, lines in rows if lines}
 
     @property
     def io_bytes(self) -> int:

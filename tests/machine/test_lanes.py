@@ -1,0 +1,57 @@
+"""Lanes of the vector unit: what instructions used and what they paid for, whole lines of 128 bytes."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mlusim
+from mlusim.bang import Mlu, Ptr, float32, half, int8, kernel
+from mlusim.machine.tally import Lanes
+
+
+@kernel
+def adds(mlu: Mlu, dtype: object, counts: tuple[int, ...]) -> None:
+    """Add as many elements as each of *counts* says."""
+    a, b = mlu.nram(dtype, 4096), mlu.nram(dtype, 4096)
+    mlu.bang_write_zero(a, 4096)
+    mlu.bang_write_zero(b, 4096)
+    for count in counts:
+        mlu.bang_add(a, a, b, count)
+
+
+@given(st.lists(st.integers(1, 4096), min_size=1, max_size=5), st.sampled_from([half, float32]))
+def test_a_started_line_is_paid_whole(counts, dtype):
+    """Used are the elements' bytes; paid are the lines, each rounded up for its own instruction."""
+    launch = mlusim.Device("MLU370-X4").launch(adds, args=(dtype, tuple(counts)))
+    used = [count * dtype.size for count in counts]
+
+    assert Lanes(sum(used), sum(-(-nbytes // 128) * 128 for nbytes in used)) == launch.lanes["bang_add"]
+
+
+def test_single_bytes_take_two_each():
+    """The vector unit has 64 lanes, however narrow the elements."""
+    launch = mlusim.Device("MLU370-X4").launch(adds, args=(int8, (64, 65)))
+
+    assert Lanes(258, 384) == launch.lanes["bang_add"]
+
+
+def test_lanes_add_up_over_tasks_and_explain_the_vector_cycles():
+    """Four tasks pay four times; copies and scalars pay none; 20 cycles more start each instruction."""
+    launch = mlusim.Device("MLU370-X4").launch(adds, dim=(4, 1, 1), args=(float32, (33,)))
+    cycles = sum(task.work[1] for task in launch.tasks)
+
+    assert Lanes(4 * 132, 4 * 256) == launch.lanes["bang_add"]
+    assert sum(lanes.paid for lanes in launch.lanes.values()) // 128 + 20 * 4 * 3 == cycles
+
+
+def test_no_vector_instruction_no_lanes():
+    """A kernel that only copies has none."""
+
+    @kernel
+    def copies(mlu: Mlu, source: Ptr) -> None:
+        mlu.memcpy(mlu.nram(float32, 8), source, 32, mlusim.bang.GDRAM2NRAM)
+
+    device = mlusim.Device("MLU370-X4")
+    launch = device.launch(copies, args=(device.put(np.zeros(8, np.float32)),))
+
+    assert {} == launch.lanes
