@@ -22,24 +22,6 @@ from mlusim.memory.pointer import KINDS, Ptr
 LINE = 128  # bytes that the vector unit takes in a cycle; a shorter operand costs as much
 NO_DEFAULT = inspect.Parameter.empty
 
-
-class Left:
-    """What a parameter holds that the caller left out, where a call may be one of another row."""
-
-    def __index__(self) -> int:
-        raise TypeError
-
-    def __repr__(self) -> str:
-        return "left out"
-
-
-LEFT = Left()
-
-
-def present(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What the caller did give."""
-    return {name: value for name, value in arguments.items() if value is not LEFT}
-
 # Scalar loads and stores are accounted and announced by the core, as those through a pointer are.
 SCALAR_ACCESS: Mapping[str, str] = {
     "load": "mlu.core.scalar_load(v0, i0)",
@@ -78,8 +60,6 @@ class Writer:
             "macs": work.macs(self.arch),
             "IO": Pipe.IO,
             "MOVE": Pipe.MOVE,
-            "LEFT": LEFT,
-            "present": present,
         }
         for p in self.row.given:
             if p.default is not NO_DEFAULT:
@@ -101,11 +81,6 @@ class Writer:
     def _signature(self) -> str:
         star = {"rest": "*"}
         default = {p.name: "" if p.default is NO_DEFAULT else f"=default_{p.name}" for p in self.row.given}
-        if self.row.overload is not None:
-            open_ = [p.name for p in self.row.given if p.kind == "count"]
-            return ", ".join(
-                ("mlu", *(f"{p.name}=LEFT" if p.name in open_ else p.name for p in self.row.given), "*more", "**named")
-            )
         return ", ".join(("mlu", *(star.get(p.kind, "") + p.name + default[p.name] for p in self.row.given)))
 
     def _arguments(self) -> str:
@@ -116,17 +91,6 @@ class Writer:
         return f"raise refuse(mlu, row, {self._arguments()})"
 
     # -- what is asked -------------------------------------------------------------------------
-
-    def other_form(self) -> Iterator[str]:
-        """Leave a call with the operand of the longer form to its row; that operand stands before the counts."""
-        if self.row.overload is None:
-            return
-        first = next(p.name for p in self.row.given if p.kind == "count")
-        yield f"if {first}.__class__ is Ptr or more: return longer(mlu, *present({self._arguments()}).values(), *more)"
-        yield f"if named: return longer(mlu, **present({self._arguments()}), **named)"
-        for p in self.row.given:
-            if p.kind == "count" and p.default is not NO_DEFAULT:
-                yield f"if {p.name} is LEFT: {p.name} = default_{p.name}"
 
     def counts(self) -> Iterator[str]:
         """Make the counts Python integers."""
@@ -160,9 +124,9 @@ class Writer:
 
     def elsewhere(self) -> Iterator[str]:
         """Leave the strided form of the row to `machine.strides`."""
-        strides = {name for o in self.operands for name in o.stride_names}
+        strides = {name for o in self.operands for pair in o.strides for name in pair}
         given = [f"{p.name} is not None" for p in self.row.given if p.name in strides]
-        if self.row.form in ("async", "strided"):
+        if self.row.form == "async":
             yield f"return strided(mlu, row, {self.number}, {self._arguments()})"
         elif given:
             yield f"if {' or '.join(given)}: return strided(mlu, row, {self.number}, {self._arguments()})"
@@ -393,7 +357,6 @@ class Writer:
 
 
 METHOD = (
-    Writer.other_form,
     Writer.counts,
     Writer.untyped,
     Writer.elsewhere,
