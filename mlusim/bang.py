@@ -14,7 +14,53 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
-from mlusim.frontend.cmath import DIV_UP, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
+from mlusim.frontend.cmath import CEIL_ALIGN, DIV_UP, FLOOR_ALIGN, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
+from mlusim.frontend.mluops.arithmetic import (
+    mluop_div,
+    mluop_mod,
+    mluop_recip,
+)
+from mlusim.frontend.mluops.copies import (
+    mluop_load_str_2D,
+    mluop_load_str_3D,
+    mluop_store_str_2D,
+    mluop_store_str_3D,
+)
+from mlusim.frontend.mluops.functions import (
+    mluop_exp,
+    mluop_log,
+    mluop_sigmoid,
+)
+from mlusim.frontend.mluops.gather import (
+    mluop_gather,
+    mluop_gather_async,
+    mluop_scatter,
+    mluop_scatter_async,
+)
+from mlusim.frontend.mluops.philox import (
+    mluop_cvt_uniform,
+    mluop_gen_random_u32,
+    mluop_gen_uniform,
+)
+from mlusim.frontend.mluops.scalars import (
+    mluop_float2half,
+    mluop_is_float,
+    mluop_is_half,
+    mluop_max,
+    mluop_min,
+)
+from mlusim.frontend.mluops.sequence import (
+    mluop_arange_base_,
+    mluop_arange_by_expand_,
+    mluop_arange_vv_,
+    mluop_gen_integer_incr_seq_,
+    mluop_gen_stage_index,
+    mluop_get_indices,
+    mluop_get_stage_indices_tfuse,
+)
+from mlusim.frontend.mluops.sums import (
+    mluop_recursive_sum_pool,
+)
 from mlusim.frontend.python import kernel
 from mlusim.isa.fusion import (
     FUSION_FAA,
@@ -60,6 +106,7 @@ from mlusim.memory.pointer import Ptr
 NFU_ALIGN_SIZE = 128  # bytes that a vector instruction processes in a cycle
 
 __all__ = [
+    "CEIL_ALIGN",
     "CMP_EQ",
     "CMP_GE",
     "CMP_GT",
@@ -67,6 +114,7 @@ __all__ = [
     "CMP_LT",
     "CMP_NE",
     "DIV_UP",
+    "FLOOR_ALIGN",
     "FUSION_FAA",
     "FUSION_FAM",
     "FUSION_FAS",
@@ -117,6 +165,36 @@ __all__ = [
     "int32",
     "int64",
     "kernel",
+    "mluop_arange_base_",
+    "mluop_arange_by_expand_",
+    "mluop_arange_vv_",
+    "mluop_cvt_uniform",
+    "mluop_div",
+    "mluop_exp",
+    "mluop_float2half",
+    "mluop_gather",
+    "mluop_gather_async",
+    "mluop_gen_integer_incr_seq_",
+    "mluop_gen_random_u32",
+    "mluop_gen_stage_index",
+    "mluop_gen_uniform",
+    "mluop_get_indices",
+    "mluop_get_stage_indices_tfuse",
+    "mluop_is_float",
+    "mluop_is_half",
+    "mluop_load_str_2D",
+    "mluop_load_str_3D",
+    "mluop_log",
+    "mluop_max",
+    "mluop_min",
+    "mluop_mod",
+    "mluop_recip",
+    "mluop_recursive_sum_pool",
+    "mluop_scatter",
+    "mluop_scatter_async",
+    "mluop_sigmoid",
+    "mluop_store_str_2D",
+    "mluop_store_str_3D",
     "u32",
     "uint8",
     "uint16",

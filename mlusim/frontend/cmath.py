@@ -56,3 +56,13 @@ def PAD_DOWN(x: SupportsIndex, y: SupportsIndex) -> int:
     """*x* rounded down to a multiple of *y*."""
     x, y = _whole(x), _whole(y)
     return x // y * y
+
+
+def CEIL_ALIGN(x: SupportsIndex, align: SupportsIndex) -> int:
+    """*x* rounded up to a multiple of *align*: another name of `PAD_UP` in the vendor's kernels."""
+    return PAD_UP(x, align)
+
+
+def FLOOR_ALIGN(x: SupportsIndex, align: SupportsIndex) -> int:
+    """*x* rounded down to a multiple of *align*: another name of `PAD_DOWN` in the vendor's kernels."""
+    return PAD_DOWN(x, align)

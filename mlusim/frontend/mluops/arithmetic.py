@@ -1,0 +1,134 @@
+"""Division, reciprocal and remainder of vectors, which take another way on every architecture."""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import float32, half
+from mlusim.errors import RuleFault
+from mlusim.frontend.mluops.checks import Helper
+from mlusim.frontend.mluops.scalars import mluop_float2half
+from mlusim.isa.fusion import FUSION_FMA, FUSION_FMS
+from mlusim.machine.mlu import Mlu
+from mlusim.memory.pointer import Ptr
+
+_DIV, _RECIP, _MOD = (Helper(f"__mluop_{name}") for name in ("div", "recip", "mod"))
+
+
+def divides(mlu: Mlu) -> bool:
+    """Whether the architecture divides vectors itself: from 3xx on all but mtp_372 do."""
+    return mlu.BANG_ARCH >= 300 and mlu.BANG_ARCH != 372
+
+
+def invert(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
+    """``dst[i] = 1 / src[i]`` in float, as exactly as the architecture can; in place or apart."""
+    if mlu.BANG_ARCH >= 300:
+        mlu.bang_recip(dst, src, n)
+    else:
+        mlu.bang_active_reciphp(dst, src, n)
+
+
+def mluop_div(
+    mlu: Mlu, dst: Ptr, a: Ptr, b: Ptr, addition: Ptr | None, is_high_precision: bool, n: int
+) -> None:
+    """Divide: ``dst[i] = a[i] / b[i]`` for *n* elements of half or float in NRAM.
+
+    Where the architecture divides (3xx and later, not mtp_372) this is ``__bang_div``: *dst* may be
+    exactly *a* or *b*, and *addition* is not touched.  Elsewhere it is a reciprocal and a product:
+
+    * float: *dst* becomes ``1 / b`` first, so it must be apart from *a*; it may be exactly *b*.
+    * half in high precision: *addition*, room for *n* floats, takes b; **b is overwritten by 1 / b**.
+      *dst* may be exactly *a* or *b*; *a* and *b* must be apart, and *addition* apart from both.
+    * half in low precision: by ``__bang_active_reciphp``, aliases as for float.
+
+    *addition* may be None where it is not needed.  Certain (vendor's common.h); that MLU2xx inverts with
+    ``__bang_active_reciphp`` is inferred.  Raises `RuleFault` for aliases and counts, `OutOfBounds` and
+    `WrongSpace` for operands that are too short, of another type or in another memory.
+    """
+    n = _DIV.count(mlu, "n", n)
+    to, dividend, divisor = _DIV.vectors(mlu, n, dst=dst, a=a, b=b)
+    if divides(mlu):
+        mlu.bang_div(dst, a, b, n)
+        return
+    if dst.dtype is half and is_high_precision:
+        room = _DIV.scratch(mlu, "addition", addition, n, dividend, divisor)
+        _DIV.apart(mlu, divisor, dividend, "b is overwritten by 1 / b before a is read; copy one of them")
+        mlu.bang_half2float(room, b, n)
+        invert(mlu, room, room, n)
+        mluop_float2half(mlu, b, room, n)
+        mlu.bang_mul(dst, a, b, n)
+        return
+    _DIV.apart(
+        mlu, to, dividend, "without a division instruction dst is 1 / b before a is read; use another dst"
+    )
+    if dst.dtype is half:
+        mlu.bang_active_reciphp(dst, b, n)
+    else:
+        invert(mlu, dst, b, n)
+    mlu.bang_mul(dst, a, dst, n)
+
+
+def mluop_recip(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: bool, n: int) -> None:
+    """Reciprocal: ``dst[i] = 1 / src[i]`` for *n* elements of half or float in NRAM.
+
+    *dst* may be exactly *src*.  Half goes through floats in *addition* (room for *n* floats, destroyed,
+    apart from *src*); float leaves *addition* alone, and it may be None.  Certain (vendor's common.h).
+    Inferred: MLU2xx uses ``__bang_active_reciphp``, there alone *is_high_precision* matters, and false
+    keeps half in half.  Raises faults as `mluop_div` does.
+    """
+    n = _RECIP.count(mlu, "n", n)
+    _, source = _RECIP.vectors(mlu, n, dst=dst, src=src)
+    if dst.dtype is float32:
+        invert(mlu, dst, src, n)
+    elif mlu.BANG_ARCH < 300 and not is_high_precision:
+        mlu.bang_active_reciphp(dst, src, n)
+    else:
+        room = _RECIP.scratch(mlu, "addition", addition, n, source)
+        mlu.bang_half2float(room, src, n)
+        invert(mlu, room, room, n)
+        mluop_float2half(mlu, dst, room, n)
+
+
+def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: Any, addition: Ptr | None, n: int) -> None:
+    """Remainder of floats by one number: ``dst[i] = fmod(src[i], divisor)``, with the sign of *src*.
+
+    *dst*, *src*: *n* floats in NRAM; *divisor*: a positive number.  Where the architecture divides this
+    is ``__bang_rem``; *dst* may be exactly *src*, and *addition* may be None.  On mtp_372 it is a product
+    with the reciprocal, floor, and a correction by one: *dst* must be apart from *src*, *addition* is
+    room for *n* floats, destroyed, apart from both, and quotients must stay below 2**22.  Whole numbers
+    come out exactly, others to a unit in the last place of *divisor*.
+
+    Inferred: the vendor has a remainder of this name in its transforms; operands and method are mlusim's.
+    Raises `RuleFault` for a divisor that is not positive and for aliases, others as `mluop_div`.
+    """
+    n = _MOD.count(mlu, "n", n)
+    to, source = _MOD.vectors(mlu, n, (float32,), dst=dst, src=src)
+    by = float32(_MOD.number(mlu, "divisor", divisor))
+    if not 0 < by < np.inf:
+        raise _MOD.refuse(
+            mlu, RuleFault(f"divisor = {divisor!r}", operand="divisor", legal="a positive finite number")
+        )
+    if divides(mlu):
+        mlu.bang_rem(dst, src, by, n)
+        return
+    _MOD.apart(mlu, to, source, "src is read again for its sign; use another dst")
+    room = _MOD.scratch(mlu, "addition", addition, n, to, source)
+    _remainder(mlu, dst, src, by, room, n)
+
+
+def _remainder(mlu: Mlu, dst: Ptr, src: Ptr, by: Any, room: Ptr, n: int) -> None:
+    """The remainder without a division: *dst* holds the quotient, then minus the remainder of ``|src|``."""
+    mlu.bang_abs(room, src, n)
+    mlu.bang_mul_scalar(dst, room, float32(1 / by), n)
+    mlu.bang_floor(dst, dst, n)
+    mlu.bang_fusion(FUSION_FMS, dst, dst, by, room, n, n)
+    # The quotient may be one too large or too small, as the reciprocal is rounded.
+    mlu.bang_gt_scalar(room, dst, 0, n)
+    mlu.bang_mul_scalar(room, room, by, n)
+    mlu.bang_sub(dst, dst, room, n)
+    mlu.bang_le_scalar(room, dst, -by, n)
+    mlu.bang_mul_scalar(room, room, by, n)
+    mlu.bang_add(dst, dst, room, n)
+    mlu.bang_ge_scalar(room, src, 0, n)
+    mlu.bang_fusion(FUSION_FMA, room, room, -2, 1, n)
+    mlu.bang_mul(dst, dst, room, n)

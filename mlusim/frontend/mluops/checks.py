@@ -1,0 +1,181 @@
+"""What helpers ask of their operands, said in the helper's own words before its first instruction."""
+
+import operator
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.arch.dtypes import DType, float32, half, is_number
+from mlusim.errors import Fault, RuleFault, WrongSpace
+from mlusim.machine.mlu import Mlu
+from mlusim.machine.refuse import foreign, no_pointer
+from mlusim.memory.pointer import Ptr, bounds_fault
+from mlusim.memory.space import NRAM, Space
+
+FLOATING = (half, float32)
+
+
+@frozen
+class Span:
+    """An operand and the *nbytes* that a helper touches of it."""
+
+    name: str
+    pointer: Ptr
+    nbytes: int
+
+
+@frozen
+class Helper:
+    """A helper by its vendor spelling; its methods check operands and raise faults in its name."""
+
+    spelling: str
+
+    def refuse(self, mlu: Mlu, fault: Fault) -> Fault:
+        """*fault*, with the helper's name and the kernel's file and line."""
+        fault.intrinsic = self.spelling
+        return mlu.core.blame(fault)
+
+    def count(self, mlu: Mlu, name: str, value: Any, least: int = 1, legal: str | None = None) -> int:
+        """*value* as a Python integer of at least *least*."""
+        try:
+            number = operator.index(value)
+        except TypeError:
+            fault = RuleFault(
+                f"{name} = {value!r:.80} is no integer", operand=name, hint="divide with `//` or cdiv"
+            )
+            raise self.refuse(mlu, fault) from None
+        if number < least:
+            hint = f"guard the call with `if {name} > 0`" if least == 1 and number == 0 else None
+            raise self.refuse(
+                mlu,
+                RuleFault(
+                    f"{name} = {number} is too small",
+                    operand=name,
+                    legal=legal or f"{least} or more",
+                    hint=hint,
+                ),
+            )
+        return number
+
+    def at_most(self, mlu: Mlu, name: str, value: int, most: int, hint: str | None = None) -> None:
+        """Raise the fault of a *value* above *most*."""
+        if value > most:
+            raise self.refuse(
+                mlu,
+                RuleFault(f"{name} = {value} is too large", operand=name, legal=f"up to {most}", hint=hint),
+            )
+
+    def word(self, mlu: Mlu, name: str, value: Any) -> int:
+        """*value* as an integer of 64 bits without sign."""
+        number = self.count(mlu, name, value, 0, "0 to 2**64 - 1")
+        if number >> 64:
+            raise self.refuse(
+                mlu,
+                RuleFault(
+                    f"{name} = {number:#x} has more than 64 bits", operand=name, legal="0 to 2**64 - 1"
+                ),
+            )
+        return number
+
+    def number(self, mlu: Mlu, name: str, value: Any) -> Any:
+        """*value*, which is one number."""
+        if not is_number(value):
+            raise self.refuse(mlu, WrongSpace(f"{name} is {value!r:.80}", operand=name, legal="a number"))
+        return value
+
+    def span(
+        self,
+        mlu: Mlu,
+        name: str,
+        pointer: Any,
+        nbytes: int,
+        dtypes: tuple[DType, ...] = (),
+        space: Space = NRAM,
+        hint: str | None = None,
+    ) -> Span:
+        """*pointer* with *nbytes* behind it in *space*, of one of *dtypes* (none: of any type)."""
+        fault: Fault | None
+        if not isinstance(pointer, Ptr):
+            fault = no_pointer(name, pointer, space)
+            fault.hint = hint or fault.hint
+        else:
+            fault = foreign(mlu, name, pointer) or _misplaced(name, pointer, dtypes, space)
+        if fault is None:
+            fault = bounds_fault(pointer.view, pointer.offset, nbytes)
+            if fault is not None:
+                fault.operand = name
+                fault.message = f"{name} takes {nbytes} bytes; {fault.message}"
+                fault.hint = hint or fault.hint
+        if fault is not None:
+            raise self.refuse(mlu, fault)
+        return Span(name, pointer, nbytes)
+
+    def vectors(
+        self, mlu: Mlu, count: int, dtypes: tuple[DType, ...] = FLOATING, **pointers: Any
+    ) -> list[Span]:
+        """Operands of *count* elements of one type, in NRAM."""
+        spans = [
+            self.span(mlu, name, p, count * getattr(getattr(p, "dtype", None), "size", 1), dtypes)
+            for name, p in pointers.items()
+        ]
+        first = spans[0]
+        for other in spans[1:]:
+            if other.pointer.dtype is not first.pointer.dtype:
+                raise self.refuse(
+                    mlu,
+                    WrongSpace(
+                        f"{other.name} is {other.pointer.dtype} and {first.name} is {first.pointer.dtype}",
+                        operand=other.name,
+                        legal="one element type for all operands",
+                        hint="convert the data first",
+                    ),
+                )
+        return spans
+
+    def scratch(self, mlu: Mlu, name: str, pointer: Any, count: int, *users: Span) -> Ptr:
+        """*pointer* as room for *count* floats, whatever its type, apart from *users*."""
+        hint = f"half goes through float: give {name} room for {count} floats, twice the bytes of the data"
+        room = self.span(mlu, name, pointer, 4 * count, hint=hint)
+        for user in users:
+            self.apart(mlu, room, user, "it is overwritten before that is read for the last time")
+        return room.pointer.cast(float32)
+
+    def apart(self, mlu: Mlu, first: Span, second: Span, why: str) -> None:
+        """Raise the fault of two operands that share bytes; *why* says what would go wrong."""
+        low = max(first.pointer.address, second.pointer.address)
+        shared = (
+            min(first.pointer.address + first.nbytes, second.pointer.address + second.nbytes) - low
+            if first.pointer.space is second.pointer.space
+            else 0
+        )
+        if shared > 0:
+            raise self.refuse(
+                mlu,
+                RuleFault(
+                    f"{first.name} overlaps {second.name} by {shared} bytes",
+                    operand=first.name,
+                    address=low,
+                    space=first.pointer.space.name,
+                    legal=f"{first.name} apart from {second.name}",
+                    hint=why,
+                ),
+            )
+
+
+def _misplaced(name: str, pointer: Ptr, dtypes: tuple[DType, ...], space: Space) -> Fault | None:
+    if pointer.space is not space:
+        return WrongSpace(
+            f"{name} points into {pointer.space}",
+            operand=name,
+            space=pointer.space.name,
+            legal=str(space),
+            hint="copy it there with mlu.memcpy first" if space is NRAM else None,
+        )
+    if dtypes and pointer.dtype not in dtypes:
+        return WrongSpace(
+            f"{name} is {pointer.dtype}",
+            operand=name,
+            legal=", ".join(d.name for d in dtypes),
+            hint="cast the pointer, or convert the data",
+        )
+    return None
