@@ -1,31 +1,49 @@
 """What if an operator ran on another board: re-timed where its work would be the same, run again where not."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
+from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
 from mlusim.machine.device import DeviceTensor
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.memory.pointer import Ptr
 from mlusim.operators.registry import find_operator
-from mlusim.operators.runner import Run, attempt
+from mlusim.operators.runner import SUCCESS, Run, attempt
 from mlusim.operators.spec import Operator
 from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import efficiency
 
+Choices = tuple[tuple[Any, ...], ...]
+
+RECORDED = "the recorded run"
+
 
 @frozen(eq=False)
 class WhatIf:
-    """The run on one board: ``rerun`` says whether it was run there, ``why`` why it had to be or need not."""
+    """The call on one board: ``rerun`` says whether it was run there, ``why`` why it had to be or need not.
 
-    run: Run
+    Where it fails, ``failure`` is the sentence that says why; ``run`` is None after a fault or a launch
+    that the board cannot start, and else what the host interface answered.
+    """
+
+    board: str
+    run: Run | None
     rerun: bool
     why: str
+    failure: str = ""
+
+    @property
+    def time_us(self) -> float | None:
+        """The hardware time in us; None where the call fails or launches nothing."""
+        timed = self.run is not None and not self.failure and bool(self.run.launches)
+        return sum(launch.time_us for launch in self.run.launches) if self.run is not None and timed else None
 
 
 class _Choices(Handle):
@@ -60,61 +78,116 @@ def what_if(
     params: Mapping[str, Any] | None = None,
     *,
     boards: Iterable[str | Board],
+    outputs: bool = True,
+    done: Callable[[WhatIf], None] | None = None,
 ) -> tuple[WhatIf, ...]:
     """Run an operator on the first of *boards* and tell its time on each of them.
 
-    A board of the same architecture for which the host interface chooses the same launches is
-    re-timed from the recorded work; on any other the operator is run again.
+    A board of the architecture of one that was run already, for which the host interface chooses the same
+    launches, is re-timed from that work; on any other the operator is run.  Without *outputs* the runs
+    keep none, which saves memory.  *done* is called with each answer as it comes.  Raises `UsageError`
+    for inputs that are none of the operator's.
     """
     spec = find_operator(operator) if isinstance(operator, str) else operator
-    found = [find_board(board) for board in boards]
-    first = attempt(spec, inputs, params, board=found[0])
-    answers = [WhatIf(first, rerun=True, why="the recorded run")]
-    for board in found[1:]:
-        why = _difference(spec, inputs, params, found[0], board)
-        if why:
-            answers.append(WhatIf(attempt(spec, inputs, params, board=board), rerun=True, why=why))
-        else:
-            same = f"the work is that of {found[0].name}: same architecture, same launches"
-            answers.append(WhatIf(_retimed(spec, first, board), rerun=False, why=same))
+    study = _Study(spec, inputs, params, outputs)
+    answers = []
+    for board in [find_board(board) for board in boards]:
+        answers.append(study.answer(board))
+        if done is not None:
+            done(answers[-1])
     return tuple(answers)
 
 
-def _difference(
-    spec: Operator,
-    inputs: Mapping[str, Any],
-    params: Mapping[str, Any] | None,
-    first: Board,
-    other: Board,
-) -> str:
-    """Why the work on *other* would be another than on *first*; empty where it would be the same."""
-    if other.arch.name != first.arch.name:
-        return f"another architecture: {other.arch.name} instead of {first.arch.name}"
-    chosen = []
-    for board in (first, other):
+@frozen(eq=False)
+class _Recorded:
+    """A run on a board, and what the host interface launched there; None where that cannot be known before."""
+
+    board: Board
+    choices: Choices | None
+    run: Run
+
+
+@define(eq=False)
+class _Study:
+    """One call of an operator, on board after board."""
+
+    spec: Operator
+    inputs: Mapping[str, Any]
+    params: Mapping[str, Any] | None
+    outputs: bool
+    known: list[_Recorded] = field(factory=list)
+
+    def answer(self, board: Board) -> WhatIf:
+        """The call on *board*."""
+        try:
+            return self._answer(board)
+        except (Fault, LaunchError) as error:
+            return WhatIf(board.name, None, rerun=True, why="it was tried there", failure=_sentence(error))
+
+    def _answer(self, board: Board) -> WhatIf:
+        asked, choices = self._asked(board)
+        if asked is not None and asked.status != SUCCESS:
+            why = "the host interface was asked there"
+            return WhatIf(board.name, asked, rerun=False, why=why, failure=asked.message)
+        for known in self.known:
+            if choices is not None and known.choices == choices and known.board.arch.name == board.arch.name:
+                return self._retimed(known, board)
+        why = self._difference(board, choices)
+        run = attempt(self.spec, self.inputs, self.params, board=board)
+        run = run if self.outputs else evolve(run, outputs={})
+        self.known.append(_Recorded(board, choices, run))
+        return WhatIf(board.name, run, rerun=True, why=why)
+
+    def _asked(self, board: Board) -> tuple[Run | None, Choices | None]:
+        """What the host interface answers on *board*, and what it would launch."""
         handle = _Choices(board)
         try:
-            status = attempt(spec, inputs, params, handle=handle).status
-        except AttributeError:
+            run = attempt(self.spec, self.inputs, self.params, handle=handle)
+        except AttributeError:  # it looks at what its launches did
+            return None, None
+        return run, tuple(handle.choices)
+
+    def _difference(self, board: Board, choices: Choices | None) -> str:
+        """Why the work on *board* is another than on the boards before it."""
+        if not self.known:
+            return RECORDED
+        if choices is None:
             return "the host interface looks at what its launches did"
-        chosen.append((status, handle.choices))
-    if chosen[0] == chosen[1]:
-        return ""
-    shapes = [[(dim, kind.name) for _, dim, kind, _ in choices] for _, choices in chosen]
-    if shapes[0] != shapes[1]:
-        return f"the host interface launches {_shown(shapes[1])} instead of {_shown(shapes[0])}"
-    return "the host interface passes other arguments"
+        first = next((known for known in self.known if known.board.arch.name == board.arch.name), None)
+        if first is None:
+            return f"another architecture: {board.arch.name} instead of {self.known[0].board.arch.name}"
+        shapes = [[(dim, kind.name) for _, dim, kind, _ in made] for made in (first.choices or (), choices)]
+        if shapes[0] != shapes[1]:
+            return f"the host interface launches {_shown(shapes[1])} instead of {_shown(shapes[0])}"
+        return "the host interface passes other arguments"
+
+    def _retimed(self, known: _Recorded, board: Board) -> WhatIf:
+        same = f"the work is that of {known.board.name}: same architecture, same launches"
+        try:
+            return WhatIf(board.name, _on(self.spec, known.run, board), rerun=False, why=same)
+        except UsageError as error:  # the board cannot start it
+            return WhatIf(board.name, None, rerun=False, why=same, failure=str(error))
 
 
 def _shown(shapes: list[tuple[tuple[int, ...], str]]) -> str:
-    return ", ".join(f"{kind} {'x'.join(map(str, dim))}" for dim, kind in shapes) or "nothing"
+    distinct = dict.fromkeys(f"{kind} {'x'.join(map(str, dim))}" for dim, kind in shapes)
+    return ", ".join(distinct) or "nothing"
 
 
-def _retimed(spec: Operator, run: Run, board: Board) -> Run:
+def _on(spec: Operator, run: Run, board: Board) -> Run:
+    """*run* as it would be on *board*."""
     launches = tuple(launch.on(board) for launch in run.launches)
     judged = None
     if run.efficiency is not None:
         dtype = str(run.inputs[spec.primary].dtype)
         time_us = sum(launch.time_us for launch in launches)
         judged = efficiency(board, dtype, run.efficiency.theory_ops, run.efficiency.theory_ios, time_us)
-    return evolve(run, board=board.name, launches=launches, efficiency=judged)
+    layouts = tuple(evolve(layout, board=board.name) for layout in run.layouts)
+    return evolve(run, board=board.name, launches=launches, efficiency=judged, layouts=layouts)
+
+
+def _sentence(error: Fault | LaunchError) -> str:
+    """What went wrong, in one sentence; of the kernel's file the name."""
+    if isinstance(error, Fault) and error.file is not None:
+        return str(error).replace(f"({error.file}:", f"({Path(error.file).name}:")
+    return str(error)
