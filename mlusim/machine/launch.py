@@ -9,6 +9,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
+from mlusim.machine.profile import NO_PROFILE, Profile, profile
 from mlusim.machine.tally import Instructions, Lanes, TaskWork, Usage
 from mlusim.machine.timing import TaskSpan, predict
 
@@ -47,6 +48,21 @@ class Launch:
     lanes: Mapping[str, Lanes] = field(factory=dict)
     tasks: tuple[TaskWork, ...] = field(default=(), repr=False)
 
+    @property
+    def profile(self) -> Profile:
+        """How the cores spend their time: busy by pipe, overlap, waits, balance, waves; computed when asked for.
+
+        Empty where the launch was not timed.
+        """
+        if not self.tasks:
+            return NO_PROFILE
+        return profile(self.tasks, self.timeline, find_board(self.board), self._unions)
+
+    @property
+    def _unions(self) -> int:
+        """Clusters of a union task, 0 for Block tasks."""
+        return next(kind.unions for kind in KINDS if kind.name == self.kind)
+
     def on(self, board: str | Board) -> "Launch":
         """The launch as the same work would run on *board*: only the time, its bound and timeline differ.
 
@@ -54,7 +70,7 @@ class Launch:
         the same architecture that can start the launch; raises `UsageError` for another.
         """
         found, own = find_board(board), find_board(self.board)
-        unions = next(kind.unions for kind in KINDS if kind.name == self.kind)
+        unions = self._unions
         if found.arch.name != own.arch.name:
             raise UsageError(
                 f"{found.name} is {found.arch.name} and {own.name} is {own.arch.name}: their memories and instructions "

@@ -164,7 +164,7 @@ def summary(log: CoreLog, pace: Pace) -> Summary:
 
 
 @define
-class _Clock:
+class Clock:
     """One core during a replay: its time, when its streams are free, and when what they do is done."""
 
     rows: Iterator[list[tuple[float, ...]]]
@@ -238,13 +238,19 @@ class Cores:
 
 
 def replay(logs: Sequence[CoreLog], paces: Sequence[Pace], board: Board) -> Cores:
-    """Replay the *logs* of cores that run together, each at its pace.
+    """Replay the *logs* of cores that run together, each at its pace."""
+    clocks = [Clock(prepared(log, pace), pace) for log, pace in zip(logs, paces, strict=True)]
+    meet(clocks, board)
+    return Cores(tuple(clock.idle() for clock in clocks))
+
+
+def meet(clocks: Sequence[Clock], board: Board) -> None:
+    """Let *clocks* go on from barrier to barrier until all have ended.
 
     Between two barriers that all of them meet at, the off-chip bytes of all take at least their time at the
     board's ceiling.
     """
-    clocks = [_Clock(_prepared(log, pace), pace) for log, pace in zip(logs, paces, strict=True)]
-    running, waiting = list(clocks), dict[int, list[_Clock]]()
+    running, waiting = list(clocks), dict[int, list[Clock]]()
     phase, cost = 0.0, BARRIER.value / board.clock_mhz
     while running:
         clock = running.pop()
@@ -261,10 +267,9 @@ def replay(logs: Sequence[CoreLog], paces: Sequence[Pace], board: Board) -> Core
             for c in group:
                 c.now = until + cost
             running.extend(waiting.pop(number))
-    return Cores(tuple(clock.idle() for clock in clocks))
 
 
-def _drained(clocks: Iterable[_Clock]) -> float:
+def _drained(clocks: Iterable[Clock]) -> float:
     """The bytes of all *clocks* since they were last asked."""
     nbytes = 0.0
     for clock in clocks:
@@ -273,7 +278,8 @@ def _drained(clocks: Iterable[_Clock]) -> float:
     return nbytes
 
 
-def _prepared(log: CoreLog, pace: Pace) -> Iterator[list[tuple[float, ...]]]:
+def prepared(log: CoreLog, pace: Pace) -> Iterator[list[tuple[float, ...]]]:
+    """The rows of *log* as a clock takes them, a chunk at a time."""
     for distinct, turns in log.chunks:
         parts = durations(distinct, pace)
         columns: Iterable[Any] = (

@@ -57,6 +57,7 @@ class TaskWork:
     cluster: int
     work: tuple[int, ...]
     log: CoreLog
+    core: int = 0  # coreId; of a memory core, the number of IPU cores beside it
 
 
 class Tally:
@@ -95,8 +96,11 @@ class Tally:
         place = core.place
         log = core.log.finished() if core.log is not None else NO_LOG
         log = self._logs.setdefault(log.key, log)
+        width = self.board.arch.cores_per_cluster
+        number = width if place.memory_core else place.core_id
+        union, cluster = core.union.number, place.cluster_id
         self.tasks.append(
-            TaskWork(place.task, place.memory_core, core.union.number, place.cluster_id, tuple(work[:5]), log)
+            TaskWork(place.task, place.memory_core, union, cluster, tuple(work[:5]), log, number)
         )
 
     def add_sram(self, arena: Arena) -> None:

@@ -91,7 +91,7 @@ def pipe_times(done: Sequence[int], board: Board) -> tuple[float, ...]:
 
 def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:
     """The time of a launch whose *tasks* (or unions of tasks) run on *slots* places of *board*."""
-    groups = _groups(tasks)
+    groups = groups_of(tasks)
     known: dict[tuple[tuple[CoreLog, bool, int], ...], Alone] = {}
     alone = []
     for group in groups:
@@ -107,18 +107,24 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:
     return Prediction(time_us, _bound(alone[last], ran[last]), spans, dict(zip(PIPES, busy, strict=True)))
 
 
-def _groups(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
+def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
+    """The tasks that run together, in the order in which they begin; of a Block launch each by itself."""
     groups: dict[int, list[TaskWork]] = {}
     for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
         groups.setdefault(task.union, []).append(task)
     return list(groups.values())
 
 
-def _alone(group: list[TaskWork], board: Board) -> Alone:
+def paces_of(group: Sequence[TaskWork], board: Board) -> list[Pace]:
+    """The pace of each core of *group*; those of a cluster that use its SRAM share the port."""
     users: dict[int, int] = {}
     for task in group:
         users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
-    paces = [Pace.of(board, memory_core=task.memory_core, sharers=users[task.cluster]) for task in group]
+    return [Pace.of(board, memory_core=task.memory_core, sharers=users[task.cluster]) for task in group]
+
+
+def _alone(group: list[TaskWork], board: Board) -> Alone:
+    paces = paces_of(group, board)
     found = replay([task.log for task in group], paces, board)
     cores = tuple(summary(task.log, pace) for task, pace in zip(group, paces, strict=True))
     return Alone(found.ends, cores)
