@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlusim.bang import DIV_UP, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
+from mlusim.bang import CEIL_ALIGN, DIV_UP, FLOOR_ALIGN, PAD_DOWN, PAD_UP, cdiv, cmod, i32, u32
 from mlusim.errors import UsageError
 
 INTEGERS = st.integers(-(2**70), 2**70)
@@ -40,6 +40,7 @@ def test_padding(x, y):
         assert down <= x <= up < x + y
         assert x < down + y
         assert up == DIV_UP(kind(x), kind(y)) * y
+        assert (up, down) == (CEIL_ALIGN(kind(x), kind(y)), FLOOR_ALIGN(kind(x), kind(y)))
 
 
 @given(INTEGERS)
@@ -51,7 +52,7 @@ def test_wrapping(value):
 
 
 @pytest.mark.parametrize("value", [1.5, "4", None, [4], np.float32(4), np.array([4])], ids=repr)
-@pytest.mark.parametrize("function", [cdiv, cmod, DIV_UP, PAD_UP, PAD_DOWN])
+@pytest.mark.parametrize("function", [cdiv, cmod, DIV_UP, PAD_UP, PAD_DOWN, CEIL_ALIGN, FLOOR_ALIGN])
 def test_only_integers_divide_so(function, value):
     """A float would be divided otherwise in C."""
     for arguments in ((value, 3), (3, value)):
@@ -59,7 +60,7 @@ def test_only_integers_divide_so(function, value):
             function(*arguments)
 
 
-@pytest.mark.parametrize("function", [cdiv, cmod, DIV_UP, PAD_UP, PAD_DOWN])
+@pytest.mark.parametrize("function", [cdiv, cmod, DIV_UP, PAD_UP, PAD_DOWN, CEIL_ALIGN, FLOOR_ALIGN])
 def test_nothing_divides_by_zero(function):
     """Python says so in its own words."""
     with pytest.raises(ZeroDivisionError):
