@@ -10,6 +10,7 @@ from mlusim.errors import Fault
 from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Usage
 from mlusim.operators.runner import Run
+from mlusim.report.figures import figures
 from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, LaunchRecord, Record
 
 _FAULT_KEYS = ("intrinsic", "operand", "address", "space", "legal", "hint", "task", "file", "line")
@@ -38,6 +39,7 @@ def record_of(run: Run) -> Record:
         findings=tuple(finding_facts(finding) for finding in run.findings),
         layouts=run.layouts,
         policy=run.policy,
+        group=run.group,
     )
 
 
@@ -86,4 +88,5 @@ def _launch(launch: Launch) -> LaunchRecord:
         busy_us=dict(launch.busy_us),
         io_bytes=launch.io_bytes,
         spans=tuple(launch.timeline),
+        figures=figures(launch, find_board(launch.board)) if launch.tasks else None,
     )

@@ -49,6 +49,7 @@ class Run:
     workspace: int = 0
     layouts: tuple[Layout, ...] = ()
     policy: str | None = None
+    group: str | None = None
 
     @property
     def passed(self) -> bool:
@@ -133,7 +134,7 @@ def run_case(
     done = attempt(
         spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects, policy=policy
     )
-    done = evolve(done, case=case.name, expected=case.status)
+    done = evolve(done, case=case.name, expected=case.status, group=case.group)
     return judged(done, inputs, params, spec) if reference and done.status == SUCCESS else done
 
 

@@ -1,55 +1,258 @@
-"""Why a call is as efficient as it is: sentences from the quantities of its record."""
+"""Why a call is as efficient as it is: numbers and sentences from the quantities of its record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from attrs import asdict, frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.machine.rates import DRAM_CEILING
 from mlusim.machine.timing import LAUNCH_US
-from mlusim.report.record import LaunchRecord, Record
-from mlusim.report.words import share, size
+from mlusim.report.acceptance import NETWORK_BAR, Acceptance, acceptance
+from mlusim.report.figures import Figures
+from mlusim.report.words import count, percent, size
 
-GOOD_IO, GOOD_COMPUTE = 0.6, 0.3  # below both, the vendor's reviewers ask for an explanation
+if TYPE_CHECKING:
+    from mlusim.report.record import LaunchRecord, Record
+
+GOOD_TRANSFER = 512  # bytes; the vendor's helpers say that transfers are best from here on
+FULL = 0.9  # of what the off-chip memory can move: cores and vectors no longer matter
+LEAST = 0.04  # a reason that weighs less, as a share of the time, is not given
+MOST = 3  # reasons in a sentence
+_BOUND = {"io": "IO", "compute": "compute"}
+_PEAK = {"io": "bandwidth", "compute": "compute force"}
 
 
-def below_the_bar(record: Record) -> bool:
-    """Whether the vendor's reviewers would ask why: IO below 60 % and compute below 30 %."""
+class Reason(NamedTuple):
+    """A cause in words, and roughly the share of the time that it costs or saves."""
+
+    weight: float
+    words: str
+
+
+@frozen
+class Explanation:
+    """What explains one call.
+
+    ``of_theory`` is what really moves off the chip over the theory bytes, ``directions`` the same by copy
+    direction; ``padding`` is the share of the vector lanes that hold no element, ``lanes`` the same by
+    intrinsic.  ``busy`` is each pipe's share of the time and ``overlap`` that in which two or more are busy, as
+    the mean of the working cores over all launches.  ``balance`` (slowest over mean core), ``slowest`` (its
+    number) and the waves are those of the longest launch.  ``memory`` is the share of each on-chip memory in use.
+    """
+
+    sentence: str
+    reasons: tuple[str, ...]
+    acceptance: Acceptance | None = None
+    of_theory: float | None = None
+    directions: Mapping[str, float] | None = None
+    padding: float | None = None
+    lanes: Mapping[str, float] | None = None
+    busy: Mapping[str, float] | None = None
+    overlap: float | None = None
+    balance: float | None = None
+    slowest: int | None = None
+    working: int | None = None
+    cores: int | None = None
+    waves: int | None = None
+    last_wave: float | None = None
+    memory: Mapping[str, float] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain data."""
+        return asdict(self)
+
+
+def explained(record: "Record") -> Explanation:
+    """The explanation of *record*; of a call that launched nothing only the sentence."""
     found = record.efficiency
-    return found is not None and found.io_efficiency < GOOD_IO and found.compute_efficiency < GOOD_COMPUTE
+    if found is None or not record.launches:
+        return Explanation(record.message or "Nothing was launched.", ())
+    judged = acceptance(found, record.group)
+    causes = [reason.words for reason in sorted(_reasons(record), key=lambda r: -r.weight)]
+    main = _main(record)
+    about = main.figures
+    shares = {name: lanes.used / lanes.paid for name, lanes in _lanes(record).items()}
+    return Explanation(
+        sentence=_sentence(judged, causes),
+        reasons=tuple(causes),
+        acceptance=judged,
+        of_theory=record.io_bytes / found.theory_ios if found.theory_ios else None,
+        directions={n: b / found.theory_ios for n, b in record.off_chip.items()}
+        if found.theory_ios
+        else None,
+        padding=_padding(record),
+        lanes={name: 1 - used for name, used in shares.items()},
+        busy=busy_of(record),
+        overlap=overlap_of(record),
+        balance=None if about is None else about.balance,
+        slowest=None if about is None else about.slowest,
+        working=None if about is None else about.working,
+        cores=None if about is None else about.cores,
+        waves=None if about is None else about.waves,
+        last_wave=None if about is None else about.last_wave,
+        memory={n: u.high_water / u.capacity for n, u in record.memory.items() if u.capacity},
+    )
 
 
-def reasons(record: Record) -> list[str]:
+def below_the_bar(record: "Record") -> bool:
+    """Whether the vendor's reviewers would ask why, by `mlusim.report.acceptance`."""
+    found = record.efficiency
+    return found is not None and not acceptance(found, record.group).accepted
+
+
+def reasons(record: "Record") -> list[str]:
     """What keeps the call from its peak, or lifts it above, the weightiest first."""
     if record.efficiency is None:
         return [] if record.fault is not None else ["nothing was launched"]
-    return list(_reasons(record))
+    return list(explained(record).reasons)
 
 
-def _reasons(record: Record) -> Iterator[str]:
+def _sentence(judged: Acceptance, causes: list[str]) -> str:
+    shapes = "network shapes" if judged.bar == NETWORK_BAR else "shapes beside those of networks"
+    meets = "meets" if judged.accepted else "misses"
+    head = (
+        f"{_BOUND[judged.side]} bound at {percent(judged.efficiency)} of the {_PEAK[judged.side]}, which {meets} the "
+        f"{percent(judged.bar)} asked of {shapes}"
+    )
+    return f"{head}: {'; '.join(causes[:MOST])}." if causes else f"{head}."
+
+
+def _main(record: "Record") -> "LaunchRecord":
+    return max(record.launches, key=lambda launch: launch.time_us)
+
+
+def _lanes(record: "Record") -> dict[str, Any]:
+    """Lanes by intrinsic over all launches."""
+    total: dict[str, Any] = {}
+    for launch in record.launches:
+        for name, lanes in (launch.figures.lanes if launch.figures is not None else {}).items():
+            total[name] = (
+                lanes
+                if name not in total
+                else type(lanes)(total[name].used + lanes.used, total[name].paid + lanes.paid)
+            )
+    return total
+
+
+def _padding(record: "Record") -> float | None:
+    lanes = _lanes(record).values()
+    paid = sum(one.paid for one in lanes)
+    return 1 - sum(one.used for one in lanes) / paid if paid else None
+
+
+def busy_of(record: "Record") -> dict[str, float]:
+    """Each pipe's share of the time of all launches, as the mean of the working cores."""
+    timed = [(launch, launch.figures) for launch in record.launches if launch.figures is not None]
+    whole = sum(launch.time_us for launch, _ in timed)
+    pipes = dict.fromkeys(pipe for _, about in timed for pipe in about.busy)
+    return {
+        pipe: sum(about.busy[pipe] * launch.time_us for launch, about in timed) / whole if whole else 0.0
+        for pipe in pipes
+    }
+
+
+def overlap_of(record: "Record") -> float | None:
+    """The share of the time of all launches in which two or more pipes of a core are busy; None: unknown."""
+    timed = [
+        (launch.time_us, launch.figures.overlap)
+        for launch in record.launches
+        if launch.figures is not None and launch.figures.overlap is not None
+    ]
+    whole = sum(time for time, _ in timed)
+    return sum(time * overlap for time, overlap in timed) / whole if whole else None
+
+
+# -- causes ----------------------------------------------------------------------------------------
+
+
+def _reasons(record: "Record") -> Iterator[Reason]:
     found = record.efficiency
     assert found is not None
-    time_us, moved = found.hardware_time_us, record.io_bytes
-    overhead = LAUNCH_US * len(record.launches) / time_us if time_us > 0 else 0.0
+    time_us = found.hardware_time_us
+    overhead = min(1.0, LAUNCH_US * len(record.launches) / time_us) if time_us > 0 else 0.0
     if overhead > 0.2:
         launches = "one launch is" if len(record.launches) == 1 else f"{len(record.launches)} launches are"
-        yield f"starting {launches} {share(min(overhead, 1.0))} of the time"
+        yield Reason(1 + overhead, f"starting {launches} {percent(overhead)} of the time")
         if overhead > 0.9:
             return
-    if found.theory_ios and moved > 1.1 * found.theory_ios:
-        yield f"it moves {size(moved)}, {moved / found.theory_ios:.1f} times the theory bytes"
-    elif found.theory_ios and moved < 0.9 * found.theory_ios:
-        yield f"it moves {size(moved)}, less than the {size(found.theory_ios)} that the theory counts"
-    main = max(record.launches, key=lambda launch: launch.time_us)
-    yield from _balance(main)
-    if main.bound != "IO-DMA":
-        yield f"the {main.bound} pipe of the busiest core sets the time, not the bandwidth"
+    yield from _theory(record.io_bytes, found.theory_ios)
+    main = _main(record)
+    if main.figures is not None:
+        part = main.time_us / time_us if time_us > 0 else 0.0
+        for reason in _launch(main, main.figures, record.board):
+            if reason.weight * part > LEAST:
+                yield Reason(reason.weight * part, reason.words)
 
 
-def _balance(launch: LaunchRecord) -> Iterator[str]:
+def _theory(moved: int, theory: int) -> Iterator[Reason]:
+    if theory and moved > 1.1 * theory:
+        words = f"it moves {size(moved)}, {moved / theory:.1f} times the theory bytes"
+        yield Reason(1 - theory / moved, words)
+    elif theory and moved < 0.9 * theory:
+        words = f"it moves {size(moved)}, less than the {size(theory)} that the theory counts"
+        yield Reason(1 - moved / theory, words)
+
+
+def _launch(launch: "LaunchRecord", about: Figures, board: str) -> Iterator[Reason]:
+    spent = launch.time_us - LAUNCH_US
+    reached = find_board(board).bandwidth * DRAM_CEILING.value / 1e6
+    rate = about.line_bytes / (spent * reached) if spent > 0 else 0.0
+    if rate > FULL:
+        yield Reason(1.0, f"the off-chip memory moves {percent(rate)} of what it can")
+    else:
+        yield _pace(launch, about)
+        yield from _cores(about)
+        yield from _vector(about)
+    yield from _transfers(about)
+
+
+def _pace(launch: "LaunchRecord", about: Figures) -> Reason:
+    """The pipe that sets the time."""
+    share = about.busy.get(launch.bound, 0.0)
+    alone = "" if about.overlap is None else f", two pipes at once {percent(about.overlap)}"
+    return Reason(1.0, f"{_pipe(launch.bound)} sets the time, busy {percent(share)} of it{alone}")
+
+
+def _pipe(name: str) -> str:
+    return f"the {name}" if "DMA" in name else f"the {name} pipe"
+
+
+def _cores(about: Figures) -> Iterator[Reason]:
     """How evenly the cores are loaded."""
-    loads = [max(span.busy_us) for span in launch.spans if not span.memory_core]
-    working = [load for load in loads if load > 0]
-    if not working:
-        return
-    if len(working) < len(loads):
-        yield f"{len(working)} of {len(loads)} tasks have work"
-    uneven = max(working) * len(working) / sum(working)
-    if uneven > 1.25:
-        yield f"the busiest task works {uneven:.1f} times as long as the mean"
+    if about.working < about.cores:
+        yield Reason(1 - about.working / about.cores, f"{about.working} of {about.cores} cores have work")
+    if about.balance > 1.1:
+        words = f"core {about.slowest} works {about.balance:.1f} times the mean"
+        yield Reason(1 - 1 / about.balance, words)
+    if about.waves > 1 and about.last_wave < 0.9:
+        words = f"the last of {about.waves} waves fills {percent(about.last_wave)} of the places"
+        yield Reason((1 - about.last_wave) / about.waves, words)
+
+
+def _transfers(about: Figures) -> Iterator[Reason]:
+    """How large off-chip transfers are, and how much of their lines they use."""
+    share = about.busy.get("IO-DMA", 0.0)
+    mean = about.io_bytes / about.transfers if about.transfers else GOOD_TRANSFER
+    if mean < GOOD_TRANSFER:
+        words = f"its {count(about.transfers)} off-chip transfers carry {mean:.0f} bytes each, {GOOD_TRANSFER} and more are best"
+        yield Reason(share * (1 - mean / GOOD_TRANSFER), words)
+    used = about.io_bytes / about.line_bytes if about.line_bytes else 1.0
+    if used < 0.75:
+        words = f"lines of 64 bytes that are used in part make the off-chip memory move {1 / used:.1f} times the bytes"
+        yield Reason(share * (1 - used), words)
+
+
+def _vector(about: Figures) -> Iterator[Reason]:
+    """What the vector pipe is busy with besides elements."""
+    share = about.busy.get("vector", 0.0)
+    lines = share * (1 - about.starts)
+    paid = sum(lanes.paid for lanes in about.lanes.values())
+    if paid:
+        name, worst = max(about.lanes.items(), key=lambda item: item[1].paid - item[1].used)
+        words = f"{percent(1 - worst.used / worst.paid)} of the lanes of {name} are padding"
+        yield Reason(lines * (worst.paid - worst.used) / paid, words)
+    if about.starts > 0.25:
+        mean = sum(lanes.used for lanes in about.lanes.values()) / about.vectors if about.vectors else 0.0
+        words = f"{percent(about.starts)} of the vector cycles only start instructions, which take {mean:.0f} bytes in the mean"
+        yield Reason(share * about.starts, words)

@@ -13,6 +13,8 @@ from mlusim.machine.tally import Usage
 from mlusim.machine.timing import TaskSpan
 from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import Efficiency
+from mlusim.report.explain import explained
+from mlusim.report.figures import Figures
 
 FAULTED = "MLUOP_STATUS_EXECUTION_FAILED"
 """The status of a call that ended in a fault of the simulated machine."""
@@ -47,6 +49,7 @@ class LaunchRecord:
     busy_us: Mapping[str, float]
     io_bytes: int = 0
     spans: tuple[TaskSpan, ...] = ()
+    figures: Figures | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the spans."""
@@ -58,6 +61,7 @@ class LaunchRecord:
             "bound": self.bound,
             "busy_us": self.busy_us,
             "io_bytes": self.io_bytes,
+            "figures": asdict(self.figures) if self.figures is not None else None,
         }
 
 
@@ -68,7 +72,7 @@ class Record:
     ``accuracy`` maps each judged output to its errors and verdict, ``traffic`` directions to bytes,
     ``instructions`` intrinsics to counts, ``memory`` on-chip memories to bytes, ``workspace`` is bytes.
     ``fault`` holds the facts of a fault, ``message`` the sentence of a refusal or a fault.  ``policy`` is
-    the one that was asked for, if any.
+    the one that was asked for, if any, ``group`` where the case comes from.
     """
 
     operator: str
@@ -91,6 +95,7 @@ class Record:
     fault: Mapping[str, Any] | None = None
     layouts: tuple[Layout, ...] = ()
     policy: str | None = None
+    group: str | None = None
 
     @property
     def complaints(self) -> int:
@@ -124,6 +129,7 @@ class Record:
         return {
             "operator": self.operator,
             "case": self.case,
+            "group": self.group,
             "board": self.board,
             "policy": self.policy,
             "status": self.status,
@@ -142,4 +148,5 @@ class Record:
             "launches": [launch.to_json() for launch in self.launches],
             "findings": self.findings,
             "fault": self.fault,
+            "explanation": explained(self).to_json(),
         }

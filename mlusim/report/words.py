@@ -32,6 +32,13 @@ def share(fraction: float) -> str:
     return f"{100 * fraction:.1f}%"
 
 
+def percent(fraction: float) -> str:
+    """A fraction as a percentage for a sentence: two digits, "7.4%", "74%", "less than 0.1%"."""
+    if 0 < fraction < 0.001:
+        return "less than 0.1%"
+    return f"{100 * fraction:.1f}%" if fraction < 0.0995 and fraction else f"{100 * fraction:.0f}%"
+
+
 def microseconds(time_us: float) -> str:
     """A time with one decimal and thousands: "1,746.2"."""
     return f"{time_us:,.1f}"

@@ -17,7 +17,6 @@ from mlusim.arch.catalog import find_board
 from mlusim.machine.tally import Usage
 from mlusim.machine.timing import TaskSpan
 from mlusim.report.efficiency import efficiency
-from mlusim.report.explain import below_the_bar, reasons
 from mlusim.report.html import html_text
 from mlusim.report.pictures import roofline
 from mlusim.report.plain import json_text, plain
@@ -140,38 +139,6 @@ def test_a_summary_of_nothing_launched():
         total.compute_efficiency,
         total.bottleneck,
     )
-
-
-REASONS = {
-    "nothing": ({}, []),
-    "start": ({"time_us": 6.0, "launches": 2}, ["starting 2 launches are 50.0% of the time"]),
-    "only start": ({"time_us": 1.575, "moved": 9_000_000}, ["starting one launch is 95.2% of the time"]),
-    "more bytes": ({"moved": 3_000_000}, ["it moves 2.86 MiB, 3.0 times the theory bytes"]),
-    "fewer bytes": (
-        {"moved": 100_000},
-        ["it moves 97.7 KiB, less than the 976.6 KiB that the theory counts"],
-    ),
-    "idle": ({"busy": (9.0, 0.0, 9.0)}, ["2 of 3 tasks have work"]),
-    "uneven": ({"busy": (9.0, 1.0, 2.0)}, ["the busiest task works 2.2 times as long as the mean"]),
-    "pipe": ({"bound": "vector"}, ["the vector pipe of the busiest core sets the time, not the bandwidth"]),
-}
-
-
-@pytest.mark.parametrize("kind", REASONS)
-def test_reasons(kind):
-    """Each cause has its sentence, and only where it applies."""
-    changes, expected = REASONS[kind]
-
-    assert expected == reasons(record(**changes))
-
-
-def test_the_bar_of_the_reviewers():
-    """Below 60 % of the bandwidth and 30 % of the force a call needs explaining."""
-    fast = record(time_us=5.0, ios=1_000_000)
-
-    assert below_the_bar(record())
-    assert not below_the_bar(fast)
-    assert not below_the_bar(evolve(record(), efficiency=None))
 
 
 def test_verdicts():

@@ -1,0 +1,241 @@
+"""Why a call is as efficient as it is: figures of launches, reasons in order, the vendor's acceptance rule."""
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+import mlusim
+from mlusim.arch.catalog import find_board
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
+from mlusim.machine.tally import Lanes, Usage
+from mlusim.report.acceptance import acceptance
+from mlusim.report.efficiency import efficiency
+from mlusim.report.explain import below_the_bar, explained, reasons
+from mlusim.report.figures import Figures, figures
+from mlusim.report.plain import plain
+from mlusim.report.record import LaunchRecord, Record
+
+BOARD = find_board("MLU370-X4")
+SUCCESS = "MLUOP_STATUS_SUCCESS"
+EVEN = Figures(
+    cores=32,
+    tasks=32,
+    working=32,
+    slowest=0,
+    balance=1.0,
+    places=8,
+    waves=1,
+    last_wave=1.0,
+    busy={"scalar": 0.0, "vector": 0.4, "tensor": 0.0, "IO-DMA": 0.8, "move-DMA": 0.0},
+    lanes={"bang_mul": Lanes(1280, 1280)},
+    vectors=10,
+    starts=0.1,
+    transfers=1000,
+    io_bytes=1_000_000,
+    line_bytes=1_000_000,
+)
+SETS = "the IO-DMA sets the time, busy 80% of it"
+
+
+def record(*changed, time_us=100.0, ios=1_000_000, ops=1_000_000, moved=1_000_000, bound="IO-DMA"):
+    """A call whose launches have the figures *changed*, one launch for each."""
+    about = changed or (EVEN,)
+    launches = tuple(
+        LaunchRecord("k", (4, 8, 1), "UNION1", time_us / len(about), bound, {}, moved // len(about), (), one)
+        for one in about
+    )
+    return Record(
+        operator="op",
+        case="a",
+        board=BOARD.name,
+        status=SUCCESS,
+        expected=SUCCESS,
+        passed=True,
+        efficiency=efficiency(BOARD, "float", ops, ios, time_us),
+        traffic={"GDRAM2NRAM": moved},
+        memory={"NRAM": Usage(1000, 250), "SRAM": Usage(0, 0)},
+        launches=launches,
+        group="network",
+    )
+
+
+CAUSES = {
+    "nothing": ({}, {}, [SETS]),
+    "more bytes": ({}, {"moved": 3_000_000}, [SETS, "it moves 2.86 MiB, 3.0 times the theory bytes"]),
+    "fewer bytes": (
+        {},
+        {"moved": 100_000},
+        [SETS, "it moves 97.7 KiB, less than the 976.6 KiB that the theory counts"],
+    ),
+    "idle cores": ({"working": 16}, {}, [SETS, "16 of 32 cores have work"]),
+    "uneven": (
+        {"balance": 2.1, "slowest": 31},
+        {},
+        [SETS, "core 31 works 2.1 times the mean"],
+    ),
+    "last wave": (
+        {"waves": 2, "last_wave": 0.125},
+        {},
+        [SETS, "the last of 2 waves fills 12% of the places"],
+    ),
+    "small transfers": (
+        {"transfers": 10_000},
+        {},
+        [SETS, "its 10.0k off-chip transfers carry 100 bytes each, 512 and more are best"],
+    ),
+    "lines used in part": (
+        {"line_bytes": 2_000_000},
+        {},
+        [SETS, "lines of 64 bytes that are used in part make the off-chip memory move 2.0 times the bytes"],
+    ),
+    "padding": (
+        {"lanes": {"bang_mul": Lanes(590, 1000), "bang_add": Lanes(1000, 1000)}},
+        {},
+        [SETS, "41% of the lanes of bang_mul are padding"],
+    ),
+    "short instructions": (
+        {"starts": 0.75},
+        {},
+        [SETS, "75% of the vector cycles only start instructions, which take 128 bytes in the mean"],
+    ),
+    "overlap": ({"overlap": 0.25}, {}, [f"{SETS}, two pipes at once 25%"]),
+    "another pipe": ({}, {"bound": "vector"}, ["the vector pipe sets the time, busy 40% of it"]),
+    "the memory is full": (
+        {"line_bytes": 24_700_000, "io_bytes": 24_700_000, "balance": 3.0, "slowest": 2},
+        {},
+        ["the off-chip memory moves 99% of what it can"],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CAUSES)
+def test_each_cause_has_its_sentence(kind):
+    """A cause is named where it applies, and nothing else is."""
+    changes, call, expected = CAUSES[kind]
+
+    assert expected == reasons(record(evolve(EVEN, **changes), **call))
+
+
+def test_the_weightiest_cause_comes_first():
+    """Half of the cores idle costs more than a tenth of padding; launches that are most of the time, more than all."""
+    both = evolve(EVEN, working=16, lanes={"bang_mul": Lanes(800, 1000)})
+    short = record(EVEN, EVEN, time_us=6.0)
+
+    assert ["16 of 32 cores have work", "20% of the lanes of bang_mul are padding"] == reasons(record(both))[
+        1:
+    ]
+    assert "starting 2 launches are 50% of the time" == reasons(short)[0]
+    assert ["starting one launch is 95% of the time"] == reasons(record(time_us=1.575))
+
+
+def test_the_sentence_names_side_class_and_causes():
+    """One sentence: what bounds the call, what the rule asks, and why."""
+    made = explained(record(evolve(EVEN, balance=2.1, slowest=31)))
+
+    assert (
+        "IO bound at 3.3% of the bandwidth, which misses the 60% asked of network shapes: "
+        f"{SETS}; core 31 works 2.1 times the mean."
+    ) == made.sentence
+    assert (2.1, 31, 0.25) == (made.balance, made.slowest, made.memory["NRAM"])
+    assert "SRAM" not in made.memory
+
+
+def test_the_numbers_of_all_launches():
+    """Shares of pipes are weighted by time, lanes are added; what has no memory of a kind has no share."""
+    one = evolve(EVEN, overlap=0.5, busy={"vector": 0.2}, lanes={"bang_mul": Lanes(100, 128)})
+    two = evolve(EVEN, overlap=0.1, busy={"vector": 0.4}, lanes={"bang_mul": Lanes(28, 128)})
+    made = explained(record(one, two, moved=3_000_000))
+
+    assert (pytest.approx(0.3), pytest.approx(0.3)) == (made.overlap, made.busy["vector"])
+    assert (0.5, {"bang_mul": 0.5}) == (made.padding, made.lanes)
+    assert (3.0, {"GDRAM2NRAM": 3.0}) == (made.of_theory, made.directions)
+    assert made.to_json() == plain(made.to_json()) | {"reasons": made.reasons}
+
+
+def test_what_launched_nothing_has_no_numbers():
+    """A refusal is explained by its sentence."""
+    refused = evolve(record(), efficiency=None, launches=(), message="no")
+
+    assert ("no", ()) == (explained(refused).sentence, explained(refused).reasons)
+    assert ["nothing was launched"] == reasons(refused)
+    assert [] == reasons(evolve(refused, fault={"type": "Deadlock"}))
+
+
+@pytest.mark.parametrize(
+    ("share", "group", "grade", "accepted"),
+    [
+        (0.61, "network", ">=60%", True),
+        (0.59, "network", ">=30%", False),
+        (0.59, "boundary", ">=30%", True),
+        (0.59, None, ">=30%", True),
+        (0.29, "boundary", "<30%", False),
+    ],
+)
+def test_the_rule_of_the_vendor(share, group, grade, accepted):
+    """The bottleneck side has to reach 60 % on network shapes and 30 % on others, be it IO or compute."""
+    io = efficiency(BOARD, "float", 1, int(share * 1e-4 * 307.2e9), 100.0)
+    compute = efficiency(BOARD, "float", int(share * 1e-4 * 1.024e12), 1, 100.0)
+
+    for found, side in ((io, "io"), (compute, "compute")):
+        judged = acceptance(found, group)
+        assert (side, grade, accepted) == (judged.side, judged.grade, judged.accepted)
+        assert share == pytest.approx(judged.efficiency, abs=1e-6)
+        assert accepted != below_the_bar(evolve(record(), efficiency=found, group=group))
+
+
+# -- figures of real launches ----------------------------------------------------------------------
+
+
+@kernel
+def uneven(mlu: Mlu, dst: Ptr, src: Ptr) -> None:
+    """Task 0 works four times as much as the others; 33 floats at a time."""
+    if mlu.is_mpu():
+        return
+    a = mlu.nram(float32, 64)
+    for _ in range(400 if mlu.taskId == 0 else 100):
+        mlu.memcpy(a, src, 33 * 4, GDRAM2NRAM)
+        mlu.bang_add_scalar(a, a, 1.0, 33)
+    mlu.memcpy(dst + mlu.taskId * 64, a, 33 * 4, NRAM2GDRAM)
+
+
+def test_figures_of_an_uneven_launch():
+    """Nine unions on eight clusters: two waves; task 0 on core 0; 33 of 64 lanes; 132 bytes of three lines."""
+    device = mlusim.Device(BOARD)
+    src, dst = device.put(np.zeros(64, np.float32)), device.put(np.zeros(64 * 36, np.float32))
+    launch = device.launch(uneven, dim=(4, 9, 1), kind=mlusim.UNION1, args=(dst, src))
+    found = figures(launch, BOARD)
+    runs = 400 + 35 * 100
+
+    assert (32, 36, 32, 8, 2, 0.125) == (
+        found.cores,
+        found.tasks,
+        found.working,
+        found.places,
+        found.waves,
+        found.last_wave,
+    )
+    assert 0 == found.slowest
+    assert 4 * 32 / (4 + 35) == pytest.approx(found.balance, rel=0.02)
+    assert {"bang_add_scalar": Lanes(132 * runs, 256 * runs)} == found.lanes
+    assert (runs, runs + 36) == (found.vectors, found.transfers)
+    assert 20 / 22 == pytest.approx(found.starts)
+    assert 132 * (runs + 36) == found.io_bytes
+    assert 192 * runs + 36 * 64 * 4 == found.line_bytes
+    assert 0 < found.busy["vector"] < found.busy["IO-DMA"] < 1
+    assert 1.0 >= sum(found.busy.values()) > 0.3
+
+
+def test_idle_cores_are_no_part_of_the_mean():
+    """One Block task on a board of 32 cores: one works, evenly."""
+    device = mlusim.Device(BOARD)
+    src, dst = device.put(np.zeros(64, np.float32)), device.put(np.zeros(64, np.float32))
+    found = figures(device.launch(uneven, args=(dst, src)), BOARD)
+
+    assert (1, 1, 1.0, 32, 1, 1 / 32) == (
+        found.tasks,
+        found.working,
+        found.balance,
+        found.places,
+        found.waves,
+        found.last_wave,
+    )
