@@ -72,6 +72,7 @@ from mlusim.isa.fusion import (
     FUSION_FSM,
     FUSION_FSS,
 )
+from mlusim.isa.pool import OVERLAP_ACC, OVERLAP_COVER
 from mlusim.isa.select import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import (
@@ -139,6 +140,8 @@ __all__ = [
     "NRAM2NRAM",
     "NRAM2SRAM",
     "NRAM2WRAM",
+    "OVERLAP_ACC",
+    "OVERLAP_COVER",
     "PAD_DOWN",
     "PAD_UP",
     "SRAM2GDRAM",

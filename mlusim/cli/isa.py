@@ -6,6 +6,7 @@ from typing import Any
 
 from mlusim.arch.catalog import ARCHES
 from mlusim.cli.show import emit, output
+from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import Intrinsic, Operand, Rule
 from mlusim.isa.table import ISA, find_intrinsic
 from mlusim.report.grid import facts, table
@@ -66,11 +67,17 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
         "pipe": row.pipe.value,
         "flow": row.flow.value,
         "cost": None if row.cost is None else {"extent": row.cost.extent, "operand": row.cost.operand},
+        "approximation": None if row.approximation is None else _approximation(row.approximation),
         "architectures": _architectures(row),
         "memory_core": row.memory_core,
         "certainty": CERTAINTY.get(row.certainty, row.certainty),
         "source": row.source,
     }
+
+
+def _approximation(approximation: Approximation) -> dict[str, Any]:
+    ranges = {name: list(ends) for name, ends in approximation.ranges.items()}
+    return {"average_relative_error": approximation.error, "ranges": ranges}
 
 
 def _architectures(row: Intrinsic) -> list[str]:
@@ -131,7 +138,10 @@ def _about(row: Intrinsic) -> list[tuple[str, Any]]:
     lines.extend(("rule", _rule(rule)) for rule in row.rules)
     if row.aligned:
         lines.append(("rule on 2xx", "addresses are multiples of 64 bytes, sizes of 128 bytes"))
-    lines.append(("architectures", ", ".join(_architectures(row))))
+    if row.approximation is not None:
+        lines.append(("on the hardware", str(row.approximation)))
+    known = ", ".join(_architectures(row)) or f"none of the catalogue; from __BANG_ARCH__ {row.since} on"
+    lines.append(("architectures", known))
     lines.append(("memory core", "yes" if row.memory_core else "no, IPU cores only"))
     lines.append(("pipe", row.pipe.value))
     if row.cost is not None:

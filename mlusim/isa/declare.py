@@ -20,6 +20,7 @@ of the operand.
 
 import inspect
 import keyword
+import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
@@ -42,6 +43,7 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
+from mlusim.isa.approximation import Approximation
 from mlusim.memory.space import NRAM, Space
 
 FLOATS = (half, bfloat16, float32)
@@ -106,7 +108,7 @@ class Operand:
     ``access`` is "read", "write" or "update"; ``partial`` marks a write whose size depends on the
     data: a part of the extent may be left alone, and only what is written must fit the allocation.
     ``step`` is the distance, in elements, of those that are touched; it may depend on ``generation``.
-    ``strides`` are the parameters of the strided form, outermost first: (distance in bytes, repetitions
+    ``strides`` are expressions of the strided form, outermost first: (distance in bytes, repetitions
     beyond the first).
     """
 
@@ -119,6 +121,13 @@ class Operand:
     dtypes_2xx: tuple[DType, ...] = ()
     step: str = "1"
     strides: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def stride_names(self) -> frozenset[str]:
+        """The parameters that only the strided form has."""
+        return frozenset(
+            name for pair in self.strides for text in pair for name in re.findall(r"[a-z]\w*", text)
+        )
 
     def step_on(self, generation: int, itemsize: int) -> int:
         """The distance, in elements of *itemsize* bytes, of the elements that are touched."""
@@ -162,7 +171,11 @@ class Parameter:
 
 @frozen
 class Intrinsic:
-    """One row of the instruction set."""
+    """One row of the instruction set.
+
+    ``overload`` names a row with the operand that it takes in addition: where a call has that operand, it is one
+    of that row.
+    """
 
     spelling: str
     parameters: tuple[Parameter, ...]
@@ -187,6 +200,8 @@ class Intrinsic:
     certainty: str
     source: str
     aligned: tuple[str, ...] = ()
+    approximation: Approximation | None = None
+    overload: tuple[str, str] | None = None
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -278,6 +293,8 @@ def intrinsic(
     certainty: str = "C",
     source: str = "",
     aligned: tuple[str, ...] | bool = True,
+    approximation: Approximation | None = None,
+    overload: tuple[str, str] | None = None,
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     """Declare an intrinsic; the decorated body becomes its `Intrinsic` row.
 
@@ -290,7 +307,8 @@ def intrinsic(
     untyped pointers, seen through the type of the named value or through a fixed dtype name.
     *since* and *not_on* are values of ``__BANG_ARCH__``.  *aligned* names the operands (True: all) that MLU2xx
     wants at 64-byte addresses with multiples of 128 bytes.  *certainty* is the mark of the facts:
-    C certain, D derived, I inferred, U unknown with a default chosen.
+    C certain, D derived, I inferred, U unknown with a default chosen.  *form* "strided" is a row whose operands
+    in *strides* always are.
     """
     extents = {n: ("write", e) for n, e in (writes or {}).items()}
     extents |= {n: ("read", e) for n, e in (reads or {}).items()}
@@ -332,6 +350,8 @@ def intrinsic(
             certainty=certainty,
             source=source,
             aligned=tuple(operands) if aligned is True else (aligned or ()),
+            approximation=approximation,
+            overload=overload,
         )
 
     return declare

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half
-from mlusim.isa.declare import FLOATS, Tile, intrinsic
+from mlusim.isa.approximation import Approximation
+from mlusim.isa.declare import FLOATS, Tile, Value, intrinsic
 from mlusim.isa.elementwise import alias, unary
 
 BOTH = (half, float32)
 FLOAT = (float32,)
+ANYWHERE = {"half": (None, None), "float": (None, None)}
 _HALF = "Half is taken too, as newer toolkits do (inferred)."
 
 bang_recip = unary(
@@ -105,6 +107,7 @@ bang_active_reciphp = unary(
     np.reciprocal,
     "Approximate reciprocal: ``dst[i] = 1 / src[i]``.\n\nOn the hardware for float in [0.00391, 2e6] and half in [0.00391, 65504] with an average relative error of 4e-4; beyond, unknown, default chosen: 1 / x.",
     BOTH,
+    approximation=Approximation(4e-4, {"half": (0.00391, 65504.0), "float": (0.00391, 2e6)}),
 )
 
 
@@ -120,6 +123,7 @@ def _exponential(src: Tile) -> Any:
     reads={"src": "elem_count"},
     dtypes=BOTH,
     source="vendor declaration header, arithmetic",
+    approximation=Approximation(0.003, {"half": (None, None), "float": (None, 16.0)}),
 )
 def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
     """Approximate exponential: ``dst[i] = e ** src[i]``.
@@ -136,6 +140,7 @@ def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
     reads={"src": "elem_count"},
     dtypes=BOTH,
     source="vendor declaration header, arithmetic",
+    approximation=Approximation(0.007, {"half": (None, None), "float": (None, 10.25)}),
 )
 def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
     """Approximate exponential: ``dst[i] = e ** src[i]``.
@@ -153,6 +158,7 @@ def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
     dtypes=BOTH,
     certainty="I",
     source="vendor declaration header, arithmetic",
+    approximation=Approximation(1e-2, ANYWHERE),
 )
 def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
@@ -166,6 +172,7 @@ bang_active_tanh = unary(
     "Hyperbolic tangent: ``dst[i] = tanh(src[i])``; on the hardware a table with an average error of about 1e-2.",
     BOTH,
     certainty="I",
+    approximation=Approximation(1e-2, ANYWHERE),
 )
 
 
@@ -176,6 +183,7 @@ bang_active_tanh = unary(
     dtypes=BOTH,
     certainty="U",
     source="vendor declaration header, arithmetic",
+    approximation=Approximation(1e-2, ANYWHERE),
 )
 def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.
@@ -200,3 +208,19 @@ def bang_relu(dst: Tile, src: Tile, elem_count: int) -> None:
 
 
 bang_active_relu = alias("__bang_active_relu", bang_relu)
+
+
+@intrinsic(
+    "__bang_relun",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=FLOATS,
+    certainty="U",
+    source="vendor declaration header, arithmetic",
+)
+def bang_relun(dst: Tile, src: Tile, elem_count: int, value: Value) -> None:
+    """Rectify up to *value*: ``dst[i] = min(max(src[i], 0), value)``; a NaN stays NaN.
+
+    The order of the arguments and what becomes of NaN are unknown, default chosen.
+    """
+    np.minimum(np.maximum(src, src.dtype.type(0)), value, out=dst)

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.arch.dtypes import int32
 from mlusim.isa.declare import ANY, Intrinsic, Pipe, Tile, intrinsic
+from mlusim.isa.rules import between, multiple_of
 from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
 
@@ -150,3 +152,44 @@ def bang_move(
     With strides in bytes, ``segnum + 1`` pieces.  *dst* may be exactly *src*, to no effect.
     """
     dst[...] = src
+
+
+@intrinsic(
+    "__memcpy_nram_to_nram",
+    writes={"dst": "size"},
+    reads={"src": "size"},
+    dtypes=ANY,
+    void={"dst": "uint8", "src": "uint8"},
+    strides={"dst": (("dst_stride", "segnum - 1"),), "src": (("src_stride", "segnum - 1"),)},
+    form="strided",
+    in_place=False,
+    rules=(
+        multiple_of("size", 128),
+        between("segnum", 1, 4096),
+        multiple_of("dst_stride", 64),
+        multiple_of("src_stride", 64),
+    ),
+    aligned=False,
+    source="vendor declaration header, copies",
+)
+def memcpy_nram_to_nram(
+    dst: Tile, src: Tile, size: int, dst_stride: int, src_stride: int, segnum: int
+) -> None:
+    """Copy inside NRAM in the compute stream: ``dst.byte[k * dst_stride + i] = src.byte[k * src_stride + i]``, k < *segnum*.
+
+    *segnum* is here **the number of pieces**, not one less.  An older form of ``__memcpy`` with strides.
+    """
+    dst[...] = src
+
+
+@intrinsic(
+    "__bang_incseq",
+    writes={"dst": "elem_count"},
+    dtypes=(int32,),
+    since=593,
+    certainty="I",
+    source="vendor kernels, index generators",
+)
+def bang_incseq(dst: Tile, elem_count: int) -> None:
+    """Count up: ``dst[i] = i``; on architectures above 592 only, which no board of the catalogue has."""
+    dst[...] = np.arange(elem_count)

@@ -2,6 +2,9 @@
 
 Windows begin every *stride_h* rows and *stride_w* columns (**width first** among the arguments; without
 strides, windows lie side by side); rows and columns left over at the end are dropped.
+
+The rows with indices have one more window where columns are left over at the right, which shrinks to them; an
+index is the place in the window, ``row of the window * kernel_width + column`` (both inferred).
 """
 
 import functools
@@ -10,12 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import float32, half
-from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Tile, intrinsic
+from mlusim.arch.dtypes import float32, half, uint16, uint32
+from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Refused, Tile, intrinsic
 from mlusim.isa.rules import at_least, demand
 
 _HIGH = "((height - kernel_height) // max(1, stride_h or kernel_height) + 1)"
 _WIDE = "((width - kernel_width) // max(1, stride_w or kernel_width) + 1)"
+# With a last window that shrinks, unless nothing is left for it.
+_WIDE_UP = (
+    "min(-(-(width - kernel_width) // max(1, stride_w or kernel_width)) + 1, "
+    "(width - 1) // max(1, stride_w or kernel_width) + 1)"
+)
+
+OVERLAP_ACC, OVERLAP_COVER = range(2)
+SOURCE = "vendor declaration header, shapes"
+BOTH = (half, float32)
+INDICES = (uint16, uint32)
 
 _RULES = (
     at_least("channel", 1),
@@ -36,6 +49,14 @@ _RULES = (
         "channels of multiples of 128 bytes on MLU2xx",
         (2,),
     ),
+)
+
+
+_WITH_STRIDES = tuple(rule for rule in _RULES if "one stride is missing" not in rule.sentence)
+_INDEX_RULE = demand(
+    "index.view.itemsize != dst.view.itemsize",
+    "dst and index have elements of different width",
+    "uint16 indices for half, uint32 for float",
 )
 
 
@@ -86,13 +107,204 @@ def _pool(
         reads={"src": "channel * height * width"},
         flow=Flow.MIXING,
         rules=_RULES,
-        **{"source": "vendor declaration header, shapes"} | properties,
+        **{"source": SOURCE} | properties,
     )(body)
 
 
 bang_sumpool = _pool("__bang_sumpool", np.add, "sum of src[h][w][c]", dtypes=FLOATS)
-bang_avgpool = _pool(
-    "__bang_avgpool", np.add, "mean of src[h][w][c]", mean=True, dtypes=(half, float32), certainty="I"
-)
+bang_avgpool = _pool("__bang_avgpool", np.add, "mean of src[h][w][c]", mean=True, dtypes=BOTH, certainty="I")
 bang_maxpool = _pool("__bang_maxpool", np.fmax, "max of src[h][w][c]", dtypes=FLOATS)
 bang_minpool = _pool("__bang_minpool", np.fmin, "min of src[h][w][c]", dtypes=FLOATS)
+
+
+def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, right: int) -> tuple[Any, Any]:
+    """The largest number of each window and its place there; a NaN loses, and of equals the first is taken."""
+    height, width, channel = picture.shape
+    high = (height - kernel_height) // down + 1
+    wide = min(-(-(width - kernel_width) // right) + 1, (width - 1) // right + 1)
+    room = np.full((height, (wide - 1) * right + kernel_width, channel), np.nan, picture.dtype)
+    room[:, :width] = picture[:, : room.shape[1]]
+    parts = np.stack(
+        [
+            room[i : i + high * down : down, j : j + wide * right : right][:high, :wide]
+            for i in range(kernel_height)
+            for j in range(kernel_width)
+        ]
+    )
+    best = np.fmax.reduce(parts)
+    return best, np.argmax(parts == best, axis=0)
+
+
+@intrinsic(
+    "__bang_maxpool_index",
+    writes={"dst": f"channel * {_HIGH} * {_WIDE_UP}"},
+    reads={"src": "channel * height * width"},
+    dtypes={"dst": INDICES, "src": BOTH},
+    same=False,
+    in_place=False,
+    flow=Flow.MIXING,
+    rules=(
+        *_RULES,
+        demand(
+            "dst.view.itemsize != src.view.itemsize",
+            "src and dst have elements of different width",
+            "uint16 indices for half, uint32 for float",
+        ),
+    ),
+    certainty="I",
+    source=SOURCE,
+)
+def bang_maxpool_index(
+    dst: Tile,
+    src: Tile,
+    channel: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int | None = None,
+    stride_h: int | None = None,
+) -> None:
+    """Find the largest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+
+    A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
+    """
+    down, right = stride_h or kernel_height, stride_w or kernel_width
+    _, place = _largest(src.reshape(height, width, channel), kernel_height, kernel_width, down, right)
+    dst[...] = place.reshape(-1)
+
+
+@intrinsic(
+    "__bang_maxpool_value_index",
+    writes={"dst": f"channel * {_HIGH} * {_WIDE_UP}"},
+    reads={"src": "channel * height * width"},
+    dtypes=BOTH,
+    strides={"dst": (("value_index_stride", "1"),)},
+    form="strided",
+    flow=Flow.MIXING,
+    rules=(
+        *_WITH_STRIDES,
+        demand(
+            "in_dh is not None or in_dw is not None or out_dh is not None or out_dw is not None",
+            "in_dh = {in_dh}, in_dw = {in_dw}, out_dh = {out_dh}, out_dw = {out_dw}: what they mean is not public",
+            "the form that ends with value_index_stride",
+        ),
+    ),
+    certainty="I",
+    source=SOURCE,
+)
+def bang_maxpool_value_index(
+    dst: Tile,
+    src: Tile,
+    channel: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int,
+    stride_h: int,
+    value_index_stride: int,
+    in_dh: int | None = None,
+    in_dw: int | None = None,
+    out_dh: int | None = None,
+    out_dw: int | None = None,
+) -> None:
+    """Find the largest of each window and where it is: ``dst[y][x][c] = max of src[h][w][c]``, and its place.
+
+    The places lie *value_index_stride* bytes behind *dst*, as uint32 of float and uint16 of half, of equals the
+    first.  *dst* may be exactly *src* where the stride is positive.
+    """
+    picture = src.reshape(height, width, channel)
+    best, place = _largest(picture, kernel_height, kernel_width, stride_h, stride_w)
+    values, places = dst.reshape(2, -1)
+    values[...] = best.reshape(-1)
+    places.view(f"u{dst.itemsize}")[...] = place.reshape(-1)
+
+
+@intrinsic(
+    "__bang_unpool",
+    writes={"dst": "channel * height * width"},
+    reads={"src": f"channel * {_HIGH} * {_WIDE_UP}", "index": f"channel * {_HIGH} * {_WIDE_UP}"},
+    dtypes={"dst": BOTH, "src": BOTH, "index": INDICES},
+    same=("dst", "src"),
+    in_place=False,
+    flow=Flow.MIXING,
+    rules=(*_RULES, _INDEX_RULE),
+    certainty="U",
+    source=SOURCE,
+)
+def bang_unpool(
+    dst: Tile,
+    src: Tile,
+    index: Tile,
+    channel: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int | None = None,
+    stride_h: int | None = None,
+) -> None:
+    """Put numbers back where ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.
+
+    ``p = index[y][x][c]``; all else of the picture of *height* rows of *width* columns becomes 0, and where windows
+    overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.
+    """
+    down, right = stride_h or kernel_height, stride_w or kernel_width
+    high = (height - kernel_height) // down + 1
+    y, x, c = np.indices((high, len(src) // (high * channel), channel)).reshape(3, -1)
+    row, column = y * down + index // kernel_width, x * right + index % kernel_width
+    wrong = np.flatnonzero((index >= kernel_height * kernel_width) | (column >= width))
+    if wrong.size:
+        raise Refused(
+            f"index[{wrong[0]}] = {index[wrong[0]]} is no place in its window",
+            operand="index",
+            legal=f"places in a window of {kernel_height} x {kernel_width}, inside the picture",
+        )
+    dst[...] = 0
+    dst.reshape(height, width, channel)[row, column, c] = src
+
+
+@intrinsic(
+    "__bang_avgpool_bp",
+    writes={"dst": "channel * height * width"},
+    reads={"src": f"channel * {_HIGH} * {_WIDE}"},
+    dtypes=BOTH,
+    in_place=False,
+    flow=Flow.MIXING,
+    rules=_WITH_STRIDES,
+    certainty="U",
+    source=SOURCE,
+)
+def bang_avgpool_bp(
+    dst: Tile,
+    src: Tile,
+    channel: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int,
+    stride_h: int,
+    overlap: Any,
+) -> None:
+    """Give each window's share back: ``dst[h][w][c] = sum of src[y][x][c] / (kernel_height * kernel_width)``.
+
+    The sum is over the windows that hold (h, w), in their order; with *overlap* ``OVERLAP_ACC`` they add up, with
+    ``OVERLAP_COVER`` the last one stays.  What no window holds becomes 0.  The numbers of both names, and which
+    window covers the others, are unknown; these are the default chosen.
+    """
+    if overlap not in (OVERLAP_ACC, OVERLAP_COVER):
+        raise Refused(
+            f"overlap = {overlap!r}", operand="overlap", legal="OVERLAP_ACC or OVERLAP_COVER, 0 or 1"
+        )
+    high, wide = (height - kernel_height) // stride_h + 1, (width - kernel_width) // stride_w + 1
+    shares = src.reshape(high, wide, channel) / src.dtype.type(kernel_height * kernel_width)
+    dst[...] = 0
+    picture = dst.reshape(height, width, channel)
+    for i in reversed(range(kernel_height)):  # so that the windows come in order at each place
+        for j in reversed(range(kernel_width)):
+            held = picture[i : i + high * stride_h : stride_h, j : j + wide * stride_w : stride_w][
+                :high, :wide
+            ]
+            held[...] = held + shares if overlap == OVERLAP_ACC else shares

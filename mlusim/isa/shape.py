@@ -1,12 +1,16 @@
-"""Shape movers: rotations, mirror, padding, weight layouts, orders of channels.
+"""Shape movers: rotations, mirror, padding, weight layouts, orders of channels, tiles, products along channels.
 
 The destination must not overlap the source.
 """
 
+from typing import Any
+
 import numpy as np
 
-from mlusim.isa.declare import NUMBERS, Flow, Intrinsic, Tile, Value, intrinsic
+from mlusim.arch.dtypes import uint8, uint16, uint32, uint64
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, Value, intrinsic
 from mlusim.isa.rules import at_least, demand, multiple_of
+from mlusim.memory.space import WRAM
 
 SOURCE = "vendor declaration header, shapes"
 _PLANE = (at_least("height", 1), at_least("width", 1))
@@ -161,3 +165,95 @@ bang_reshape_nchw2nhwc = _channels(
 bang_reshape_nhwc2nchw = _channels(
     "__bang_reshape_nhwc2nchw", "dst[n][c][h][w] = src[n][h][w][c]", (0, 3, 1, 2), "nhwc"
 )
+
+
+_UNIT = 64  # bytes of a stride of the tiling rows
+_WORDS = {8: uint8, 16: uint16, 32: uint32, 64: uint64}
+
+
+def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
+    """``(dst, src, height, width, dst_stride, src_stride)`` for elements of *bits* bits."""
+    word = _WORDS[min(bits, 64)]
+    words = bits // (8 * word.size)
+    long, count = ("height", "width") if transposed else ("width", "height")
+
+    def body(dst: Tile, src: Tile, height: int, width: int, dst_stride: int, src_stride: int) -> None:
+        tile = src.reshape(height, width, words)
+        target = dst.reshape(width, height, words) if transposed else dst.reshape(tile.shape)
+        target[...] = tile.swapaxes(0, 1) if transposed else tile
+
+    verb, formula = (
+        ("Transpose", "dst[w][h] = src[h][w]") if transposed else ("Copy", "dst[h][w] = src[h][w]")
+    )
+    body.__doc__ = (
+        f"{verb} a tile of *height* rows of *width* elements of {bits} bits: ``{formula}``.\n\n"
+        "*dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest "
+        "of the arguments is unknown, default chosen."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": f"{long} * {words}"},
+        reads={"src": f"width * {words}"},
+        dtypes=(word,),
+        void={"dst": word.name, "src": word.name},
+        strides={
+            "dst": ((f"dst_stride * {_UNIT}", f"{count} - 1"),),
+            "src": ((f"src_stride * {_UNIT}", "height - 1"),),
+        },
+        form="strided",
+        in_place=False,
+        flow=Flow.MIXING,
+        rules=(*_PLANE, at_least("src_stride", 0)),
+        aligned=False,
+        certainty="U",
+        source=SOURCE,
+    )(body)
+
+
+bang_tiling_2d_b8 = _tiling("__bang_tiling_2d_b8", 8, transposed=False)
+bang_tiling_2d_b16 = _tiling("__bang_tiling_2d_b16", 16, transposed=False)
+bang_tiling_2d_b32 = _tiling("__bang_tiling_2d_b32", 32, transposed=False)
+bang_tiling_2d_b64 = _tiling("__bang_tiling_2d_b64", 64, transposed=False)
+bang_tiling_2d_b128 = _tiling("__bang_tiling_2d_b128", 128, transposed=False)
+bang_tiling_2d_b256 = _tiling("__bang_tiling_2d_b256", 256, transposed=False)
+bang_tiling_2d_b512 = _tiling("__bang_tiling_2d_b512", 512, transposed=False)
+bang_tiling_2d_b1024 = _tiling("__bang_tiling_2d_b1024", 1024, transposed=False)
+bang_trans_tiling_2d_b8 = _tiling("__bang_trans_tiling_2d_b8", 8, transposed=True)
+bang_trans_tiling_2d_b16 = _tiling("__bang_trans_tiling_2d_b16", 16, transposed=True)
+bang_trans_tiling_2d_b32 = _tiling("__bang_trans_tiling_2d_b32", 32, transposed=True)
+
+
+def _expand(spelling: str, *, add: bool) -> Intrinsic:
+    """``(dst, small, wram, big, n, channels)``: one factor for all channels of a place."""
+
+    def body(dst: Tile, small: Tile, wram: Tile, big: Tile, n: int, channels: int) -> None:
+        wram[...] = np.repeat(small, channels)
+        product = wram * big
+        dst[...] = dst + product if add else product
+
+    doc = (
+        "Multiply the channels of each place by one factor{0}: ``dst[i][c] = {1}small[i] * big[i][c]``, i below *n*.\n\n"
+        "*wram* is room for n * channels elements; what is left there is unknown, default chosen: the factors, each "
+        "*channels* times.  On architectures above 592 only, which no board of the catalogue has.{2}"
+    )
+    guess = "  That *dst* is added to is unknown, default chosen; the product is rounded first."
+    body.__doc__ = doc.format(*((" and add", "dst[i][c] + ", guess) if add else ("", "", "")))
+    given: dict[str, Any] = {"wram": "n * channels"}
+    target = {"dst": "n * channels"}
+    return intrinsic(
+        spelling,
+        writes=given if add else target | given,
+        updates=target if add else {},
+        reads={"small": "n", "big": "n * channels"},
+        dtypes=FLOATS,
+        spaces={"wram": (WRAM,)},
+        in_place=False,
+        flow=Flow.MIXING,
+        since=593,
+        certainty="U" if add else "I",
+        source="vendor kernels, products along channels",
+    )(body)
+
+
+bang_expand_channel_mul = _expand("__bang_expand_channel_mul", add=False)
+bang_expand_channel_mul_add = _expand("__bang_expand_channel_mul_add", add=True)

@@ -4,7 +4,7 @@ WRAM has 64 lanes.  The filters of a weight lie in it as ``__bang_reshape_filter
 ``b * 64 + l`` is the b-th of lane l, so a weight of n filters of K elements is ``[64][n / 64][K]``.
 A linear copy to WRAM gives every lane its part (the layout is inferred from that instruction).
 
-Sums are kept in float and rounded once at the end; on MLU5xx float operands are rounded to tf32, 10 bits
+Sums are kept in float and rounded once at the end; from MLU5xx on float operands are rounded to tf32, 10 bits
 of mantissa, first (both inferred).  Sums of integers are exact and saturate (unknown, default chosen).
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32
-from mlusim.isa.declare import Cost, Flow, Generation, Pipe, Rule, Tile, TileOrValue, intrinsic
+from mlusim.isa.declare import Cost, Flow, Generation, Pipe, Rule, Tile, intrinsic
 from mlusim.isa.rules import at_least, between, demand, multiple_of
 from mlusim.memory.space import WRAM
 
@@ -45,7 +45,7 @@ def factor(values: Tile, generation: int) -> Tile:
     if values.dtype.kind in "iu":
         return values.astype(np.float64)  # exact: products of 16 bits, fewer than 2^22 of them
     wide = values.astype(np.float32, copy=False)
-    if generation != 5 or values.dtype != np.float32:
+    if generation < 5 or values.dtype != np.float32:
         return wide
     bits = wide.view(np.uint32)
     rounded = (bits + 0xFFF + (bits >> 13 & 1)) & np.uint32(0xFFFFE000)
@@ -90,36 +90,63 @@ def bang_matmul(dst: Tile, left: Tile, right: Tile, m: int, k: int, n: int, gene
     dst.reshape(m, n)[...] = finish(sums, dst.dtype)
 
 
+_CONV_RULES = (
+    at_least("ci", 1),
+    at_least("kernel_height", 1),
+    at_least("kernel_width", 1),
+    between("stride_w", 1, 1023),
+    between("stride_h", 1, 1023),
+    at_least("dilation_w", 1),
+    at_least("dilation_h", 1),
+    between("fix_pos", -127, 127),
+    multiple_of("co", LANES),
+    demand(
+        "(kernel_height - 1) * dilation_h >= height",
+        "the kernel is higher than {height} rows",
+        "a kernel that fits",
+    ),
+    demand(
+        "(kernel_width - 1) * dilation_w >= width",
+        "the kernel is wider than {width} columns",
+        "a kernel that fits",
+    ),
+    _same_kind("src"),
+)
+_CONV: dict[str, Any] = {
+    "writes": {"dst": f"co * {_HIGH} * {_WIDE}"},
+    "spaces": {"weight": (WRAM,)},
+    "same": ("src", "weight"),
+    "cost": Cost(f"co * {_HIGH} * {_WIDE} * kernel_height * kernel_width * ci", "src"),
+    "rules": _CONV_RULES,
+}
+_CONV_READS = {"src": "ci * height * width", "weight": "co * kernel_height * kernel_width * ci"}
+
+
+def _convolved(
+    src: Tile, weight: Tile, kernel: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int]
+) -> Any:
+    """The sums of a convolution; *src* HWC and *weight* as factors, pairs in the order height, width."""
+    (height, width, _), (kernel_height, kernel_width) = src.shape, kernel
+    (stride_h, stride_w), (dilation_h, dilation_w) = strides, dilations
+    high = (height - (kernel_height - 1) * dilation_h - 1) // stride_h + 1
+    wide = (width - (kernel_width - 1) * dilation_w - 1) // stride_w + 1
+    sums: Any = 0
+    for i in range(kernel_height):
+        for j in range(kernel_width):
+            top, left = i * dilation_h, j * dilation_w
+            part = src[top : top + (high - 1) * stride_h + 1 : stride_h, left:][
+                :, : (wide - 1) * stride_w + 1 : stride_w
+            ]
+            sums = sums + part @ weight[:, i, j].T
+    return sums
+
+
 @intrinsic(
     "__bang_conv",
-    writes={"dst": f"co * {_HIGH} * {_WIDE}"},
-    reads={"src": "ci * height * width", "weight": "co * kernel_height * kernel_width * ci", "bias": "co"},
-    dtypes={"dst": OUTPUTS, "src": INPUTS, "weight": INPUTS, "bias": OUTPUTS},
-    spaces={"weight": (WRAM,)},
-    same=("src", "weight"),
-    cost=Cost(f"co * {_HIGH} * {_WIDE} * kernel_height * kernel_width * ci", "src"),
-    rules=(
-        at_least("ci", 1),
-        at_least("kernel_height", 1),
-        at_least("kernel_width", 1),
-        between("stride_w", 1, 1023),
-        between("stride_h", 1, 1023),
-        at_least("dilation_w", 1),
-        at_least("dilation_h", 1),
-        between("fix_pos", -127, 127),
-        multiple_of("co", LANES),
-        demand(
-            "(kernel_height - 1) * dilation_h >= height",
-            "the kernel is higher than {height} rows",
-            "a kernel that fits",
-        ),
-        demand(
-            "(kernel_width - 1) * dilation_w >= width",
-            "the kernel is wider than {width} columns",
-            "a kernel that fits",
-        ),
-        _same_kind("src"),
-    ),
+    reads=_CONV_READS,
+    dtypes={"dst": OUTPUTS, "src": INPUTS, "weight": INPUTS},
+    overload=("bang_conv_bias", "bias"),
+    **_CONV,
     **CERTAINTY,
 )
 def bang_conv(
@@ -138,28 +165,54 @@ def bang_conv(
     fix_pos: int = 0,
     dilation_w: int = 1,
     dilation_h: int = 1,
-    bias: TileOrValue = 0,
 ) -> None:
-    """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
+    """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
     *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
-    ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  The vendor's
-    form with a bias has it behind *weight*; here it is the last argument, a vector of *co* or a number.
+    ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  A call with *bias*
+    behind *weight* is one of ``__bang_conv_bias``.
     """
-    high = (height - (kernel_height - 1) * dilation_h - 1) // stride_h + 1
-    wide = (width - (kernel_width - 1) * dilation_w - 1) // stride_w + 1
-    picture = factor(src.reshape(height, width, ci), generation)
     taps = factor(filters(weight, co), generation).reshape(co, kernel_height, kernel_width, ci)
-    sums: Any = 0
-    for i in range(kernel_height):
-        for j in range(kernel_width):
-            top, left = i * dilation_h, j * dilation_w
-            part = picture[top : top + (high - 1) * stride_h + 1 : stride_h, left:][
-                :, : (wide - 1) * stride_w + 1 : stride_w
-            ]
-            sums = sums + part @ taps[:, i, j].T
-    sums = sums * 2.0**fix_pos + np.asarray(bias).astype(sums.dtype)
-    dst.reshape(high, wide, co)[...] = finish(sums, dst.dtype)
+    picture = factor(src.reshape(height, width, ci), generation)
+    kernel, strides, dilations = (kernel_height, kernel_width), (stride_h, stride_w), (dilation_h, dilation_w)
+    sums = _convolved(picture, taps, kernel, strides, dilations) * 2.0**fix_pos
+    dst[...] = finish(sums, dst.dtype).reshape(-1)
+
+
+@intrinsic(
+    "__bang_conv_bias",
+    reads=_CONV_READS | {"bias": "co"},
+    dtypes={"dst": OUTPUTS, "src": INPUTS, "weight": INPUTS, "bias": OUTPUTS},
+    **_CONV,
+    **CERTAINTY,
+)
+def bang_conv_bias(
+    dst: Tile,
+    src: Tile,
+    weight: Tile,
+    bias: Tile,
+    ci: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int,
+    stride_h: int,
+    co: int,
+    generation: Generation,
+    fix_pos: int = 0,
+    dilation_w: int = 1,
+    dilation_h: int = 1,
+) -> None:
+    """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
+
+    The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
+    """
+    taps = factor(filters(weight, co), generation).reshape(co, kernel_height, kernel_width, ci)
+    picture = factor(src.reshape(height, width, ci), generation)
+    kernel, strides, dilations = (kernel_height, kernel_width), (stride_h, stride_w), (dilation_h, dilation_w)
+    sums = _convolved(picture, taps, kernel, strides, dilations) * 2.0**fix_pos
+    dst[...] = finish(sums + bias.astype(sums.dtype), dst.dtype).reshape(-1)
 
 
 @intrinsic(

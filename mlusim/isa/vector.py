@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
+from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Refused, Tile, TileOrValue, intrinsic
 from mlusim.isa.elementwise import alias, binary, unary, with_scalar
 from mlusim.isa.rounding import narrow, odd_sum
@@ -104,12 +105,14 @@ def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     dtypes=(half, float32, int16, int32, uint16, uint32),
     since=322,
     not_on=(372,),
+    overload=("bang_div_addition", "src_addition"),
     source="vendor declaration header, arithmetic",
 )
 def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
 
     Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754.
+    A call with *src_addition* in front of *elem_count* is one of ``__bang_div_addition``.
     """
     if dst.dtype.kind == "f":
         np.divide(src0, src1, out=dst)
@@ -117,6 +120,27 @@ def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     _refuse_zero(src1)
     quotient = np.divide(src0, src1, dtype=np.float64)  # exact enough: integers of 32 bits at most
     dst[...] = quotient.astype(np.int64)
+
+
+@intrinsic(
+    "__bang_div_addition",
+    writes={"dst": "elem_count", "src_addition": "elem_count"},
+    reads={"src0": "elem_count", "src1": "elem_count"},
+    dtypes=(half, float32),
+    approximation=Approximation(4e-4, {"half": (0.00391, 65504.0), "float": (0.00391, 2e6)}),
+    certainty="I",
+    source="vendor declaration header, arithmetic",
+)
+def bang_div_addition(dst: Tile, src0: Tile, src1: Tile, src_addition: Tile, elem_count: int) -> None:
+    """Divide with room for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
+
+    The form of ``__bang_div`` with five arguments, of low precision, on every architecture; what is left in
+    *src_addition*, and that the error is that of the approximate reciprocal, is inferred.
+    """
+    reciprocal = np.reciprocal(src1)
+    quotient = src0 * reciprocal
+    src_addition[...] = reciprocal
+    dst[...] = quotient
 
 
 @intrinsic(

@@ -17,6 +17,7 @@ from mlusim.isa.table import ISA
 from mlusim.machine.copies import COPY_METHODS
 from mlusim.machine.gather import GATHER_METHODS
 from mlusim.machine.mlu import Mlu
+from mlusim.machine.overload import either_form
 from mlusim.machine.refuse import unsupported
 from mlusim.machine.writer import Writer
 
@@ -27,6 +28,9 @@ def mlu_class(arch: Arch, *, memory_core: bool = False) -> type[Mlu]:
     methods: dict[str, Any] = {"__slots__": (), "__doc__": Mlu.__doc__}
     for number, row in enumerate(ISA.values()):
         methods[row.name] = _method(row, number, arch, memory_core=memory_core)
+    for row in ISA.values():
+        if row.overload is not None:
+            methods[row.name] = either_form(row, methods[row.name], methods[row.overload[0]])
     return type(f"Mlu_{arch.name}", (Mlu,), methods)
 
 

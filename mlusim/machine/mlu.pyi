@@ -321,6 +321,21 @@ class Mlu:
 
         With strides in bytes, ``segnum + 1`` pieces.  *dst* may be exactly *src*, to no effect.
         """
+    def memcpy_nram_to_nram(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        size: Count,
+        dst_stride: Count,
+        src_stride: Count,
+        segnum: Count,
+    ) -> None:
+        """Copy inside NRAM in the compute stream: ``dst.byte[k * dst_stride + i] = src.byte[k * src_stride + i]``, k < *segnum*.
+
+        *segnum* is here **the number of pieces**, not one less.  An older form of ``__memcpy`` with strides.
+        """
+    def bang_incseq(self, dst: Ptr, elem_count: Count) -> None:
+        """Count up: ``dst[i] = i``; on architectures above 592 only, which no board of the catalogue has."""
     def gather(
         self,
         dst: Ptr,
@@ -405,6 +420,13 @@ class Mlu:
         """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
 
         Integers divide toward zero, as in C, and refuse a divisor of 0; float division is that of IEEE 754.
+        A call with *src_addition* in front of *elem_count* is one of ``__bang_div_addition``.
+        """
+    def bang_div_addition(self, dst: Ptr, src0: Ptr, src1: Ptr, src_addition: Ptr, elem_count: Count) -> None:
+        """Divide with room for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
+
+        The form of ``__bang_div`` with five arguments, of low precision, on every architecture; what is left in
+        *src_addition*, and that the error is that of the approximate reciprocal, is inferred.
         """
     def bang_rem(self, dst: Ptr, src0: Ptr, src1: Ptr | Scalar, elem_count: Count) -> None:
         """Remainder: ``dst[i] = src0[i] - trunc(src0[i] / src1[i]) * src1[i]``; *src1* may be a scalar.
@@ -525,6 +547,11 @@ class Mlu:
         """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen).
 
         The older spelling of ``__bang_relu``.
+        """
+    def bang_relun(self, dst: Ptr, src: Ptr, elem_count: Count, value: Scalar) -> None:
+        """Rectify up to *value*: ``dst[i] = min(max(src[i], 0), value)``; a NaN stays NaN.
+
+        The order of the arguments and what becomes of NaN are unknown, default chosen.
         """
     def bang_fusion(
         self,
@@ -877,6 +904,22 @@ class Mlu:
         *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
         *table_length* or more is refused; what the hardware reads there is unknown.
         """
+    def bang_lut_s16(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
+        """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
+
+        *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
+        *table_length* or more is refused; what the hardware reads there is unknown.
+
+        The older spelling of ``__bang_lut`` for 16 bits.
+        """
+    def bang_lut_s32(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
+        """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
+
+        *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
+        *table_length* or more is refused; what the hardware reads there is unknown.
+
+        The older spelling of ``__bang_lut`` for 32 bits.
+        """
     def bang_transpose(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
         """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.
 
@@ -937,6 +980,175 @@ class Mlu:
         channel: Count,
     ) -> None:
         """Move the channels: ``dst[n][c][h][w] = src[n][h][w][c]``."""
+    def bang_tiling_2d_b8(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 8 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_tiling_2d_b16(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 16 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_tiling_2d_b32(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 32 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_tiling_2d_b64(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 64 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_tiling_2d_b128(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 128 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_tiling_2d_b256(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 256 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_tiling_2d_b512(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 512 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_tiling_2d_b1024(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Copy a tile of *height* rows of *width* elements of 1024 bits: ``dst[h][w] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_trans_tiling_2d_b8(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Transpose a tile of *height* rows of *width* elements of 8 bits: ``dst[w][h] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_trans_tiling_2d_b16(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Transpose a tile of *height* rows of *width* elements of 16 bits: ``dst[w][h] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_trans_tiling_2d_b32(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        height: Count,
+        width: Count,
+        dst_stride: Count,
+        src_stride: Count,
+    ) -> None:
+        """Transpose a tile of *height* rows of *width* elements of 32 bits: ``dst[w][h] = src[h][w]``.
+
+        *dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest of the arguments is unknown, default chosen.
+        """
+    def bang_expand_channel_mul(
+        self,
+        dst: Ptr,
+        small: Ptr,
+        wram: Ptr,
+        big: Ptr,
+        n: Count,
+        channels: Count,
+    ) -> None:
+        """Multiply the channels of each place by one factor: ``dst[i][c] = small[i] * big[i][c]``, i below *n*.
+
+        *wram* is room for n * channels elements; what is left there is unknown, default chosen: the factors, each *channels* times.  On architectures above 592 only, which no board of the catalogue has.
+        """
+    def bang_expand_channel_mul_add(
+        self,
+        dst: Ptr,
+        small: Ptr,
+        wram: Ptr,
+        big: Ptr,
+        n: Count,
+        channels: Count,
+    ) -> None:
+        """Multiply the channels of each place by one factor and add: ``dst[i][c] = dst[i][c] + small[i] * big[i][c]``, i below *n*.
+
+        *wram* is room for n * channels elements; what is left there is unknown, default chosen: the factors, each *channels* times.  On architectures above 592 only, which no board of the catalogue has.  That *dst* is added to is unknown, default chosen; the product is rounded first.
+        """
     def bang_sumpool(
         self,
         dst: Ptr,
@@ -1001,6 +1213,81 @@ class Mlu:
 
         *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
         """
+    def bang_maxpool_index(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Find the largest of each window: ``dst[y][x][c]`` = its place in the window, of equals the first.
+
+        A NaN loses against a number; a window of NaN gives 0 (unknown, default chosen).
+        """
+    def bang_maxpool_value_index(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count,
+        stride_h: Count,
+        value_index_stride: Count,
+        in_dh: Count | None = None,
+        in_dw: Count | None = None,
+        out_dh: Count | None = None,
+        out_dw: Count | None = None,
+    ) -> None:
+        """Find the largest of each window and where it is: ``dst[y][x][c] = max of src[h][w][c]``, and its place.
+
+        The places lie *value_index_stride* bytes behind *dst*, as uint32 of float and uint16 of half, of equals the
+        first.  *dst* may be exactly *src* where the stride is positive.
+        """
+    def bang_unpool(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        index: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Put numbers back where ``__bang_maxpool_index`` found them: ``dst[y * sh + p / kw][x * sw + p % kw][c] = src[y][x][c]``.
+
+        ``p = index[y][x][c]``; all else of the picture of *height* rows of *width* columns becomes 0, and where windows
+        overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.
+        """
+    def bang_avgpool_bp(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count,
+        stride_h: Count,
+        overlap: Any,
+    ) -> None:
+        """Give each window's share back: ``dst[h][w][c] = sum of src[y][x][c] / (kernel_height * kernel_width)``.
+
+        The sum is over the windows that hold (h, w), in their order; with *overlap* ``OVERLAP_ACC`` they add up, with
+        ``OVERLAP_COVER`` the last one stays.  What no window holds becomes 0.  The numbers of both names, and which
+        window covers the others, are unknown; these are the default chosen.
+        """
     def bang_matmul(self, dst: Ptr, left: Ptr, right: Ptr, m: Count, k: Count, n: Count) -> None:
         """Multiply matrices: ``dst[i][j] = sum over x of left[i][x] * filter[j][x]``, dst of *m* rows of *n*.
 
@@ -1023,13 +1310,34 @@ class Mlu:
         fix_pos: Count = 0,
         dilation_w: Count = 1,
         dilation_h: Count = 1,
-        bias: Ptr | Scalar = 0,
     ) -> None:
-        """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
+        """Convolve: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c]``.
 
         *src* is HWC, *dst* HWC with *co* channels, *weight* in WRAM: *co* filters (a multiple of 64) as
-        ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  The vendor's
-        form with a bias has it behind *weight*; here it is the last argument, a vector of *co* or a number.
+        ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  A call with *bias*
+        behind *weight* is one of ``__bang_conv_bias``.
+        """
+    def bang_conv_bias(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        weight: Ptr,
+        bias: Ptr,
+        ci: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count,
+        stride_h: Count,
+        co: Count,
+        fix_pos: Count = 0,
+        dilation_w: Count = 1,
+        dilation_h: Count = 1,
+    ) -> None:
+        """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
+
+        The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
         """
     def bang_mlp(
         self,

@@ -62,10 +62,16 @@ def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:
     """The bytes that *operand* takes in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
-    pairs = ((arguments[stride], arguments[more]) for stride, more in operand.strides)
+    pairs = ((_value(stride, arguments), _value(more, arguments)) for stride, more in operand.strides)
     steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # one alone has no distance
     size = extent(operand, arguments) * view.itemsize
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
+
+
+def _value(text: str, arguments: Mapping[str, Any]) -> int:
+    """A distance or a number of repetitions: mostly a parameter, else an expression of some."""
+    found = arguments.get(text)
+    return int(found if found is not None else eval(text, {}, dict(arguments)))  # noqa: S307 - a row's own text
 
 
 def apart(access: Access) -> bool:
@@ -84,9 +90,22 @@ def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
     return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
 
 
+def _in_place(target: Access, source: Access) -> bool:
+    """Whether *target* begins exactly where *source* does and only its first repetition meets it."""
+    if target == source:
+        return True
+    if target.start != source.start or len(target.steps) != 1:
+        return False
+    stride, count = target.steps[0]
+    if count == 1:
+        return True
+    rest = Access(target.allocation, target.start + stride, target.size, ((stride, count - 1),))
+    return not rest.meets(source)
+
+
 def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
     generation = mlu.core.session.board.arch.generation
-    missing = [n for o in row.operands.values() for pair in o.strides for n in pair if arguments[n] is None]
+    missing = [n for o in row.operands.values() for n in sorted(o.stride_names) if arguments[n] is None]
     if missing:
         return RuleFault(
             f"{missing[0]} is missing", operand=missing[0], legal="all strides and iterations, or none"
@@ -109,10 +128,8 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
     for operand in row.operands.values():
         access, view = access_of(operand, arguments), arguments[operand.name].view
         for _, more in operand.strides:
-            if not 0 <= arguments[more] <= MOST:
-                return RuleFault(
-                    f"{more} = {arguments[more]} is out of range", operand=more, legal=f"0 to {MOST}"
-                )
+            if not 0 <= (repeated := _value(more, arguments)) <= MOST:
+                return RuleFault(f"{more} = {repeated} is out of range", operand=more, legal=f"0 to {MOST}")
         if access.size <= 0:
             return RuleFault(
                 f"{operand.name} has {operand.extent} = {access.size // view.itemsize} elements",
@@ -147,7 +164,7 @@ def _check_target(
     for source in row.operands.values():
         how = row.overlap.get(source.name, "free")
         taken = access_of(source, arguments)
-        if how != "free" and access.meets(taken) and not (how == "exact" and taken == access):
+        if how != "free" and access.meets(taken) and not (how == "exact" and _in_place(access, taken)):
             exact = f"exactly at {source.name} or " if how == "exact" else ""
             return RuleFault(
                 f"{operand.name} overlaps {source.name}",

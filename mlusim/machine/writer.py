@@ -14,6 +14,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import RuleFault
 from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refused
 from mlusim.machine import work
+from mlusim.machine.overload import LEFT, open_signature, other_form, present
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.machine.strides import strided
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -60,6 +61,8 @@ class Writer:
             "macs": work.macs(self.arch),
             "IO": Pipe.IO,
             "MOVE": Pipe.MOVE,
+            "LEFT": LEFT,
+            "present": present,
         }
         for p in self.row.given:
             if p.default is not NO_DEFAULT:
@@ -81,6 +84,8 @@ class Writer:
     def _signature(self) -> str:
         star = {"rest": "*"}
         default = {p.name: "" if p.default is NO_DEFAULT else f"=default_{p.name}" for p in self.row.given}
+        if self.row.overload is not None:
+            return open_signature(self.row)
         return ", ".join(("mlu", *(star.get(p.kind, "") + p.name + default[p.name] for p in self.row.given)))
 
     def _arguments(self) -> str:
@@ -91,6 +96,11 @@ class Writer:
         return f"raise refuse(mlu, row, {self._arguments()})"
 
     # -- what is asked -------------------------------------------------------------------------
+
+    def other_form(self) -> Iterator[str]:
+        """Leave a call with the operand of the longer form to its row; that operand stands before the counts."""
+        if self.row.overload is not None:
+            yield from other_form(self.row, self._arguments())
 
     def counts(self) -> Iterator[str]:
         """Make the counts Python integers."""
@@ -124,9 +134,9 @@ class Writer:
 
     def elsewhere(self) -> Iterator[str]:
         """Leave the strided form of the row to `machine.strides`."""
-        strides = {name for o in self.operands for pair in o.strides for name in pair}
+        strides = {name for o in self.operands for name in o.stride_names}
         given = [f"{p.name} is not None" for p in self.row.given if p.name in strides]
-        if self.row.form == "async":
+        if self.row.form in ("async", "strided"):
             yield f"return strided(mlu, row, {self.number}, {self._arguments()})"
         elif given:
             yield f"if {' or '.join(given)}: return strided(mlu, row, {self.number}, {self._arguments()})"
@@ -357,6 +367,7 @@ class Writer:
 
 
 METHOD = (
+    Writer.other_form,
     Writer.counts,
     Writer.untyped,
     Writer.elsewhere,

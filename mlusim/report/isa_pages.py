@@ -133,9 +133,11 @@ def _facts(row: Intrinsic) -> Iterator[str]:
         if targets:
             yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}"
     yield f"pipe: {row.pipe.value}; cost: {_cost(row)}; definedness travels {row.flow.value}"
-    yield f"architectures: {', '.join(a.name for a in ARCHES.values() if row.available(a.bang_arch))}" + (
-        "; on memory cores too" if row.memory_core else ""
-    )
+    if row.approximation is not None:
+        yield f"the hardware approximates: {row.approximation}"
+    found = ", ".join(a.name for a in ARCHES.values() if row.available(a.bang_arch))
+    known = found or f"none of the catalogue, those from `__BANG_ARCH__` {row.since} on"
+    yield f"architectures: {known}{'; on memory cores too' if row.memory_core else ''}"
     yield f"certainty: {CERTAINTY[row.certainty]}; source: {row.source}"
 
 

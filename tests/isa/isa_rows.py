@@ -3,18 +3,30 @@
 import re
 
 import numpy as np
+from attrs import evolve
 
 import mlusim
-from mlusim.arch.dtypes import DTYPES, as_dtype, float32
+from mlusim.arch.catalog import find_board
+from mlusim.arch.dtypes import DTYPES, as_dtype, float32, uint8
 from mlusim.bang import FUSION_FMA, kernel
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
 from mlusim.machine.issue import _method
 from mlusim.machine.refuse import extent
+from mlusim.machine.strides import access_of
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM
 
 BOARDS = {2: "MLU270-S4", 3: "MLU370-X4", 5: "MLU590-H8"}
+
+
+def later_board():
+    """A board of an architecture above 592, as a user may make one: the catalogue knows none."""
+    board = find_board("MLU590-H8")
+    return evolve(board, name="MLU6xx", arch=evolve(board.arch, name="mtp_613", bang_arch=613))
+
+
+LATER = later_board()
 
 COUNTS = {
     "elem_count": 128,
@@ -47,8 +59,19 @@ COUNTS = {
     "fix_pos": 1,
     "outputs": 64,
     "inputs": 6,
+    "channels": 8,
+    "dst_stride": 64,
+    "src_stride": 64,
+    "value_index_stride": 1024,
 }
-SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6}
+TILES = {
+    f"bang_{prefix}tiling_2d_b{bits}": {"dst_stride": bits // 32 + 1, "src_stride": bits // 32 + 2}
+    for prefix in ("", "trans_")
+    for bits in (8, 16, 32, 64, 128, 256, 512, 1024)
+}
+COUNTS_OF_ROW = TILES | {"memcpy_nram_to_nram": {"segnum": 3, "dst_stride": 192, "src_stride": 64}}
+UNKNOWN = ("in_dh", "in_dw", "out_dh", "out_dw")
+SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6, "overlap": 0}
 
 MEMORY_ROWS = tuple(row for row in ISA.values() if row.operands and row.form != "copy")
 DENSE_ROWS = tuple(row for row in MEMORY_ROWS if row.form == "dense")
@@ -56,16 +79,18 @@ DENSE_ROWS = tuple(row for row in MEMORY_ROWS if row.form == "dense")
 
 def board_of(row):
     """A board that has the instruction, MLU370 where possible."""
-    return next(b for g, b in ((3, BOARDS[3]), (5, BOARDS[5])) if row.available({3: 372, 5: 592}[g]))
+    return next(b for arch, b in ((372, BOARDS[3]), (592, BOARDS[5]), (613, LATER)) if row.available(arch))
 
 
 def counts_of(row, **other):
     """Legal counts for *row*; strides are left out."""
-    strides = {name for o in row.operands.values() for pair in o.strides for name in pair}
+    strides = {name for o in row.operands.values() for name in o.stride_names}
     return {
-        p.name: COUNTS.get(p.name, 0)
+        p.name: COUNTS_OF_ROW.get(row.name, COUNTS).get(p.name, COUNTS.get(p.name, 0))
         for p in row.given
-        if p.kind == "count" and (p.name not in strides or row.form == "async")
+        if p.kind == "count"
+        and (p.name not in strides or row.form in ("async", "strided"))
+        and p.name not in UNKNOWN
     } | other
 
 
@@ -99,6 +124,11 @@ def space_of(operand):
     return operand.spaces[0]
 
 
+def large(counts):
+    """Whether a call with *counts* needs more than a few thousand elements."""
+    return "n" in counts and "channels" not in counts
+
+
 class Sample:
     """A legal call of a row inside a kernel: every operand in an allocation of its own, data in the sources."""
 
@@ -113,15 +143,29 @@ class Sample:
                 self.arguments[operand.name] = 2
                 continue
             pointer = self.declare(
-                space_of(operand), dtypes[operand.name], (40960 if "n" in self.counts else 4096) + room, heap
+                space_of(operand), dtypes[operand.name], (40960 if large(self.counts) else 4096) + room, heap
             )
             pointer.view.raw.fill(poison)
             self.arguments[operand.name] = pointer
             if operand.access != "write":
-                count = extent(operand, self.arguments)
-                pointer.view.array[:count] = data_of(dtypes[operand.name], count, n)
+                self.fill(operand, pointer, n)
         if either_as_value:
             self.arguments.pop("src12_elem_count", None)
+
+    def fill(self, operand, pointer, seed):
+        """Put data where the row reads them."""
+        if self.row.form == "strided":
+            access = access_of(operand, self.arguments)
+            data = data_of(uint8, access.nbytes, seed)
+            pointer.view.raw[np.add.outer(access.starts, np.arange(access.size)).reshape(-1)] = data
+            if operand.dtypes[0].kind == "float":
+                pointer.view.array[: access.size // pointer.view.itemsize] = data_of(pointer.dtype, 1, seed)
+            return
+        count = extent(operand, self.arguments)
+        data = data_of(self.dtypes[operand.name], count, seed)
+        pointer.view.array[:count] = (
+            data % 2 if (self.row.name, operand.name) == ("bang_unpool", "index") else data
+        )
 
     def values(self, dtypes):
         """The scalar arguments."""

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from isa_exact import FLOATS, INTS, TAILS, exact, nan_wins, nearest, number_wins, same, samples
-from isa_rows import execute
+from isa_rows import execute, on_core
 
 from mlusim.isa.table import ISA
 
@@ -84,6 +84,43 @@ def test_float_division_rounds_once(dtype):
     """Every pair of special values, and vectors at every tail length."""
     for count in TAILS:
         check_elementwise("bang_div", dtype, count, lambda a, b: divided(a, b, dtype), seed=count)
+
+
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+@pytest.mark.parametrize("dtype", [FLOATS[0], FLOATS[2]], ids=str)
+def test_division_with_room_for_reciprocals(dtype, board):
+    """The form with five arguments: the reciprocal, rounded, then the product, rounded; on 372, too."""
+    for count in TAILS:
+        a, b = samples(dtype, count, count), samples(dtype, count, count + 1)
+        expected, room = [], []
+        for x, y in zip(a, b, strict=True):
+            room.append(divided(1.0, y, dtype))
+            expected.append(exact(operator.mul, dtype, x, room[-1]))
+
+        def run(mlu, _, a=a, b=b, named=bool(count % 2)):
+            dst, addition, first, second = (mlu.nram(a.dtype, a.size) for _ in range(4))
+            first.view.array[:], second.view.array[:] = a, b
+            if named:
+                mlu.bang_div(dst, first, second, src_addition=addition, elem_count=a.size)
+            else:
+                mlu.bang_div(dst, first, second, addition, a.size)
+            return dst.view.array.copy(), addition.view.array.copy()
+
+        quotients, reciprocals = on_core(run, board=board)
+        after = execute(
+            "bang_div_addition",
+            board,
+            dst=np.zeros(count, dtype),
+            src0=a,
+            src1=b,
+            src_addition=np.zeros(count, dtype),
+            elem_count=count,
+        )
+
+        assert all(map(same, room, reciprocals))
+        assert all(map(same, expected, quotients))
+        assert after["dst"].tobytes() == quotients.tobytes()
+        assert after["src_addition"].tobytes() == reciprocals.tobytes()
 
 
 @pytest.mark.parametrize("dtype", INTS[1:3] + INTS[4:], ids=str)

@@ -107,6 +107,14 @@ FUNCTIONS = {
     "cn_vector_sin_f32": sine(math.sin),
     "cn_vector_cos_f32": sine(math.cos),
 }
+EXACT_OF = {
+    "bang_active_reciphp": reciprocal,
+    "bang_active_exphp": math.exp,
+    "bang_active_exp": math.exp,
+    "bang_active_sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "bang_active_tanh": math.tanh,
+    "bang_active_gelu": lambda x: x / 2 * (1 + math.erf(x / math.sqrt(2))),
+}
 FUNCTIONS_OF_TYPE = {"bang_active_exp": exponential, "bang_active_exphp": exponential}
 ARGUMENTS = [0.0, -0.0, 0.5, 1.5, -2.5, 1.0, -7.8, 7.8, -15.5, 9.0, 1e4, math.inf, -math.inf, 0.3, -0.7]
 
@@ -149,6 +157,45 @@ def test_gelu_has_the_documented_form():
     after = execute("bang_active_gelu", dst=np.zeros(65, np.float32), src=src, elem_count=65)["dst"]
 
     assert np.allclose([gelu(x) for x in src.tolist()], after, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
+@pytest.mark.parametrize("count", TAILS)
+def test_relun_cuts_off_at_both_ends(dtype, count):
+    """Nothing below 0 and nothing above the scalar; NaN stays."""
+    src = np.random.default_rng(count).uniform(-9, 9, count).astype(dtype)
+    src[-1] = math.nan
+    after = execute("bang_relun", dst=np.zeros(count, dtype), src=src, elem_count=count, value=4)["dst"]
+
+    for x, y in zip(src.tolist(), after.tolist(), strict=True):
+        assert same(math.nan if math.isnan(x) else 0.0 if x < 0 else 4.0 if x > 4 else x, y)
+
+
+APPROXIMATE = [row for row in ISA.values() if row.approximation is not None and row.name in EXACT_OF]
+
+
+@pytest.mark.parametrize("row", APPROXIMATE, ids=[row.name for row in APPROXIMATE])
+def test_what_the_hardware_approximates_is_here_within_its_error(row):
+    """Over the documented range our result is nearer to the function than the hardware's average error."""
+    for dtype in row.operands["src"].dtypes:
+        low, high = row.approximation.ranges[dtype.name]
+        src = np.linspace(-6 if low is None else low, 6 if high is None else min(high, 16), 500).astype(
+            dtype.dtype
+        )
+        after = execute(row.name, dst=np.zeros(500, src.dtype), src=src, elem_count=500)["dst"].astype(float)
+        expected = np.array([EXACT_OF[row.name](x) for x in src.astype(float).tolist()])
+        told = np.abs(expected) > 1e-2  # an error relative to next to nothing tells nothing
+
+        assert row.approximation.error > np.mean(np.abs(after - expected)[told] / np.abs(expected)[told])
+
+
+def test_every_approximation_says_how_far_it_may_be_off():
+    """The rows that the manual calls approximate carry their documented error, and so does what is built on them."""
+    named = {row.name for row in ISA.values() if row.name.startswith("bang_active_")}
+
+    assert named - {"bang_active_abs", "bang_active_relu"} | {"bang_div_addition"} == {
+        row.name for row in ISA.values() if row.approximation is not None
+    }
 
 
 def test_relu_of_bfloat16():

@@ -14,6 +14,7 @@ from isa_rows import (
     dtype_cases,
     ids,
     is_lanewise,
+    large,
     on_core,
 )
 
@@ -22,6 +23,7 @@ from mlusim.isa.declare import Tile, intrinsic
 from mlusim.isa.table import ISA, find_intrinsic
 from mlusim.machine.issue import source_of
 from mlusim.machine.refuse import extent
+from mlusim.machine.strides import access_of
 
 POISONS = (0x00, 0xFF, 0xA5)
 LANE = 5
@@ -34,6 +36,10 @@ def touched(sample, operand):
     mask = np.zeros(pointer.view.raw.size, bool)
     if operand.partial:
         mask[: extent(operand, sample.arguments) * pointer.view.itemsize] = True
+        return mask
+    if sample.row.form == "strided":
+        access = access_of(operand, sample.arguments)
+        mask[np.add.outer(access.starts, np.arange(access.size))] = True
         return mask
     step = operand.step_on(sample.mlu.core.session.board.arch.generation, pointer.view.itemsize)
     for i in range(0, extent(operand, sample.arguments), step):
@@ -72,7 +78,7 @@ def check_footprint(row):
     for case in dtype_cases(row):
         for either_as_value in forms:
             given = {"row": row, "case": case, "either_as_value": either_as_value}
-            if "n" in counts_of(row):  # three samples of these would not fit
+            if large(counts_of(row)):  # three samples of these would not fit
                 seen = [on_core(partial(outcome, poison=p, **given), board=board_of(row)) for p in POISONS]
             else:
                 seen = on_core(partial(outcomes, given), board=board_of(row))

@@ -48,5 +48,8 @@ def test_a_section_says_everything_that_the_row_says():
             for rule in row.rules:
                 assert rule.legal in section
             assert f"source: {row.source}" in section
-            assert "mtp_592" in section
+            assert ("mtp_592" in section) == row.available(592)
+            assert ("none of the catalogue" in section) == (row.since > 592)
+            if row.approximation is not None:
+                assert f"average relative error {row.approximation.error:g}" in section
             assert ("mtp_372" in section) == row.available(372)

@@ -20,7 +20,7 @@ from isa_rows import (
 )
 
 import mlusim
-from mlusim.arch.dtypes import half, int8, int32
+from mlusim.arch.dtypes import half, int8, int32, uint32
 from mlusim.errors import Fault, OutOfBounds, RuleFault, Unsupported, WrongSpace
 from mlusim.isa.table import ISA
 from mlusim.memory.space import SRAM
@@ -94,6 +94,9 @@ BREAKERS = {
     "dst.view.phase": misalign("dst"),
     "src1.view.phase": misalign("src1"),
     "src.view.itemsize != dst.view.itemsize": recast("src", ISA["bang_lut"].operands["src"].dtypes[1]),
+    "dst.view.itemsize != src.view.itemsize": recast("dst", uint32),
+    "index.view.itemsize": recast("index", uint32),
+    "in_dh is not None": scalars(in_dh=1, in_dw=1, out_dh=1, out_dw=1),
     "src12_elem_count is None": without("src12_elem_count"),
     "is not Ptr": scalars(src1=1, src2=2),
     "src12_elem_count > 0": scalars(src12_elem_count=100),
@@ -142,6 +145,8 @@ def test_every_rule_has_a_call_that_breaks_it(row, n):
         ("bang_rem", lambda s: s.pointer("src1").__setitem__(0, 0), r"src1\[0\] is 0"),
         ("bang_fusion", scalars(op=8), "op = 8 is no fusion"),
         ("bang_fcmpfilter", scalars(mode=6), "mode = 6 is no comparison"),
+        ("bang_unpool", lambda s: s.pointer("index").__setitem__(3, 6), r"index\[3\] = 6 is no place"),
+        ("bang_avgpool_bp", scalars(overlap=2), "overlap = 2"),
         ("cn_vector_mod_scalar_u64", scalars(value=0), "value is 0"),
         ("bang_mul_scalar", scalars(value="3"), "value is '3'"),
         ("bang_mul_scalar", scalars(value=None), "value is None"),

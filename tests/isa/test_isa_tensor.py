@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from isa_rows import execute
+from isa_rows import execute, on_core
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2WRAM, float32, kernel
+from mlusim.errors import RuleFault
 from mlusim.isa.table import ISA
 from mlusim.machine.rates import LAUNCH, TENSOR_START
 
@@ -94,15 +95,48 @@ def test_conv_by_its_definition(stride, dilation, size):
     src, weight, bias = whole(h, w, ci), whole(co, kh, kw, ci), whole(co)
     high, wide = (h - (kh - 1) * dh - 1) // sh + 1, (w - (kw - 1) * dw - 1) // sw + 1
     after = execute(
-        "bang_conv", dst=np.zeros((high, wide, co), np.float32), src=src, weight=lanes(weight), ci=ci, height=h,
-        width=w, kernel_height=kh, kernel_width=kw, stride_w=sw, stride_h=sh, co=co, fix_pos=1, dilation_w=dw,
-        dilation_h=dh, bias=bias,
+        "bang_conv_bias", dst=np.zeros((high, wide, co), np.float32), src=src, weight=lanes(weight), bias=bias, ci=ci,
+        height=h, width=w, kernel_height=kh, kernel_width=kw, stride_w=sw, stride_h=sh, co=co, fix_pos=1, dilation_w=dw,
+        dilation_h=dh,
     )["dst"]  # fmt: skip
 
     for y in range(high):
         for x in range(wide):
             window = src[y * sh : y * sh + (kh - 1) * dh + 1 : dh, x * sw : x * sw + (kw - 1) * dw + 1 : dw]
             assert np.array_equal(2 * np.einsum("ijc,oijc->o", window, weight) + bias, after[y, x])
+
+
+def convolve(with_bias, *more, **named):
+    """A 2 x 2 kernel over a 3 x 4 picture by positional arguments, the bias where the vendor has it."""
+
+    def run(mlu, _):
+        src, weight = mlu.nram(float32, 36, list(range(36))), mlu.wram(float32, 64 * 12)
+        weight.view.array[:] = np.arange(64 * 12) % 5
+        dst = mlu.nram(float32, 2 * 3 * 64)
+        given = (mlu.nram(float32, 64, list(range(64))),) if with_bias else ()
+        if named.get("bias") == "here":
+            named["bias"] = mlu.nram(float32, 64, list(range(64)))
+        mlu.bang_conv(dst, src, weight, *given, 3, 3, 4, 2, 2, 1, 1, 64, *more, **named)
+        return dst.view.array.copy()
+
+    return on_core(run).reshape(6, 64)
+
+
+def test_the_bias_comes_behind_the_weight():
+    """The vendor's order: with and without a bias, a fixed-point position and dilations behind it, and by name."""
+    plain = convolve(False)
+    doubled = convolve(False, 1)
+
+    assert np.array_equal(plain + np.arange(64), convolve(True))
+    assert np.array_equal(plain + np.arange(64), convolve(True, 0, 1, 1))
+    assert np.array_equal(doubled + np.arange(64), convolve(True, 1))
+    assert np.array_equal(doubled + np.arange(64), convolve(False, fix_pos=1, bias="here"))
+
+
+def test_a_bias_that_is_no_memory_is_refused():
+    """A number where the weight is followed by the channels is a count, and says so."""
+    with pytest.raises(RuleFault, match="co = left out is no integer"):
+        on_core(lambda mlu, _: mlu.bang_conv(*[mlu.nram(float32, 64)] * 3, 1, 3, 3, 4, 2, 2, 1))
 
 
 def test_a_one_by_one_conv_is_a_matmul_of_one_row():
