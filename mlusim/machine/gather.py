@@ -80,15 +80,16 @@ def _look(mlu: "Mlu", call: Call) -> Fault | tuple[Offsets, Offsets]:
     if fault is not None:
         return fault
     fault = _check_vector(call.offset, "offset", call.count, "uint32")
-    chosen = np.arange(call.count)
-    if fault is None and call.bitmask is not None:
-        mask = call.bitmask.cast("uint8")
-        fault = _check_vector(mask, "bitmask", -(-call.count // 8), "uint8")
-        if fault is None:
-            bits = mask.view.array[mask.index : mask.index + -(-call.count // 8)]
-            chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[: call.count])
     if fault is not None:
         return fault
+    chosen = np.arange(call.count)
+    if call.bitmask is not None:
+        mask = call.bitmask.cast("uint8")
+        fault = _check_vector(mask, "bitmask", -(-call.count // 8), "uint8")
+        if fault is not None:
+            return fault
+        bits = mask.view.array[mask.index : mask.index + -(-call.count // 8)]
+        chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[: call.count])
     first = call.offset.index
     offsets = call.offset.view.array[first : first + call.count].astype(np.int64)[chosen]
     apart = call.scattered.offset + offsets
@@ -107,6 +108,9 @@ def _check_shape(call: Call) -> Fault | None:
     for name, value in (("size", call.size), ("count", call.count)):
         if value <= 0:
             return RuleFault(f"{name} = {value}", operand=name, legal="1 or more", hint="guard the call")
+    for name, value in (("size", call.size), ("stride", call.stride), ("count", call.count)):
+        if abs(value) >> 31:
+            return RuleFault(f"{name} = {value} is no int of C", operand=name, legal="up to 2**31 - 1")
     if call.count > 1 and call.stride < call.size and not call.scatters:
         return RuleFault(
             f"stride = {call.stride} makes pieces of {call.size} bytes overlap",

@@ -46,11 +46,12 @@ def mluop_div(
     `WrongSpace` for operands that are too short, of another type or in another memory.
     """
     n = _DIV.count(mlu, "n", n)
+    precise = _DIV.flag(mlu, "is_high_precision", is_high_precision)
     to, dividend, divisor = _DIV.vectors(mlu, n, dst=dst, a=a, b=b)
     if divides(mlu):
         mlu.bang_div(dst, a, b, n)
         return
-    if dst.dtype is half and is_high_precision:
+    if dst.dtype is half and precise:
         room = _DIV.scratch(mlu, "addition", addition, n, dividend, divisor)
         _DIV.apart(mlu, divisor, dividend, "b is overwritten by 1 / b before a is read; copy one of them")
         mlu.bang_half2float(room, b, n)
@@ -77,10 +78,11 @@ def mluop_recip(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_prec
     keeps half in half.  Raises faults as `mluop_div` does.
     """
     n = _RECIP.count(mlu, "n", n)
+    precise = _RECIP.flag(mlu, "is_high_precision", is_high_precision)
     _, source = _RECIP.vectors(mlu, n, dst=dst, src=src)
     if dst.dtype is float32:
         invert(mlu, dst, src, n)
-    elif mlu.BANG_ARCH < 300 and not is_high_precision:
+    elif mlu.BANG_ARCH < 300 and not precise:
         mlu.bang_active_reciphp(dst, src, n)
     else:
         room = _RECIP.scratch(mlu, "addition", addition, n, source)

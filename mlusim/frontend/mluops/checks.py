@@ -13,6 +13,7 @@ from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM, Space
 
 FLOATING = (half, float32)
+ORDER = "addition, is_high_precision and n are the last operands, in this order"
 
 
 @frozen
@@ -77,6 +78,14 @@ class Helper:
             )
         return number
 
+    def flag(self, mlu: Mlu, name: str, value: Any) -> bool:
+        """*value* as a condition of C: any number, true unless it is 0."""
+        if not is_number(value):
+            raise self.refuse(
+                mlu, WrongSpace(f"{name} is {value!r:.80}", operand=name, legal="True or False", hint=ORDER)
+            )
+        return bool(value)
+
     def number(self, mlu: Mlu, name: str, value: Any) -> Any:
         """*value*, which is one number."""
         if not is_number(value):
@@ -115,7 +124,7 @@ class Helper:
     ) -> list[Span]:
         """Operands of *count* elements of one type, in NRAM."""
         spans = [
-            self.span(mlu, name, p, count * getattr(getattr(p, "dtype", None), "size", 1), dtypes)
+            self.span(mlu, name, p, count * p.dtype.size if isinstance(p, Ptr) else 0, dtypes)
             for name, p in pointers.items()
         ]
         first = spans[0]

@@ -38,11 +38,16 @@ def _sizes(helper: Helper, mlu: Mlu, **numbers: Any) -> list[int]:
     return list(found.values())
 
 
+def _item(dst: Any) -> int:
+    """Bytes of an element; 1 for what is no pointer and will be refused."""
+    return dst.dtype.size if isinstance(dst, Ptr) else 1
+
+
 def _pair(
     helper: Helper, mlu: Mlu, dst: Any, src: Any, reach: tuple[int, int], spaces: tuple[Space, Space]
 ) -> int:
     """Check both ends; returns the bytes of an element."""
-    size: int = getattr(getattr(dst, "dtype", None), "size", 1)
+    size = _item(dst)
     to = helper.span(mlu, "dst", dst, reach[0] * size, space=spaces[0])
     helper.span(mlu, "src", src, reach[1] * size, (to.pointer.dtype,), spaces[1])
     return size
@@ -68,20 +73,30 @@ def mluop_load_str_2D(
     _load(_LOAD_2D, mlu, dst, src, size, dst_str, src_str, seg_num)
 
 
+def _is_short(dst: Ptr, dst_str: int, src_str: int) -> bool:
+    """Whether a load takes its rows as one block."""
+    return src_str <= dst_str and src_str * _item(dst) <= SHORT
+
+
+def _load_reach(dst: Ptr, size: int, dst_str: int, src_str: int, seg_num: int) -> tuple[int, int]:
+    """Elements of dst and of src that a load of two dimensions touches."""
+    block = _reach(size, src_str, seg_num)
+    if _is_short(dst, dst_str, src_str):
+        return (dst_str - src_str) * seg_num + block, block
+    return _reach(size, dst_str, seg_num), block
+
+
 def _load(
     helper: Helper, mlu: Mlu, dst: Ptr, src: Ptr, size: int, dst_str: int, src_str: int, seg_num: int
 ) -> None:
-    item: int = getattr(getattr(dst, "dtype", None), "size", 1)
-    short = src_str <= dst_str and src_str * item <= SHORT
-    block = _reach(size, src_str, seg_num)
-    skipped = (dst_str - src_str) * seg_num
-    reach = skipped + block if short else _reach(size, dst_str, seg_num)
-    _pair(helper, mlu, dst, src, (reach, block), (NRAM, GDRAM))
+    reach = _load_reach(dst, size, dst_str, src_str, seg_num)
+    item = _pair(helper, mlu, dst, src, reach, (NRAM, GDRAM))
     if dst_str == src_str == size:
         mlu.memcpy(dst, src, size * seg_num * item, GDRAM2NRAM)
-    elif short:
+    elif _is_short(dst, dst_str, src_str):
+        skipped = (dst_str - src_str) * seg_num
         tail = dst + skipped
-        mlu.memcpy(tail, src, block * item, GDRAM2NRAM)
+        mlu.memcpy(tail, src, reach[1] * item, GDRAM2NRAM)
         if skipped:
             mlu.memcpy(dst, tail, size * item, NRAM2NRAM, dst_str * item, src_str * item, seg_num - 1)
     else:
@@ -149,6 +164,9 @@ def mluop_load_str_3D(
         src_str_in=src_str_in,
         src_str_out=src_str_out,
     )
+    near = _load_reach(dst, size, near_dst, near_src, rows)
+    reach = _reach(near[0], far_dst, planes), _reach(near[1], far_src, planes)
+    _pair(_LOAD_3D, mlu, dst, src, reach, (NRAM, GDRAM))
     for plane in range(planes):
         _load(_LOAD_3D, mlu, dst + plane * far_dst, src + plane * far_src, size, near_dst, near_src, rows)
 
@@ -182,5 +200,8 @@ def mluop_store_str_3D(
         src_str_in=src_str_in,
         src_str_out=src_str_out,
     )
+    near = _reach(size, near_dst, rows), _reach(size, near_src, rows)
+    reach = _reach(near[0], far_dst, planes), _reach(near[1], far_src, planes)
+    _pair(_STORE_3D, mlu, dst, src, reach, (GDRAM, NRAM))
     for plane in range(planes):
         _store(_STORE_3D, mlu, dst + plane * far_dst, src + plane * far_src, size, near_dst, near_src, rows)

@@ -34,10 +34,11 @@ def mluop_exp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precis
     keeps half in half.  Raises faults as `mluop_div` does.
     """
     n = _EXP.count(mlu, "n", n)
+    precise = _EXP.flag(mlu, "is_high_precision", is_high_precision)
     _, source = _EXP.vectors(mlu, n, dst=dst, src=src)
     if dst.dtype is float32:
         _power_of_e(mlu, dst, src, n)
-    elif mlu.BANG_ARCH < 300 and not is_high_precision:
+    elif mlu.BANG_ARCH < 300 and not precise:
         mlu.bang_active_exphp(dst, src, n)
     else:
         room = _EXP.scratch(mlu, "addition", addition, n, source)
@@ -51,7 +52,7 @@ def mluop_log(
     dst: Ptr,
     src: Ptr,
     addition: Ptr | None,
-    is_high_precision: bool,  # noqa: ARG001 - the vendor's operand, without effect from 3xx on
+    is_high_precision: bool,
     n: int,
 ) -> None:
     """Natural logarithm: ``dst[i] = log2(src[i]) * ln(2)`` for *n* elements of half or float in NRAM.
@@ -63,6 +64,7 @@ def mluop_log(
     `mluop_div` does.
     """
     n = _LOG.count(mlu, "n", n)
+    _LOG.flag(mlu, "is_high_precision", is_high_precision)
     _, source = _LOG.vectors(mlu, n, dst=dst, src=src)
     if dst.dtype is half:
         room = _LOG.scratch(mlu, "addition", addition, n, source)
@@ -79,7 +81,7 @@ def mluop_sigmoid(
     dst: Ptr,
     src: Ptr,
     addition: Ptr | None,
-    is_high_precision: bool,  # noqa: ARG001 - the vendor's operand, without effect from 3xx on
+    is_high_precision: bool,
     n: int,
 ) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])`` for *n* elements of half or float in NRAM.
@@ -91,6 +93,7 @@ def mluop_sigmoid(
     uses ``__bang_active_sigmoid`` is inferred.  Raises faults as `mluop_div` does.
     """
     n = _SIGMOID.count(mlu, "n", n)
+    _SIGMOID.flag(mlu, "is_high_precision", is_high_precision)
     to, source = _SIGMOID.vectors(mlu, n, dst=dst, src=src)
     if mlu.BANG_ARCH < 300:
         mlu.bang_active_sigmoid(dst, src, n)
