@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mluops_tools import CANARY, NEW, OLD, on_core, result_of
+from mluops_tools import CANARY, NEW, OLD, later_board, on_core, result_of
 
-from mlusim.arch.catalog import find_board
 from mlusim.bang import (
     GDRAM2NRAM,
     NRAM2GDRAM,
@@ -26,12 +24,6 @@ from mlusim.errors import Fault, OutOfBounds, RuleFault, Unsupported, WrongSpace
 
 COUNTS = st.integers(1, 70)
 MOVERS = ("gather", "gather_async", "scatter_async")
-
-
-def later_board():
-    """A board of an architecture above 592, whose instructions take up to 65535 pieces."""
-    board = find_board(NEW)
-    return evolve(board, name="MLU-later", arch=evolve(board.arch, name="mtp_599", bang_arch=599))
 
 
 def bits_of(chosen):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mluops_tools import BOARDS, CANARY, OLD, get, on_core, result_of
+from mluops_tools import BOARDS, CANARY, OLD, get, later_board, on_core, result_of
 
 from mlusim.bang import (
     float32,
@@ -122,6 +122,21 @@ def test_one_register():
             RuleFault, match=f"n = {most + 1} is too large; legal: up to {most}; mluop_gen_stage"
         ):
             filled(lambda mlu, dst, m=most: mluop_arange_vv_(mlu, dst, m + 1), dtype, most + 1)
+
+
+def test_one_instruction_counts_above_592():
+    """Where the architecture has it; the result is the same."""
+    for board, name in ((OLD, "bang_add_scalar"), (later_board(), "bang_incseq")):
+        got, launch, _ = on_core(lambda mlu: _counted(mlu, 40), board)
+
+        assert list(range(40)) == got
+        assert {name: 1} == launch.instructions
+
+
+def _counted(mlu, n):
+    dst = mlu.nram(int32, n)
+    mluop_gen_integer_incr_seq_(mlu, dst, n)
+    return get(dst).tolist()
 
 
 def test_long_sequences_take_few_instructions():

@@ -111,10 +111,14 @@ def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any 
 def mluop_gen_integer_incr_seq_(mlu: Mlu, dst: Ptr, n: int) -> None:
     """Count: ``dst[i] = i``, *n* int32 in NRAM.
 
-    The vendor takes ``__bang_incseq`` on architectures above 592; no board here has it, so it is doubling.
-    Name certain (vendor's common.h), operands inferred.  Raises faults as `mluop_gen_stage_index` does.
+    ``__bang_incseq`` on architectures above 592, doubling on all others.  Name certain (vendor's common.h),
+    operands inferred.  Raises faults as `mluop_gen_stage_index` does.
     """
-    _fill(_SEQ, mlu, dst, _ask(_SEQ, mlu, dst, "n", n, (int32,)), 0, 1)
+    n = _ask(_SEQ, mlu, dst, "n", n, (int32,))
+    if mlu.BANG_ARCH > 592:
+        mlu.bang_incseq(dst, n)
+    else:
+        _fill(_SEQ, mlu, dst, n, 0, 1)
 
 
 def mluop_get_stage_indices_tfuse(mlu: Mlu, dst: Ptr, length: int) -> None:
