@@ -84,7 +84,7 @@ class Core:
         self.source: View | None = None  # of the last large copy, and at which byte
         self.source_at = 0
         self.late = session.effects == "late"
-        self.log: Log | None = Log() if session.timing else None
+        self.log: Log | None = session.make_log(self)
         self.each = cycles_each(memory_core=place.memory_core)
         self.pending = 0  # pipes with asynchronous effects that nobody has waited for
         self.fence = False  # the core waited for its compute stream while nothing was pending
@@ -305,7 +305,7 @@ class Core:
             if self.pending:
                 self._note(WAIT, waits)
             else:
-                self.fence = True
+                self.fence = self.log is None or self.log.fence()
 
     def met(self, number: int, count: int) -> None:
         """Note that a barrier, the *number*-th of the union, has completed with *count* cores."""

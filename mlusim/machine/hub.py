@@ -38,6 +38,7 @@ class Observer:
     """
 
     name = "observer"
+    every_step = False  # whether launches keep every instruction for their timeline and lines
 
     @property
     def findings(self) -> Iterable[Any]:
@@ -93,7 +94,7 @@ class Observer:
 class Hub:
     """For each event: None, one bound method, or a fan-out over those who override it."""
 
-    __slots__ = (*EVENTS, "epoch")
+    __slots__ = (*EVENTS, "epoch", "every_step")
 
     launch_begin: Listener
     task_begin: Listener
@@ -116,6 +117,7 @@ class Hub:
             heard = [getattr(o, event) for o in listening if _overrides(o, event)]
             setattr(self, event, _fan_out(heard))
         self.epoch = 0
+        self.every_step = any(getattr(o, "every_step", False) for o in listening)
 
     def renew(self) -> None:
         """Let steps that were left unannounced be announced again."""

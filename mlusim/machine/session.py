@@ -16,7 +16,9 @@ from mlusim.machine.core import Core, Place
 from mlusim.machine.hub import Hub
 from mlusim.machine.issue import mlu_class
 from mlusim.machine.kernel import Kernel, Kind
+from mlusim.machine.log import Log
 from mlusim.machine.mlu import Mlu
+from mlusim.machine.notes import Accesses, NotedLog, Table, noting_class
 from mlusim.machine.routes import Routes, routes
 from mlusim.machine.scheduler import Scheduler
 from mlusim.machine.tally import Tally
@@ -81,8 +83,10 @@ class Session:
         self.skip = 0  # groups of tasks that are left out
         self._bind = bind
         arch = board.arch
-        self._ipu_class = mlu_class(arch)
-        self._mpu_class = mlu_class(arch, memory_core=True)
+        self.steps = Table() if self.hub.every_step and self.timing else None
+        class_of = mlu_class if self.steps is None else noting_class
+        self._ipu_class = class_of(arch)
+        self._mpu_class = class_of(arch, memory_core=True)
 
     # -- the run -------------------------------------------------------------------------------
 
@@ -197,6 +201,12 @@ class Session:
         """The `Mlu` of *core*."""
         return (self._mpu_class if core.place.memory_core else self._ipu_class)(core)
 
+    def make_log(self, core: Core) -> Log | None:
+        """The log of *core*: with every step where somebody asked for them, none where time is not predicted."""
+        if self.steps is not None:
+            return NotedLog(core, self.steps)
+        return Log() if self.timing else None
+
     def _unit(self) -> int:
         """Alignment of declarations: what 2xx vector operands need; elements elsewhere (inferred)."""
         return 64 if self.board.arch.generation == 2 else 1
@@ -219,8 +229,12 @@ class Session:
 
     # -- announcements -------------------------------------------------------------------------
 
-    def watches(self, core: Core) -> tuple[Watch | None, Watch | None]:
+    def watches(self, core: Core) -> tuple[Watch | None, Watch | Accesses | None]:
         """Who announces the intrinsics of *core*, and who its scalar accesses; None where nobody listens."""
+        every, scalars = self._watches(core)
+        return every, Accesses(core.log, scalars) if isinstance(core.log, NotedLog) else scalars
+
+    def _watches(self, core: Core) -> tuple[Watch | None, Watch | None]:
         hub = self.hub
         every = hub.watches or self.choices is not None
         if not every and hub.scalar is None:

@@ -8,6 +8,7 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
 from mlusim.machine.log import CoreLog
+from mlusim.machine.notes import CoreSteps, NotedLog
 from mlusim.machine.rates import VECTOR_LINE
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
@@ -58,6 +59,7 @@ class TaskWork:
     work: tuple[int, ...]
     log: CoreLog
     core: int = 0  # coreId; of a memory core, the number of IPU cores beside it
+    steps: CoreSteps | None = None  # where somebody asked for every step
 
 
 class Tally:
@@ -73,6 +75,7 @@ class Tally:
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
         self._logs: dict[bytes, CoreLog] = {}  # tasks that do the same share a log
+        self._steps: dict[bytes, CoreSteps] = {}  # and their steps
 
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
@@ -96,11 +99,14 @@ class Tally:
         place = core.place
         log = core.log.finished() if core.log is not None else NO_LOG
         log = self._logs.setdefault(log.key, log)
+        steps = core.log.steps() if isinstance(core.log, NotedLog) else None
+        if steps is not None:
+            steps = self._steps.setdefault(steps.key, steps)
         width = self.board.arch.cores_per_cluster
         number = width if place.memory_core else place.core_id
         union, cluster = core.union.number, place.cluster_id
         self.tasks.append(
-            TaskWork(place.task, place.memory_core, union, cluster, tuple(work[:5]), log, number)
+            TaskWork(place.task, place.memory_core, union, cluster, tuple(work[:5]), log, number, steps)
         )
 
     def add_sram(self, arena: Arena) -> None:

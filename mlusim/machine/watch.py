@@ -132,14 +132,14 @@ class Watch:
         if self.retired is not None:
             self.retired(effect)
 
-    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
+    def scalar(self, name: str, view: "View", index: int, value: Any = None, *, depth: int = 3) -> None:
         """Announce a scalar load, or a store of *value*, of element *index*, unless nobody wants to hear it.
 
-        Accesses to memory that others share are announced every time.
+        The kernel is *depth* frames up.  Accesses to memory that others share are announced every time.
         """
         if self._choices is not None:
             self._explore(self._choices)
-        frame = sys._getframe(3)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
+        frame = sys._getframe(depth)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
         private = not view.space.shared
         key = frame.f_lasti, view, index, value is None
         known = self._scalars.get(key) if private else None
