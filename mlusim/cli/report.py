@@ -21,8 +21,10 @@ from mlusim.report.plain import json_text
 from mlusim.report.record import Record
 from mlusim.report.table import work_table
 from mlusim.report.text import boards_of, csv_text, document, markdown_text
+from mlusim.report.why import sentences, why_table
 
 GROUP = "network"
+EVERY = "all"  # of the groups, without the cases that run only when named
 FORMATS: Mapping[str, Callable[[Sequence[Record], str], str]] = MappingProxyType(
     {
         "json": lambda records, version: json_text(document(records, version)),
@@ -39,6 +41,23 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    add_selection(parser)
+    add = parser.add_argument
+    add(
+        "--format",
+        choices=("table", *FORMATS),
+        help="what to write (default: as the name after -o ends, or a table)",
+    )
+    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
+    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
+    add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
+    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
+    add("--json", action="store_true", help="the same as --format json")
+    parser.epilog = EXAMPLES
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments that select operators, boards and cases."""
     add = parser.add_argument
     add("operators", nargs="*", metavar="OP", help="operators (default: all)")
     add(
@@ -57,17 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=f"cases (default: the group {GROUP})",
     )
-    add("--group", metavar="G", help="all cases of a group: network, boundary, random, zero, golden, limit")
     add(
-        "--format",
-        choices=("table", *FORMATS),
-        help="what to write (default: as the name after -o ends, or a table)",
+        "--group",
+        metavar="G",
+        help=f"all cases of a group: network, boundary, random, zero, golden, limit, or {EVERY}",
     )
-    add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
-    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
-    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
-    add("--json", action="store_true", help="the same as --format json")
-    parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:
@@ -84,6 +97,11 @@ def run(args: argparse.Namespace) -> int:
         for board in boards_of(records):
             output().print()
             output().print(work_table(records, board))
+            output().print()
+            output().print(why_table(records, board))
+        for line in sentences(records) if args.explain else ():
+            output().print()
+            output().print(line)
         return exit_code(records)
     text = FORMATS[form](records, mlusim.__version__)
     if args.output:
@@ -117,11 +135,11 @@ def jobs(args: argparse.Namespace) -> list[Job]:
             find_case(wanted[0], name)  # raises, with the nearest names
     group = args.group or GROUP
     groups = sorted({case.group for operator in wanted for case in operator.cases})
-    if args.group and group not in groups:
-        raise UsageError(f"no case is of group {group!r}; the groups are {', '.join(groups)}")
+    if args.group and group not in [*groups, EVERY]:
+        raise UsageError(f"no case is of group {group!r}; the groups are {', '.join([*groups, EVERY])}")
     return [
         Job(operator.name, case.name, board, checks)
         for operator in wanted
         for board in boards_in(args.board, DEFAULT_BOARDS)
-        for case in matching_cases(operator, board, group=group, names=names)
+        for case in matching_cases(operator, board, group=None if group == EVERY else group, names=names)
     ]

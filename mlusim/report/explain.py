@@ -10,7 +10,7 @@ from mlusim.machine.rates import DRAM_CEILING
 from mlusim.machine.timing import LAUNCH_US
 from mlusim.report.acceptance import NETWORK_BAR, Acceptance, acceptance
 from mlusim.report.figures import Figures
-from mlusim.report.words import count, percent, size
+from mlusim.report.words import count, percent, size, whole
 
 if TYPE_CHECKING:
     from mlusim.report.record import LaunchRecord, Record
@@ -93,6 +93,13 @@ def explained(record: "Record") -> Explanation:
         last_wave=None if about is None else about.last_wave,
         memory={n: u.high_water / u.capacity for n, u in record.memory.items() if u.capacity},
     )
+
+
+def waves(why: Explanation) -> str:
+    """The number of waves and, where there are several, how full the last is: "2:12%"."""
+    if why.waves is None:
+        return "-"
+    return f"{why.waves}:{whole(why.last_wave)}" if why.waves > 1 and why.last_wave != 1 else f"{why.waves}"
 
 
 def below_the_bar(record: "Record") -> bool:

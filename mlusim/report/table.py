@@ -7,8 +7,9 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.report.explain import reasons
-from mlusim.report.grid import facts, table
+from mlusim.report.acceptance import acceptance
+from mlusim.report.explain import Explanation, explained
+from mlusim.report.grid import Name, facts, table
 from mlusim.report.record import NO_COPY, Record
 from mlusim.report.summary import summaries
 from mlusim.report.words import brief, count, error, microseconds, share, size
@@ -35,16 +36,19 @@ def _styled(record: Record) -> Text:
 
 def efficiency_table(records: Sequence[Record]) -> RenderableType:
     """Time, efficiency, NRAM and verdict of each call, under a line for each operator."""
-    numbers = ("time us", "IO", "compute", "NRAM")
+    numbers = ("time us", "IO", "compute", "class", "NRAM")
     boards = {record.board for record in records}
-    places = ("board",) if len(boards) > 1 else ()
-    shown = table("case", *places, *numbers, "verdict", right=numbers, fold=("case",))
-    for operator, calls in groupby(records, key=lambda record: record.operator):
-        shown.add_row(Text(operator, style="bold"))
+    shown = table("case", *numbers, "verdict", right=numbers, fold=("case",))
+    before = ""
+    for (operator, board), calls in groupby(records, key=lambda record: (record.operator, record.board)):
+        if operator != before:
+            shown.add_row(heading(operator))
+        before = operator
+        if len(boards) > 1:
+            shown.add_row(Name(f"on {board}", indent=1, style="italic"))
         for record in calls:
-            where = [record.board] if places else []
-            shown.add_row(_case(record), *where, *_efficiency_cells(record), _styled(record))
-    model = "each board" if places else ", ".join(boards)
+            shown.add_row(case_cell(record), *_efficiency_cells(record), _styled(record))
+    model = "each board" if len(boards) > 1 else ", ".join(boards)
     return Group(shown, _notes(f"Predicted by the model of {model}; no card was used.", records))
 
 
@@ -54,20 +58,27 @@ def _notes(first: str, records: Sequence[Record]) -> Text:
     return Text(f"{first} {OVER}" if over else first, style="dim")
 
 
-def _case(record: Record) -> str:
+def heading(operator: str) -> Name:
+    """The line above the cases of *operator*."""
+    return Name(operator, style="bold")
+
+
+def case_cell(record: Record) -> Name:
+    """The case of *record*, under its operator."""
     chosen = "" if record.policy is None else f", {record.policy}"
-    return f"  {record.case or 'own arrays'}{chosen}"
+    return Name(f"{record.case or 'own arrays'}{chosen}", indent=2)
 
 
 def _efficiency_cells(record: Record) -> list[str]:
     found = record.efficiency
     if found is None:
-        return ["-", "-", "-", "-"]
+        return ["-", "-", "-", "-", "-"]
     nram = record.memory["NRAM"]
     return [
         microseconds(found.hardware_time_us),
         share(found.io_efficiency),
         share(found.compute_efficiency),
+        acceptance(found, record.group).grade,
         f"{100 * nram.high_water / nram.capacity:.0f}%",
     ]
 
@@ -77,9 +88,9 @@ def work_table(records: Sequence[Record], board: str) -> RenderableType:
     numbers = ("ops", "theory", "read", "write", "other", "instr", "NRAM")
     shown = table("case", *numbers, right=numbers, fold=("case",), title=f"work on {board}")
     for operator, calls in groupby((r for r in records if r.board == board), key=lambda r: r.operator):
-        shown.add_row(Text(operator, style="bold"))
+        shown.add_row(heading(operator))
         for record in calls:
-            shown.add_row(_case(record), *_work_cells(record))
+            shown.add_row(case_cell(record), *_work_cells(record))
     note = (
         "theory, read, write, other: bytes between GDRAM and the chip, as the vendor counts them, by copies to "
         "the chip, by copies from it, by atomics and fills.  NRAM: bytes, the most that a core declares."
@@ -176,11 +187,28 @@ def _timing(record: Record) -> Iterator[tuple[str, str]]:
             f"{share(found.compute_efficiency)} of {force} ops/s, theory {count(found.theory_ops)} ops",
         )
         yield "bottleneck", found.bottleneck
-    for reason in reasons(record):
-        yield "because", reason
+    if found is not None:
+        yield "class", f"{acceptance(found, record.group).grade}; network shapes are to reach 60%, others 30%"
+    yield from _causes(explained(record))
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
         yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
+
+
+def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
+    """Every reason, and the numbers behind them."""
+    for reason in why.reasons:
+        yield "because", reason
+    if why.busy:
+        pipes = ", ".join(f"{pipe} {share(part)}" for pipe, part in why.busy.items() if part)
+        both = "" if why.overlap is None else f"; two or more at once {share(why.overlap)}"
+        yield "pipes busy", f"{pipes or 'none'}{both}"
+    if why.balance is not None:
+        slow = f"the slowest, {why.slowest}, {why.balance:.2f} times the mean"
+        yield "cores", f"{why.working} of {why.cores} work; {slow}"
+        yield "waves", f"{why.waves}, the last fills {share(why.last_wave or 0.0)} of the places"
+    if why.padding is not None:
+        yield "vector lanes", f"{share(1 - why.padding)} of those paid for hold an element"
 
 
 def summary_table(records: Sequence[Record]) -> RenderableType:

@@ -5,13 +5,15 @@ import io
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mlusim.machine.timing import PIPES
 from mlusim.memory.direction import DIRECTIONS
-from mlusim.report.explain import below_the_bar, reasons
+from mlusim.report.explain import Explanation, below_the_bar, explained, waves
 from mlusim.report.plain import plain
 from mlusim.report.record import Record
-from mlusim.report.words import error, share, size
+from mlusim.report.words import error, share, size, times, whole
 
 SPACES = ("NRAM", "WRAM", "SRAM")
+EXPLAINED = ("overlap", "balance", "slowest", "working", "cores", "waves", "last_wave")
 
 
 def document(records: Sequence[Record], version: str) -> dict[str, Any]:
@@ -70,13 +72,32 @@ def _csv_row(record: Record, directions: Sequence[str]) -> dict[str, Any]:
     row |= {f"bytes_{name}": record.traffic.get(name, 0) for name in directions}
     row["io_bytes"] = record.io_bytes
     row["instructions"] = sum(record.instructions.values())
+    row |= _csv_explanation(explained(record))
     for space in SPACES:
         row[f"{space.lower()}_high_water"] = record.memory[space].high_water
         row[f"{space.lower()}_capacity"] = record.memory[space].capacity
     return row
 
 
+def _csv_explanation(why: Explanation) -> dict[str, Any]:
+    """What explains a call, a column each; empty where it launched nothing."""
+    judged = why.acceptance
+    row: dict[str, Any] = {
+        "class": "" if judged is None else judged.grade,
+        "accepted": "" if judged is None else judged.accepted,
+        "moved_of_theory": why.of_theory,
+        "lane_padding": why.padding,
+    }
+    row |= {f"busy_{pipe}": (why.busy or {}).get(pipe) for pipe in PIPES}
+    row |= {name: getattr(why, name) for name in EXPLAINED}
+    return {name: "" if value is None else plain(value) for name, value in row.items()} | {
+        "explanation": why.sentence
+    }
+
+
 # -- Markdown --------------------------------------------------------------------------------------
+
+BELOW = "Below what the vendor's acceptance rule asks (60 % on network shapes, 30 % on others), and why:"
 
 COLUMNS = (
     "operator",
@@ -96,15 +117,27 @@ def markdown_text(records: Sequence[Record], version: str) -> str:
     for board in boards_of(records):
         own = [record for record in records if record.board == board]
         parts += [f"### {board}", _rows(COLUMNS, (_performance(record) for record in own))]
-        slow = [f"- {_name(r)}: {'; '.join(reasons(r))}" for r in own if below_the_bar(r)]
+        slow = [f"- {_name(r)}: {explained(r).sentence}" for r in own if below_the_bar(r)]
         if slow:
-            parts += ["IO efficiency below 60 % and compute efficiency below 30 %:", "\n".join(slow)]
+            parts += [BELOW, "\n".join(slow)]
     judged = [(record, name) for record in records for name in record.accuracy]
     if judged:
         heads = ("operator", "case", "board", "output", "diff1", "diff2", "diff3", "passed")
         parts += ["### Accuracy", _rows(heads, (_accuracy(record, name) for record, name in judged))]
     moved = ("operator", "case", "board", "theory ops", "theory IO", "bytes moved", "instructions", "NRAM")
     parts += ["### Work", _rows(moved, map(_work, records))]
+    whys: tuple[str, ...] = (
+        "operator",
+        "case",
+        "board",
+        "class",
+        "moved / theory",
+        "lanes padded",
+        *PIPES,
+        "overlap",
+    )
+    whys += ("slowest / mean core", "cores", "waves")
+    parts += ["### What explains it", _rows(whys, map(_explanation, records))]
     parts.append(
         f"Times are predicted by mlusim {version} without a card; the interface time, which is the "
         "host's, is not predicted."
@@ -157,6 +190,24 @@ def _work(record: Record) -> list[str]:
         "; ".join(f"{name} {nbytes:,}" for name, nbytes in record.moved.items()) or "-",
         f"{sum(record.instructions.values()):,}",
         f"{size(nram.high_water)}, {share(nram.high_water / nram.capacity)}",
+    ]
+
+
+def _explanation(record: Record) -> list[str]:
+    why = explained(record)
+    busy = why.busy or {}
+    return [
+        record.operator,
+        record.case or "",
+        record.board,
+        "-" if why.acceptance is None else why.acceptance.grade,
+        times(why.of_theory),
+        whole(why.padding),
+        *(whole(busy.get(pipe)) for pipe in PIPES),
+        whole(why.overlap),
+        times(why.balance),
+        "-" if why.working is None else f"{why.working}/{why.cores}",
+        waves(why),
     ]
 
 

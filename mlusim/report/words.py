@@ -39,6 +39,18 @@ def percent(fraction: float) -> str:
     return f"{100 * fraction:.1f}%" if fraction < 0.0995 and fraction else f"{100 * fraction:.0f}%"
 
 
+def times(factor: float | None) -> str:
+    """A factor: "2.1x"; a dash for none."""
+    if factor is None:
+        return "-"
+    return f"{factor:.1f}x" if factor < 100 else f"{factor:.0f}x"
+
+
+def whole(fraction: float | None) -> str:
+    """A fraction as a percentage without decimals; a dash for none."""
+    return "-" if fraction is None else f"{100 * fraction:.0f}%"
+
+
 def microseconds(time_us: float) -> str:
     """A time with one decimal and thousands: "1,746.2"."""
     return f"{time_us:,.1f}"
