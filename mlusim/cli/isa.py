@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from mlusim.arch.catalog import ARCHES
+from mlusim.cli.helpers import find_helper, helper_document, is_helper, show_helper
 from mlusim.cli.show import emit, output
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import Intrinsic, Operand, Rule
@@ -30,7 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List the intrinsics, or show one."""
-    if args.name is not None:
+    if args.name is not None and is_helper(args.name):
+        helper = find_helper(args.name)
+        emit(helper_document(helper)) if args.json else show_helper(helper)
+    elif args.name is not None:
         row = find_intrinsic(args.name)
         emit(row_document(row)) if args.json else _show(row)
     elif args.json:

@@ -102,7 +102,12 @@ class Mlu:
 
     def __getattr__(self, name: str) -> Any:
         """Say what a misspelt intrinsic was probably meant to be; reached only where nothing has the name."""
-        near = difflib.get_close_matches(name.lstrip("_"), [n for n in dir(type(self)) if n[0] != "_"], n=3)
+        bare = name.lstrip("_")
+        if bare.startswith("mluop_"):
+            raise AttributeError(
+                f"mlu has no {name!r}; helpers are functions: from mlusim.bang import {bare}, then {bare}(mlu, ...)"
+            )
+        near = difflib.get_close_matches(bare, [n for n in dir(type(self)) if n[0] != "_"], n=3)
         hint = f"did you mean mlu.{' or mlu.'.join(near)}?" if near else "`mlusim isa` lists the intrinsics"
         raise AttributeError(f"mlu has no {name!r}; {hint}")
 

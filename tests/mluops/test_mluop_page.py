@@ -1,6 +1,7 @@
 """The page of the helpers shows every one as it is, and under all checkers each is silent."""
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -36,6 +37,7 @@ from mlusim.bang import (
     mluop_store_str_2D,
     uint32,
 )
+from mlusim.cli.main import main
 from mlusim.observe.names import CHECKERS
 
 ROOT = Path(__file__).parents[2]
@@ -49,6 +51,33 @@ def test_the_page_shows_every_helper_with_its_operands():
     actual = {name: ", ".join(inspect.signature(helper).parameters) for name, helper in HELPERS.items()}
 
     assert actual == shown
+
+
+@pytest.mark.parametrize("name", HELPERS)
+def test_the_command_line_shows_every_helper(name, capsys):
+    """`mlusim isa` with the vendor's spelling: for people, and as one document."""
+    assert 0 == main(["isa", f"__{name}"])
+    shown = capsys.readouterr().out
+    assert 0 == main(["isa", name, "--json"])
+    document = json.loads(capsys.readouterr().out)
+
+    assert document["signature"] == f"{name}({', '.join(inspect.signature(HELPERS[name]).parameters)})"
+    assert inspect.getdoc(HELPERS[name]) == document["doc"]
+    assert f"from mlusim.bang import {name}" in shown
+    assert document["signature"].split("(")[0] in shown
+
+
+def test_a_helper_is_no_method_of_the_machine():
+    """Who calls it so reads how it is called."""
+
+    @kernel
+    def wrong(mlu):
+        mlu.mluop_div()
+
+    with pytest.raises(
+        AttributeError, match=r"from mlusim.bang import mluop_div, then mluop_div\(mlu, ...\)"
+    ):
+        mlusim.Device(NEW).launch(wrong)
 
 
 @pytest.mark.parametrize("name", HELPERS)
