@@ -179,3 +179,39 @@ def bang_atomic_reduce_cas(dst: Tile, compare: Value, new: Value) -> None:
     """Compare and swap one element of GDRAM: ``if (dst[0] == compare) dst[0] = new``, no result."""
     if dst[0] == compare:
         dst[0] = new
+
+
+def discrete(op: str, change: Change, formula: str, **properties: Any) -> Intrinsic:
+    """``(dst, base, offset, src[, bitmask], elem_count)``: update elements of GDRAM at offsets.
+
+    The body is called with the elements that were gathered, each place once, in the place of *base*.
+    """
+
+    def body(dst: Tile, base: Tile, offset: Tile, src: TileOrValue, *rest: Any) -> None:
+        changed = np.array(change(base, src), dst.dtype)
+        dst[...] = base
+        base[...] = changed
+
+    body.__doc__ = (
+        f"Atomically, element by element: ``dst[i] = *p; *p = {formula}`` with ``p = (char*)base + offset[i]``.\n\n"
+        "``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in "
+        "GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in "
+        "NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  "
+        "Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and "
+        f"masks are bits is inferred; the types are those of ``__bang_atomic_{op}``.{_guess(properties)}"
+    )
+    common = _common("base") | {"cost": None, "certainty": "I", "source": "vendor kernels, atomics"}
+    return intrinsic(f"__bang_discrete_atomic_{op}", form="discrete", since=592, **common | properties)(body)
+
+
+bang_discrete_atomic_add = discrete("add", np.add, "*p + src[i]")
+bang_discrete_atomic_max = discrete("max", np.fmax, "max(*p, src[i])")
+bang_discrete_atomic_min = discrete("min", np.fmin, "min(*p, src[i])")
+bang_discrete_atomic_and = discrete("and", np.bitwise_and, "*p & src[i]")
+bang_discrete_atomic_or = discrete("or", np.bitwise_or, "*p | src[i]")
+bang_discrete_atomic_xor = discrete("xor", np.bitwise_xor, "*p ^ src[i]")
+bang_discrete_atomic_exch = discrete("exch", _exchange, "src[i]")
+bang_discrete_atomic_inc = discrete("inc", _increment, "*p >= src[i] ? 0 : *p + 1", certainty="U")
+bang_discrete_atomic_dec = discrete(
+    "dec", _decrement, "*p == 0 || *p > src[i] ? src[i] : *p - 1", certainty="U"
+)

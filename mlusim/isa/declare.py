@@ -216,7 +216,7 @@ class Intrinsic:
     @property
     def polls(self) -> bool:
         """Whether a task may spin on it: it hands back what it found in shared memory."""
-        found = any(o.access == "write" for o in self.operands.values())
+        found = self.form == "discrete" or any(o.access == "write" for o in self.operands.values())
         return self.form == "load" or (self.atomic and (found or self.returns != "None"))
 
     @property

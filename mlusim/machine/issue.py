@@ -15,6 +15,7 @@ from mlusim.arch.board import Arch
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.copies import COPY_METHODS
+from mlusim.machine.discrete import discrete_method
 from mlusim.machine.gather import GATHER_METHODS
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.overload import either_form
@@ -50,6 +51,8 @@ def _method(row: Intrinsic, number: int, arch: Arch, *, memory_core: bool) -> Ca
         return COPY_METHODS[row.name](row, number, arch)
     if row.form == "gather":
         return GATHER_METHODS[row.name](row, number)
+    if row.form == "discrete":
+        return discrete_method(row, number)
     writer = Writer(row, number, arch)
     text = "\n".join(writer.lines()) + "\n"
     filename = f"<mlusim {arch.name} {row.name}>"

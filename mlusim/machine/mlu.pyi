@@ -1950,3 +1950,111 @@ class Mlu:
         """
     def bang_atomic_reduce_cas(self, dst: Ptr, compare: Scalar, new: Scalar) -> None:
         """Compare and swap one element of GDRAM: ``if (dst[0] == compare) dst[0] = new``, no result."""
+    def bang_discrete_atomic_add(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = *p + src[i]`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_add``.
+        """
+    def bang_discrete_atomic_max(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = max(*p, src[i])`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_max``.
+        """
+    def bang_discrete_atomic_min(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = min(*p, src[i])`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_min``.
+        """
+    def bang_discrete_atomic_and(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = *p & src[i]`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_and``.
+        """
+    def bang_discrete_atomic_or(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = *p | src[i]`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_or``.
+        """
+    def bang_discrete_atomic_xor(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = *p ^ src[i]`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_xor``.
+        """
+    def bang_discrete_atomic_exch(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = src[i]`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_exch``.
+        """
+    def bang_discrete_atomic_inc(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = *p >= src[i] ? 0 : *p + 1`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_inc``.  The formula is unknown, default chosen.
+        """
+    def bang_discrete_atomic_dec(
+        self,
+        dst: Ptr,
+        base: Ptr,
+        offset: Ptr,
+        src: Ptr | Scalar,
+        *rest: Any,
+    ) -> None:
+        """Atomically, element by element: ``dst[i] = *p; *p = *p == 0 || *p > src[i] ? src[i] : *p - 1`` with ``p = (char*)base + offset[i]``.
+
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_dec``.  The formula is unknown, default chosen.
+        """

@@ -145,6 +145,8 @@ class InitCheck(Checker):
         row = effect.step.row
         assert row is not None
         known = [self._shadow(a.allocation).flags(a) for a in effect.reads]
+        if row.form in ("gather", "discrete"):
+            return self._scattered(effect, row.form == "gather", known)
         before = [self._shadow(a.allocation).flags(a).copy() for a in effect.writes]
         if row.flow is Flow.LANEWISE and row.body not in ABSORBING:
             written = _lanes(effect, known)
@@ -158,6 +160,17 @@ class InitCheck(Checker):
         if row.flow is Flow.MIXING and not outcome.moved:
             self._mixed.add(effect.site)
         return self._put_all(effect, outcome.writes) or outcome.result
+
+    def _scattered(self, effect: Effect, gathers: bool, known: list[Mask]) -> bool:
+        """Carry pieces of a gather or a scatter each to its place; what an atomic makes needs all its sources."""
+        pieces = len(effect.writes)
+        places = len(known) - pieces if gathers else 1 + (effect.arguments[4] is not None)
+        if not all(flags.all() for flags in known[:places]):
+            self._escape("initcheck-undefined-address", effect, "needs")
+        if gathers:
+            return self._put_all(effect, known[places:])
+        defined = all(bool(flags.all()) for flags in known[places:])
+        return self._put_all(effect, [np.full(a.nbytes, defined) for a in effect.writes])
 
     def _put_all(self, effect: Effect, written: Sequence[Mask]) -> bool:
         news = [self._put(effect, a, w) for a, w in zip(effect.writes, written, strict=True)]

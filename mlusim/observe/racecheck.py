@@ -119,7 +119,8 @@ class RaceCheck(Checker):
     def _compute(self, order: PipeOrder, effect: Effect) -> bool:
         """A vector or tensor instruction clashes with what is in flight only; True: no need to hear it again."""
         step = effect.step
-        if step.row is None or step.row.form == "copy":
+        strided = any(access.steps for access in (*step.reads, *step.writes))
+        if step.row is None or strided or step.row.form == "copy":
             order.computing[step] = None  # not among the steps that the core's watch remembers
         return not (order.busy and self._hold(order, effect))
 
