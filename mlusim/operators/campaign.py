@@ -4,19 +4,17 @@ Calls share nothing, so that records come out the same, and in the same order, w
 of processes.
 """
 
-import multiprocessing
 import os
-import signal
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
 from attrs import frozen
 
-from mlusim.errors import Fault, UsageError
+from mlusim.errors import Fault
+from mlusim.operators.pool import carried
 from mlusim.operators.records import record_of, record_of_fault
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import run_case
@@ -86,12 +84,23 @@ def usual_workers(jobs: Sequence[object]) -> int:
     return max(1, min(len(jobs), os.cpu_count() or 1, MOST_WORKERS))
 
 
+def longest_first(jobs: Sequence[Job]) -> list[Job]:
+    """*jobs* in the order in which to start them: long cases first, so that no process has one left at the end."""
+
+    def effort(job: Job) -> float:
+        return -find_case(find_operator(job.operator), job.case).effort
+
+    return sorted(jobs, key=effort)
+
+
 def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None) -> list[Record]:
     """Run *jobs* in *workers* processes (1: in this one) and return their records in the order of *jobs*.
 
-    *done* is called with each record as it comes.  Raises `UsageError` when a process dies.
+    Long cases start first.  *done* is called with each record as it comes.  Raises `UsageError` when a process dies.
     """
-    return spread(perform, jobs, workers, done)
+    started = longest_first(jobs)
+    records = dict(zip(started, spread(perform, started, workers, done), strict=True))
+    return [records[job] for job in jobs]
 
 
 def spread(
@@ -99,44 +108,10 @@ def spread(
 ) -> list[R]:
     """Call *work*, a function of a module, with each of *jobs*, as `perform_all` does."""
     tell = done or (lambda _: None)
-    if workers <= 1 or len(jobs) <= 1:
-        return [_told(work(job), tell) for job in jobs]
-    before = set(multiprocessing.active_children())
-    futures: list[Future[R]] = []
-    executor = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_quiet)
-    try:
-        futures = [executor.submit(work, job) for job in jobs]
-        _follow(futures, tell)
-        return [future.result() for future in futures]
-    except BrokenProcessPool:
-        raise UsageError(
-            "a process that ran a case has died, perhaps for lack of memory; use fewer of them with --jobs 1"
-        ) from None
-    finally:
-        unfinished = not all(future.done() for future in futures)
-        executor.shutdown(wait=not unfinished, cancel_futures=True)
-        if unfinished:
-            _end(set(multiprocessing.active_children()) - before)
-
-
-def _follow(futures: Iterable["Future[R]"], done: Callable[[R], None]) -> None:
-    pending = set(futures)
-    while pending:
-        ended, pending = wait(pending, return_when=FIRST_COMPLETED)
-        for future in ended:
-            done(future.result())
-
-
-def _told(record: R, done: Callable[[R], None]) -> R:
-    done(record)
-    return record
-
-
-def _quiet() -> None:
-    """In a process of the pool: leave the interrupt key to the parent, who ends the pool."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _end(processes: Iterable[multiprocessing.process.BaseProcess]) -> None:
-    for process in processes:
-        process.terminate()
+    results: dict[int, R] = {}
+    several = workers if workers > 1 and len(jobs) > 1 else None
+    with closing(carried(work, jobs, workers=several)) as ended:
+        for index, future in ended:
+            results[index] = future.result()
+            tell(results[index])
+    return [results[index] for index in range(len(jobs))]

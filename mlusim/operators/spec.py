@@ -60,6 +60,8 @@ class Case:
     interface must answer; a case with another status than success has no outputs to compare.
     *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
     "network", "boundary", "random", "zero", "golden", "limit".  *slow* cases run only when named.
+    *effort* is about how many seconds of one CPU it takes, where these are several: of many cases, the
+    longest start first.
     """
 
     name: str
@@ -69,6 +71,7 @@ class Case:
     boards: tuple[str, ...] = ()
     slow: bool = False
     note: str = ""
+    effort: float = 0.0
 
 
 @frozen

@@ -1,5 +1,6 @@
 """Cases of three_interpolate_backward: the document's twenty, the vendor's test zoo's, and the edges."""
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -84,10 +85,15 @@ def _edited(
     return inputs, params
 
 
+def _effort(shape: tuple[int, int, int, int]) -> float:
+    """Return about how many seconds a case takes: every tile of M and C adds the rows of all points."""
+    return 4e-9 * math.prod(shape)
+
+
 def _network() -> Iterator[Case]:
     """Yield the document's network scales in float, and some of them in half."""
     for number, shape in NETWORK.items():
-        yield Case(f"case_{number}", "network", partial(points, shape=shape))
+        yield Case(f"case_{number}", "network", partial(points, shape=shape), effort=_effort(shape))
     for number in (1, 2, 5, 9):
         make = partial(points, shape=NETWORK[number], dtype="float16")
         yield Case(f"case_{number}_half", "network", make)
@@ -98,7 +104,8 @@ def _boundary() -> Iterator[Case]:
     for number, shape in BOUNDARY.items():
         slow = number in LONG
         note = "tens of millions of row additions on a board with 512 KiB of NRAM" if slow else ""
-        yield Case(f"case_{number}", "boundary", partial(points, shape=shape), slow=slow, note=note)
+        make = partial(points, shape=shape)
+        yield Case(f"case_{number}", "boundary", make, slow=slow, note=note, effort=_effort(shape))
     for number in (16, 17):
         make = partial(points, shape=BOUNDARY[number], dtype="float16")
         yield Case(f"case_{number}_half", "boundary", make)

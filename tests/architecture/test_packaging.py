@@ -35,9 +35,9 @@ def imported():
 
 
 def test_what_is_imported_is_declared_and_the_reverse():
-    """The dependencies and the extras for reports and screens are what the code imports; only the plugin needs pytest."""
+    """The dependencies and the extras that a user may want are what the code imports; only the plugin needs pytest."""
     project = PROJECT["project"]
     extras = project["optional-dependencies"]
-    declared = [*project["dependencies"], *extras["report"], *extras["tui"]]
+    declared = [*project["dependencies"], *extras["report"], *extras["tui"], *extras["dask"]]
 
     assert {line.partition(">")[0] for line in declared} == imported() - {"pytest"}

@@ -1,12 +1,10 @@
 """Campaigns: which cases run, in which order, and what becomes of trouble."""
 
-from concurrent.futures.process import BrokenProcessPool
-
 import pytest
 
 from mlusim.errors import UsageError
 from mlusim.operators import campaign
-from mlusim.operators.campaign import Job, matching_cases, perform, perform_all, usual_workers
+from mlusim.operators.campaign import Job, longest_first, matching_cases, perform, perform_all, usual_workers
 from mlusim.operators.registry import find_operator, operators
 
 JOBS = [
@@ -44,26 +42,14 @@ def test_cases_are_selected_by_board_group_and_name(name):
         assert [case] == named
 
 
-def test_a_process_that_dies_is_a_sentence(monkeypatch):
-    """The pool breaks: the user learns what to do."""
+def test_long_cases_start_first():
+    """Whatever takes long by its case's own account starts before the rest, which keeps its order."""
+    names = ("case_1", "case_7", "case_2", "case_4", "by_hand", "case_3")
+    jobs = [Job("three_interpolate_backward", name, "MLU370-X4") for name in names]
 
-    class Broken:
-        """A pool whose processes die at once."""
-
-        def __init__(self, *_, **__):
-            pass
-
-        def submit(self, *_):
-            """Refuse."""
-            raise BrokenProcessPool("dead")
-
-        def shutdown(self, **_):
-            """Nothing to end."""
-
-    monkeypatch.setattr(campaign, "ProcessPoolExecutor", Broken)
-
-    with pytest.raises(UsageError, match="use fewer of them with --jobs 1"):
-        perform_all(JOBS, 2)
+    assert ["case_7", "case_4", "case_3"] == [job.case for job in longest_first(jobs)][:3]
+    assert JOBS == longest_first(JOBS)
+    assert JOBS[::-1] == longest_first(JOBS[::-1])
 
 
 @pytest.mark.parametrize("workers", [1, 2])

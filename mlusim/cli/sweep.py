@@ -1,0 +1,120 @@
+"""``mlusim sweep``: operators x cases x boards x policies, kept as they come, and gone on with."""
+
+import argparse
+import contextlib
+import re
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor
+
+import mlusim
+from mlusim.cli.report import add_selection, jobs
+from mlusim.cli.run import exit_code, show
+from mlusim.cli.settings import names_in, workers
+from mlusim.cli.show import emit, progress
+from mlusim.errors import UsageError
+from mlusim.operators.campaign import Job
+from mlusim.operators.sweep import ALL, jobs_of, sweep
+from mlusim.report.record import Record
+from mlusim.report.text import document
+
+EXAMPLES = """examples:
+  mlusim sweep three_interpolate_backward --policy all -o tiles.jsonl
+  mlusim sweep --group all --board MLU370-X4 MLU590-H8 -o everything.jsonl
+  mlusim sweep --group all -o everything.jsonl --dask tcp://scheduler:8786"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add_selection(parser)
+    add(
+        "--policy",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="P",
+        help=f"policies of the operators that declare them, or {ALL} (default: each operator's usual one)",
+    )
+    add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
+    add(
+        "-o",
+        "--output",
+        metavar="F.jsonl",
+        help="keep each result in this file as it comes; where the file has some already, go on from there",
+    )
+    add("--restart", action="store_true", help="start the file over")
+    add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
+    add(
+        "--dask",
+        metavar="ADDRESS",
+        help="run on the machines of a Dask scheduler instead, as tcp://host:8786",
+    )
+    add("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run what is not in the file yet; returns 1 for findings or failed accuracy, 3 for a fault."""
+    if args.restart and args.output is None:
+        raise UsageError("--restart starts a file over; name it with -o")
+    if args.dask is not None and args.jobs is not None:
+        raise UsageError("--dask and --jobs exclude each other; the cluster has its own processes")
+    wanted = jobs_of(jobs(args), names_in(args.policy))
+    if not wanted:
+        raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
+    with _executor(args.dask) as executor:
+        records = _swept(args, wanted, executor)
+    if args.json:
+        emit(document(records, mlusim.__version__))
+    else:
+        show(records)
+    return exit_code(records)
+
+
+def _swept(args: argparse.Namespace, wanted: list[Job], executor: Executor | None) -> list[Record]:
+    """All records in order; says on standard error what is reused, and where an interrupted sweep is kept."""
+    with progress("sweeping", len(wanted)) as step:
+
+        def told(record: Record) -> None:
+            step(f"{record.operator} {record.case} {record.board}")
+
+        swept = sweep(
+            wanted,
+            executor,
+            keep=args.output,
+            progress=told,
+            workers=args.jobs,
+            restart=args.restart,
+        )
+        if swept.reused:
+            print(
+                f"{args.output}: {swept.reused} of {swept.total} results are there already", file=sys.stderr
+            )
+        try:
+            with swept:
+                return list(swept)
+        except KeyboardInterrupt:
+            if args.output is not None:
+                print(f"{args.output} holds what has ended; the same command goes on", file=sys.stderr)
+            raise
+
+
+@contextlib.contextmanager
+def _executor(address: str | None) -> Iterator[Executor | None]:
+    """The executor of the Dask scheduler at *address*; None: processes of our own."""
+    if address is None:
+        yield None
+        return
+    if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
+        raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")
+    try:
+        from distributed import Client  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError("--dask needs distributed; install it with `pip install mlusim[dask]`") from None
+    try:
+        client = Client(address, timeout=10, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"there is no Dask scheduler at {address!r}: {error}") from None
+    with client:
+        yield client.get_executor()

@@ -1,0 +1,157 @@
+"""Carrying work to an executor of `concurrent.futures`: this process, processes of our own, or anybody's."""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import BrokenExecutor as Broken
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from mlusim.errors import UsageError
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+class WorkerDied(UsageError):
+    """A process that ran a job has died, and did so again when nothing else ran beside it."""
+
+
+def carried(
+    work: Callable[[J], R], jobs: Sequence[J], *, executor: Executor | None = None, workers: int | None = None
+) -> Generator[tuple[int, "Future[R]"], None, None]:
+    """Call *work*, a function of a module, with each of *jobs*; yield positions and ended futures as they come.
+
+    Jobs start in their order, on *executor*, or else in *workers* processes (None: in this one).  Where a
+    process dies, what ran at that moment runs again alone, and what dies again ends in `WorkerDied`, which
+    names the job; all others go on.  Closing the iterator gives up what has not ended.
+    """
+    if executor is not None:
+        return _given(work, jobs, executor, workers or 1)
+    if workers is None:
+        return _here(work, jobs)
+    return _own(work, list(enumerate(jobs)), workers)
+
+
+def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Future[R]"], None, None]:
+    for index, job in enumerate(jobs):
+        future: Future[R] = Future()
+        try:
+            future.set_result(work(job))
+        except Exception as error:  # noqa: BLE001 - the caller hears of it from the future
+            future.set_exception(error)
+        yield index, future
+
+
+def _given(
+    work: Callable[[J], R], jobs: Sequence[J], executor: Executor, workers: int
+) -> Generator[tuple[int, "Future[R]"], None, None]:
+    """On somebody's executor; what is lost with it, when a process of it dies, runs in processes of our own."""
+    running: dict[Future[R], int] = {}
+    lost = []
+    try:
+        for index, job in enumerate(jobs):
+            try:
+                running[executor.submit(work, job)] = index
+            except Broken:
+                lost.append(index)
+        while running:
+            for index, future in _ended(running):
+                if _is_lost(future):
+                    lost.append(index)
+                else:
+                    yield index, future
+    finally:
+        for future in running:
+            future.cancel()
+    if lost:
+        yield from _own(work, [(index, jobs[index]) for index in sorted(lost)], workers)
+
+
+def _own(
+    work: Callable[[J], R], jobs: Iterable[tuple[int, J]], workers: int
+) -> Generator[tuple[int, "Future[R]"], None, None]:
+    waiting = deque(jobs)
+    while waiting:
+        suspects = yield from _until_broken(work, waiting, min(workers, len(waiting)))
+        for index, job in suspects:
+            lost = yield from _until_broken(work, deque([(index, job)]), 1)
+            if lost:
+                yield index, _dead(job)
+
+
+def _until_broken(
+    work: Callable[[J], R], waiting: deque[tuple[int, J]], workers: int
+) -> Generator[tuple[int, "Future[R]"], None, list[tuple[int, J]]]:
+    """Take jobs from *waiting*, no more than can run, until none is left or the pool breaks; return what was lost."""
+    lost: list[int] = []
+    started: dict[int, J] = {}
+    running: dict[Future[R], int] = {}
+    with _processes(workers) as pool:
+        while running or (waiting and not lost):
+            while waiting and len(running) < workers and not lost:
+                index, job = waiting.popleft()
+                started[index] = job
+                try:
+                    running[pool.submit(work, job)] = index
+                except Broken:
+                    lost.append(index)
+            for index, future in _ended(running):
+                if _is_lost(future):
+                    lost.append(index)
+                else:
+                    yield index, future
+    return [(index, started[index]) for index in sorted(lost)]
+
+
+def _ended(running: "dict[Future[R], int]") -> Generator[tuple[int, "Future[R]"], None, None]:
+    """Wait for the next of *running* to end; take it, and what ended with it, out of them."""
+    if running:
+        ended, _ = wait(running, return_when=FIRST_COMPLETED)
+        yield from sorted((running.pop(future), future) for future in ended)
+
+
+def _is_lost(future: "Future[Any]") -> bool:
+    return not future.cancelled() and isinstance(future.exception(), Broken)
+
+
+def _dead(job: object) -> "Future[Any]":
+    future: Future[Any] = Future()
+    sentence = (
+        f"the process that ran {job} has died, perhaps for lack of memory; use fewer of them with --jobs 1"
+    )
+    future.set_exception(WorkerDied(sentence))
+    return future
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of fresh processes; when its user leaves early, they are ended."""
+    before = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_quiet)
+    whole = False
+    try:
+        yield pool
+        whole = True
+    finally:
+        pool.shutdown(wait=whole, cancel_futures=True)
+        if not whole:
+            for process in set(multiprocessing.active_children()) - before:
+                process.terminate()
+
+
+def _quiet() -> None:
+    """In a process of the pool: leave the interrupt key to the parent, and do not outlive it, however it ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -1,0 +1,199 @@
+"""Sweeps: operators x cases x boards x policies, over any executor, kept as they come, gone on with after a kill."""
+
+import platform
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future
+from contextlib import closing, nullcontext
+from functools import partial
+from os import PathLike, fspath
+from typing import Any, Self
+
+from attrs import evolve, frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.machine.device import EFFECTS
+from mlusim.observe.names import observers_of
+from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
+from mlusim.operators.keep import Keep
+from mlusim.operators.pool import carried
+from mlusim.operators.records import unused_memory
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.sources import sources_of
+from mlusim.operators.spec import policy_of
+from mlusim.report.plain import plain
+from mlusim.report.record import FAULTED, Record
+from mlusim.report.stored import restored
+
+
+@frozen
+class Answer:
+    """What a worker sends back: its machine, its sources, and the record as JSON has it (None: sources differ)."""
+
+    machine: str
+    sources: str
+    document: Mapping[str, Any] | None
+
+
+class Sweep(Iterator[Record]):
+    """The records of a sweep, in the order of its jobs; ``total`` jobs, of which ``reused`` were in the file.
+
+    Records are as JSON has them: no spans of tasks, no NRAM plans.  `close` gives up what has not ended, as
+    leaving a ``with`` block does.
+    """
+
+    def __init__(
+        self, total: int, reused: int, records: Generator[Record, None, None], kept: Keep | None
+    ) -> None:
+        self.total = total
+        self.reused = reused
+        self._records = records
+        self._kept = kept
+
+    def __next__(self) -> Record:
+        return next(self._records)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up what has not ended; what is in the file stays there."""
+        self._records.close()
+        if self._kept is not None:
+            self._kept.close()
+
+
+def sweep(
+    jobs: Iterable[Job],
+    executor: Executor | None = None,
+    *,
+    keep: str | PathLike[str] | None = None,
+    progress: Callable[[Record], object] | None = None,
+    workers: int | None = None,
+    restart: bool = False,
+) -> Sweep:
+    """Run *jobs*, each once, and yield their records in the order of *jobs*, whatever the executor.
+
+    *executor* is any of `concurrent.futures`, or ``client.get_executor()`` of Dask; None takes *workers*
+    processes of this machine (1: this process; None: one per CPU, at most 4).  Long jobs start first.
+    Results are appended to the file *keep* as they come; a sweep of the same jobs with the same sources
+    goes on from there (*restart*: from the start).  *progress* is called with each record as it comes.
+
+    A job that faults is a record.  So is one that fails otherwise, or whose process dies: it has
+    ``status`` `FAULTED`, the rest goes on, and it runs again when the sweep goes on from its file.
+    Raises `UsageError` for unknown names, for a file of something else, and where a worker has other sources.
+    """
+    wanted = list(dict.fromkeys(_checked(job) for job in jobs))
+    operators = tuple(sorted({job.operator for job in wanted}))
+    sources = sources_of(operators)
+    kept = None if keep is None else Keep(fspath(keep), wanted, sources, restart=restart)
+    known = {} if kept is None else dict(kept.known)
+    waiting = longest_first([job for job in wanted if job not in known])
+    work = partial(_work, operators, sources)
+    number = None if workers == 1 else workers or usual_workers(waiting)
+    ended = carried(work, waiting, executor=executor, workers=number)
+    return Sweep(len(wanted), len(known), _records(wanted, known, waiting, ended, kept, progress), kept)
+
+
+def _records(
+    wanted: list[Job],
+    known: Mapping[Job, Mapping[str, Any]],
+    waiting: list[Job],
+    ended: Generator[tuple[int, "Future[Answer]"], None, None],
+    kept: Keep | None,
+    progress: Callable[[Record], object] | None,
+) -> Generator[Record, None, None]:
+    """Yield the records of *wanted* in order: from *known*, and from *ended* as the order allows."""
+    tell = progress or (lambda _: None)
+    ready = {job: restored(document, str(job)) for job, document in known.items()}
+    for record in ready.values():
+        tell(record)
+    due = deque(wanted)
+    with closing(ended), closing(kept) if kept is not None else nullcontext():
+        while due:
+            if due[0] in ready:
+                yield ready.pop(due.popleft())
+                continue
+            index, future = next(ended)
+            document, again = _outcome(waiting[index], future)
+            if kept is not None:
+                kept.add(waiting[index], document, again=again)
+            ready[waiting[index]] = restored(document, str(waiting[index]))
+            tell(ready[waiting[index]])
+        if kept is not None:
+            kept.finish(wanted)
+
+
+def _outcome(job: Job, future: "Future[Answer]") -> tuple[Mapping[str, Any], bool]:
+    """The record of *job* as JSON has it, and whether it is of an accident that another attempt may not have."""
+    try:
+        answer = future.result()
+    except Exception as error:  # noqa: BLE001 - whatever an operator or an executor raises is this job's result
+        return plain(_failed(job, error).to_json()), True
+    if answer.document is None:
+        raise UsageError(
+            f"a worker on {answer.machine} has other sources of mlusim, its operators or NumPy ({answer.sources}); "
+            "install the same everywhere, and start the workers anew"
+        )
+    return answer.document, False
+
+
+def _failed(job: Job, error: Exception) -> Record:
+    """The record of *job*, which ended in an error that is no fault of the machine."""
+    sentence = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+    return Record(
+        operator=job.operator,
+        case=job.case,
+        board=job.board,
+        status=FAULTED,
+        expected=find_case(find_operator(job.operator), job.case).status.name,
+        passed=False,
+        message=sentence,
+        memory=unused_memory(find_board(job.board)),
+        fault={"type": type(error).__name__, "message": sentence},
+        policy=job.policy,
+    )
+
+
+def _work(operators: tuple[str, ...], sources: str, job: Job) -> Answer:
+    """Run one job, wherever this is."""
+    own = sources_of(operators)
+    same = own == sources
+    return Answer(platform.node(), own, plain(perform(job).to_json()) if same else None)
+
+
+def _checked(job: Job) -> Job:
+    """*job* with the board's full name.  Raises `UsageError` for whatever it names that there is not."""
+    operator = find_operator(job.operator)
+    find_case(operator, job.case)
+    observers_of(job.check)
+    if job.policy is not None:
+        policy_of(operator.name, operator.policies, job.policy)
+    if job.effects not in EFFECTS:
+        raise UsageError(f"effects = {job.effects!r:.40} is unknown; use {' or '.join(map(repr, EFFECTS))}")
+    return evolve(job, board=find_board(job.board).name, check=tuple(job.check))
+
+
+def jobs_of(jobs: Iterable[Job], policies: Iterable[str] = ()) -> list[Job]:
+    """Each of *jobs* under each of *policies* that its operator declares; "all": every one that it declares.
+
+    An operator that declares none of them runs as usual.  Raises `UsageError` for a policy that no operator
+    of *jobs* declares.
+    """
+    listed, names = list(jobs), list(dict.fromkeys(policies))
+    declared = {job.operator: [p.name for p in find_operator(job.operator).policies] for job in listed}
+    known = dict.fromkeys(name for own in declared.values() for name in own)
+    for name in names:
+        if name != ALL and name not in known:
+            legal = f"there are {', '.join(known)}" if known else "they declare none"
+            raise UsageError(f"none of these operators has a policy {name!r}; {legal}")
+    chosen = {operator: [p for p in own if p in names or ALL in names] for operator, own in declared.items()}
+    return [evolve(job, policy=policy) for job in listed for policy in chosen[job.operator] or (None,)]
+
+
+ALL = "all"
+"""Stands for every policy."""

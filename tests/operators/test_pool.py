@@ -1,0 +1,113 @@
+"""Work on executors: what comes back, in which state, and what becomes of processes that die."""
+
+import os
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import active_children, get_context
+
+import pytest
+
+from mlusim.errors import UsageError
+from mlusim.operators.campaign import spread
+from mlusim.operators.pool import WorkerDied, carried
+
+
+def work(job):
+    """Double a number, raise for an odd one, and take the process along for 100."""
+    if job == 100:
+        os._exit(1)
+    if job % 2:
+        raise ValueError(f"{job} is odd")
+    return 2 * job
+
+
+def outcomes(ended):
+    """What became of each position."""
+    return {index: future.exception() or future.result() for index, future in ended}
+
+
+def plain(found):
+    """Results as they are, errors by type and words."""
+    return {key: v if isinstance(v, int) else (type(v).__name__, str(v)) for key, v in found.items()}
+
+
+JOBS = [2, 3, 4, 6]
+EXPECTED = {0: 4, 1: ("ValueError", "3 is odd"), 2: 8, 3: 12}
+
+
+def test_in_this_process_one_comes_after_the_other():
+    """An error is an outcome, not the end."""
+    found = carried(work, JOBS)
+
+    assert [0, 1, 2, 3] == [index for index, _ in found]
+    assert EXPECTED == plain(outcomes(carried(work, JOBS)))
+
+
+def test_any_executor_gives_the_same_outcomes():
+    """Processes of our own, threads and somebody's processes."""
+    with ThreadPoolExecutor(2) as threads:
+        on_threads = plain(outcomes(carried(work, JOBS, executor=threads)))
+
+    assert EXPECTED == on_threads
+    assert EXPECTED == plain(outcomes(carried(work, JOBS, workers=2)))
+
+
+def test_a_process_that_dies_names_its_job_and_the_rest_goes_on():
+    """What dies once more alone ends in `WorkerDied`; what only ran beside it has its result."""
+    found = outcomes(carried(work, [2, 100, 4, 6, 8], workers=2))
+
+    assert {0: 4, 2: 8, 3: 12, 4: 16} == {index: v for index, v in found.items() if index != 1}
+    assert isinstance(found[1], WorkerDied)
+    assert "the process that ran 100 has died" in str(found[1])
+    assert [] == active_children()
+
+
+def test_what_a_broken_executor_loses_runs_in_processes_of_our_own():
+    """A pool that somebody gave is broken for good once a process of it died."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        found = outcomes(carried(work, [100, 2, 4], executor=pool))
+
+    assert isinstance(found[0], WorkerDied)
+    assert {1: 4, 2: 8} == {index: v for index, v in found.items() if index != 0}
+
+
+def test_a_campaign_says_which_case_its_process_died_of():
+    """There the first accident ends all; the sentence says what to do."""
+    with pytest.raises(
+        UsageError, match="the process that ran 100 has died.*use fewer of them with --jobs 1"
+    ):
+        spread(work, [2, 100], 2)
+
+
+def test_leaving_early_gives_up_what_has_not_started():
+    """Closing the iterator cancels what waits on somebody's executor."""
+    gate, ran = threading.Event(), []
+
+    def slow(job):
+        gate.wait()
+        ran.append(job)
+
+    with ThreadPoolExecutor(1) as threads:
+        gate.set()
+        ended = carried(slow, [0], executor=threads)
+        next(ended)
+        gate.clear()
+        ended = carried(slow, [1, 2, 3, 4], executor=threads)
+        opener = threading.Timer(0, gate.set)
+        threads.submit(opener.start)
+        first, _ = next(ended)
+        ended.close()
+
+    assert 0 == first
+    assert {0, 1} <= set(ran)
+
+
+def test_leaving_early_ends_our_own_processes():
+    """Nothing of ours goes on behind the caller's back."""
+    ended = carried(work, [2, 4, 6, 8], workers=2)
+    next(ended)
+    ended.close()
+    for process in active_children():
+        process.join(30)
+
+    assert [] == active_children()
