@@ -9,6 +9,7 @@ from mlusim.machine.device import Device, DeviceTensor
 from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 from mlusim.machine.launch import Launch
+from mlusim.observe.steps import EveryStep
 
 __version__ = "0.1.0"
 
@@ -24,6 +25,7 @@ __all__ = [
     "Board",
     "Device",
     "DeviceTensor",
+    "EveryStep",
     "Launch",
     "Observer",
     "find_board",

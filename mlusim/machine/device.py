@@ -17,6 +17,7 @@ from mlusim.machine.hub import attendants
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.session import Request, Session
+from mlusim.machine.timeline import Timeline
 from mlusim.machine.timing import UNTIMED, predict
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
@@ -293,6 +294,7 @@ class Device:
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         tally, request = session.tally, session.request
         places = self.board.places(request.kind.unions)
+        timed = tuple(tally.tasks) if request.timing else ()
         prediction = predict(tally.tasks, self.board, places) if request.timing else UNTIMED
         return Launch(
             kernel=request.kernel.name,
@@ -309,13 +311,13 @@ class Device:
             scalar_loads=tally.scalar_loads,
             scalar_stores=tally.scalar_stores,
             busy_us=prediction.busy_us,
-            timeline=prediction.spans,
+            timeline=Timeline(prediction.spans, timed, self.board, request.kind.unions),
             findings=_findings(watching),
             printed=tuple(session.printed),
             observers=watching,
             io_bytes=tally.io_bytes,
             lanes=tally.lanes,
-            tasks=tuple(tally.tasks) if request.timing else (),
+            tasks=timed,
         )
 
 

@@ -9,9 +9,11 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
+from mlusim.machine.lines import Line, lines
 from mlusim.machine.profile import NO_PROFILE, Profile, profile
 from mlusim.machine.tally import Instructions, Lanes, TaskWork, Usage
-from mlusim.machine.timing import TaskSpan, predict
+from mlusim.machine.timeline import Timeline
+from mlusim.machine.timing import predict
 
 
 @frozen(eq=False)
@@ -22,7 +24,7 @@ class Launch:
     what the IO-DMA carried for copies, atomics and fills together, ``lanes`` the lanes of the vector unit
     that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
     high-water mark (bytes) of each on-chip memory, ``time_us`` the predicted hardware time, ``bound``
-    the pipe that sets it, ``timeline`` each task's span, ``findings`` what the observers have to say,
+    the pipe that sets it, ``timeline`` each task's span and what is in it, ``findings`` what the observers have to say,
     ``printed`` the lines of ``__bang_printf``, ``tasks`` the work from which the time is predicted.
     """
 
@@ -40,7 +42,7 @@ class Launch:
     scalar_loads: Mapping[str, int]
     scalar_stores: Mapping[str, int]
     busy_us: Mapping[str, float]
-    timeline: tuple[TaskSpan, ...]
+    timeline: Timeline
     findings: tuple[Any, ...]
     printed: tuple[str, ...]
     observers: tuple[Any, ...] = ()
@@ -57,6 +59,15 @@ class Launch:
         if not self.tasks:
             return NO_PROFILE
         return profile(self.tasks, self.timeline, find_board(self.board), self._unions)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """The time of each line of the kernel, over all tasks; computed when asked for.
+
+        Raises `UsageError` where the launch kept no instructions; they are kept for an observer such as
+        `mlusim.EveryStep`.
+        """
+        return lines(self.tasks, self.timeline, find_board(self.board))
 
     @property
     def _unions(self) -> int:
@@ -87,7 +98,7 @@ class Launch:
             time_us=predicted.time_us,
             bound=predicted.bound,
             busy_us=predicted.busy_us,
-            timeline=predicted.spans,
+            timeline=Timeline(predicted.spans, self.tasks, found, unions),
         )
 
     def __getitem__(self, kind: type) -> Any:
