@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test attack check bench docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,10 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n auto --dist loadfile
+
+# The fuzz tests in full, more than ten thousand tries; `make test` makes a share of them.
+attack: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -m attack -n auto tests/fuzz
 
 check: $(VENV)/check.stamp
 	$(BIN)/ruff format --check .

@@ -43,7 +43,9 @@ def _all_of(stored: Any) -> Arrays:
         return {key: stored[key] for key in stored.files}
 
 
-def _numbers(name: str, key: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _numbers(name: str, key: str, array: np.ndarray[Any, Any] | bytes) -> np.ndarray[Any, Any]:
+    if not isinstance(array, np.ndarray):  # NumPy hands out a member that is no array as its bytes
+        raise UsageError(f"{key} in {name} is no array; write the file with numpy.savez")
     if array.dtype.kind in "OSUV":
         raise UsageError(f"{key} in {name} is of dtype {array.dtype}; store an array of numbers")
     return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -11,6 +11,7 @@ from mlusim.observe.checker import Allowed, Checker
 from mlusim.observe.finding import ERROR, Finding
 from mlusim.observe.memcheck import MemCheck, MemCheckNotes
 from mlusim.observe.names import checkers, observers_of
+from mlusim.observe.rules import RULES
 
 
 class Collector(Observer):
@@ -115,10 +116,9 @@ def as_finding(found: Any, checker: str, kernel: str | None) -> Finding:
 
 
 def finding_of(fault: Fault, kernel: str | None) -> Finding:
-    """Return *fault* as a finding: ``fault-out-of-bounds`` and so on."""
-    words = re.sub(r"(?<!^)(?=[A-Z])", "-", type(fault).__name__).lower()
+    """Return *fault* as a finding: ``fault-out-of-bounds`` and so on, by the nearest kind that has a rule."""
     return Finding(
-        "fault" if words == "fault" else f"fault-{words}",
+        next(rule for kind in type(fault).__mro__ if (rule := _rule_of(kind)) in RULES),
         f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
         file=fault.file,
         line=fault.line,
@@ -129,6 +129,11 @@ def finding_of(fault: Fault, kernel: str | None) -> Finding:
         hint=fault.hint,
         kernel=kernel,
     )
+
+
+def _rule_of(kind: type) -> str:
+    words = re.sub(r"(?<!^)(?=[A-Z])", "-", kind.__name__).lower()
+    return "fault" if words == "fault" else f"fault-{words}"
 
 
 def _tells(finding: Finding, fault: Fault) -> bool:

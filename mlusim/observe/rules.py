@@ -1,4 +1,4 @@
-"""The rules: every id that a checker of mlusim can report, who reports it, and what it means."""
+"""The rules: every id that mlusim can report, who reports it, and what it means."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -10,7 +10,7 @@ from mlusim.observe.finding import ERROR, NOTE
 
 @frozen
 class Rule:
-    """One rule: its id, the checker that reports it, its level, and its meaning in a few words."""
+    """One rule: its id, who reports it, its level, and its meaning in a few words."""
 
     id: str
     summary: str
@@ -18,7 +18,7 @@ class Rule:
 
     @property
     def checker(self) -> str:
-        """The checker's name: what stands before the first hyphen."""
+        """The checker's name, or "fault", "schedule" or "suppression": what stands before the first hyphen."""
         return self.id.partition("-")[0]
 
 
@@ -64,6 +64,20 @@ _ROWS = (
     Rule("plancheck-slack", "an operand lies where the plan has no region"),
     Rule("plancheck-unused-region", "a region of the plan is never used", NOTE),
     Rule("plancheck-high-water", "a task declares more NRAM than its plan has"),
+    Rule("fault", "the program raised a fault that is of no kind of the machine's"),
+    Rule("fault-out-of-bounds", "an access leaves its tensor or declaration, and memcheck does not watch"),
+    Rule("fault-ended", "memory that has ended is used, and memcheck does not watch"),
+    Rule("fault-read-only", "a store changes a const tensor, and memcheck does not watch"),
+    Rule("fault-wrong-space", "an operand is no pointer, or points elsewhere, and memcheck does not watch"),
+    Rule("fault-out-of-memory", "a declaration or a tensor does not fit, and memcheck does not watch"),
+    Rule("fault-rule-fault", "an operand breaks a rule of its instruction, and memcheck does not watch"),
+    Rule("fault-unsupported", "the architecture lacks the instruction, and memcheck does not watch"),
+    Rule(
+        "fault-divergence",
+        "a task left before a barrier that others wait at, and synccheck does not watch",
+    ),
+    Rule("fault-deadlock", "no task can go on, and synccheck does not watch"),
+    Rule("schedule-difference", "another legal schedule gives other results"),
     Rule("suppression-unused", "a suppression allows nothing that was found", NOTE),
 )
 

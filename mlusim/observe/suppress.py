@@ -64,7 +64,7 @@ def suppressions_in(text: str, name: str) -> tuple[Suppression, ...]:
     """
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise UsageError(f"{name} is no TOML: {error}") from None
     entries = document.pop("suppress", [])
     if document or not isinstance(entries, list) or not all(isinstance(e, dict) for e in entries):

@@ -207,7 +207,7 @@ def replay_in(text: str, name: str) -> Replay:
     """
     try:
         document = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{name} is no replay file: {error}") from None
     if not isinstance(document, Mapping) or document.get("replay") != FORMAT:
         raise UsageError(f'{name} is no replay file of format {FORMAT}; it has "replay": {FORMAT}')

@@ -10,12 +10,13 @@ from rich.console import Console
 
 from mlusim.errors import Fault
 from mlusim.machine.hub import Observer, attending
+from mlusim.observe.collect import collecting, finding_of
 from mlusim.observe.memcheck import MemCheckNotes
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.rules import RULES
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "rules"
-TOLD = [rule for rule in RULES.values() if rule.checker in CHECKERS]
+TOLD = [rule for rule in RULES.values() if rule.checker in {*CHECKERS, "fault"}]
 
 
 class Gather(Observer):
@@ -34,11 +35,23 @@ class Gather(Observer):
         self.launch_end((core, fault))
 
 
+def unwatched():
+    """What is found of ``kernel.py`` where only a checker watches that tells no faults."""
+    with collecting(["plancheck"]) as collector:
+        try:
+            runpy.run_path("kernel.py")
+        except Fault as fault:
+            collector.add(fault)
+    return collector.found
+
+
 def findings(program, rule, folder, monkeypatch):
     """What all checkers say when *program* runs as ``kernel.py`` in *folder*; with notes for a note."""
     monkeypatch.chdir(folder)
     linecache.clearcache()  # every program is called kernel.py
     (folder / "kernel.py").write_text(program)
+    if rule.checker == "fault":
+        return unwatched()
     checkers = [checker() for checker in CHECKERS.values()]
     if rule.level == "note":
         checkers = [MemCheckNotes() if checker.name == "memcheck" else checker for checker in checkers]
@@ -92,3 +105,14 @@ def test_every_rule_has_a_page_and_no_page_is_without_a_rule():
     assert {*RULES, "index"} == {page.stem for page in FOLDER.glob("*.md")}
     assert [] == [r.id for r in RULES.values() if f"| [{r.id}]({r.id}.md) | {r.summary}" not in index]
     assert all((FOLDER / f"{rule}.md").read_text().startswith(f"# {rule}\n") for rule in RULES)
+
+
+def kinds(kind):
+    """*kind* of fault and those below it."""
+    return [kind, *(below for direct in kind.__subclasses__() for below in kinds(direct))]
+
+
+@pytest.mark.parametrize("kind", kinds(Fault), ids=lambda kind: kind.__name__)
+def test_every_kind_of_fault_is_told_under_a_rule(kind):
+    """Those that have no rule of their own, under that of the nearest kind above."""
+    assert finding_of(kind("broken"), None).id in RULES

@@ -1,0 +1,107 @@
+"""Whatever comes in, it works or is told: a share of the tries in every run of the suite, thousands on request.
+
+``python -m pytest -m attack tests/fuzz`` makes the thousands.
+"""
+
+import numpy as np
+import pytest
+from fuzz_guided import Lines, Target, guided
+from fuzz_input import INPUTS, archive, npy
+from fuzz_kernels import KERNELS
+from hypothesis import strategies as st
+
+from mlusim.cli.files import read_arrays
+from mlusim.errors import UsageError
+from mlusim.observe.suppress import suppressions_in
+from mlusim.testing.schedules import replay_in
+
+TARGETS = (*KERNELS, *INPUTS)
+SHARE = 100  # tries of each target in every run of the suite
+DRAWN, GUIDED = 1000, 1500  # tries of each target on request
+
+
+def _name(target):
+    return target.name
+
+
+@pytest.mark.parametrize("target", TARGETS, ids=_name)
+def test_a_share_of_the_tries(target):
+    """Drawn by hypothesis."""
+    target.spread(SHARE)
+
+
+@pytest.mark.slow
+@pytest.mark.attack
+@pytest.mark.parametrize("target", TARGETS, ids=_name)
+def test_attacked_with_what_is_drawn(target):
+    """Property-based: drawn by hypothesis, shrunk where something fails."""
+    target.spread(DRAWN)
+
+
+@pytest.mark.slow
+@pytest.mark.attack
+@pytest.mark.parametrize("target", TARGETS, ids=_name)
+def test_attacked_with_guidance(target):
+    """Coverage-guided: mutations of what reached new lines."""
+    search = guided(target, GUIDED)
+
+    assert search.tries == GUIDED
+    assert len(search.corpus) > 1
+
+
+def test_the_attack_is_of_ten_thousand_tries():
+    """All targets together."""
+    assert len(TARGETS) * (DRAWN + GUIDED) >= 10_000
+
+
+def _locked(codes):
+    """Each right byte opens one door more."""
+    opened = 0
+    if codes[0] == 17:
+        opened = 1
+        if codes[1] == 42:
+            opened = 2
+            if codes[2] == 99:
+                opened = 3
+                if codes[3] == 7:
+                    raise LookupError(opened)
+
+
+LOCKED = Target("locked", _locked, (st.tuples(*[st.integers(0, 127)] * 4),))
+
+
+def test_guidance_gets_behind_one_check_after_the_other():
+    """Four bytes of 127 each: found by what reaches new lines, out of reach for what is drawn."""
+    with pytest.raises(LookupError):
+        guided(LOCKED, 20_000, folder=__file__)
+
+
+def test_lines_are_those_that_ran():
+    """A line counts once, and only below the folder."""
+    with Lines(__file__) as lines:
+        _locked((17, 0, 0, 0))
+        np.zeros(3)
+
+    assert {"_locked"} == {code.co_name for code, _ in lines.seen}
+    assert 4 == len(lines.seen)
+
+
+# -- what it found ---------------------------------------------------------------------------------
+
+
+def test_a_member_that_is_no_array_is_refused(tmp_path):
+    """NumPy hands out the bytes of a member without the magic of an ``.npy`` file."""
+    path = tmp_path / "mine.npz"
+    path.write_bytes(archive({"a.npy": b"\0" + npy(np.zeros(2))}))
+
+    with pytest.raises(
+        UsageError, match=r"^a.* in .*mine\.npz is no array; write the file with numpy\.savez$"
+    ):
+        read_arrays(str(path))
+
+
+@pytest.mark.parametrize("reader", [suppressions_in, replay_in])
+def test_brackets_without_end_are_refused(reader):
+    """Deeper than Python can follow."""
+    with pytest.raises(UsageError, match="^deep is no"):
+        reader("x = " * (reader is suppressions_in) + "[" * 9999, "deep")
