@@ -43,6 +43,7 @@ VERBS = (
     ),
     Verb("plan", "mlusim.cli.plan", "validate an NRAM partition plan, or find the largest shape that fits"),
     Verb("report", "mlusim.cli.report", "efficiency of operators x cases x boards"),
+    Verb("what-if", "mlusim.cli.whatif", "one call on every board, re-timed where its work is the same"),
     Verb(
         "sweep", "mlusim.cli.sweep", "a large report that is kept as it comes, on many processes or machines"
     ),

@@ -14,15 +14,17 @@ from mlusim.machine.device import DeviceTensor
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.memory.pointer import Ptr
-from mlusim.operators.registry import find_operator
-from mlusim.operators.runner import SUCCESS, Run, attempt
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator
 from mlusim.operators.spec import Operator
 from mlusim.plan.layout import Layout
+from mlusim.report.acceptance import acceptance
 from mlusim.report.efficiency import efficiency
+from mlusim.report.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 
 Choices = tuple[tuple[Any, ...], ...]
 
-RECORDED = "the recorded run"
+FIRST = "the recorded run"
 
 
 @frozen(eq=False)
@@ -150,7 +152,7 @@ class _Study:
     def _difference(self, board: Board, choices: Choices | None) -> str:
         """Why the work on *board* is another than on the boards before it."""
         if not self.known:
-            return RECORDED
+            return FIRST
         if choices is None:
             return "the host interface looks at what its launches did"
         first = next((known for known in self.known if known.board.arch.name == board.arch.name), None)
@@ -191,3 +193,52 @@ def _sentence(error: Fault | LaunchError) -> str:
     if isinstance(error, Fault) and error.file is not None:
         return str(error).replace(f"({error.file}:", f"({Path(error.file).name}:")
     return str(error)
+
+
+def study_of(
+    operator: str, case: str | None, answers: Sequence[WhatIf], group: str | None = None
+) -> WhatIfStudy:
+    """*answers* as plain data; the first is what the others are compared with, *group* that of the case."""
+    base = answers[0].time_us
+    return WhatIfStudy(
+        operator, case, answers[0].board, tuple(_row(answer, base, group) for answer in answers)
+    )
+
+
+def _row(answer: WhatIf, base: float | None, group: str | None) -> WhatIfRow:
+    arch = find_board(answer.board).arch.name
+    if answer.failure or answer.run is None:
+        return WhatIfRow(answer.board, arch, FAILS, answer.why, answer.failure)
+    how = RECORDED if answer.why == FIRST else RUN if answer.rerun else RETIMED
+    found = answer.run.efficiency
+    launches = tuple(f"{one.kernel} {_shown([(one.dim, one.kind)])}" for one in answer.run.launches)
+    row = WhatIfRow(answer.board, arch, how, answer.why, launches=launches)
+    if found is None:
+        return row
+    return evolve(
+        row,
+        time_us=found.hardware_time_us,
+        speed_up=base / found.hardware_time_us if base is not None else None,
+        io_efficiency=found.io_efficiency,
+        compute_efficiency=found.compute_efficiency,
+        bottleneck=found.bottleneck,
+        grade=acceptance(found, group).grade,
+    )
+
+
+@frozen
+class Question:
+    """One case of one operator, by name, and the boards; the first is that of the recorded run."""
+
+    operator: str
+    case: str
+    boards: tuple[str, ...]
+
+
+def ask(question: Question, done: Callable[[WhatIf], None] | None = None) -> WhatIfStudy:
+    """Answer *question*; nothing but plain data comes back, so that it may be asked in another process."""
+    spec = find_operator(question.operator)
+    case = find_case(spec, question.case)
+    inputs, params = case.make(case_generator(case))
+    answers = what_if(spec, inputs, params, boards=question.boards, outputs=False, done=done)
+    return study_of(spec.name, case.name, answers, case.group)

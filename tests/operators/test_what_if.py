@@ -2,9 +2,18 @@
 
 import numpy as np
 import pytest
+from attrs import evolve
 
+import mlusim
 import ops
-from mlusim.operators.whatif import what_if
+from mlusim.arch.catalog import BOARDS
+from mlusim.bang import Mlu, Ptr, kernel
+from mlusim.errors import MlusimError, StatusError, UsageError
+from mlusim.host import Status
+from mlusim.operators.registry import find_operator
+from mlusim.operators.runner import attempt
+from mlusim.operators.whatif import Question, ask, study_of, what_if
+from mlusim.report.plain import plain
 
 X = np.arange(2 * 4 * 6 * 10, dtype=np.float32).reshape(2, 4, 6, 10)
 SHIFTS = np.array([[1, -1, 2], [0, 1, -2]], np.int32)
@@ -44,3 +53,168 @@ def test_other_work_is_run_again(boards, why):
     assert answer.rerun
     assert why in answer.why
     assert there.efficiency == answer.run.efficiency
+
+
+def one(name, inputs, board):
+    """The run of an operator on *board*, or the sentence that it ends with."""
+    try:
+        run = attempt(name, inputs, board=board)
+    except MlusimError as error:
+        return str(error)
+    return run if run.status == Status.MLUOP_STATUS_SUCCESS else run.message
+
+
+MUTUAL = {
+    "px": np.ones((3, 4, 9), np.float32),
+    "py": np.ones((3, 5, 8), np.float32),
+    "p": np.ones((3, 5, 9), np.float32),
+    "ans_grad": np.ones(3, np.float32),
+}
+
+
+@pytest.mark.parametrize(("name", "inputs"), [TIN, ("mutual_information_backward", MUTUAL)])
+def test_every_board_is_answered_as_a_run_there_would(name, inputs):
+    """To the digit where it works, in the same words where it does not; and few boards are run for it."""
+    answers = what_if(name, inputs, boards=["MLU370-X4", *BOARDS])
+
+    assert [*BOARDS] == [answer.board for answer in answers[1:]]
+    for answer in answers:
+        there = one(name, inputs, answer.board)
+        if answer.failure:
+            assert isinstance(there, str)
+            assert answer.failure.split(" (")[0] == there.split(" (")[0]
+            assert answer.time_us is None
+        else:
+            assert there.efficiency == answer.run.efficiency
+            assert sum(launch.time_us for launch in there.launches) == answer.time_us
+            assert [launch.busy_us for launch in there.launches] == [
+                launch.busy_us for launch in answer.run.launches
+            ]
+            assert np.array_equal(*(next(iter(run.outputs.values())) for run in (there, answer.run)))
+    run_there = [answer.board for answer in answers if answer.rerun and not answer.failure]
+    assert 2 <= len(run_there) <= 6
+    assert len(run_there) < len([answer for answer in answers if not answer.failure]) / 3
+
+
+REASONS = {
+    "CE3226-V101": "UNION1 needs 1 clusters at once; CE3226-V101 allows up to BLOCK",
+    "MLU270-S4": "__bang_write_zero: dst has 160 bytes",
+}
+
+
+@pytest.mark.parametrize("board", REASONS)
+def test_where_it_fails_the_sentence_says_why(board):
+    """No SRAM and no union; an operand that the older vector unit does not take; the file is named alone."""
+    answer = what_if(*TIN, boards=("MLU370-X4", board))[1]
+
+    assert answer.failure.startswith(REASONS[board])
+    assert "/" not in answer.failure
+    assert (None, None) == (answer.run, answer.time_us)
+
+
+def test_a_host_interface_that_refuses_is_asked_only():
+    """An architecture that the interface does not take: its status and its message are the answer."""
+    answer = what_if("mutual_information_backward", MUTUAL, boards=("MLU370-X4", "MLU290-M5"))[1]
+
+    assert Status.MLUOP_STATUS_ARCH_MISMATCH == answer.run.status
+    assert answer.failure == answer.run.message
+    assert not answer.rerun
+
+
+def test_a_board_is_retimed_from_any_run_of_its_architecture():
+    """The second of two boards of another architecture needs no run of its own."""
+    answers = what_if(*TIN, boards=("MLU370-X4", "MLU590-H8", "MLU590-M9"), outputs=False)
+
+    assert [True, True, False] == [answer.rerun for answer in answers]
+    assert "the work is that of MLU590-H8: same architecture, same launches" == answers[2].why
+    assert all({} == answer.run.outputs for answer in answers)
+
+
+@kernel
+def _waste(mlu: Mlu, y: Ptr, x: Ptr) -> None:
+    """Declare more NRAM than the 592 boards have."""
+    if not mlu.is_mpu():
+        mlu.nram("float", 150_000)
+
+
+def _greedy(handle, tensors, descriptors, params):
+    handle.launch(_waste, (4, 1, 1), args=(tensors["output"], tensors["input"]))
+    return Status.MLUOP_STATUS_SUCCESS
+
+
+def _looking(handle, tensors, descriptors, params):
+    launch = handle.launch(_nothing, (4, 1, 1), args=(tensors["output"], tensors["input"]))
+    assert launch.time_us > 0
+    return Status.MLUOP_STATUS_SUCCESS
+
+
+@kernel
+def _nothing(mlu: Mlu, y: Ptr, x: Ptr) -> None:
+    """Do nothing."""
+
+
+def _wide(handle, tensors, descriptors, params):
+    handle.launch(_nothing, (32, 1, 1), mlusim.UNION8, args=(tensors["output"], tensors["input"]))
+    return Status.MLUOP_STATUS_SUCCESS
+
+
+def test_a_plan_that_does_not_fit_is_told():
+    """600 KB of NRAM fit a 372 board, not a 592 one."""
+    spec = evolve(find_operator("tin_shift_forward"), call=_greedy)
+    first, second = what_if(spec, TIN[1], boards=("MLU370-X4", "MLU590-H8"))
+
+    assert "" == first.failure
+    assert "NRAM" in second.failure
+    assert "600000 bytes" in second.failure
+
+
+def test_a_union_that_a_board_cannot_start_is_told_without_a_run():
+    """UNION8 takes eight clusters; MLU370-X8 has four."""
+    spec = evolve(find_operator("tin_shift_forward"), call=_wide)
+    answer = what_if(spec, TIN[1], boards=("MLU370-X4", "MLU370-X8"))[1]
+
+    assert "MLU370-X8 cannot start UNION8; launch the kernel in another way on it" == answer.failure
+
+
+def test_a_host_interface_that_looks_at_its_launches_is_run_everywhere():
+    """What it would launch cannot be known without launching."""
+    spec = evolve(find_operator("tin_shift_forward"), call=_looking)
+    answers = what_if(spec, TIN[1], boards=("MLU370-X4", "MLU370-X4K"))
+
+    assert [True, True] == [answer.rerun for answer in answers]
+    assert "the host interface looks at what its launches did" == answers[1].why
+
+
+def test_inputs_that_are_none_are_refused_before_any_board():
+    """Names and sizes are the caller's business, not a board's."""
+    with pytest.raises(UsageError, match="no input"):
+        what_if("tin_shift_forward", {"data": X}, boards=("MLU370-X4",))
+    with pytest.raises(StatusError, match="would be"):
+        what_if("three_interpolate_backward", _points(), {"m": -1}, boards=("MLU370-X4",))
+
+
+def _points():
+    return {
+        "grad_output": np.ones((1, 2, 4), np.float32),
+        "indices": np.zeros((1, 4, 3), np.int32),
+        "weights": np.ones((1, 4, 3), np.float32),
+    }
+
+
+def test_a_study_is_plain_data():
+    """Times, speed-ups against the first board, how and why; what fails has no numbers."""
+    told = []
+    boards = ("MLU370-X4", "MLU370-M8", "MLU590-H8", "CE3226-V101")
+    study = ask(Question("tin_shift_forward", "golden_document", boards), told.append)
+    recorded, retimed, run, failed = study.rows
+    answers = what_if(*TIN, boards=boards)
+
+    assert [*boards] == [answer.board for answer in told]
+    assert ["recorded", "re-timed", "run", "fails"] == [row.how for row in study.rows]
+    assert recorded.time_us / retimed.time_us == retimed.speed_up
+    assert (1.0, "<30%", "io") == (recorded.speed_up, recorded.grade, recorded.bottleneck)
+    assert (None, None) == (failed.time_us, failed.grade)
+    assert study.works
+    assert [row.board for row in study.rows] == [row["board"] for row in plain(study.to_json())["rows"]]
+    assert answers[1].time_us == study_of("tin", None, answers).rows[1].time_us
+    assert run.launches == ("MLUUnion1TinShift UNION1 4x1x1",)

@@ -1,0 +1,67 @@
+"""``mlusim what-if``: one call on every board, re-timed from one run where the work is the same."""
+
+import argparse
+from collections.abc import Callable
+
+from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
+from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.files import read_arrays
+from mlusim.cli.settings import boards_in, names_in, parameters
+from mlusim.cli.show import emit, output, progress
+from mlusim.errors import UsageError
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.spec import Operator
+from mlusim.operators.whatif import Question, WhatIf, ask, study_of, what_if
+from mlusim.report.whatif import WhatIfStudy, what_if_table
+
+EXAMPLES = """examples:
+  mlusim what-if tin_shift_forward --case network_3x15x16x45435_half
+  mlusim what-if three_interpolate_backward --case case_9 --board MLU370-S4 MLU370-X8 --from MLU370-X4
+  mlusim what-if three_interpolate_backward --inputs my.npz --set m=64 --json"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("operator", metavar="OP", help="an operator; `mlusim ops` lists them")
+    add("--case", metavar="NAME", help="one of its cases")
+    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
+    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
+    add("--board", nargs="+", action="extend", default=[], metavar="B", help="boards (default: all of them)")
+    add(
+        "--from",
+        metavar="B",
+        dest="base",
+        help=f"the board of the recorded run (default: {DEFAULT_BOARDS[0]})",
+    )
+    add("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask and show; returns 1 where the call works on no board."""
+    operator = find_operator(args.operator)
+    if (args.case is None) == (args.inputs is None):
+        raise UsageError("what-if takes one call; name it with --case or --inputs")
+    if args.set and args.inputs is None:
+        raise UsageError("--set goes with --inputs; a case has its own parameters")
+    base = find_board(args.base or DEFAULT_BOARDS[0]).name
+    boards = [base, *(name for name in boards_in(args.board, list(BOARDS)) if name != base)]
+    with progress("boards", len(boards)) as step:
+        study = _study(args, operator, boards, lambda answer: step(answer.board))
+    if args.json:
+        emit(study.to_json())
+    else:
+        output().print(what_if_table(study))
+    return CLEAN if study.works else FINDINGS
+
+
+def _study(
+    args: argparse.Namespace, operator: Operator, boards: list[str], done: Callable[[WhatIf], None]
+) -> WhatIfStudy:
+    if args.case is not None:
+        find_case(operator, args.case)
+        return ask(Question(operator.name, args.case, tuple(boards)), done)
+    arrays, params = read_arrays(args.inputs), parameters(operator, names_in(args.set))
+    answers = what_if(operator, arrays, params, boards=boards, outputs=False, done=done)
+    return study_of(operator.name, None, answers)
