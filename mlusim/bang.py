@@ -73,6 +73,7 @@ from mlusim.isa.fusion import (
     FUSION_FSS,
 )
 from mlusim.isa.pool import OVERLAP_ACC, OVERLAP_COVER
+from mlusim.isa.register import Register, vv_float, vv_int32, vv_uint32
 from mlusim.isa.select import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import (
@@ -157,6 +158,7 @@ __all__ = [
     "Direction",
     "Mlu",
     "Ptr",
+    "Register",
     "bfloat16",
     "cdiv",
     "cmod",
@@ -203,4 +205,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "vv_float",
+    "vv_int32",
+    "vv_uint32",
 ]

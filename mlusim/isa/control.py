@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import numpy as np
+
 from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.memory.pointer import Ptr
 
 
 class Control(Protocol):
@@ -151,6 +154,67 @@ def assert_(core: Control, expression: Any, text: str = "") -> None:
     """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
     if not expression:
         raise Refused(f"assertion failed: {text}" if text else "assertion failed")
+
+
+@_row("__breakdump_scalar", "vendor function header, diagnostics", "I")
+def breakdump_scalar(core: Control, *values: Any) -> None:
+    """End the kernel with a fault that shows *values*, numbers with their bits where they have a C type."""
+    if not values:
+        raise Refused("nothing to show", legal="one value or more")
+    raise Refused(f"dump of {len(values)} scalars: {', '.join(map(_shown, values))}")
+
+
+def _shown(value: Any) -> str:
+    bits = f" ({value.tobytes()[::-1].hex()})" if isinstance(value, np.generic) else ""
+    return f"{value}{bits}"
+
+
+@_row("__breakdump_vector", "vendor function header, diagnostics", "I")
+def breakdump_vector(core: Control, pointer: Any, size: int, space: Any = None) -> None:
+    """End the kernel with a fault that shows *size* bytes from *pointer* on, which must lead into *space* if given."""
+    if not isinstance(pointer, Ptr):
+        text = f"pointer is {pointer!r:.80}, which is no pointer"
+        raise Refused(text, operand="pointer", legal="a pointer into NRAM, WRAM, SRAM, LDRAM or GDRAM")
+    if space is not None and pointer.space is not space:
+        raise Refused(f"pointer leads into {pointer.space}", operand="pointer", legal=str(space))
+    left = pointer.view.nbytes - pointer.offset
+    if not isinstance(size, int) or not 0 < size <= left or pointer.offset < 0:
+        raise Refused(f"size = {size!r}", operand="size", legal=f"1 to {max(left, 0)} bytes from pointer on")
+    text = pointer.view.raw[pointer.offset : pointer.offset + size].tobytes().hex(" ", 4)
+    raise Refused(f"dump of {size} bytes of {pointer.space} from {pointer.address:#x} on: {text}")
+
+
+def _old_sync(source: str, target: str, *pipes: Pipe) -> Intrinsic:
+    """An older sync for the copies of one direction."""
+    spelling = f"__sync_copy_{source}_to_{target}"
+
+    def body(core: Control) -> None:
+        core.wait(spelling, *pipes)
+
+    shown = " and ".join(dict.fromkeys("compute stream" if p in COMPUTE else p.value for p in pipes))
+    body.__doc__ = (
+        f"Wait for this core's asynchronous copies from {source.upper()} to {target.upper()}.\n\n"
+        f"Modelled as a wait for all of the {shown}: copies of another direction that the hardware may still be "
+        f"at are waited for, too (inferred).  Newer kernels write ``{'__sync_io' if Pipe.IO in pipes else '__sync_move'}``."
+    )
+    return _row(spelling, "vendor declaration header, copies", "I")(body)
+
+
+COMPUTE = (Pipe.VECTOR, Pipe.TENSOR)
+sync_copy_gdram_to_nram = _old_sync("gdram", "nram", Pipe.IO)
+sync_copy_nram_to_gdram = _old_sync("nram", "gdram", Pipe.IO)
+sync_copy_gdram_to_wram = _old_sync("gdram", "wram", Pipe.IO)
+sync_copy_gdram_to_sram = _old_sync("gdram", "sram", Pipe.IO)
+sync_copy_sram_to_gdram = _old_sync("sram", "gdram", Pipe.IO)
+sync_copy_gdram_to_ldram = _old_sync("gdram", "ldram", Pipe.IO)
+sync_copy_gdram_to_gdram = _old_sync("gdram", "gdram", Pipe.IO)
+sync_copy_nram_to_nram = _old_sync("nram", "nram", Pipe.MOVE, *COMPUTE)
+sync_copy_nram_to_wram = _old_sync("nram", "wram", Pipe.MOVE)
+sync_copy_wram_to_nram = _old_sync("wram", "nram", Pipe.MOVE)
+sync_copy_sram_to_nram = _old_sync("sram", "nram", Pipe.MOVE)
+sync_copy_nram_to_sram = _old_sync("nram", "sram", Pipe.MOVE)
+sync_copy_sram_to_wram = _old_sync("sram", "wram", Pipe.MOVE)
+sync_copy_wram_to_sram = _old_sync("wram", "sram", Pipe.MOVE)
 
 
 @_row("__bang_lock", "vendor function header, built-in variables", "I")

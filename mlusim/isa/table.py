@@ -30,6 +30,7 @@ from mlusim.isa import (
     to_int,
     transpose,
     vector,
+    vv,
 )
 from mlusim.isa.declare import Intrinsic
 
@@ -56,6 +57,7 @@ MODULES = (
     to_int,
     to_float,
     atomic,
+    vv,
 )
 
 

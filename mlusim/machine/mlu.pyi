@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mlusim.arch.dtypes import DType
+from mlusim.isa.register import Register
 from mlusim.machine.core import Core
 from mlusim.machine.watch import Watch
 from mlusim.memory.direction import Direction
@@ -108,6 +109,80 @@ class Mlu:
         """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
     def assert_(self, expression: Any, text: str = "") -> None:
         """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
+    def breakdump_scalar(self, *values: Any) -> None:
+        """End the kernel with a fault that shows *values*, numbers with their bits where they have a C type."""
+    def breakdump_vector(self, pointer: Ptr, size: Count, space: Any | None = None) -> None:
+        """End the kernel with a fault that shows *size* bytes from *pointer* on, which must lead into *space* if given."""
+    def sync_copy_gdram_to_nram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to NRAM.
+
+        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        """
+    def sync_copy_nram_to_gdram(self) -> None:
+        """Wait for this core's asynchronous copies from NRAM to GDRAM.
+
+        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        """
+    def sync_copy_gdram_to_wram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to WRAM.
+
+        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        """
+    def sync_copy_gdram_to_sram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to SRAM.
+
+        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        """
+    def sync_copy_sram_to_gdram(self) -> None:
+        """Wait for this core's asynchronous copies from SRAM to GDRAM.
+
+        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        """
+    def sync_copy_gdram_to_ldram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to LDRAM.
+
+        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        """
+    def sync_copy_gdram_to_gdram(self) -> None:
+        """Wait for this core's asynchronous copies from GDRAM to GDRAM.
+
+        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        """
+    def sync_copy_nram_to_nram(self) -> None:
+        """Wait for this core's asynchronous copies from NRAM to NRAM.
+
+        Modelled as a wait for all of the move-DMA and compute stream: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        """
+    def sync_copy_nram_to_wram(self) -> None:
+        """Wait for this core's asynchronous copies from NRAM to WRAM.
+
+        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        """
+    def sync_copy_wram_to_nram(self) -> None:
+        """Wait for this core's asynchronous copies from WRAM to NRAM.
+
+        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        """
+    def sync_copy_sram_to_nram(self) -> None:
+        """Wait for this core's asynchronous copies from SRAM to NRAM.
+
+        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        """
+    def sync_copy_nram_to_sram(self) -> None:
+        """Wait for this core's asynchronous copies from NRAM to SRAM.
+
+        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        """
+    def sync_copy_sram_to_wram(self) -> None:
+        """Wait for this core's asynchronous copies from SRAM to WRAM.
+
+        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        """
+    def sync_copy_wram_to_sram(self) -> None:
+        """Wait for this core's asynchronous copies from WRAM to SRAM.
+
+        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        """
     def bang_lock(self, id0: Count, id1: Count) -> None:
         """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.
 
@@ -2058,3 +2133,27 @@ class Mlu:
 
         ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_dec``.  The formula is unknown, default chosen.
         """
+    def vv_get_length(self) -> int:
+        """Say how many bytes a register holds: returns ``2048``."""
+    def vv_move(self, dst: Register, src: Register | Scalar) -> None:
+        """Set a register: ``dst[i] = src[i]``, or ``src`` in every lane."""
+    def vv_index(self, dst: Register, start: Register | Scalar, step: Register | Scalar) -> None:
+        """Count: ``dst[i] = start + i * step``."""
+    def vv_add(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] + src1[i]``."""
+    def vv_mul(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] * src1[i]``."""
+    def vv_mulh(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = (src0[i] * src1[i]) >> 32``; of int32 and uint32."""
+    def vv_xor(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
+        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]``; of int32 and uint32."""
+    def vv_trixor(
+        self,
+        dst: Register,
+        src0: Register | Scalar,
+        src1: Register | Scalar,
+        src2: Register | Scalar,
+    ) -> None:
+        """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of int32 and uint32."""
+    def vv_store(self, dst: Ptr, register: Register, elem_count: Count = 512) -> None:
+        """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all 512 without a count."""

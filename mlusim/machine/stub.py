@@ -27,6 +27,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from mlusim.arch.dtypes import DType
+from mlusim.isa.register import Register
 from mlusim.machine.core import Core
 from mlusim.machine.watch import Watch
 from mlusim.memory.direction import Direction
@@ -75,6 +76,7 @@ TYPES: Mapping[str, str] = MappingProxyType(
 )
 NAMED: Mapping[str, str] = MappingProxyType(
     {"value": "Scalar", "pointer": "Ptr", "op": "Count", "mode": "Count"}
+    | dict.fromkeys(("src", "src0", "src1", "src2", "start", "step"), "Register | Scalar")  # of a register
 )
 MEMORY: Mapping[str, str] = MappingProxyType(
     {

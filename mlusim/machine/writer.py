@@ -13,6 +13,7 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import RuleFault
 from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refused
+from mlusim.isa.register import BYTES as REGISTER
 from mlusim.machine import work
 from mlusim.machine.overload import LEFT, open_signature, other_form, present
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
@@ -319,6 +320,8 @@ class Writer:
             if not row.control and row.form not in SCALAR_ACCESS:
                 yield f"mlu.work[{work.SCALAR}] += 1"
             return
+        if row.form == "register":
+            yield f"mlu.work[{work.VECTOR}] += {REGISTER // LINE + work.START}"
         if row.cost is None or row.cost.operand not in self.at:
             return
         n = self.at[row.cost.operand]

@@ -11,6 +11,7 @@ from mlusim.arch.dtypes import DTYPES, as_dtype, float32, uint8
 from mlusim.bang import FUSION_FMA, kernel
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
+from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.machine.issue import _method
 from mlusim.machine.refuse import extent
@@ -171,7 +172,10 @@ class Sample:
         """The scalar arguments."""
         lead = next(iter(dtypes.values()), float32)
         for p in self.row.given:
-            if p.kind in ("value", "any"):
+            if p.name == "register":
+                self.arguments[p.name] = Register(lead)
+                self.arguments[p.name].values = data_of(lead, 512, 3)
+            elif p.kind in ("value", "any"):
                 typed = p.name in self.row.void.values()
                 self.arguments[p.name] = lead(SCALARS[p.name]) if typed else SCALARS[p.name]
 

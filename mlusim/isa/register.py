@@ -1,0 +1,77 @@
+"""Vector registers: values of one type that the ``__vv_`` instructions compute with."""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, float32, int32, uint32
+from mlusim.isa.declare import Refused
+
+BYTES = 2048  # of a register; what the vendor's index generators assume
+LANES = BYTES // 4
+
+
+class Register:
+    """One vector register of 512 elements of 32 bits; it has no value until an instruction gives it one.
+
+    ``values`` are the elements, None before.  Make one with `vv_float`, `vv_int32` or `vv_uint32`, as a kernel in
+    C declares it.
+    """
+
+    __slots__ = ("dtype", "values")
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype = dtype
+        self.values: np.ndarray[Any, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"<vv_{self.dtype}{'' if self.values is None else f' {self.values[:4]}...'}>"
+
+
+def vv_float() -> Register:
+    """Declare a register of float."""
+    return Register(float32)
+
+
+def vv_int32() -> Register:
+    """Declare a register of int32."""
+    return Register(int32)
+
+
+def vv_uint32() -> Register:
+    """Declare a register of uint32."""
+    return Register(uint32)
+
+
+def target_of(dst: Any, *, whole: bool = False) -> Register:
+    """*dst* if it is a register, with *whole* one of integers; raises `Refused` otherwise."""
+    if not isinstance(dst, Register):
+        raise Refused(
+            f"dst is {dst!r:.80}", operand="dst", legal="a register: vv_float(), vv_int32() or vv_uint32()"
+        )
+    if whole and dst.dtype is float32:
+        raise Refused("dst is a register of float", operand="dst", legal="a register of int32 or uint32")
+    return dst
+
+
+def source_of(name: str, value: Any, dtype: DType) -> Any:
+    """The elements of a source, or a number as one of *dtype*; raises `Refused` for anything else."""
+    if isinstance(value, Register):
+        if value.values is None:
+            raise Refused(
+                f"{name} is a register that nothing has written",
+                operand=name,
+                legal="a register with a value",
+            )
+        if value.dtype is not dtype:
+            text = f"{name} is a register of {value.dtype}, dst of {dtype}"
+            raise Refused(text, operand=name, legal="one element type for all registers")
+        return value.values
+    try:
+        if isinstance(value, int | float | np.generic):
+            return dtype.dtype.type(dtype(value))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise Refused(
+        f"{name} is {value!r:.80}", operand=name, legal=f"a register, or a number that {dtype} can hold"
+    )

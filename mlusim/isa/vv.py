@@ -1,0 +1,107 @@
+"""Vector registers: functions of ``__mlu_vector__`` kernels that compute without memory.
+
+All of these are inferred from the vendor's index generators and random numbers.  A register holds 2048
+bytes, 512 elements of 32 bits; declare one with `vv_float()`, `vv_int32()` or `vv_uint32()` of `mlusim.bang`.
+Where a source is a register, a number may stand for one with the same number in every lane.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import float32, int32, uint32
+from mlusim.isa.declare import Cost, Intrinsic, Pipe, Refused, Tile, intrinsic
+from mlusim.isa.register import BYTES, LANES, Register, source_of, target_of
+from mlusim.isa.rules import between
+
+Source = Register | int | float | np.generic  # a number is one for all lanes
+
+_SINCE: dict[str, Any] = {
+    "since": 372,
+    "certainty": "I",
+    "source": "vendor kernels, index generators and random numbers",
+}
+
+
+def _row(spelling: str) -> Callable[[Callable[..., Any]], Intrinsic]:
+    return intrinsic(spelling, form="register", **_SINCE)
+
+
+@intrinsic("__vv_get_length", pipe=Pipe.SCALAR, **_SINCE)
+def vv_get_length() -> int:
+    """Say how many bytes a register holds: returns ``2048``."""
+    return BYTES
+
+
+@_row("__vv_move")
+def vv_move(dst: Register, src: Source) -> None:
+    """Set a register: ``dst[i] = src[i]``, or ``src`` in every lane."""
+    target = target_of(dst)
+    target.values = np.array(np.broadcast_to(source_of("src", src, target.dtype), (LANES,)))
+
+
+@_row("__vv_index")
+def vv_index(dst: Register, start: Source, step: Source) -> None:
+    """Count: ``dst[i] = start + i * step``."""
+    target = target_of(dst)
+    lane = np.arange(LANES).astype(target.dtype.dtype)
+    first, distance = source_of("start", start, target.dtype), source_of("step", step, target.dtype)
+    target.values = first + lane * distance
+
+
+def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bool = False) -> Intrinsic:
+    """``(dst, src0, src1)``."""
+
+    def body(dst: Register, src0: Source, src1: Source) -> None:
+        target = target_of(dst, whole=whole)
+        sources = source_of("src0", src0, target.dtype), source_of("src1", src1, target.dtype)
+        target.values = np.array(np.broadcast_to(ufunc(*sources), (LANES,)), target.dtype.dtype)
+
+    kept = "; of int32 and uint32" if whole else ""
+    body.__doc__ = f"Compute lane by lane: ``dst[i] = {formula}``{kept}."
+    return _row(spelling)(body)
+
+
+def _high(a: Any, b: Any) -> Any:
+    """The upper 32 bits of the products."""
+    wide = np.int64 if np.asarray(a).dtype.kind == "i" else np.uint64
+    return np.multiply(a, b, dtype=wide) >> wide(32)
+
+
+vv_add = _binary("__vv_add", np.add, "src0[i] + src1[i]")
+vv_mul = _binary("__vv_mul", np.multiply, "src0[i] * src1[i]")
+vv_mulh = _binary("__vv_mulh", _high, "(src0[i] * src1[i]) >> 32", whole=True)
+vv_xor = _binary("__vv_xor", np.bitwise_xor, "src0[i] ^ src1[i]", whole=True)
+
+
+@_row("__vv_trixor")
+def vv_trixor(dst: Register, src0: Source, src1: Source, src2: Source) -> None:
+    """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of int32 and uint32."""
+    target = target_of(dst, whole=True)
+    first, second, third = (
+        source_of(name, value, target.dtype)
+        for name, value in (("src0", src0), ("src1", src1), ("src2", src2))
+    )
+    target.values = np.array(np.broadcast_to(first ^ second ^ third, (LANES,)))
+
+
+@intrinsic(
+    "__vv_store",
+    writes={"dst": "elem_count"},
+    dtypes=(float32, int32, uint32),
+    cost=Cost("elem_count", "dst"),
+    rules=(between("elem_count", 1, LANES),),
+    **_SINCE,
+)
+def vv_store(dst: Tile, register: Register, elem_count: int = LANES) -> None:
+    """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all 512 without a count."""
+    if not isinstance(register, Register):
+        raise Refused(f"register is {register!r:.80}", operand="register", legal="a register")
+    if register.dtype.dtype != dst.dtype:
+        text = f"register is of {register.dtype} and dst of {dst.dtype}"
+        raise Refused(text, operand="register", legal="one element type for both")
+    if register.values is None:
+        text = "register is one that nothing has written"
+        raise Refused(text, operand="register", legal="a register with a value")
+    dst[...] = register.values[:elem_count]
