@@ -1,6 +1,6 @@
 """Why a call is as efficient as it is: numbers and sentences from the quantities of its record."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import asdict, frozen
@@ -36,8 +36,9 @@ class Explanation:
 
     ``of_theory`` is what really moves off the chip over the theory bytes, ``directions`` the same by copy
     direction; ``padding`` is the share of the vector lanes that hold no element, ``lanes`` the same by
-    intrinsic.  ``busy`` is each pipe's share of the time and ``overlap`` that in which two or more are busy, as
-    the mean of the working cores over all launches.  ``balance`` (slowest over mean core), ``slowest`` (its
+    intrinsic.  ``busy`` is each pipe's share of the time as the mean of the working cores, ``overlap`` the
+    part of the busy time in which two or more pipes are, ``waits`` the shares of the tasks' time in which they
+    wait for their own "pipes", for other "cores" and for the "memory", all over all launches.  ``balance`` (slowest over mean core), ``slowest`` (its
     number) and the waves are those of the longest launch.  ``memory`` is the share of each on-chip memory in use.
     """
 
@@ -50,6 +51,7 @@ class Explanation:
     lanes: Mapping[str, float] | None = None
     busy: Mapping[str, float] | None = None
     overlap: float | None = None
+    waits: Mapping[str, float] | None = None
     balance: float | None = None
     slowest: int | None = None
     working: int | None = None
@@ -84,7 +86,8 @@ def explained(record: "Record") -> Explanation:
         padding=_padding(record),
         lanes={name: 1 - used for name, used in shares.items()},
         busy=busy_of(record),
-        overlap=overlap_of(record),
+        overlap=weighted(record, lambda one: one.overlap),
+        waits=waits_of(record),
         balance=None if about is None else about.balance,
         slowest=None if about is None else about.slowest,
         working=None if about is None else about.working,
@@ -148,26 +151,27 @@ def _padding(record: "Record") -> float | None:
     return 1 - sum(one.used for one in lanes) / paid if paid else None
 
 
+def waits_of(record: "Record") -> dict[str, float]:
+    """The shares of the tasks' time in which they wait, over all launches."""
+    return _shares(record, lambda one: one.waits)
+
+
 def busy_of(record: "Record") -> dict[str, float]:
     """Each pipe's share of the time of all launches, as the mean of the working cores."""
-    timed = [(launch, launch.figures) for launch in record.launches if launch.figures is not None]
-    whole = sum(launch.time_us for launch, _ in timed)
-    pipes = dict.fromkeys(pipe for _, about in timed for pipe in about.busy)
-    return {
-        pipe: sum(about.busy[pipe] * launch.time_us for launch, about in timed) / whole if whole else 0.0
-        for pipe in pipes
-    }
+    return _shares(record, lambda one: one.busy)
 
 
-def overlap_of(record: "Record") -> float | None:
-    """The share of the time of all launches in which two or more pipes of a core are busy; None: unknown."""
-    timed = [
-        (launch.time_us, launch.figures.overlap)
-        for launch in record.launches
-        if launch.figures is not None and launch.figures.overlap is not None
-    ]
+def _shares(record: "Record", of: Callable[[Figures], Mapping[str, float]]) -> dict[str, float]:
+    """The means of several figures over all launches."""
+    names = dict.fromkeys(n for launch in record.launches if launch.figures for n in of(launch.figures))
+    return {name: weighted(record, lambda one: of(one)[name]) or 0.0 for name in names}  # noqa: B023
+
+
+def weighted(record: "Record", of: Callable[[Figures], float]) -> float | None:
+    """The mean of a figure over all launches, weighted by their times; None where none was timed."""
+    timed = [(launch.time_us, of(launch.figures)) for launch in record.launches if launch.figures is not None]
     whole = sum(time for time, _ in timed)
-    return sum(time * overlap for time, overlap in timed) / whole if whole else None
+    return sum(time * value for time, value in timed) / whole if whole else None
 
 
 # -- causes ----------------------------------------------------------------------------------------
@@ -210,6 +214,7 @@ def _launch(launch: "LaunchRecord", about: Figures, board: str) -> Iterator[Reas
     else:
         yield _pace(launch, about)
         yield from _cores(about)
+        yield from _waits(about)
         yield from _vector(about)
     yield from _transfers(about)
 
@@ -217,8 +222,7 @@ def _launch(launch: "LaunchRecord", about: Figures, board: str) -> Iterator[Reas
 def _pace(launch: "LaunchRecord", about: Figures) -> Reason:
     """The pipe that sets the time."""
     share = about.busy.get(launch.bound, 0.0)
-    alone = "" if about.overlap is None else f", two pipes at once {percent(about.overlap)}"
-    return Reason(1.0, f"{_pipe(launch.bound)} sets the time, busy {percent(share)} of it{alone}")
+    return Reason(1.0, f"{_pipe(launch.bound)} sets the time, busy {percent(share)} of it")
 
 
 def _pipe(name: str) -> str:
@@ -235,6 +239,24 @@ def _cores(about: Figures) -> Iterator[Reason]:
     if about.waves > 1 and about.last_wave < 0.9:
         words = f"the last of {about.waves} waves fills {percent(about.last_wave)} of the places"
         yield Reason((1 - about.last_wave) / about.waves, words)
+
+
+def _waits(about: Figures) -> Iterator[Reason]:
+    """Pipes that take turns, cores that wait for each other or for the memory."""
+    busiest = sorted(about.busy, key=lambda pipe: -about.busy[pipe])[:2]
+    second = about.busy[busiest[1]] if len(busiest) > 1 else 0.0
+    if second > 0.1 and about.overlap < 0.25:
+        both = f"only for {percent(about.overlap)} of the busy time" if about.overlap else "never"
+        words = f"{' and '.join(busiest)} take turns, {both} two pipes at once"
+        yield Reason(second * (1 - about.overlap), words)
+    if about.waits["cores"] > 0.1:
+        words = f"cores wait {percent(about.waits['cores'])} of the time for others at barriers"
+        yield Reason(about.waits["cores"], words)
+    if about.waits["memory"] > 0.1:
+        words = (
+            f"tasks take {percent(about.waits['memory'])} of their time waiting for the memory that all share"
+        )
+        yield Reason(about.waits["memory"], words)
 
 
 def _transfers(about: Figures) -> Iterator[Reason]:

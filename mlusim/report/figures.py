@@ -4,19 +4,17 @@ Everything follows from what the launch left behind; nothing is measured again.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.machine.kernel import KINDS
 from mlusim.machine.launch import Launch
 from mlusim.machine.log import IO_FLIGHT, KIND, SUMS
 from mlusim.machine.replay import moved
 from mlusim.machine.tally import Lanes, TaskWork
-from mlusim.machine.timing import LAUNCH_US, PIPES, TaskSpan
+from mlusim.machine.timing import LAUNCH_US, PIPES
 from mlusim.machine.work import IO_STARTS, VECTOR
 
 
@@ -24,10 +22,12 @@ from mlusim.machine.work import IO_STARTS, VECTOR
 class Figures:
     """The numbers of one launch.
 
-    ``cores`` are those of the board, ``working`` those that had something to do, ``slowest`` the number of
-    the core that worked longest and ``balance`` its time over the mean of those that worked.  Tasks (or
-    unions) come in ``waves`` of at most ``places``; ``last_wave`` is the share of them that the last fills.
-    ``busy`` is each pipe's share of the launch, as the mean of the working cores.  ``lanes`` are bytes of
+    ``cores`` are those of the board, ``working`` those of which a pipe was busy, ``slowest`` the number of
+    the core that was busy longest and ``balance`` its busy time over the mean of those that worked.  Tasks
+    (or unions) come in ``waves`` of at most ``places``; ``last_wave`` is the share of them that the last fills.
+    ``busy`` is each pipe's share of the launch, as the mean of the working cores, and ``overlap`` the part of
+    the time with a busy pipe in which two or more are.  ``waits`` are shares of the tasks' time: for the
+    own "pipes", for other "cores" at barriers, for the off-chip "memory" that all share.  ``lanes`` are bytes of
     the vector unit by intrinsic, ``vectors`` counts those instructions, ``starts`` is the share of the vector
     cycles in which they start.
     ``transfers`` counts off-chip copies, fills and atomics, ``io_bytes`` is what they carry and
@@ -49,64 +49,44 @@ class Figures:
     transfers: int
     io_bytes: int
     line_bytes: int
-    overlap: float | None = field(default=None)
+    overlap: float
+    waits: Mapping[str, float]
 
 
 def figures(launch: Launch, board: Board) -> Figures:
     """The figures of *launch*, which ran on *board*."""
-    unions = unions_of(launch.kind)
-    width = max(1, unions * board.arch.cores_per_cluster)
-    groups = math.ceil(math.prod(launch.dim) / width)
-    places = board.places(unions)
-    waves = math.ceil(groups / places)
-    loads = loads_of(launch.timeline, width)
-    busiest = max(loads, key=lambda core: sum(loads[core]), default=0)
-    total = sum(map(sum, loads.values()))
+    spent = launch.profile
+    width = board.arch.cores_per_cluster
+    ours = [core for core in spent.cores if not core.memory_core]
+    active = {core.cluster * width + core.core: core.active_us for core in ours if core.active_us > 0}
+    slowest = max(active, key=lambda core: active[core], default=0)
+    total = math.fsum(active.values())
     transfers, lines = _off_chip(launch.tasks)
+    waits = {"pipes": spent.pipe_wait_us, "cores": spent.core_wait_us, "memory": spent.memory_wait_us}
     return Figures(
         cores=board.cores,
         tasks=math.prod(launch.dim),
-        working=len(loads),
-        slowest=busiest,
-        balance=sum(loads[busiest]) * len(loads) / total if total else 1.0,
-        places=places,
-        waves=waves,
-        last_wave=(groups - (waves - 1) * places) / places,
-        busy=_busy(launch, loads),
+        working=len(active),
+        slowest=slowest,
+        balance=active[slowest] * len(active) / total if total else 1.0,
+        places=spent.places,
+        waves=len(spent.waves),
+        last_wave=spent.waves[-1] / spent.places,
+        busy=_busy(launch, len(active)),
         lanes=dict(launch.lanes),
         vectors=sum(launch.instructions[name] for name in launch.lanes),
         starts=_starts(launch),
         transfers=transfers,
         io_bytes=launch.io_bytes,
         line_bytes=lines,
+        overlap=spent.overlap,
+        waits={who: us / spent.elapsed_us if spent.elapsed_us else 0.0 for who, us in waits.items()},
     )
 
 
-def unions_of(kind: str) -> int:
-    """The clusters of a union of a launch of *kind*; 0 for Block."""
-    return next(known.unions for known in KINDS if known.name == kind)
-
-
-def placed(spans: Sequence[TaskSpan], width: int) -> Iterator[tuple[int, TaskSpan]]:
-    """Each IPU task with the number of its core on the board; *width*: cores of a place."""
-    tasks = sorted((s for s in spans if not s.memory_core), key=lambda s: (s.slot, s.start_us, s.task))
-    for (slot, _), group in groupby(tasks, key=lambda s: (s.slot, s.start_us)):
-        for nth, span in enumerate(group):
-            yield slot * width + nth % width, span
-
-
-def loads_of(spans: Sequence[TaskSpan], width: int) -> dict[int, list[float]]:
-    """The us that each core's tasks work, by the busiest pipe of each task; cores without work are left out."""
-    loads: dict[int, list[float]] = {}
-    for core, span in placed(spans, width):
-        if max(span.busy_us) > 0:
-            loads.setdefault(core, []).append(max(span.busy_us))
-    return loads
-
-
-def _busy(launch: Launch, loads: Mapping[int, list[float]]) -> dict[str, float]:
+def _busy(launch: Launch, working: int) -> dict[str, float]:
     """Each pipe's share of the launch less its start, over the working cores."""
-    whole = (launch.time_us - LAUNCH_US) * len(loads)
+    whole = (launch.time_us - LAUNCH_US) * working
     own = [span.busy_us for span in launch.timeline if not span.memory_core]
     sums = [math.fsum(busy[n] for busy in own) for n in range(len(PIPES))]
     return {pipe: us / whole if whole > 0 else 0.0 for pipe, us in zip(PIPES, sums, strict=True)}

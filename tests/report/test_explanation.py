@@ -33,6 +33,8 @@ EVEN = Figures(
     transfers=1000,
     io_bytes=1_000_000,
     line_bytes=1_000_000,
+    overlap=0.5,
+    waits={"pipes": 0.1, "cores": 0.0, "memory": 0.0},
 )
 SETS = "the IO-DMA sets the time, busy 80% of it"
 
@@ -98,7 +100,22 @@ CAUSES = {
         {},
         [SETS, "75% of the vector cycles only start instructions, which take 128 bytes in the mean"],
     ),
-    "overlap": ({"overlap": 0.25}, {}, [f"{SETS}, two pipes at once 25%"]),
+    "no overlap": (
+        {"overlap": 0.02},
+        {},
+        [SETS, "IO-DMA and vector take turns, only for 2.0% of the busy time two pipes at once"],
+    ),
+    "never at once": ({"overlap": 0.0}, {}, [SETS, "IO-DMA and vector take turns, never two pipes at once"]),
+    "barriers": (
+        {"waits": {"pipes": 0.1, "cores": 0.3, "memory": 0.0}},
+        {},
+        [SETS, "cores wait 30% of the time for others at barriers"],
+    ),
+    "shared memory": (
+        {"waits": {"pipes": 0.1, "cores": 0.0, "memory": 0.25}},
+        {},
+        [SETS, "tasks take 25% of their time waiting for the memory that all share"],
+    ),
     "another pipe": ({}, {"bound": "vector"}, ["the vector pipe sets the time, busy 40% of it"]),
     "the memory is full": (
         {"line_bytes": 24_700_000, "io_bytes": 24_700_000, "balance": 3.0, "slowest": 2},
@@ -223,6 +240,8 @@ def test_figures_of_an_uneven_launch():
     assert 192 * runs + 36 * 64 * 4 == found.line_bytes
     assert 0 < found.busy["vector"] < found.busy["IO-DMA"] < 1
     assert 1.0 >= sum(found.busy.values()) > 0.3
+    assert launch.profile.overlap == found.overlap
+    assert launch.profile.pipe_wait_us / launch.profile.elapsed_us == found.waits["pipes"]
 
 
 def test_idle_cores_are_no_part_of_the_mean():

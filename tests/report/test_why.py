@@ -44,7 +44,7 @@ def test_the_table_says_what_explains_each_call():
     head, *rows = [line.split() for line in text.splitlines() if "%" in line or "moved " in line]
 
     assert ["case", "moved", "pad", "vec", "IO", "two", "slow", "cores", "waves"] == head
-    assert ["a", "1.0x", "0%", "40%", "80%", "-", "1.0x", "32/32", "1"] == rows[0]
+    assert ["a", "1.0x", "0%", "40%", "80%", "50%", "1.0x", "32/32", "1"] == rows[0]
     assert ["a", "2.5x", "0%", "40%", "80%", "25%", "2.1x", "30/32", "3:12%"] == rows[1]
     assert max(map(len, text.splitlines())) <= 80
 
