@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mluops_tools import BOARDS, CANARY, OLD, get, result_of
+from mluops_tools import BOARDS, CANARY, OLD, get, on_core, result_of
 
 from mlusim.bang import float32, half, mluop_cvt_uniform, mluop_gen_random_u32, mluop_gen_uniform, uint32
-from mlusim.errors import OutOfBounds, RuleFault, WrongSpace
+from mlusim.errors import OutOfBounds, RuleFault, Unsupported, WrongSpace
 
 WORD = st.integers(0, 2**64 - 1)
 
@@ -81,6 +81,27 @@ def test_published_vectors(counter, key, expected, board):
 def test_streams(blocks, seed, offset, subsequence):
     """Any number of blocks of any stream."""
     assert stream(4 * blocks, seed, offset, subsequence) == generated(4 * blocks, seed, offset, subsequence)
+
+
+@pytest.mark.parametrize("blocks", [511, 512, 513, 1100])
+def test_long_streams(blocks):
+    """More blocks than a register has lanes."""
+    assert stream(4 * blocks, 3, 2**32 - 700, 1) == generated(4 * blocks, 3, 2**32 - 700, 1)
+
+
+def test_a_register_of_blocks_takes_ten_rounds():
+    """Six instructions each, as the paper counts them; and older architectures have no registers."""
+
+    def body(mlu):
+        mluop_gen_random_u32(mlu, mlu.nram(uint32, 2048), mlu.nram(uint32, 2048), 2048, 1)
+
+    _, launch, _ = on_core(body)
+
+    assert {"vv_mulh": 20, "vv_mul": 20, "vv_trixor": 20, "vv_index": 1, "vv_move": 3, "vv_store": 4} == {
+        name: n for name, n in launch.instructions.items() if name.startswith("vv_")
+    }
+    with pytest.raises(Unsupported, match="__vv_index: tp_322 does not have it"):
+        result_of(body, "CE3226-V101")
 
 
 @pytest.mark.parametrize("offset", [2**32 - 3, 2**64 - 3, 2**32 - 8, 2**33 - 1])

@@ -126,11 +126,11 @@ def test_one_register():
 
 def test_one_instruction_counts_above_592():
     """Where the architecture has it; the result is the same."""
-    for board, name in ((OLD, "bang_add_scalar"), (later_board(), "bang_incseq")):
+    for board, names in ((OLD, ["vv_index", "vv_store"]), (later_board(), ["bang_incseq"])):
         got, launch, _ = on_core(lambda mlu: _counted(mlu, 40), board)
 
         assert list(range(40)) == got
-        assert {name: 1} == launch.instructions
+        assert dict.fromkeys(names, 1) == launch.instructions
 
 
 def _counted(mlu, n):
@@ -139,11 +139,25 @@ def _counted(mlu, n):
     return get(dst).tolist()
 
 
-def test_long_sequences_take_few_instructions():
-    """A line by scalar stores, then one addition for each doubling."""
-    _, launch, _ = on_core(lambda mlu: mluop_gen_stage_index(mlu, mlu.nram(int32, 1 << 15), 1 << 15))
+@pytest.mark.parametrize(
+    ("dtype", "board", "doublings"),
+    [(int32, OLD, 6), (half, OLD, 9), (float32, "CE3226-V101", 10)],
+)
+def test_long_sequences_take_few_instructions(dtype, board, doublings):
+    """A register of 32-bit elements, elsewhere a line of scalar stores; then one addition for each doubling."""
+    count = 1 << 15
+    results = []
 
-    assert 10 == launch.instructions["bang_add_scalar"]
+    def body(mlu):
+        dst = mlu.nram(dtype, count)
+        mluop_gen_stage_index(mlu, dst, count)
+        results.append(get(dst, 100))
+
+    _, launch, _ = on_core(body, board)
+
+    assert np.array_equal(np.arange(100, dtype=dtype.dtype), results[0])
+    assert doublings == launch.instructions["bang_add_scalar"]
+    assert (doublings == 6) == ("vv_store" in launch.instructions)
 
 
 @pytest.mark.parametrize(

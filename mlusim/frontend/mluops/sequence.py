@@ -1,7 +1,7 @@
-"""Arithmetic sequences: a few elements by scalar stores, then what is there doubled by vector additions.
+"""Arithmetic sequences: what a vector register holds, then what is there doubled by vector additions.
 
-The vendor fills the part between in vector registers and leaves the rest to the doubling; here all of it
-is doubling, with the same result.  Values are those of the element type: integers wrap, and floats are
+Registers hold elements of 32 bits and exist from arch 372 on; elsewhere a line of scalar stores comes first.
+Values are those of the element type: integers wrap, and floats are
 exact while they are whole numbers that the type holds exactly (below 2**24 in float, 2**11 in half).
 """
 
@@ -9,11 +9,12 @@ from typing import Any
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8, uint16, uint32
 from mlusim.frontend.mluops.checks import Helper
+from mlusim.isa.register import BYTES, LANES, Register
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.pointer import Ptr
 
 LINE = 128  # bytes that a vector instruction takes in a cycle: what scalar stores begin with
-REGISTER = 2048  # bytes of a vector register, as the vendor's generator assumes
+IN_REGISTERS = (float32, int32, uint32)
 NUMBERS = (half, bfloat16, float32, int8, int16, int32, uint8, uint16, uint32)
 
 _BASE, _EXPAND, _VV, _STAGE, _SEQ, _TFUSE, _INDICES = (
@@ -82,27 +83,35 @@ def _double(helper: Helper, mlu: Mlu, dst: Ptr, n: int, filled: int, step: Any) 
 def mluop_arange_vv_(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any = 1) -> None:
     """Fill what one vector register holds: ``dst[i] = start + i * step``, *n* elements of at most 2048 bytes.
 
-    The vendor computes it in a register and stores that; here it is a line of scalar stores and doublings.
-    Name certain (vendor's common.h), operands inferred.  Raises `RuleFault` for counts, `OutOfBounds` and
+    Elements of float, int32 and uint32 are computed in a register, from arch 372 on; others are a line of
+    scalar stores and doublings.  Name certain (vendor's common.h), operands inferred.  Raises `RuleFault` for counts, `OutOfBounds` and
     `WrongSpace` for dst.
     """
     n = _ask(_VV, mlu, dst, "n", n)
-    _VV.at_most(mlu, "n", n, REGISTER // dst.dtype.size, "mluop_gen_stage_index takes any count")
+    _VV.at_most(mlu, "n", n, BYTES // dst.dtype.size, "mluop_gen_stage_index takes any count")
     _fill(_VV, mlu, dst, n, start, step)
 
 
 def _fill(helper: Helper, mlu: Mlu, dst: Ptr, n: int, start: Any, step: Any) -> None:
-    line = min(n, LINE // dst.dtype.size)
-    _store(helper, mlu, dst, line, start, step)
-    _double(helper, mlu, dst, n, line, step)
+    if dst.dtype in IN_REGISTERS and mlu.BANG_ARCH >= 372:
+        filled = min(n, LANES)
+        first, stride = (_term(helper, mlu, dst, *pair) for pair in (("start", start), ("step", step)))
+        register = Register(dst.dtype)
+        mlu.vv_index(register, first, stride)
+        mlu.vv_store(dst, register, filled)
+    else:
+        filled = min(n, LINE // dst.dtype.size)
+        _store(helper, mlu, dst, filled, start, step)
+    _double(helper, mlu, dst, n, filled, step)
 
 
 def mluop_gen_stage_index(mlu: Mlu, dst: Ptr, n: int, start: Any = 0, step: Any = 1) -> None:
     """Fill a sequence: ``dst[i] = start + i * step``, *n* elements of any type up to 32 bits in NRAM.
 
-    *start* and *step* are converted to the element type first.  A line of 128 bytes is stored element by
-    element, the rest is doubled.  Certain (vendor's common.h) but for the defaults of *start* and *step*,
-    and the vendor's vector registers are replaced, see the module.  Raises `RuleFault` for counts,
+    *start* and *step* are converted to the element type first.  The first 2048 bytes come from a vector
+    register, where a type or an architecture has none a line of 128 bytes by scalar stores, and the rest is
+    doubled.  Certain (vendor's common.h) but for the defaults of *start* and *step* and for the length of
+    the prologues, which are inferred.  Raises `RuleFault` for counts,
     `OutOfBounds` and `WrongSpace` for dst and for terms that are no numbers.
     """
     _fill(_STAGE, mlu, dst, _ask(_STAGE, mlu, dst, "n", n), start, step)
