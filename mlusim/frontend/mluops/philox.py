@@ -131,9 +131,8 @@ def _blocks(mlu: Mlu, low: int, high: int, subsequence: int, seed: int) -> list[
     for number in range(ROUNDS):
         keys = [uint32((seed >> 32 * i) + number * WEYL[i]) for i in range(2)]
         for i, factor in enumerate(MULTIPLIERS):
-            word = counter[2 * i]
-            mlu.vv_mulh(products[i], word, uint32(factor))
-            mlu.vv_mul(word, word, uint32(factor))
+            mlu.vv_mulh(products[i], counter[2 * i], uint32(factor))
+            mlu.vv_mul(counter[2 * i], counter[2 * i], uint32(factor))
         mlu.vv_trixor(counter[1], counter[1], products[1], keys[0])
         mlu.vv_trixor(counter[3], counter[3], products[0], keys[1])
         counter = [*counter[1:], counter[0]]
