@@ -13,13 +13,14 @@ from mlusim.cli.show import emit, output, progress
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
-from mlusim.observe.recorder import Recorder
+from mlusim.observe.steps import EveryStep
 from mlusim.operators.campaign import Job, matching_cases, perform_all, usual_workers
 from mlusim.operators.records import record_of, record_of_fault
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
 from mlusim.report.chrome import write_trace
+from mlusim.report.lines import lines_table
 from mlusim.report.record import Record
 from mlusim.report.table import detail, efficiency_table, problems
 
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="checkers to observe with, as memcheck,racecheck",
     )
     add("--trace", metavar="F.json", help="write a trace of the one call for Perfetto or chrome://tracing")
+    add("--lines", action="store_true", help="the time of each line of the kernels, for one call")
     add("--seed", metavar="N", type=whole, help="explore another legal schedule")
     add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
     add(
@@ -75,10 +77,9 @@ def run(args: argparse.Namespace) -> int:
         return _own_arrays(args, operator)
     if args.case is not None:
         return _one_case(args, operator, find_case(operator, args.case))
-    if args.save or args.trace:
-        raise UsageError(
-            f"{'--save' if args.save else '--trace'} takes one call; name it with --case or --inputs"
-        )
+    for option, given in (("--save", args.save), ("--trace", args.trace), ("--lines", args.lines)):
+        if given:
+            raise UsageError(f"{option} takes one call; name it with --case or --inputs")
     return _cases(args, operator)
 
 
@@ -89,7 +90,7 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     arrays = read_arrays(args.inputs)
-    recorder, observe = _observe(args)
+    observe = _observe(args)
     try:
         done = attempt(
             operator,
@@ -108,7 +109,7 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
         if args.json:
             emit(record_of(done).to_json())
         raise StatusError(done.status, f"{done.status.name}: {done.message}")
-    return _finish(args, judged(done, arrays, params), recorder)
+    return _finish(args, judged(done, arrays, params))
 
 
 def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
@@ -117,7 +118,7 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
         raise UsageError(
             f"case {case.name} is refused with {case.status.name}; there are no outputs for --save"
         )
-    recorder, observe = _observe(args)
+    observe = _observe(args)
     try:
         done = run_case(
             operator,
@@ -131,7 +132,7 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
     except Fault as fault:
         _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name, args.policy))
         raise
-    return _finish(args, done, recorder)
+    return _finish(args, done)
 
 
 def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
@@ -146,19 +147,18 @@ def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
     return board
 
 
-def _observe(args: argparse.Namespace) -> tuple[Recorder, list[object]]:
-    """The recorder of ``--trace``, and everybody who observes."""
-    recorder = Recorder()
-    return recorder, [*names_in(args.check), *([recorder] if args.trace else [])]
+def _observe(args: argparse.Namespace) -> list[object]:
+    """Everybody who observes; ``--trace`` and ``--lines`` need every instruction."""
+    return [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])]
 
 
-def _finish(args: argparse.Namespace, done: Run, recorder: Recorder) -> int:
+def _finish(args: argparse.Namespace, done: Run) -> int:
     """Write the files, show the record, and say how it went."""
     record = record_of(done)
     if args.save and done.status == SUCCESS:
         write_arrays(args.save, done.outputs)
     if args.trace:
-        write(args.trace, lambda file: write_trace(file, recorder, done.launches))
+        write(args.trace, lambda file: write_trace(file, done.launches))
     _report(args, record)
     if not args.json:
         for finding in done.findings:
@@ -173,6 +173,8 @@ def _report(args: argparse.Namespace, record: Record) -> None:
         emit(record.to_json())
     elif record.fault is None:  # `main` says the sentence of a fault
         output().print(detail(record))
+        if args.lines:
+            output().print(lines_table(record))
 
 
 # -- many cases ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from attrs import define, frozen
 from mlusim.arch.board import Board
 from mlusim.machine import work
 from mlusim.machine.log import SUMS, CoreLog
-from mlusim.machine.rates import LAUNCH, MOVE_LINE, SCALAR_OP
+from mlusim.machine.rates import LAUNCH
 from mlusim.machine.replay import Pace, Summary, ceiling, replay, summary
 from mlusim.machine.tally import TaskWork
 
@@ -71,22 +71,6 @@ class Slot:
     place: int
     start: float
     end: float = 0.0
-
-
-def pipe_times(done: Sequence[int], board: Board) -> tuple[float, ...]:
-    """Microseconds that *done* (the first places of `Mlu.work`) keeps each pipe busy at its peak rate.
-
-    The IO-DMA of a core is given the whole device bandwidth here; sharing is counted per launch.
-    """
-    cycles_per_us = board.clock_mhz
-    macs = max(board.arch.tensor_macs.get("float", 0), board.arch.tensor_macs.get("int8", 1) // 8, 1)
-    return (
-        done[0] * SCALAR_OP.value / cycles_per_us,
-        done[1] / cycles_per_us,
-        done[2] / macs / cycles_per_us,
-        done[3] / board.bandwidth * 1e6,
-        done[4] / MOVE_LINE.value / cycles_per_us,
-    )
 
 
 def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:

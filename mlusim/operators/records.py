@@ -89,4 +89,5 @@ def _launch(launch: Launch) -> LaunchRecord:
         io_bytes=launch.io_bytes,
         spans=tuple(launch.timeline),
         figures=figures(launch, find_board(launch.board)) if launch.tasks else None,
+        lines=launch.lines if launch.timeline.named else (),
     )

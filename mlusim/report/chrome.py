@@ -1,6 +1,7 @@
-"""Launches as a trace-event file, which Perfetto and chrome://tracing show: a track per core and pipe.
+"""Launches as a trace-event file, which Perfetto and chrome://tracing show: a track per core and pipe, arrows for waits.
 
-The bytes depend on the launches alone.
+The spans are those of the launch's timeline: what the timing model finds, no more and no less.  The bytes
+depend on the launches alone.
 """
 
 import json
@@ -8,112 +9,149 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mlusim.arch.board import Board
-from mlusim.arch.catalog import find_board
-from mlusim.isa.table import ISA
-from mlusim.machine.launch import Launch
-from mlusim.machine.timing import LAUNCH_US, PIPES
-from mlusim.observe.recorder import RecordedCore, Recorder, Step
-from mlusim.report.layout import Slice, placed, slots
+from attrs import define, field
 
-TRACKS = ("task", *PIPES)
-UNITS = ("operations", "cycles", "MACs", "bytes", "bytes")
+from mlusim.arch.catalog import find_board
+from mlusim.machine.launch import Launch
+from mlusim.machine.timeline import MOST_SPANS, PLACES, CoreSpan, Scene, Span
+from mlusim.machine.timing import LAUNCH_US
+
+TRACKS = ("task", *PLACES)
+NEAR = 1e-5  # us; shorter spans have no arrow: the format has six decimals of a microsecond
 
 Event = dict[str, Any]
 
 
-def write_trace(file: BinaryIO, recorder: Recorder, launches: Sequence[Launch]) -> None:
-    """Write the launches that *recorder* watched, one after the other, to *file*.
+def write_trace(file: BinaryIO, launches: Sequence[Launch], most: int = MOST_SPANS) -> None:
+    """Write *launches*, one after the other, to *file*; times are in us, predicted.
 
-    *launches* are their results in the same order.  Times are in us, predicted.
+    At most *most* spans are written, those of the first tasks; the file says what it leaves out, and still
+    has a span for every task.
     """
+    trace = _Trace(most)
+    comma = ""
+    file.write(b'{"displayTimeUnit": "ns", "traceEvents": [')
+    for event in trace.events(launches):
+        file.write(f"{comma}\n{json.dumps(event)}".encode())
+        comma = ","
     about = {
         "board": launches[0].board if launches else "",
         "kernels": [launch.kernel for launch in launches],
-        "time": "predicted, in us; order and overlap are the program's, the total is the prediction's",
+        "time": "predicted, in us",
+        "left out": trace.left_out,
     }
-    file.write(f'{{"displayTimeUnit": "ns", "otherData": {json.dumps(about)}, "traceEvents": ['.encode())
-    comma = ""
-    for event in _events(recorder, launches):
-        file.write(f"{comma}\n{json.dumps(event)}".encode())
-        comma = ","
-    file.write(b"\n]}\n")
+    file.write(f'\n], "otherData": {json.dumps(about)}}}\n'.encode())
 
 
-def _events(recorder: Recorder, launches: Sequence[Launch]) -> Iterator[Event]:
-    named: set[tuple[int, int]] = set()
-    begin = 0.0
-    yield from _names(0, "launches", 0, first=True)
-    for recording, launch in zip(recorder.recordings, launches, strict=True):
-        board = find_board(launch.board)
-        where = slots(launch)
-        homes = [_home(core, where[core.task, core.memory_core], launch, board) for core in recording.cores]
-        yield _launch_event(launch, begin)
-        for piece in placed(recording, launch, board):
-            track = 0 if piece.step is None else TRACKS.index(piece.step.pipe)
-            pid, name = homes[piece.core]
-            if (pid, track) not in named:
-                yield from _names(pid, name, track, first=all(known != pid for known, _ in named))
-                named.add((pid, track))
-            yield _event(piece, recording.cores[piece.core], pid, track, begin)
-        begin += launch.time_us
+@define
+class _Trace:
+    """What is remembered from event to event: the room that is left, the tracks with names, the arrows."""
+
+    most: int
+    named: set[tuple[int, int]] = field(factory=set)
+    arrows: int = 0
+    tasks: int = 0
+    short: int = 0
+
+    @property
+    def left_out(self) -> str:
+        """What the file has no room for, in words; empty where it has everything."""
+        if not self.short:
+            return ""
+        return f"instructions of the last {self.short} of {self.tasks} tasks; each task has its span all the same"
+
+    def events(self, launches: Sequence[Launch]) -> Iterator[Event]:
+        """Every event of *launches*, which follow each other."""
+        yield _about(0, "process_name", 0, name="launches")
+        yield _about(0, "thread_name", 0, name="launches")
+        begin = 0.0
+        for launch in launches:
+            facts = {"dim": launch.dim, "kind": launch.kind, "bound": launch.bound, "time_us": launch.time_us}
+            yield _complete(launch.kernel, "launch", begin, begin + launch.time_us, (0, 0), facts)
+            for scene in launch.timeline.scenes(self.most):
+                self.most -= len(scene.spans)
+                self.tasks += len(scene.cores)
+                self.short += 0 if scene.complete else len(scene.cores)
+                yield from self._scene(scene, launch, begin + LAUNCH_US)
+            begin += launch.time_us
+
+    def _scene(self, scene: Scene, launch: Launch, begin: float) -> Iterator[Event]:
+        width = find_board(launch.board).arch.cores_per_cluster
+        homes = [1 + core.cluster * (width + 1) + core.core for core in scene.cores]
+        for core, home in zip(scene.cores, homes, strict=True):
+            yield from self._names(home, 0, core)
+            yield _task(core, home, begin, whole=scene.complete)
+        tracks = []
+        for span in scene.spans:
+            track = homes[span.member], TRACKS.index(span.where)
+            tracks.append(track)
+            yield from self._names(*track, scene.cores[span.member])
+            yield _event(span, scene.cores[span.member], track, begin)
+        for arrow in scene.arrows:
+            cause, wait = scene.spans[arrow.cause], scene.spans[arrow.wait]
+            lasting = min(s.end_us - s.start_us for s in (cause, wait))
+            if lasting > NEAR:
+                self.arrows += 1
+                left = cause.start_us if arrow.barrier else cause.end_us - lasting / 2
+                places = (tracks[arrow.cause], tracks[arrow.wait])
+                name = "barrier" if arrow.barrier else "sync"
+                yield from _arrow(
+                    name, self.arrows, places, (begin + left, begin + wait.end_us - lasting / 4)
+                )
+
+    def _names(self, home: int, track: int, core: CoreSpan) -> Iterator[Event]:
+        if (home, track) in self.named:
+            return
+        self.named.add((home, track))
+        if track == 0:
+            which = "memory core" if core.memory_core else f"core {core.core}"
+            yield _about(home, "process_name", 0, name=f"cluster {core.cluster} {which}")
+            yield _about(home, "process_sort_index", 0, sort_index=home)
+        yield _about(home, "thread_name", track, name=TRACKS[track])
+        yield _about(home, "thread_sort_index", track, sort_index=track)
 
 
-def _home(core: RecordedCore, slot: int, launch: Launch, board: Board) -> tuple[int, str]:
-    """The number and the name of the core of the board that ran *core*'s task."""
-    width = board.arch.cores_per_cluster
-    unions = int(launch.kind.removeprefix("UNION")) if launch.kind.startswith("UNION") else 0
-    cluster, at = (slot * unions + core.cluster, core.core) if unions else divmod(slot, width)
-    if core.memory_core:
-        return 1 + cluster * (width + 1) + width, f"cluster {cluster} memory core"
-    return 1 + cluster * (width + 1) + at, f"cluster {cluster} core {at}"
+def _about(home: int, what: str, track: int, **facts: Any) -> Event:
+    return {"ph": "M", "name": what, "pid": home, "tid": track, "args": facts}
 
 
-def _names(pid: int, name: str, track: int, *, first: bool) -> Iterator[Event]:
-    if first:
-        yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}}
-        yield {"ph": "M", "name": "process_sort_index", "pid": pid, "tid": 0, "args": {"sort_index": pid}}
-    yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": track, "args": {"name": TRACKS[track]}}
-    yield {"ph": "M", "name": "thread_sort_index", "pid": pid, "tid": track, "args": {"sort_index": track}}
+def _task(core: CoreSpan, home: int, begin: float, *, whole: bool) -> Event:
+    name = f"task {core.task}" if whole else f"task {core.task}, instructions left out"
+    return _complete(name, "task", begin + core.start_us, begin + core.end_us, (home, 0), {"task": core.task})
 
 
-def _launch_event(launch: Launch, begin: float) -> Event:
-    arguments = {"dim": launch.dim, "kind": launch.kind, "bound": launch.bound, "time_us": launch.time_us}
-    return _complete(launch.kernel, "launch", begin, launch.time_us, (0, 0), arguments)
-
-
-def _event(piece: Slice, core: RecordedCore, home: int, track: int, begin: float) -> Event:
-    step, start = piece.step, begin + LAUNCH_US + piece.start
-    if step is None:
-        return _complete(
-            f"task {core.task}", "task", start, piece.duration, (home, track), {"task": core.task}
-        )
-    spelling = ISA[step.name].spelling if step.name in ISA else step.name
-    return _complete(spelling, step.pipe, start, piece.duration, (home, track), _arguments(step, core))
-
-
-def _arguments(step: Step, core: RecordedCore) -> Event:
-    """What a slice says when it is clicked: quantities, direction, the kernel's line."""
-    file, line = step.site
-    arguments: Event = {"task": core.task, "line": f"{Path(file).name}:{line}"}
-    if step.detail:
-        arguments["direction"] = step.detail
-    if step.count > 1:
-        arguments["count"] = step.count
-    arguments |= {unit: amount for unit, amount in zip(UNITS, step.work, strict=True) if amount}
-    return arguments
+def _event(span: Span, core: CoreSpan, track: tuple[int, int], begin: float) -> Event:
+    facts: Event = {"task": core.task}
+    if span.line:
+        facts["line"] = f"{Path(span.file).name}:{span.line}"
+    if span.amount:
+        facts[span.unit] = span.amount
+    waits = span.end_us - span.start_us - span.busy_us
+    if waits > NEAR:
+        facts["of it waiting for a share of the memory, us"] = round(waits, 6)
+    return _complete(span.name, span.where, begin + span.start_us, begin + span.end_us, track, facts)
 
 
 def _complete(
-    name: str, category: str, start: float, duration: float, track: tuple[int, int], arguments: Event
+    name: str, category: str, start: float, end: float, track: tuple[int, int], facts: Event
 ) -> Event:
+    first, last = round(start, 6), round(end, 6)
     return {
         "ph": "X",
         "name": name,
         "cat": category,
-        "ts": round(start, 6),
-        "dur": round(duration, 6),
+        "ts": first,
+        "dur": round(last - first, 6),
         "pid": track[0],
         "tid": track[1],
-        "args": arguments,
+        "args": facts,
     }
+
+
+def _arrow(
+    name: str, number: int, tracks: tuple[tuple[int, int], tuple[int, int]], times: tuple[float, float]
+) -> Iterator[Event]:
+    """A flow from one slice to another; each end lies within its slice."""
+    for phase, (home, track), time in zip("sf", tracks, times, strict=True):
+        event: Event = {"ph": phase, "id": number, "name": name, "cat": "sync", "ts": round(time, 6)}
+        yield event | {"pid": home, "tid": track} | ({"bp": "e"} if phase == "f" else {})

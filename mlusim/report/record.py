@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import asdict, field, frozen
 
+from mlusim.machine.lines import Line
 from mlusim.machine.tally import Usage
 from mlusim.machine.timing import TaskSpan
 from mlusim.plan.layout import Layout
@@ -50,6 +51,7 @@ class LaunchRecord:
     io_bytes: int = 0
     spans: tuple[TaskSpan, ...] = ()
     figures: Figures | None = None
+    lines: tuple[Line, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the spans."""
@@ -62,6 +64,7 @@ class LaunchRecord:
             "busy_us": self.busy_us,
             "io_bytes": self.io_bytes,
             "figures": asdict(self.figures) if self.figures is not None else None,
+            "lines": [asdict(line) for line in self.lines],
         }
 
 

@@ -1,23 +1,24 @@
-"""Traces: tracks that do not overlap, the program's order, the prediction's total."""
+"""Traces: the rules of the trace-event format, the launch's own spans and totals, and what is left out."""
 
 import io
 import json
 from itertools import groupby, pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import mlusim
-from mlusim.arch.catalog import find_board
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
-from mlusim.observe.recorder import Recorder
+from mlusim.machine.timing import PIPES
+from mlusim.observe.steps import EveryStep
 from mlusim.operators.registry import operators
 from mlusim.operators.runner import run_case
 from mlusim.report.chrome import write_trace
-from mlusim.report.layout import placed
 
 COUNT = 4096
-NEAR = 1e-4  # us; times are rounded to 1e-6
+NEAR = 2e-6  # us; times are rounded to 1e-6
+KEYS = {"X": {"ts", "dur", "args"}, "M": {"args"}, "s": {"ts", "id"}, "f": {"ts", "id", "bp"}}
 
 
 @kernel
@@ -37,82 +38,134 @@ def pipelined(mlu: Mlu, dst: Ptr, src: Ptr, asynchronous: bool) -> None:
     mlu.memcpy(dst + mlu.taskId * COUNT, loaded, COUNT * 4, NRAM2GDRAM)
 
 
-def launched(tasks=4, asynchronous=True, kind=mlusim.UNION1):
-    """A launch of `pipelined` and its recorder."""
-    device, recorder = mlusim.Device(), Recorder()
+def launched(tasks=4, asynchronous=True, kind=mlusim.UNION1, keep=True):
+    """A launch of `pipelined`."""
+    device = mlusim.Device()
     src = device.put(np.ones(COUNT, np.float32))
     dst = device.empty(tasks * COUNT, "float")
-    return device.launch(pipelined, tasks, kind, (dst, src, asynchronous), observe=[recorder]), recorder
+    return device.launch(
+        pipelined, tasks, kind, (dst, src, asynchronous), observe=[EveryStep()] if keep else []
+    )
 
 
-def events_of(launches, recorder):
-    """The complete events of a trace."""
+def document_of(launches, **options):
+    """The whole trace."""
     file = io.BytesIO()
-    write_trace(file, recorder, launches)
-    return [event for event in json.loads(file.getvalue())["traceEvents"] if event["ph"] == "X"]
+    write_trace(file, launches, **options)
+    return json.loads(file.getvalue())
 
 
-def spans(launch, recorder, name):
-    """(start, end) of each slice of the instruction *name*, by core."""
-    found = {}
-    for s in placed(recorder.recordings[0], launch, find_board(launch.board)):
-        if s.step is not None and s.step.name == name:
-            found.setdefault(s.core, []).append((s.start, s.start + s.duration))
-    return found
+def spans_of(document, **wanted):
+    """The complete events of a trace in which the facts *wanted* are so, by track and time."""
+    found = [e for e in document["traceEvents"] if e["ph"] == "X"]
+    chosen = [e for e in found if all(e[key] == value for key, value in wanted.items())]
+    return sorted(chosen, key=lambda e: (e["pid"], e["tid"], e["ts"], e["dur"]))
 
 
-def test_an_asynchronous_copy_overlaps_and_a_blocking_one_does_not():
-    """The first product begins with the copy, or after it."""
-    for name, asynchronous in (("memcpy_async", True), ("memcpy", False)):
-        launch, recorder = launched(asynchronous=asynchronous)
-        loads, products = spans(launch, recorder, name), spans(launch, recorder, "bang_mul")
-        for core, (load, *_) in loads.items():
-            begin = products[core][0][0]
+def check_format(document):
+    """Hold *document* to the format: keys, names of tracks, order on tracks, flows that lead from slice to slice."""
+    events = document["traceEvents"]
+    named = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}
+    spans = spans_of(document)
+    flows = {}
+    for event in events:
+        assert KEYS[event["ph"]] | {"name", "pid", "tid"} <= set(event)
+        assert (event["pid"], event["tid"]) in named
+        if event["ph"] in "sf":
+            flows.setdefault(event["id"], []).append(event)
+    for _, track in groupby(spans, key=lambda e: (e["pid"], e["tid"])):
+        for before, after in pairwise(track):
+            assert before["ts"] + before["dur"] <= after["ts"] + NEAR
+    around = {}
+    for span in spans:
+        around.setdefault((span["pid"], span["tid"]), []).append(span)
+    for start, end in flows.values():
+        assert ("s", "f", "e") == (start["ph"], end["ph"], end["bp"])
+        assert start["name"] == end["name"]
+        assert start["ts"] <= end["ts"]
+        for event in (start, end):
+            tracks = around[event["pid"], event["tid"]]
 
-            assert begin == pytest.approx(load[0] if asynchronous else load[1], abs=NEAR)
-
-
-def test_a_barrier_lets_everybody_go_at_once():
-    """Each core stores when the slowest has come."""
-    launch, recorder = launched()
-    starts = [copies[-1][0] for copies in spans(launch, recorder, "memcpy").values()]
-    slowest = max(end for products in spans(launch, recorder, "bang_mul").values() for _, end in products)
-
-    assert starts == pytest.approx([slowest] * 4, abs=NEAR)
-
-
-@pytest.mark.parametrize(("tasks", "kind"), [(4, mlusim.UNION1), (100, mlusim.UNION1), (70, mlusim.BLOCK)])
-def test_a_trace_ends_with_the_prediction(tasks, kind):
-    """The last slice ends at the predicted time, however many tasks wait for their turn."""
-    launch, recorder = launched(tasks, kind=kind)
-    ends = [event["ts"] + event["dur"] for event in events_of([launch], recorder)]
-
-    assert launch.time_us == pytest.approx(max(ends), abs=NEAR)
-    assert tasks == sum(event["name"] == "__memcpy_async" for event in events_of([launch], recorder))
+            assert any(s["ts"] <= event["ts"] <= s["ts"] + s["dur"] for s in tracks)
+    return flows
 
 
 @pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
 @pytest.mark.parametrize("name", operators())
-def test_no_two_slices_of_a_track_overlap(name, board):
-    """On every track of every operator's trace one slice follows the other, inside its launch."""
+def test_the_trace_of_every_operator_keeps_the_rules(name, board):
+    """Format, total time, and busy times by pipe, which are the launches' own."""
     case = next(c for c in operators()[name].cases if c.group == "golden")
-    recorder = Recorder()
-    run = run_case(name, case, board=board, observe=[recorder])
-    events = sorted(events_of(run.launches, recorder), key=lambda e: (e["pid"], e["tid"], e["ts"], e["dur"]))
+    run = run_case(name, case, board=board, observe=[EveryStep()])
+    document = document_of(run.launches)
+    check_format(document)
     total = sum(launch.time_us for launch in run.launches)
 
-    assert all(0 <= e["ts"] and e["ts"] + e["dur"] <= total + NEAR for e in events)
-    for _, track in groupby(events, key=lambda e: (e["pid"], e["tid"])):
-        for before, after in pairwise(track):
-            assert before["ts"] + before["dur"] <= after["ts"] + NEAR
+    assert total == pytest.approx(max(e["ts"] + e["dur"] for e in spans_of(document)), abs=NEAR)
+    assert "" == document["otherData"]["left out"]
+    for pipe in PIPES:
+        own = spans_of(document, cat=pipe)
+        waits = sum(e["args"].get("of it waiting for a share of the memory, us", 0.0) for e in own)
+        busy = sum(launch.profile.busy_us[pipe] for launch in run.launches)
+
+        assert busy == pytest.approx(sum(e["dur"] for e in own) - waits, abs=NEAR * (1 + len(own)) * 6)
+
+
+@pytest.mark.parametrize(("tasks", "kind"), [(4, mlusim.UNION1), (100, mlusim.UNION1), (70, mlusim.BLOCK)])
+def test_a_trace_ends_with_the_prediction(tasks, kind):
+    """The launch, its last task and its last span end at the predicted time; every task is there."""
+    launch = launched(tasks, kind=kind)
+    document = document_of([launch])
+    check_format(document)
+
+    for category in ("launch", "task"):
+        ends = [e["ts"] + e["dur"] for e in spans_of(document, cat=category)]
+
+        assert launch.time_us == pytest.approx(max(ends), abs=NEAR)
+    assert len(launch.tasks) == len(spans_of(document, cat="task"))
+    assert tasks == len(spans_of(document, name="__memcpy_async", cat="IO-DMA"))
+
+
+def test_an_asynchronous_copy_overlaps_and_a_blocking_one_does_not():
+    """Vector work begins when the copy is issued, or when it has ended."""
+    for name, asynchronous in (("__memcpy_async", True), ("__memcpy", False)):
+        document = document_of([launched(asynchronous=asynchronous)])
+        loads = {e["pid"]: e for e in reversed(spans_of(document, name=name, cat="IO-DMA"))}
+        for pid, load in loads.items():
+            first = spans_of(document, name="__bang_mul", pid=pid)[0]["ts"]
+
+            assert asynchronous == (first < load["ts"] + load["dur"] - NEAR)
+
+
+def test_arrows_join_waits_with_what_they_waited_for():
+    """Each core's barrier waits for the own vector unit or copy first; the last to arrive lets the others go."""
+    document = document_of([launched()])
+    flows = check_format(document)
+    barriers = [(s, f) for s, f in flows.values() if s["name"] == "barrier"]
+    last = {s["pid"] for s, _ in barriers}
+
+    assert 4 == len(barriers)
+    assert 1 == len(last)
+    assert {1, 2, 3, 4, 5} - last == {f["pid"] for _, f in barriers}
+    assert all("wait" == e["cat"] for e in spans_of(document, name="__sync_cluster") if e["dur"] > 0.01)
+
+
+def test_a_slice_says_its_line_its_task_and_its_bytes():
+    """What is shown when a slice is clicked."""
+    document = document_of([launched()])
+    store = spans_of(document, name="__memcpy", pid=4)[0]["args"]
+    product = spans_of(document, name="__bang_mul", pid=4)[0]["args"]
+    lines = Path(__file__).read_text().splitlines()
+    at = 1 + next(n for n, text in enumerate(lines) if "mlu.memcpy(dst" in text)
+
+    assert {"task": 3, "line": f"test_trace.py:{at}", "bytes": 4 * COUNT} == {
+        key: store[key] for key in ("task", "line", "bytes")
+    }
+    assert COUNT == product["elements"]
 
 
 def test_tracks_have_names_and_no_two_cores_share_one():
     """Each core of the board is a process with a name; tasks on it follow each other."""
-    launch, recorder = launched(100)
-    file = io.BytesIO()
-    write_trace(file, recorder, [launch])
-    events = json.loads(file.getvalue())["traceEvents"]
+    events = document_of([launched(100)])["traceEvents"]
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
 
     assert {e["pid"] for e in events} == set(names)
@@ -120,3 +173,37 @@ def test_tracks_have_names_and_no_two_cores_share_one():
     assert {"cluster 0 core 0", "cluster 7 core 3", "cluster 7 memory core", "launches"} <= set(
         names.values()
     )
+
+
+def test_a_launch_that_kept_no_instructions_has_a_trace_of_rows():
+    """Without every step the spans are whole rows of the log, without lines, with the same busy times."""
+    document = document_of([launched(keep=False)])
+    check_format(document)
+    named = document_of([launched()])
+    own, other = (sum(e["dur"] for e in spans_of(d, cat="vector")) for d in (document, named))
+
+    assert other == pytest.approx(own, abs=1e-4)
+    assert not any("line" in e["args"] for e in spans_of(document))
+
+
+def test_a_trace_of_a_giant_launch_says_what_it_leaves_out():
+    """Beyond the bound each task is one span that says so, and the file counts them."""
+    launch = launched(70, kind=mlusim.BLOCK)
+    document = document_of([launch], most=100)
+    check_format(document)
+    tasks = spans_of(document, cat="task")
+    short = [e for e in tasks if "left out" in e["name"]]
+
+    assert 100 == len(spans_of(document)) - len(tasks) - 1
+    assert 70 == len(tasks)
+    assert 0 < len(short) < 70
+    assert f"last {len(short)} of 70 tasks" in document["otherData"]["left out"]
+
+
+def test_the_same_launch_makes_the_same_bytes():
+    """A trace depends on the launch alone."""
+    files = [io.BytesIO(), io.BytesIO()]
+    for file in files:
+        write_trace(file, [launched(), launched(72)])
+
+    assert files[0].getvalue() == files[1].getvalue()
