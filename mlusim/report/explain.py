@@ -19,7 +19,7 @@ GOOD_TRANSFER = 512  # bytes; the vendor's helpers say that transfers are best f
 FULL = 0.9  # of what the off-chip memory can move: cores and vectors no longer matter
 LEAST = 0.04  # a reason that weighs less, as a share of the time, is not given
 MOST = 3  # reasons in a sentence
-_BOUND = {"io": "IO", "compute": "compute"}
+_BOUND = {"io": "IO", "compute": "Compute"}
 _PEAK = {"io": "bandwidth", "compute": "compute force"}
 
 

@@ -10,13 +10,16 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.plan.svg import layout_svg
-from mlusim.report.explain import below_the_bar, reasons
+from mlusim.report.explain import explained, waves
 from mlusim.report.pictures import color, memory, off_chip_directions, roofline, traffic
 from mlusim.report.record import Record
 from mlusim.report.summary import Summary, summaries
 from mlusim.report.table import verdict
 from mlusim.report.tasks import timeline
-from mlusim.report.words import count, error, microseconds, share, size
+from mlusim.report.whatif import WhatIfStudy
+from mlusim.report.words import count, error, microseconds, percent, share, size, times, whole
+
+SPACES = ("NRAM", "SRAM", "WRAM")
 
 
 @frozen
@@ -30,8 +33,8 @@ class BoardPart:
     memory: str
 
 
-def html_text(records: Sequence[Record], version: str) -> str:
-    """The page.  Raises `UsageError` where jinja2 is not installed."""
+def html_text(records: Sequence[Record], version: str, studies: Sequence[WhatIfStudy] = ()) -> str:
+    """The page, with the *studies* of other boards.  Raises `UsageError` where jinja2 is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError:
@@ -43,8 +46,10 @@ def html_text(records: Sequence[Record], version: str) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     words = {"us": microseconds, "share": share, "size": size, "count": count, "error": error}
-    environment.filters |= words | {"verdict": verdict, "reasons": reasons, "below": below_the_bar}
-    page: str = environment.get_template("report.html.j2").render(**_contents(records), version=version)
+    words |= {"percent": percent, "times": times, "whole": whole}
+    environment.filters |= words | {"verdict": verdict, "explained": explained, "waves": waves}
+    template = environment.get_template("report.html.j2")
+    page: str = template.render(**_contents(records), version=version, studies=studies)
     return page
 
 
@@ -60,6 +65,11 @@ def _contents(records: Sequence[Record]) -> dict[str, Any]:
         "colors": colors,
         "directions": {name: color(position) for position, name in enumerate(directions)},
         "groups": [(name, list(own)) for name, own in groupby(records, key=lambda record: record.operator)],
+        "spaces": [
+            n
+            for n in SPACES
+            if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
+        ],
         "clean": sum(record.clean for record in records),
         "total": len(records),
         "draw_layout": layout_svg,

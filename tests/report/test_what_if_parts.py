@@ -1,0 +1,114 @@
+"""Studies of other boards as tables and pages: every board, every reason, and which case is studied."""
+
+import re
+
+import pytest
+from attrs import evolve
+
+from mlusim.machine.tally import Lanes, Usage
+from mlusim.report.html import html_text
+from mlusim.report.whatif import (
+    WORK,
+    WhatIfRow,
+    WhatIfStudy,
+    notes,
+    representatives,
+    what_if_markdown,
+    what_if_table,
+)
+from tests.report.test_explanation import EVEN, record
+from tests.report.test_why import shown
+
+ROWS = (
+    WhatIfRow("MLU370-X4", "mtp_372", "recorded", "it was", "", 100.0, 1.0, 0.5, 0.1, "io", ">=30%"),
+    WhatIfRow("MLU370-X8", "mtp_372", "re-timed", "as <there>", "", 50.0, 2.0, 1.0, 0.2, "io", ">=60%"),
+    WhatIfRow("MLU370-S4", "mtp_372", "re-timed", "as <there>", "", 200.0, 0.5, 0.25, 0.2, "io", "<30%"),
+    WhatIfRow("CE3226-D2D", "tp_322", "fails", "", "CE3226-D2D has no SRAM & no unions"),
+    WhatIfRow("CE3226-V101", "tp_322", "fails", "", "CE3226-V101 has no SRAM & no unions"),
+    WhatIfRow("MLU590-H8", "mtp_592", "run", "nothing to launch"),
+)
+STUDY = WhatIfStudy("op", "a_case", "MLU370-X4", ROWS)
+
+
+def test_reasons_are_told_once_for_all_boards_that_share_them():
+    """A failure that differs by the name of the board alone is one failure; failures come last."""
+    assert [
+        ("re-timed: as <there>", ["MLU370-X8", "MLU370-S4"]),
+        ("run: nothing to launch", ["MLU590-H8"]),
+        ("fails: the board has no SRAM & no unions", ["CE3226-D2D", "CE3226-V101"]),
+    ] == notes(STUDY)
+    assert STUDY.works
+    assert not evolve(STUDY, rows=ROWS[3:5]).works
+
+
+def test_the_terminal_and_markdown_show_every_board():
+    """Numbers where it works, dashes where it does not."""
+    text, markdown = shown(what_if_table(STUDY)), what_if_markdown(STUDY)
+    lines = {line.split()[0]: line.split() for line in text.splitlines() if line.startswith(("MLU", "CE"))}
+    cells = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
+
+    assert ["50.0", "2.00x", "100.0%", "20.0%", ">=60%", "re-timed"] == lines["MLU370-X8"][2:]
+    assert ["-", "-", "-", "-", "-", "run"] == lines["MLU590-H8"][2:]
+    assert ["fails: CE3226-V101 has no SRAM & no unions"] == cells[6][-1:]
+    assert {8} == {len(row) for row in cells}
+    assert "recorded on MLU370-X4" in markdown
+
+
+def test_the_page_shows_every_board_and_every_explanation():
+    """Escaped, with the pipes as a bar and SRAM only where somebody uses it."""
+    used = evolve(record(), memory={"NRAM": Usage(1000, 250), "SRAM": Usage(1000, 500), "WRAM": Usage(9, 0)})
+    page, with_sram = html_text([record()], "0", [STUDY]), html_text([used], "0")
+    words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page))
+
+    assert "fails : CE3226-D2D has no SRAM &amp; no unions" in words
+    assert "re-timed : as &lt;there&gt;" in words
+    assert "IO bound at 3.3% of the bandwidth, which misses the 60% asked of network shapes" in words
+    assert 'title="IO-DMA 80.0%"' in page
+    assert page.count("SRAM</th>") == 0 < with_sram.count("SRAM</th>")
+    assert "What if" not in with_sram
+
+
+def test_a_page_whose_study_fails_everywhere():
+    """No speed-up to draw a bar for."""
+    page = html_text([record()], "0", [evolve(STUDY, rows=ROWS[3:])])
+
+    assert 3 == page.count('<td class="name soft">')
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ({"small": (10, 100), "large": (20, 500)}, "large"),
+        ({"small": (10, 100), "huge": (WORK + 1, 9_000)}, "small"),
+        ({"huge": (WORK + 10, 9_000), "less": (WORK + 5, 100)}, "less"),
+    ],
+)
+def test_the_largest_case_that_is_quickly_run_again_is_studied(counts, expected):
+    """By theory bytes among those of few instructions; where there is none, that of the fewest."""
+    calls = [
+        evolve(record(ios=ios, moved=0), case=case, instructions={"memcpy": instructions})
+        for case, (instructions, ios) in counts.items()
+    ]
+    slower = [evolve(call, board="MLU590-H8", instructions={"memcpy": 1}) for call in calls]
+
+    assert [("op", expected)] == representatives([*calls, *slower])
+
+
+def test_what_failed_or_has_no_case_is_not_studied():
+    """Nothing to compare with, or nothing to run again."""
+    bad = [
+        evolve(record(), passed=False),
+        evolve(record(), case=None),
+        evolve(record(), efficiency=None),
+    ]
+
+    assert [] == representatives(bad)
+
+
+def test_lanes_of_a_page_without_vector_instructions():
+    """A dash, no division by nothing."""
+    bare = evolve(EVEN, lanes={}, vectors=0, starts=0.0)
+    none = evolve(EVEN, lanes={"bang_add": Lanes(0, 128)})
+
+    assert '<td class="n">-</td>\n<td><span class="busy">' in html_text([record(bare)], "0")
+    assert '<td class="n">100%</td>' in html_text([record(none)], "0")
