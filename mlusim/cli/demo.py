@@ -10,6 +10,7 @@ from mlusim.cli.report import GROUP
 from mlusim.cli.run import exit_code, perform
 from mlusim.cli.settings import boards_in, workers
 from mlusim.cli.show import emit, output
+from mlusim.cli.studies import studies_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
 from mlusim.report.html import html_text
@@ -48,7 +49,8 @@ def run(args: argparse.Namespace) -> int:
         for case in matching_cases(operator, board, group=GROUP)
     ]
     records = perform(jobs, args.jobs)
-    write_text(args.output, html_text(records, mlusim.__version__))
+    studies = studies_of(records, args.jobs)
+    write_text(args.output, html_text(records, mlusim.__version__, studies))
     if args.json:
         emit(document(records, mlusim.__version__))
         return exit_code(records)
