@@ -49,7 +49,7 @@ class Fault(MlusimError):
     Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
     (parameter name), ``address`` (device address), ``space`` (memory space), ``legal`` (the legal
     range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do), ``findings`` (what the
-    observers of the launch had found until then).
+    observers of the launch had found until then), ``read`` (the accesses whose values led to it).
     """
 
     def __init__(
@@ -78,6 +78,7 @@ class Fault(MlusimError):
         self.file = file
         self.line = line
         self.findings: tuple[Any, ...] = ()
+        self.read: tuple[Any, ...] = ()
 
     def __str__(self) -> str:
         parts = [f"{self.intrinsic}: {self.message}" if self.intrinsic else self.message]

@@ -10,6 +10,7 @@ from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Access
+from mlusim.machine.gather import element
 from mlusim.machine.refuse import constant, count_of, foreign, no_pointer, refuse_here
 from mlusim.machine.work import ATOMICS, LEAST, UNIT, Load, charge
 from mlusim.memory.pointer import Ptr, bounds_fault
@@ -159,17 +160,20 @@ def _check_places(call: Call, places: Places, chosen: Places) -> Fault | None:
         assert isinstance(beyond, OutOfBounds)
         beyond.operand = "base"
         beyond.message = f"offset[{chosen[at]}] = {places[at] - call.base.offset} of base; {beyond.message}"
+        beyond.read = (element(call.offset, int(chosen[at])),)
         return beyond
     wrong = np.flatnonzero(places % view.itemsize)
     if not wrong.size:
         return None
     at = int(wrong[0])
-    return RuleFault(
+    fault = RuleFault(
         f"offset[{chosen[at]}] = {places[at] - call.base.offset} is not aligned to the element size",
         operand="offset",
         legal=f"offsets in bytes that lead to multiples of {view.itemsize}",
         hint="multiply the index by the size of an element",
     )
+    fault.read = (element(call.offset, int(chosen[at])),)
+    return fault
 
 
 # -- what is done ----------------------------------------------------------------------------------

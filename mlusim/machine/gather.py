@@ -170,7 +170,15 @@ def _check_places(call: Call, places: Offsets, chosen: Offsets, pointer: Ptr, na
             ("dst" if call.scatters else "src") if name == "offset" else ("src" if call.scatters else "dst")
         )
         fault.message = f"{of} of {fault.operand}; {fault.message}"
+        if name == "offset":
+            fault.read = (element(call.offset, i),)
     return fault
+
+
+def element(pointer: Ptr, i: int) -> Access:
+    """The bytes of element *i* behind *pointer*."""
+    size = pointer.view.itemsize
+    return Access(pointer.view.allocation, pointer.offset + i * size, size)
 
 
 def _act(

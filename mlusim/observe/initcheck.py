@@ -25,6 +25,8 @@ from mlusim.observe.shadow import Mask, Shadow
 ABSORBING = frozenset({np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or})
 """Bodies of which one operand can settle the result whatever the other holds."""
 
+NEVER = 1 << 62  # behind every effect of a launch
+
 PARTIAL = frozenset(row.name for row in ISA.values() if any(o.partial for o in row.operands.values()))
 """Instructions that may leave a part of their destination alone."""
 
@@ -73,8 +75,9 @@ class InitCheck(Checker):
                 self._shadows.pop(allocation, None)
 
     def fault(self, core: Any, fault: Any) -> None:
-        """Keep what is known of the tensors."""
-        del core, fault
+        """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
+        if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
+            self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
         self._keep()
 
     def error(self, core: Any, error: Any) -> None:
@@ -260,6 +263,13 @@ class InitCheck(Checker):
         else:
             hint = "load or fill the buffer before it is used"
         return context, note, hint, tuple(places(hops))
+
+
+def _refused(core: Any, fault: Any) -> Effect:
+    """The instruction of *fault* as it would have been announced."""
+    name = fault.intrinsic.lstrip("_")
+    row, site = ISA[name], Site(fault.file, fault.line)
+    return Effect(Step(name, row, row.pipe, row.flow, fault.read, (), site), core, NEVER)
 
 
 def _remembered(allocation: Allocation) -> Shadow:

@@ -8,11 +8,12 @@ import functools
 from typing import Any
 
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Access, Effect, Step, Sync
+from mlusim.machine.events import Access, Effect, Site, Step, Sync
 from mlusim.observe.cells import ATOMIC, READ, WRITE
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.clocks import Clocks
 from mlusim.observe.finding import Finding, Place
+from mlusim.observe.handing import Handing, Withheld
 from mlusim.observe.idle import IdleSyncs, SyncPlace, place_of_sync
 from mlusim.observe.pipes import COMPUTE, Clash, PipeOrder
 from mlusim.observe.remedy import EVERY, meet, wait_for
@@ -39,6 +40,7 @@ class RaceCheck(Checker):
         self._orders: dict[Any, PipeOrder] = {}
         self._clocks = Clocks()
         self._sharing = Sharing(self._clocks, self._conflict)
+        self._handing, self._now = Handing(), 0
         self._idle = IdleSyncs() if self.notes else None
         if self._idle is not None:
             self._clocks.keep_log()
@@ -174,7 +176,7 @@ class RaceCheck(Checker):
     def _mutex(self, sync: Sync) -> None:
         task = self._tasks[sync.core]
         if sync.name == "__bang_lock":
-            self._clocks.acquire(task, sync.mutex)
+            self._acquire(task, sync.mutex)
         else:
             self._release(sync.core, task, sync.mutex)
 
@@ -184,12 +186,19 @@ class RaceCheck(Checker):
             self._clocks.release(task, key)
             if self._idle is not None:
                 self._idle.publish(core)
+        else:
+            self._handing.withhold(Withheld(Site(*core.site()), task, self._now, key))
+
+    def _acquire(self, task: int, key: Any) -> None:
+        """Let *task* know what the others did who released *key*."""
+        self._clocks.acquire(task, key)
+        self._handing.take(task, key, self._now)
 
     # -- between tasks -------------------------------------------------------------------------
 
     def _share(self, effect: Effect) -> None:
         """Record what the instruction does to shared memory."""
-        step, task = effect.step, self._tasks[effect.core]
+        step, task, self._now = effect.step, self._tasks[effect.core], effect.number
         atomic = step.row is not None and step.row.atomic
         for access in step.writes:
             if access.allocation.space.shared:
@@ -213,7 +222,7 @@ class RaceCheck(Checker):
             return
         key = access.allocation, access.start
         if row.polls:
-            self._clocks.acquire(task, key)
+            self._acquire(task, key)
         self._release(effect.core, task, key)
 
     # -- what is found -------------------------------------------------------------------------
@@ -246,7 +255,7 @@ class RaceCheck(Checker):
         first, second = conflict.first, conflict.second
         a, b = (self._cores[party.segment.task].place for party in (first, second))
         low, high = max(first.low, second.low), min(first.high, second.high)
-        hint, verified = meet(self._sharing, conflict, self._cores)
+        hint, verified = meet(self._sharing, self._handing, conflict, self._cores)
         value = ", the same value" if rule.endswith("same-word") else ""
         return Finding(
             rule,

@@ -8,6 +8,7 @@ import numpy as np
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect
 from mlusim.observe.cells import SITE, TIME
+from mlusim.observe.handing import Handing
 from mlusim.observe.overlap import Ints
 from mlusim.observe.pipes import Clash, PipeOrder
 from mlusim.observe.sharing import Conflict, Sharing
@@ -40,8 +41,17 @@ def wait_for(order: PipeOrder, effect: Effect, clash: Clash) -> Remedy:
     return Remedy("put mlu.sync() between the two lines", verified=False)
 
 
-def meet(sharing: Sharing, conflict: Conflict, cores: list[Any]) -> Remedy:
-    """Find a barrier, and a statement to put it before, that puts all pairs of *conflict* in order."""
+def meet(sharing: Sharing, handing: Handing, conflict: Conflict, cores: list[Any]) -> Remedy:
+    """Find a sync, and a statement to put it before, that puts all pairs of *conflict* in order.
+
+    That is a wait before a mutex or an atomic that hands on too little, or else a barrier.
+    """
+    withheld = handing.missed(conflict.pairs)
+    if withheld is not None:
+        return Remedy(
+            f"put mlu.sync() before line {withheld.site.line}, which hands on only what is over by then",
+            verified=True,
+        )
     first, second = cores[conflict.first.segment.task], cores[conflict.second.segment.task]
     same = conflict.first.statement == conflict.second.statement
     if same:

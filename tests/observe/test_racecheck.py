@@ -512,6 +512,33 @@ def test_a_store_in_flight_is_not_handed_on():
     assert ["racecheck-tasks-read-write"] == _ids(never_waited, floats(N), np.zeros(1, np.int32), **UNION)
 
 
+@pytest.mark.parametrize("guarded", [True, False])
+def test_what_hands_on_too_little_needs_a_sync_before_it(guarded):
+    """A barrier inside a mutex would never end; a sync before the mutex is given back is enough."""
+
+    def count(mlu, total, counter):
+        if mlu.is_mpu():
+            return
+        if guarded:
+            mlu.bang_lock(0, 0)
+            total[0] = total[0] + 1.0
+            mlu.bang_unlock(0, 0)
+            return
+        old = mlu.nram(int32, 1)
+        total[mlu.taskId] = 1.0
+        mlu.bang_atomic_add(old, counter, 1, 1)
+        if old[0] == mlu.taskDim - 1:
+            mlu.sync()
+            mlu.memcpy(old, total, 4, GDRAM2NRAM)
+
+    findings = found(count, floats(N), np.zeros(1, np.int32), observe=RACE, **UNION)
+    line = line_of(count, "bang_unlock" if guarded else "bang_atomic_add")
+
+    assert findings
+    assert all(f"put mlu.sync() before line {line}, which hands on" in finding.hint for finding in findings)
+    assert all(finding.facts["hint_verified"] for finding in findings)
+
+
 def test_launches_are_in_order():
     """What one launch wrote the next may read."""
     device = mlusim.Device()

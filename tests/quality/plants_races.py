@@ -13,6 +13,7 @@ from mlusim.bang import (
     SRAM2NRAM,
     float32,
     int32,
+    uint32,
 )
 
 N = 64
@@ -260,3 +261,54 @@ def the_flag_is_set_before_the_data(mlu, wrong, data, flag):
             if old[0]:
                 break
         assert float(data[0]) > 0  # fault
+
+
+@plant("racecheck-tasks-read-write", floats(N), **UNION)
+def a_mutex_is_given_back_with_a_store_on_its_way(mlu, wrong, total):
+    if mlu.is_mpu():
+        return
+    mlu.bang_lock(0, 0)
+    total[0] = total[0] + 1.0  # fault
+    if not wrong:
+        mlu.sync()
+    mlu.bang_unlock(0, 0)
+
+
+@plant("racecheck-tasks-read-write", floats(N), np.zeros(1, np.int32), **UNION)
+def a_task_counts_itself_before_its_store_is_over(mlu, wrong, dst, counter):
+    if mlu.is_mpu():
+        return
+    old, all_of_it = mlu.nram(int32, 1), mlu.nram(float32, 4)
+    dst[mlu.taskId] = 1.0
+    if not wrong:
+        mlu.sync()
+    mlu.bang_atomic_add(old, counter, 1, 1)
+    if old[0] == mlu.taskDim - 1:
+        mlu.sync()
+        mlu.memcpy(all_of_it, dst, 16, GDRAM2NRAM)  # fault
+
+
+@plant(
+    "racecheck-write-after-read", floats(N), floats(N), np.arange(N, dtype=np.uint32) * 4, board="MLU590-H8"
+)
+def offsets_change_while_a_gather_reads_them(mlu, wrong, dst, src, offsets):
+    a, o = mlu.nram(float32, N), mlu.nram(uint32, N)
+    mlu.memcpy(o, offsets, BYTES, GDRAM2NRAM)
+    mlu.gather_async(a, src, o, 4, GDRAM2NRAM, 4, N)
+    if not wrong:
+        mlu.sync_io()
+    mlu.bang_write_value(o, N, uint32(0))  # fault
+    mlu.sync()
+    mlu.memcpy(dst, a, BYTES, NRAM2GDRAM)
+
+
+@plant("racecheck-read-after-write", floats(N), floats(N))
+def rows_of_a_volume_are_read_while_they_are_loaded(mlu, wrong, dst, src):
+    a = mlu.nram(float32, N, [0.0] * N)
+    mlu.memcpy_async(a, src, 8, GDRAM2NRAM, 16, 1, 64, 1, 16, 1, 64, 1)
+    mlu.bang_add(a + 18, a + 18, a + 18, 2)  # between two pieces
+    if not wrong:
+        mlu.sync_io()
+    mlu.bang_add(a + 20, a + 20, a + 20, 2)  # fault
+    mlu.sync()
+    mlu.memcpy(dst, a, BYTES, NRAM2GDRAM)

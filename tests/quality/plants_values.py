@@ -179,3 +179,21 @@ def a_table_is_read_behind_its_values(mlu, wrong, dst):
     if wrong:
         table[0], table[1] = 1, 2
     dst[0] = int(table[3])  # fault
+
+
+@plant(
+    "initcheck-undefined-address", Empty(N), floats(N), np.arange(N, dtype=np.uint32) * 4, board="MLU590-H8"
+)
+def the_offsets_of_a_gather_are_loaded_short(mlu, wrong, dst, src, offsets):
+    a, o = mlu.nram(float32, N), mlu.nram(uint32, N)
+    mlu.memcpy(o, offsets, 128 if wrong else 256, GDRAM2NRAM)
+    mlu.gather(a, src, o, 4, GDRAM2NRAM, 4, N)  # fault
+    mlu.memcpy(dst, a, 256, NRAM2GDRAM)
+
+
+@plant("initcheck-undefined-address", floats(N), np.arange(8, dtype=np.uint32), board="MLU590-H8")
+def atomics_go_to_offsets_of_padding(mlu, wrong, dst, index):
+    a, o = mlu.nram(float32, N, [1.0] * N), mlu.nram(uint32, N)
+    mlu.memcpy(o, index, 32, GDRAM2NRAM)
+    mlu.bang_mul_scalar(o, o, 4, N)
+    mlu.bang_discrete_atomic_add(a, dst, o, a, 16 if wrong else 8)  # fault

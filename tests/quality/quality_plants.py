@@ -94,8 +94,8 @@ def floats(n: int) -> np.ndarray[Any, Any]:
     return np.ones(n, np.float32)
 
 
-def judge(it: Plant, *, wrong: bool) -> Verdict:
-    """Launch the plant, or its twin, under every checker."""
+def findings(it: Plant, *, wrong: bool) -> tuple[tuple[str, Any], ...]:
+    """Launch the plant, or its twin, under every checker: (checker, finding) of each finding."""
     device = mlusim.Device(it.board)
     arguments = [_argument(device, argument) for argument in it.arguments]
     watching = [checker() for checker in CHECKERS.values()]
@@ -105,14 +105,14 @@ def judge(it: Plant, *, wrong: bool) -> Verdict:
         device.launch(kernel(it.body), it.dim, it.kind, (wrong, *arguments), observe=watching)
     except Fault:
         assert wrong, f"the innocent twin of {it.name} ended in a fault"
+    return tuple((checker.name, finding) for checker in watching for finding in checker.findings)
+
+
+def judge(it: Plant, *, wrong: bool) -> Verdict:
+    """What the checkers say of the plant, or of its twin."""
     return Verdict(
-        (
-            checker.name,
-            f.id,
-            frozenset({f.line, *(p.line for p in f.places if f.id.startswith("racecheck-tasks"))}),
-        )
-        for checker in watching
-        for f in checker.findings
+        (name, f.id, frozenset({f.line, *(p.line for p in f.places if f.id.startswith("racecheck-tasks"))}))
+        for name, f in findings(it, wrong=wrong)
     )
 
 
