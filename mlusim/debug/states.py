@@ -10,8 +10,8 @@ from mlusim.debug.frames import line_of
 from mlusim.debug.when import ISSUE, Op
 from mlusim.debug.world import World, cluster_name
 from mlusim.isa.declare import Pipe
-from mlusim.machine.cluster import SCOPES, Meeting
 from mlusim.machine.core import Core, Flight
+from mlusim.machine.meeting import SCOPES, Meeting
 from mlusim.observe.finding import short
 
 

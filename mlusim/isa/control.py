@@ -20,6 +20,9 @@ class Control(Protocol):
     def barrier(self, name: str, scope: str) -> None:
         """Meet the other cores of *scope*."""
 
+    def half_barrier(self, name: str, scope: str, ident: int, count: int, *, waits: bool) -> None:
+        """Arrive at a barrier in two halves, or wait for it."""
+
     def say(self, text: str) -> None:
         """Pass printed text to the launch."""
 
@@ -114,6 +117,30 @@ def sync_all_mpu(core: Control) -> None:
 def sync_all_ipu_within_cluster(core: Control) -> None:
     """Meet the IPU cores of the own cluster; a memory core passes."""
     core.barrier("__sync_all_ipu_within_cluster", "cluster_ipu")
+
+
+def _half(spelling: str, scope: str, whom: str, *, waits: bool) -> Intrinsic:
+    """``(barrier_id, count)``: the first or the second half of a barrier."""
+
+    def body(core: Control, barrier_id: int, count: int) -> None:
+        core.half_barrier(spelling, scope, barrier_id, count, waits=waits)
+
+    body.__doc__ = (
+        (
+            f"Wait until *count* cores of {whom} have arrived at the barrier *barrier_id*; the own pipes go on."
+            if waits
+            else f"Arrive at the barrier *barrier_id* of *count* arrivals in {whom}, and go on; waits for the own pipes only."
+        )
+        + "\n\nThe barrier begins anew with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core "
+        "may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``."
+    )
+    return _row(spelling, "vendor function header, barriers", "I")(body)
+
+
+sync_cluster_arrive = _half("__sync_cluster_arrive", "cluster", "the own cluster", waits=False)
+sync_cluster_wait = _half("__sync_cluster_wait", "cluster", "the own cluster", waits=True)
+sync_all_arrive = _half("__sync_all_arrive", "all", "the union", waits=False)
+sync_all_wait = _half("__sync_all_wait", "all", "the union", waits=True)
 
 
 @_row("__is_mpu", "vendor function header, built-in variables")

@@ -2,23 +2,15 @@
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
-
 from mlusim.arch.dtypes import DType
 from mlusim.errors import Deadlock, Divergence, RuleFault, SyncFault
 from mlusim.machine.events import Sync
+from mlusim.machine.meeting import SCOPES, Meeting, participants
+from mlusim.machine.split import SplitBarriers
 from mlusim.memory.allocation import Allocation, Arena
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
-
-SCOPES = {
-    "cluster": "the IPU cores and the memory core of the cluster",
-    "cluster_ipu": "the IPU cores of the cluster",
-    "all": "every core of the union",
-    "all_ipu": "the IPU cores of the union",
-    "all_mpu": "the memory cores of the union",
-}
 
 
 class Cluster:
@@ -64,21 +56,6 @@ class Cluster:
         return found
 
 
-@define(eq=False)
-class Meeting:
-    """A barrier that some have reached and others have not."""
-
-    name: str
-    scope: str
-    expected: tuple["Core", ...]
-    arrived: list["Core"] = field(factory=list)
-
-    @property
-    def missing(self) -> list["Core"]:
-        """Those who have not arrived."""
-        return [core for core in self.expected if core not in self.arrived]
-
-
 class Union:
     """The clusters of one union task (or the lone core of a Block task) and their barriers."""
 
@@ -89,15 +66,16 @@ class Union:
         self.cores: list[Core] = []
         self._meetings: dict[Any, Meeting] = {}
         self._completed = 0
+        self.splits = SplitBarriers()
 
     def participants(self, core: "Core", scope: str) -> tuple["Core", ...]:
         """Who must arrive at a barrier of *scope* that *core* reaches."""
-        cores = core.cluster.cores if scope.startswith("cluster") and core.cluster else self.cores
-        if scope.endswith("_ipu"):
-            return tuple(c for c in cores if not c.place.memory_core)
-        if scope.endswith("_mpu"):
-            return tuple(c for c in cores if c.place.memory_core)
-        return tuple(cores)
+        return participants(core, scope)
+
+    def next_meeting(self) -> int:
+        """A number for one more meeting."""
+        self._completed += 1
+        return self._completed
 
     def passes(self, core: "Core", scope: str) -> bool:
         """Whether a barrier of *scope* is nothing at all to *core*, not even a wait for its own pipes.
@@ -132,10 +110,10 @@ class Union:
             return
         del self._meetings[key]
         _tell(core, name, scope, meeting.expected)
-        self._completed += 1
+        number = self.next_meeting()
         for other in meeting.arrived:
             other.waiting = None
-            other.met(self._completed, len(meeting.arrived))
+            other.met(number, len(meeting.arrived))
         core.session.scheduler.wake([c for c in meeting.expected if c is not core])
 
     def finished(self) -> bool:

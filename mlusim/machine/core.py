@@ -14,6 +14,7 @@ from mlusim.machine.kernel import kernel_site
 from mlusim.machine.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.machine.polls import Polls
 from mlusim.machine.refuse import foreign
+from mlusim.machine.split import half_barrier
 from mlusim.machine.work import Load, cycles_each
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
@@ -264,6 +265,11 @@ class Core:
         self._await(WAITS[pipe])
         self.drain(pipe)
 
+    def empty(self) -> None:
+        """Wait for all pipes."""
+        self._await(FOR_ALL)
+        self.drain()
+
     def land_one(self, pipe: Pipe) -> None:
         """Land the oldest effect in flight on *pipe*; used where a seed chooses the moment."""
         for flight in self.flights:
@@ -307,9 +313,9 @@ class Core:
             else:
                 self.fence = self.log is None or self.log.fence()
 
-    def met(self, number: int, count: int) -> None:
-        """Note that a barrier, the *number*-th of the union, has completed with *count* cores."""
-        self._note(MEET, number, Load(count))
+    def met(self, number: int, cores: int) -> None:
+        """Note the *number*-th meeting of the union, of *cores* and what this one does there (`machine.log`)."""
+        self._note(MEET, number, Load(cores))
 
     def _note(self, kind: int, argument: int, load: Load = NOTHING) -> None:
         if self.log is not None:
@@ -324,9 +330,10 @@ class Core:
             self.hub.control(self, name)
         if self.union.passes(self, scope):
             return
-        self._await(FOR_ALL)
-        self.drain()
+        self.empty()
         self.union.arrive(self, name, scope)
+
+    half_barrier = half_barrier  # a method, written beside what it is about
 
     def lock(self, name: str, key: tuple[int, int]) -> None:
         """Take the mutex *key* of the launch; let others run until it is free."""

@@ -155,9 +155,10 @@ class Effect:
 class Sync:
     """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
 
-    At a barrier ``scope`` says who meets (a key of `mlusim.machine.cluster.SCOPES`), ``participants``
+    At a barrier ``scope`` says who meets (a key of `mlusim.machine.meeting.SCOPES`), ``participants``
     are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
-    is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.
+    is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
+    the scope "arrive" or "wait", and in ``mutex`` the numbers of the union and of the meeting.
     """
 
     name: str

@@ -18,6 +18,8 @@ from mlusim.machine.work import PLACES, Load
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
 FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for
 FOR_ALL = FOR_IO | FOR_MOVE | FOR_COMPUTE
+ARRIVES, WAITS_FOR = 1, 2  # what a core does at half a meeting; at a whole one, 0
+ROLE = 1 << 16  # a MEET row holds how many meet and this many times what the core does
 WAITS = {
     Pipe.IO: FOR_IO,
     Pipe.MOVE: FOR_MOVE,

@@ -175,7 +175,8 @@ def _figures(track: Track) -> _Alone:
     times, kinds = track.times, track.kinds
     active, overlap = coverage([(starts, ends) for _, starts, ends in busy_spans(track)])
     lasting = times[:, LAST] - times[:, FIRST]
-    own = np.where(kinds == MEET, np.maximum(times[:, CAUSE], times[:, FIRST]) - times[:, FIRST], lasting)
+    ready = np.maximum(times[:, CAUSE], times[:, FIRST]) - times[:, FIRST]
+    own = np.where(kinds == MEET, np.minimum(ready, lasting), lasting)  # half a barrier waits for no pipes
     waits = (kinds == WAIT) | (kinds == END) | (kinds == MEET)
     queued = (times[:, START] - times[:, BEGIN] - track.parts[:, FRONT])[times[:, HERE] >= times[:, START]]
     others = (lasting - own)[kinds == MEET]

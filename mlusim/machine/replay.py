@@ -16,6 +16,7 @@ from mlusim.arch.board import Board
 from mlusim.machine import work
 from mlusim.machine.log import (
     ARGUMENT,
+    ARRIVES,
     END,
     FOR_COMPUTE,
     FOR_IO,
@@ -26,6 +27,7 @@ from mlusim.machine.log import (
     MEET,
     MOVE_FLIGHT,
     OWN,
+    ROLE,
     STORES,
     SUMS,
     WAIT,
@@ -244,6 +246,32 @@ def replay(logs: Sequence[CoreLog], paces: Sequence[Pace], board: Board) -> Core
     return Cores(tuple(clock.idle() for clock in clocks))
 
 
+class Halves:
+    """Split barriers during a replay: when cores arrived, and who waits; *cost* is that of a barrier, in us."""
+
+    def __init__(self, cost: float) -> None:
+        self._cost = cost
+        self._arrived: dict[int, list[float]] = {}
+        self._waiting: dict[int, list[Clock]] = {}
+
+    def met(self, clock: Clock, role: int, number: int, needed: int) -> list[Clock]:
+        """Let *clock* arrive or wait; return those that go on."""
+        arrived, waiting = self._arrived.setdefault(number, []), self._waiting.setdefault(number, [])
+        if role == ARRIVES:
+            clock.now = clock.idle()
+            arrived.append(clock.now)
+            free = [clock]
+        else:
+            waiting.append(clock)
+            free = []
+        if len(arrived) == needed:
+            for other in waiting:
+                other.now = max(other.now, *arrived) + self._cost
+            free += waiting
+            waiting.clear()
+        return free
+
+
 def meet(clocks: Sequence[Clock], board: Board) -> None:
     """Let *clocks* go on from barrier to barrier until all have ended.
 
@@ -252,12 +280,17 @@ def meet(clocks: Sequence[Clock], board: Board) -> None:
     """
     running, waiting = list(clocks), dict[int, list[Clock]]()
     phase, cost = 0.0, BARRIER.value / board.clock_mhz
+    halves = Halves(cost)
     while running:
         clock = running.pop()
         met = clock.advance()
         if met is None:
             continue
         number, needed = met
+        role, needed = divmod(needed, ROLE)
+        if role:
+            running += halves.met(clock, role, number, needed)
+            continue
         group = waiting.setdefault(number, [])
         group.append(clock)
         if len(group) == needed:

@@ -7,7 +7,19 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
-from mlusim.machine.log import ARGUMENT, FOR_COMPUTE, FOR_IO, FOR_MOVE, IO_FLIGHT, MEET, MOVE_FLIGHT
+from mlusim.machine.log import (
+    ARGUMENT,
+    ARRIVES,
+    FOR_COMPUTE,
+    FOR_IO,
+    FOR_MOVE,
+    IO_FLIGHT,
+    MEET,
+    MOVE_FLIGHT,
+    OWN,
+    ROLE,
+    WAITS_FOR,
+)
 from mlusim.machine.notes import LEAVE, LOAD, NAMES, NOWHERE, CoreSteps, Step
 from mlusim.machine.pieces import ON_IO, ON_MOVE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, memory_pieces, pieces
 from mlusim.machine.profile import home
@@ -301,21 +313,26 @@ def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[A
 
 def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
     """From the last to arrive at a barrier to the others."""
-    meetings: dict[int, list[tuple[float, int]]] = {}
+    meetings: dict[int, list[tuple[float, int, int]]] = {}
+    held: dict[int, list[tuple[int, int]]] = {}
     for base, member in zip(first, members, strict=True):
         found, track = member.pieces, member.track
-        numbers = _arguments(track)
+        numbers, roles = _column(track, ARGUMENT), _column(track, OWN) // ROLE
         waits = np.flatnonzero((found.where == WAITING) & (track.kinds[found.row] == MEET))
         for n in waits.tolist():
             row = int(found.row[n])
-            if found.start[n] >= track.times[row, FIRST]:  # else it waits for the compute stream
-                done = float(track.times[row, CAUSE])
-                meetings.setdefault(int(numbers[row]), []).append((done, base + n))
-    for met in meetings.values():
-        _, last = max(met)
-        yield from (Arrow(last, other, barrier=True) for _, other in met if other != last)
+            if found.start[n] < track.times[row, FIRST]:
+                continue  # it waits for the compute stream
+            number, role = int(numbers[row]), roles[row]
+            if role != WAITS_FOR:
+                meetings.setdefault(number, []).append((float(track.times[row, CAUSE]), base + n, base))
+            if role != ARRIVES:
+                held.setdefault(number, []).append((base + n, base))
+    for number, met in meetings.items():
+        _, last, own = max(met)
+        yield from (Arrow(last, other, barrier=True) for other, core in held.get(number, ()) if core != own)
 
 
-def _arguments(track: Track) -> Any:
-    """The argument of each row."""
-    return np.concatenate([distinct[turns, ARGUMENT] for distinct, turns in track.log.chunks])
+def _column(track: Track, column: int) -> Any:
+    """One column of all rows."""
+    return np.concatenate([distinct[turns, column] for distinct, turns in track.log.chunks])

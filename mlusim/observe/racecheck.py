@@ -149,6 +149,8 @@ class RaceCheck(Checker):
             self._wait(sync.core, sync.pipes, sync)
         elif sync.scope == "mutex":
             self._mutex(sync)
+        elif sync.scope in ("arrive", "wait"):
+            self._half(sync)
         else:
             for core in sync.participants:
                 self._wait(core, EVERY, sync)
@@ -179,6 +181,17 @@ class RaceCheck(Checker):
             self._acquire(task, sync.mutex)
         else:
             self._release(sync.core, task, sync.mutex)
+
+    def _half(self, sync: Sync) -> None:
+        """Half a barrier: who arrives hands on what it knows, its pipes being empty; who waits takes it over."""
+        task, key = self._tasks[sync.core], ("half", sync.mutex)
+        if sync.scope == "wait":
+            self._clocks.acquire(task, key)
+            return
+        self._wait(sync.core, EVERY, sync)
+        if self._idle is not None:
+            self._idle.useful.add(place_of_sync(sync, sync.core))
+        self._release(sync.core, task, key)
 
     def _release(self, core: Any, task: int, key: Any) -> None:
         """Let others know what the task did, unless some of it is still on its way to shared memory."""

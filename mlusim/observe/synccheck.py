@@ -26,7 +26,7 @@ class SyncCheck(Checker):
 
     def sync(self, sync: Sync) -> None:
         """Note what each core passed last; a barrier of the cluster in a Block task meets nobody."""
-        if sync.scope is None or sync.scope == "mutex":
+        if sync.scope in (None, "mutex", "arrive"):
             return
         for core in sync.participants:
             self._passed[core.place.label] = sync.name, Site(*core.site())

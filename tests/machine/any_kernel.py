@@ -7,6 +7,16 @@ import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, kernel
 
 ROOM = 2048  # floats
+
+
+def halves(mlu, other, n):
+    """A barrier in two halves, with work of the own between them."""
+    mlu.sync_cluster_arrive(0, 5)
+    if other is not None:
+        mlu.bang_add(other, other, other, n)
+    mlu.sync_cluster_wait(0, 5)
+
+
 DOES = {
     "load": lambda mlu, memory, near, other, n: mlu.memcpy(near, memory, 4 * n, GDRAM2NRAM),
     "store": lambda mlu, memory, near, other, n: mlu.memcpy(memory, near, 4 * n, NRAM2GDRAM),
@@ -18,6 +28,7 @@ DOES = {
     "sync": lambda mlu, memory, near, other, n: mlu.sync(),
     "sync compute": lambda mlu, memory, near, other, n: mlu.sync_compute(),
     "meet": lambda mlu, memory, near, other, n: mlu.sync_cluster(),
+    "halves": lambda mlu, memory, near, other, n: halves(mlu, other, n),
     "read": lambda mlu, memory, near, other, n: near[0],
     "write": lambda mlu, memory, near, other, n: near.__setitem__(0, 1.0),
     "far": lambda mlu, memory, near, other, n: memory[0],
@@ -33,7 +44,7 @@ def anything(mlu, memory, plan):
         mlu.bang_write_zero(near, ROOM)
         mlu.bang_write_zero(other, ROOM)
     for what, count in plan:
-        if mlu.is_ipu() or what == "meet":
+        if mlu.is_ipu() or what in ("meet", "halves"):
             DOES[what](mlu, memory, near, other, max(1, count >> (mlu.taskId % 3)))
 
 

@@ -1,0 +1,41 @@
+"""Meetings of cores: who takes part, who has arrived."""
+
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+SCOPES = {
+    "cluster": "the IPU cores and the memory core of the cluster",
+    "cluster_ipu": "the IPU cores of the cluster",
+    "all": "every core of the union",
+    "all_ipu": "the IPU cores of the union",
+    "all_mpu": "the memory cores of the union",
+}
+
+
+@define(eq=False)
+class Meeting:
+    """A barrier that some have reached and others have not."""
+
+    name: str
+    scope: str
+    expected: tuple["Core", ...]
+    arrived: list["Core"] = field(factory=list)
+
+    @property
+    def missing(self) -> list["Core"]:
+        """Those who have not arrived."""
+        return [core for core in self.expected if core not in self.arrived]
+
+
+def participants(core: "Core", scope: str) -> tuple["Core", ...]:
+    """Who must arrive at a barrier of *scope* that *core* reaches."""
+    cores = core.cluster.cores if scope.startswith("cluster") and core.cluster else core.union.cores
+    if scope.endswith("_ipu"):
+        return tuple(c for c in cores if not c.place.memory_core)
+    if scope.endswith("_mpu"):
+        return tuple(c for c in cores if c.place.memory_core)
+    return tuple(cores)
