@@ -315,20 +315,19 @@ class Breakpoint(Stopper):
     def at_op(self, op: Op, tracer: "Tracer") -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_op(op, tracer)
-        if why is None or op.core is None:
-            return why
-        return self._holds(why, op.core, tracer, None)
+        return None if why is None else self._holds(why, op.core, tracer, None)
 
     def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_line(core, frame, tracer, entered=entered)
         return None if why is None else self._holds(why, core, tracer, frame)
 
-    def _holds(self, why: str, core: "Core", tracer: "Tracer", frame: FrameType | None) -> str | None:
-        if self.task is not None and name_of(core) != self.task:
+    def _holds(self, why: str, core: "Core | None", tracer: "Tracer", frame: FrameType | None) -> str | None:
+        """The reason, where task, condition and counts allow it; no core: the launch has come to its end."""
+        if self.task is not None and (core is None or name_of(core) != self.task):
             return None
         note = ""
-        if self.test is not None:
+        if self.test is not None and core is not None:
             answer = self.test(core, frame if frame is not None else tracer.frame_of(core))
             if not answer:
                 return None

@@ -2,14 +2,16 @@
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlusim.debug.command import MEMORY, Command
 from mlusim.debug.describe import pointer_text, value_text
+from mlusim.debug.names import names_of
 from mlusim.debug.origins import DEPTH, Byte, Origin, Search
-from mlusim.debug.places import Span, names_of, resolve
+from mlusim.debug.places import Span, resolve
 from mlusim.debug.quiet import evaluate, parse
 from mlusim.debug.regions import array_of, difference, examine, same_place
 from mlusim.debug.when import END, Position
@@ -37,13 +39,39 @@ def print_(console: "Console", words: str) -> str:
         raise UsageError(f"print/{form['letters']} is no form; print/x shows integers in hexadecimal")
     if not words:
         raise UsageError("print takes an expression in the kernel's variables, as in `print count * 4`")
-    world, core = session.world, session.core
-    value = evaluate(parse(words), session.frame, core, names_of(world, core))
+    world = session.world
+    try:
+        value = evaluate(parse(words), session.frame, session.core, _known(session))
+    except UsageError:
+        value = _elements(session, words)
+        if value is None:
+            raise
     if form and form["letters"] == "x" and isinstance(value, int | np.integer):
         return f"{words} = {int(value):#x}"
     if isinstance(value, Ptr):
         return f"{words} = {pointer_text(value, world, SHOWN)}"
     return f"{words} = {value_text(value, world)}"
+
+
+def _known(session: "DebugSession") -> "dict[str, Any]":
+    """Names for expressions: memory, and the arrays of the host, dotted ones as members of what is before the dot."""
+    arrays = session.arrays
+    known: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
+    for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
+        members = {n.removeprefix(f"{head}."): a for n, a in arrays.items() if n.startswith(f"{head}.")}
+        known[head] = SimpleNamespace(**members)
+    return known | names_of(session.world, session.core)
+
+
+def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | None":
+    """The elements that brackets with a colon or commas mean, which are no expression of Python; else None."""
+    if not words.endswith("]"):
+        return None
+    try:
+        span = resolve(words, session.world, session.core, session.frame)
+        return array_of(session.world, session.core, span)
+    except UsageError:
+        return None
 
 
 def examine_(console: "Console", words: str) -> str:
@@ -52,7 +80,7 @@ def examine_(console: "Console", words: str) -> str:
     form, words = _form(words)
     if not words:
         raise UsageError("x takes a place, as in `x/8f nram+0x100` or `x/4x term1`")
-    count = int(form["count"] or 1) if form else 8
+    given = int(form["count"] or 1) if form else None
     letters = form["letters"] if form else ""
     sizes = [c for c in letters if c in "bhwg"]
     kinds = [c for c in letters if c in "fduxtc"]
@@ -60,10 +88,11 @@ def examine_(console: "Console", words: str) -> str:
         raise UsageError(
             f"x/{letters} is no form; letters: f d u x t c for the kind, b h w g for 1, 2, 4, 8 bytes"
         )
-    if not 1 <= count <= MOST:
-        raise UsageError(f"x shows 1 to {MOST} elements, not {count}")
+    if given is not None and not 1 <= given <= MOST:
+        raise UsageError(f"x shows 1 to {MOST} elements, not {given}")
     span = resolve(words, session.world, session.core, session.frame)
-    lines = examine(session.world, session.core, span, count, "".join(kinds), "".join(sizes))
+    exact = re.search(r":\w+\]?$", words) is not None
+    lines = examine(session.world, session.core, span, given, "".join(kinds), "".join(sizes), exact=exact)
     return "\n".join(lines)
 
 
@@ -98,12 +127,14 @@ def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, A
         return _at_moment(session, span, text[1:])
     if text in session.arrays:
         return np.asarray(session.arrays[text])
+    if (ours := _here(session, text)) is not None:
+        return ours
     name, _, key = text.partition("::")
     path = Path(name)
     if not path.is_file():
         known = ", ".join(session.arrays) or "none"
         raise UsageError(
-            f"{text!r} is neither @MOMENT, nor a file, nor an array; arrays that are known: {known}"
+            f"{text!r} is neither @MOMENT, nor a file, nor an array, nor a place; arrays that are known: {known}"
         )
     try:
         stored = np.load(path, allow_pickle=False)
@@ -115,6 +146,15 @@ def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, A
             return np.asarray(stored[key])
     except (OSError, ValueError, EOFError) as error:
         raise UsageError(f"{name} is no readable .npy or .npz file: {error}") from None
+
+
+def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
+    """The elements of another place of the device, as they are now; None where *text* is none."""
+    try:
+        span = resolve(text, session.world, session.core, session.frame)
+        return array_of(session.world, session.core, span)
+    except UsageError:
+        return None
 
 
 def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
@@ -184,17 +224,19 @@ def _told(origin: Origin, several: bool, level: int = 0) -> "list[str]":
 
 
 FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for
-1, 2, 4 and 8 bytes.  Without letters the place's own type is shown.  `poison` is a float that nobody has
+1, 2, 4 and 8 bytes.  Without letters the place's own type is shown, without a count all of p[2:8] or nram+0x100:64,
+and of other places eight elements.  `poison` is a float that nobody has
 written, `-1?` an integer that looks like one."""
 
 PLACES = """PLACE is nram+0x100 (gdram, ldram, wram, sram; an offset in bytes), an address as 0x200100, either with a count
-of bytes as nram+0x100:64, a region of the plan, a tensor, or an expression that gives a pointer; elements
-as p[3], p[2:8], tensor[0, 3, 5]."""
+of bytes as nram+0x100:64, a region of the plan, a tensor, a declaration by its variable, or an expression that
+gives a pointer; elements as p[3], p[2:8], out[0, 3, 5].  Where a region and a tensor share a name, a variable
+comes first, then the region; region.NAME and tensor.NAME say which."""
 
 COMMANDS = (
     Command("print", ("p",), "[/x] EXPR", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, completes="place"),
     Command("x", (), "[/FORM] PLACE", MEMORY, "show memory, element by element", examine_, FORMS + "\n" + PLACES, repeats=False, completes="place"),
-    Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY", MEMORY, "compare memory with itself at another moment, with a file, or with an array", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays, input.NAME and reference.NAME; so are a script's own variables.", completes="place"),
+    Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY|PLACE", MEMORY, "compare memory with itself at another moment, with a file, an array, or another place", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays, input.NAME and reference.NAME; so are a script's own variables.", completes="place"),
     Command("dump", (), "PLACE FILE.npy", MEMORY, "save memory as a NumPy array", dump, completes="place"),
     Command("who-wrote", ("ww",), "PLACE [DEPTH]", MEMORY, "who last wrote a byte, and where its sources came from, back to the tensors", who_wrote, completes="place"),
 )  # fmt: skip

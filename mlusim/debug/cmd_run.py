@@ -6,6 +6,7 @@ from mlusim.debug.code import find_line
 from mlusim.debug.command import BACK, RUNNING, Command
 from mlusim.debug.cores import name_of
 from mlusim.debug.frames import depth_of
+from mlusim.debug.session import PROGRAM_ENDED
 from mlusim.debug.steps import Finish, Intrinsics, IntrinsicStep, Lines, LineStep, NextStep, Until
 from mlusim.debug.travel import back_to, previous_stop
 from mlusim.debug.when import BEGIN, END, FINISH, LAUNCH_BEGIN, Position
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from mlusim.debug.console import Console
     from mlusim.debug.session import DebugSession
     from mlusim.machine.core import Core
+
+FAILED_HERE = (
+    "the kernel has failed here; `continue` hands the fault to the program, reverse commands go back"
+)
 
 
 # -- forwards --------------------------------------------------------------------------------------
@@ -59,8 +64,7 @@ def continue_(console: "Console", words: str) -> str:
 def step(console: "Console", words: str) -> str:
     """One line."""
     count, everyone = _count_all(words)
-    core = None if everyone or _nobody(console.session) else _stepping(console.session)[0]
-    console.session.forward([LineStep(core, count)])
+    console.session.forward([LineStep(_stepper(console.session, everyone), count)])
     return console.stop_text()
 
 
@@ -78,8 +82,7 @@ def next_(console: "Console", words: str) -> str:
 def stepi(console: "Console", words: str) -> str:
     """One intrinsic."""
     count, everyone = _count_all(words)
-    core = None if everyone or _nobody(console.session) else _stepping(console.session)[0]
-    console.session.forward([IntrinsicStep(core, count)])
+    console.session.forward([IntrinsicStep(_stepper(console.session, everyone), count)])
     return console.stop_text()
 
 
@@ -107,6 +110,19 @@ def until(console: "Console", words: str) -> str:
     return console.stop_text()
 
 
+def _stepper(session: "DebugSession", everyone: bool) -> "Core | None":
+    """The core that steps; None where whichever comes first is meant."""
+    _can_step(session)
+    return None if everyone or _nobody(session) else _stepping(session)[0]
+
+
+def _can_step(session: "DebugSession") -> None:
+    if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
+        raise UsageError(PROGRAM_ENDED)
+    if session.stop.error is not None:
+        raise UsageError(FAILED_HERE)
+
+
 def _nobody(session: "DebugSession") -> bool:
     """Whether the task in focus is not in the kernel, yet or any more: a step goes to whichever comes first then."""
     return session.stop.kind in (LAUNCH_BEGIN, BEGIN, FINISH)
@@ -116,10 +132,7 @@ def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
     """The core in focus and its innermost frame, in a run that can be stepped."""
     if session.at_host:
         session.leave_interrupt()
-    if session.stop.error is not None:
-        raise UsageError(
-            "the kernel has failed here; `continue` hands the fault to the program, reverse commands go back"
-        )
+    _can_step(session)
     core = session.core
     frame = next(iter(session.world.stack(core)), None) if core is not None else None
     if core is None or frame is None:
@@ -159,7 +172,9 @@ def reverse_finish(console: "Console", words: str) -> str:
     """The call of this function."""
     _none(words, "reverse-finish")
     depth = _depth(console.session)
-    if depth is None or depth < 2:
+    if depth is None:
+        raise UsageError("no task is in the kernel here; `reverse-step` goes back into it")
+    if depth < 2:
         raise UsageError(
             "this is the kernel itself, which nobody called; `goto begin` goes to the launch's beginning"
         )

@@ -22,17 +22,19 @@ from mlusim.debug.command import STOPPING, Command
 from mlusim.debug.cores import parse_name
 from mlusim.debug.places import ahead, resolve
 from mlusim.debug.quiet import condition
+from mlusim.debug.world import no_such_task
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Pipe
 from mlusim.isa.table import ISA
 from mlusim.observe.finding import short
-from mlusim.observe.names import checkers
+from mlusim.observe.names import CHECKERS, checkers
+from mlusim.observe.rules import RULES
 
 if TYPE_CHECKING:
     from mlusim.debug.console import Console
     from mlusim.debug.session import DebugSession
 
-_IF = re.compile(r"(?:^|\s)if\s+(?P<text>.+)$")
+_IF = re.compile(r"(?:^|\s)if(?:\s+(?P<text>.*))?$")
 _TASK = re.compile(r"\s+task\s+(?P<task>\d+\s*m?)$")
 _COUNT = re.compile(r"\s+ignore\s+(?P<count>\d+)$")
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?P<line>\d+)$")
@@ -66,7 +68,7 @@ def awatch(console: "Console", words: str) -> str:
 
 def _set(session: "DebugSession", words: str, *, temporary: bool) -> str:
     place, made = _conditions(words)
-    made.location, made.words = location_of(session, place), place
+    made.location, made.words = _placed(session, place), place
     made.temporary = temporary
     return _add(session, made)
 
@@ -90,6 +92,8 @@ def _conditions(words: str) -> tuple[str, Breakpoint]:
     made = Breakpoint(0, Location())
     found = _IF.search(words)
     if found is not None:
+        if not found["text"]:
+            raise UsageError("`if` takes an expression in the kernel's variables, as in `if i == 3`")
         made.condition, words = found["text"].strip(), words[: found.start()]
         made.test = condition(made.condition)
     words = words.rstrip()
@@ -106,7 +110,30 @@ def _add(session: "DebugSession", made: Breakpoint) -> str:
     session.numbered += 1
     made.number = session.numbered
     session.breakpoints[made.number] = made
-    return describe(made)
+    return describe(made) + _doubt(session, made)
+
+
+def _doubt(session: "DebugSession", made: Breakpoint) -> str:
+    """A remark on a task that this launch does not have; another launch of the program may."""
+    label = made.location.label if isinstance(made.location, TaskLocation) else made.task
+    unknown = no_such_task(session.world, label) if label is not None else ""
+    return f"\nnote: {unknown}" if unknown else ""
+
+
+def _placed(session: "DebugSession", place: str) -> Location:
+    """As `location_of`, with a word about what stands behind a place that is right."""
+    try:
+        return location_of(session, place)
+    except UsageError:
+        first, _, rest = place.partition(" ")
+        if not rest or _special_kind(first):
+            raise
+        location_of(session, first)
+    raise UsageError(f"{rest!r} behind {first} is neither `task N` nor `ignore N` nor `if EXPR`")
+
+
+def _special_kind(word: str) -> bool:
+    return word in ("pipe", "task", "moment", "cycle", "finding", "scalar")
 
 
 def location_of(session: "DebugSession", place: str) -> Location:
@@ -143,15 +170,18 @@ def _special(kind: str, rest: str) -> Location | None:
     if kind == "task":
         return TaskLocation(parse_name(rest), f"beginning of {parse_name(rest)}")
     if kind in ("moment", "cycle"):
-        if not rest.isdigit():
+        if not rest.isdigit() or int(rest) < 1:
             raise UsageError(
-                f"{rest!r} is no {kind}; give a whole number, as `history` and every stop show it"
+                f"{rest!r} is no {kind}; give a whole number from 1 on, as `history` and every stop show it"
             )
         return MomentLocation(int(rest), f"moment {rest}")
     if kind == "finding":
         name = rest.partition("-")[0]
         if rest and name not in checkers():
             raise UsageError(f"there is no checker {name!r}; there are {', '.join(checkers())}")
+        if rest and name != rest and name in CHECKERS and rest not in RULES:
+            known = ", ".join(rule for rule in RULES if rule.startswith(f"{name}-"))
+            raise UsageError(f"{name} has no rule {rest!r}; it has {known}")
         return FindingLocation(rest or None, f"finding {rest}".strip())
     return None
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from attrs import frozen
 
-from mlusim.debug import cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop
+from mlusim.debug import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop
 from mlusim.debug.command import Command
 from mlusim.debug.cores import name_of
-from mlusim.debug.describe import stop_text
-from mlusim.debug.places import names_of
+from mlusim.debug.describe import failed_text, stop_text
+from mlusim.debug.names import names_of
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
-from mlusim.errors import Fault, MlusimError, UsageError
+from mlusim.errors import MlusimError, UsageError
 from mlusim.isa.table import ISA
 
 COMMANDS: tuple[Command, ...] = (
@@ -108,8 +108,7 @@ class Console:
             return ""
         failure = session.host.failure
         if failure is not None:
-            said = f": {failure}" if str(failure) and not isinstance(failure, Fault) else ""
-            return f"\nthe program has ended with {type(failure).__name__}{said}"
+            return f"\nthe program has ended with {failed_text(failure)}"
         return "\nthe program has ended" + _outcome(session.host.result)
 
     def complete(self, text: str) -> list[str]:
@@ -132,7 +131,7 @@ class Console:
         if kind == "command":
             return [c.name for c in COMMANDS]
         if kind == "info":
-            return list(cmd_look.INFO)
+            return list(cmd_info.INFO)
         if kind == "breakpoint":
             return [str(n) for n in session.breakpoints]
         if kind == "task":

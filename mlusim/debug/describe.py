@@ -6,7 +6,8 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.debug.cores import full_name, name_of
-from mlusim.debug.frames import line_of, source_line
+from mlusim.debug.declared import declared
+from mlusim.debug.frames import line_of, raised_at, source_line
 from mlusim.debug.host import INTERRUPTED
 from mlusim.debug.when import (
     BEGIN,
@@ -20,7 +21,7 @@ from mlusim.debug.when import (
     Op,
     Stop,
 )
-from mlusim.debug.world import World, declared
+from mlusim.debug.world import World
 from mlusim.errors import Fault
 from mlusim.machine.core import Core
 from mlusim.machine.events import Access, Effect
@@ -39,20 +40,22 @@ def named(
 ) -> tuple[str, int, DType | None]:
     """What holds *nbytes* bytes at *offset* of *allocation*: its name, where it begins there, its element type.
 
-    Where regions of several stages do, those that hold all of the bytes are named.
+    Where regions of several stages do, those that hold all of the bytes are named.  A name that a region and a
+    tensor share says which of them is meant.
     """
     for name, (tensor, argument) in world.tensors.items():
         if tensor is allocation or (
             tensor.space is allocation.space and tensor.address == allocation.address
         ):
-            return name, 0, argument.dtype
+            return (f"tensor.{name}" if name in world.region_names else name), 0, argument.dtype
     if world.is_buffer(allocation) and world.layout is not None:
         found = {r.name: r for _, r in world.layout.regions_at(offset)}
         whole = {name: r for name, r in found.items() if offset + nbytes <= r.offset + r.bytes}
         if found:
             kept = whole or found
             first = next(iter(kept.values()))
-            return "/".join(kept), first.offset, as_dtype(first.dtype)
+            shown = (f"region.{name}" if name in world.tensors else name for name in kept)
+            return "/".join(shown), first.offset, as_dtype(first.dtype)
     variable, dtype = declared(world, allocation)
     if variable is not None:
         return variable, 0, dtype
@@ -92,14 +95,16 @@ def value_text(value: Any, world: World | None = None) -> str:
         text = np.array2string(value, threshold=16, edgeitems=4, max_line_width=10**6).replace("\n", "")
         return f"{value.dtype}{list(value.shape)} {text}"
     if isinstance(value, np.generic):
-        return f"{value} ({value.dtype})"
+        fresh = value.dtype.kind in "fiuV" and bool(poisoned(np.array([value]))[0])
+        return f"{elements(np.array([value]))[0] if fresh else value} ({value.dtype})"
     if isinstance(value, tuple | list) and any(isinstance(one, Ptr) for one in value):
         shown = (
             f"&{address_text(one, world)}" if isinstance(one, Ptr) else value_text(one, world)
             for one in value
         )
-        return f"({', '.join(shown)})"
-    text = " ".join(repr(value).split())
+        text = f"({', '.join(shown)})" if isinstance(value, tuple) else f"[{', '.join(shown)}]"
+    else:
+        text = " ".join(repr(value).split())
     return text if len(text) <= WIDE else text[: WIDE - 3] + "..."
 
 
@@ -186,6 +191,12 @@ def stop_text(world: World, stop: Stop, ended: str = "") -> str:
         lines.append(text)
     lines += [f"value returned: {value_text(value, world)}" for value in stop.value]
     return "\n".join(lines) + ended
+
+
+def failed_text(failure: BaseException) -> str:
+    """How the program itself has ended: the error, and its line."""
+    said = f": {failure}" if str(failure) and not isinstance(failure, Fault) else ""
+    return f"{type(failure).__name__}{said}" + raised_at(failure)
 
 
 def _place_lines(world: World, stop: Stop) -> list[str]:

@@ -8,12 +8,18 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING
 
 from mlusim.machine.kernel import kernel_frame
+from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 _OWN = str(Path(__file__).resolve().parent.parent)
+
+
+def installed(filename: str) -> bool:
+    """Whether *filename* is Python's, mlusim's, or an installed package's."""
+    return filename.startswith((*LIBRARIES, _OWN))
 
 
 class Owned:
@@ -78,6 +84,13 @@ def _tracebacks(tb: TracebackType | None) -> Iterator[TracebackType]:
     while tb is not None:
         yield tb
         tb = tb.tb_next
+
+
+def raised_at(error: BaseException) -> str:
+    """`` at FILE:LINE``: the last line of the user's that *error* came through, or nothing."""
+    lines = [(tb.tb_frame.f_code.co_filename, tb.tb_lineno) for tb in _tracebacks(error.__traceback__)]
+    mine = [(file, line) for file, line in lines if not installed(file) and not file.startswith("<")]
+    return f" at {short(mine[-1][0])}:{mine[-1][1]}" if mine else ""
 
 
 def source_line(filename: str, line: int) -> str:

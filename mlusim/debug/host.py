@@ -6,9 +6,10 @@ itself goes on only where the debugger has nothing to stop for.
 
 from typing import Any
 
+from mlusim.debug.cast import Cast
 from mlusim.debug.launches import DEFAULT_HISTORY, Recorded, trim
+from mlusim.debug.prints import Ear, Shown
 from mlusim.debug.programs import Program
-from mlusim.debug.tracer import Cast
 from mlusim.isa.table import ISA
 from mlusim.machine.carrier import Strand
 from mlusim.machine.core import Core
@@ -42,6 +43,9 @@ class Host(Cast):
         self.result: Any = None
         self.failure: BaseException | None = None
         self.inside = False
+        self.trapped = False
+        self._ear = Ear(Shown())
+        self._ear.aside = True  # until a launch begins
         self._issued = 0
         self._interrupted = False
         self._stop_at_faults = True
@@ -50,9 +54,10 @@ class Host(Cast):
     def advance(self, *, stop_at_faults: bool = True) -> str:
         """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
         self._stop_at_faults, self._interrupted = stop_at_faults, False
-        self.inside = True
+        self.inside, self.trapped = True, False
         try:
-            self._strand.resume()
+            with self._ear.listening(self._trap):
+                self._strand.resume()
         finally:
             self.inside = False
         if self._strand.ended:
@@ -71,6 +76,11 @@ class Host(Cast):
     def interrupt_soon(self) -> None:
         """Pause where the next task begins or ends; called from any thread."""
         self._interrupted = True
+
+    def _trap(self) -> None:
+        """A kernel calls ``breakpoint()``."""
+        self.trapped = True
+        self._pause(INTERRUPTED)
 
     def _heed(self) -> None:
         if self._interrupted:
@@ -104,6 +114,7 @@ class Host(Cast):
         self.launches.append(Recorded.of(len(self.launches) + 1, launch, self.history // 4))
         trim(self.launches, self.history)
         self._issued = 0
+        self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
         self._pause(LAUNCH)
 
     def task_begin(self, core: Any) -> None:
@@ -116,6 +127,11 @@ class Host(Cast):
         super().task_end(core)
         self._issued += _issued(core)
 
+    def launch_end(self, launch: Any) -> None:
+        """What is printed from here on is the program's own."""
+        super().launch_end(launch)
+        self._ear.aside = True
+
     def fault(self, core: Any, fault: Any) -> None:
         """Keep the fault, and pause before the kernel is unwound."""
         super().fault(core, fault)
@@ -127,6 +143,7 @@ class Host(Cast):
         self._fail()
 
     def _fail(self) -> None:
+        self._ear.aside = True
         self.launches[-1].error = self.raised
         if self._stop_at_faults:
             self._pause(FAILED)

@@ -5,11 +5,12 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attrs import define
+from attrs import define, field
 
 from mlusim.debug.code import Function, reachable
 from mlusim.debug.frames import Owned
 from mlusim.debug.milestones import Milestones, Snapshot
+from mlusim.debug.prints import Shown
 from mlusim.errors import UsageError
 from mlusim.machine.choices import Choices
 from mlusim.machine.device import DeviceTensor
@@ -26,7 +27,7 @@ class Recorded:
 
     ``choices`` are those of its schedule before any was made.  ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
     copies have been given up for those of later launches.  ``moments`` is how many moments the launch
-    has, once somebody has counted.
+    has, once somebody has counted; ``shown`` what its kernels have printed to the user.
     """
 
     index: int
@@ -37,6 +38,7 @@ class Recorded:
     choices: Choices | None
     moments: int | None = None
     error: BaseException | None = None
+    shown: Shown = field(factory=Shown)
 
     @classmethod
     def of(cls, index: int, session: Session, room: int) -> "Recorded":
@@ -89,7 +91,9 @@ class Recorded:
         copies: dict[Allocation, Allocation] = {}
         arguments = [_copied(argument, kept, copies) for argument in self.session.request.arguments]
         groups = 0 if snapshot is None else snapshot.groups
-        return self.session.again(arguments, observers, groups, copy.deepcopy(self.choices)), copies
+        session = self.session.again(arguments, observers, groups, copy.deepcopy(self.choices))
+        session.printed += () if snapshot is None else snapshot.printed
+        return session, copies
 
 
 def _allocation(argument: Any) -> Allocation | None:

@@ -20,7 +20,9 @@ SPACING = 2000  # moments between two snapshots, at least
 class Snapshot:
     """The launch just before *moment*, at which a group of tasks begins and no other is under way.
 
-    *rare* counts the rare events before it, *groups* the groups that had ended, *finished* their cores.
+    *rare* counts the rare events before it, *groups* the groups that had ended, *finished* their cores,
+    *ended* are the names of these, *pieces* counts what the kernels had printed, and *printed* are the lines of
+    ``__bang_printf``.
     """
 
     moment: int
@@ -28,6 +30,9 @@ class Snapshot:
     groups: int
     finished: int
     tensors: dict[Allocation, Bytes]
+    ended: frozenset[str] = frozenset()
+    pieces: int = 0
+    printed: tuple[str, ...] = ()
 
     @property
     def nbytes(self) -> int:

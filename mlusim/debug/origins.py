@@ -24,6 +24,7 @@ from mlusim.memory.space import GDRAM, Space
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
 WINDOW = 1 << 14  # moments that the first log of a launch reaches back
+NOBODY = "nobody has written it; it holds poison, or what its declaration gave it"
 NODES, DEPTH = 24, 6
 
 
@@ -168,12 +169,10 @@ class Search:
             found = self._last(byte, launch, before)
             if found is None:
                 if byte.space is not GDRAM:
-                    return Origin(
-                        text, note="nobody has written it; it holds poison, or what its declaration gave it"
-                    )
+                    return Origin(text, note=NOBODY)
                 launch, before = launch - 1, END
         if found is None:
-            return Origin(text, note="as the host gave it to the device")
+            return Origin(text, note=self._given(byte))
         moment, logged, access = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         for source, name in self._sources(byte, logged, access, launch):
@@ -182,6 +181,13 @@ class Search:
             else:
                 made.sources.append(self._follow(source, name, launch, moment, depth - 1))
         return made
+
+    def _given(self, byte: Byte) -> str:
+        """What a byte of GDRAM holds that no launch has written."""
+        for allocation, _ in self._session.world.tensors.values():
+            if allocation.address <= byte.address < allocation.address + allocation.nbytes:
+                return "as the host gave it to the device" if allocation.filled else NOBODY
+        return "as the host gave it to the device"
 
     def _sources(
         self, byte: Byte, logged: Logged, written: Access, launch: int

@@ -9,20 +9,21 @@ from attrs import evolve, frozen
 
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.debug.cores import name_of
-from mlusim.debug.quiet import evaluate, parse, pointer_at
-from mlusim.debug.world import World, cluster_name, declared, owner_of
+from mlusim.debug.declared import declared
+from mlusim.debug.describe import value_text
+from mlusim.debug.names import named, names_of, tensor_at
+from mlusim.debug.quiet import evaluate, parse
+from mlusim.debug.world import World, cluster_name, owner_of
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
-from mlusim.machine.device import DeviceTensor
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, Space
+from mlusim.memory.space import GDRAM, LDRAM_SIZE, NRAM, SPACES, SRAM, WRAM, Space
 
 _NUMBER = r"(0x[0-9a-f]+|\d+)"
 _SPACE = re.compile(rf"(gdram|ldram|nram|wram|sram)(?:\s*([+-])\s*{_NUMBER})?(?::{_NUMBER})?$", re.IGNORECASE)
 _ADDRESS = re.compile(rf"(0x[0-9a-f]+)(?::{_NUMBER})?$", re.IGNORECASE)
 _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
-_BARE = re.compile(r"[A-Za-z_]\w*$")
 
 
 @frozen
@@ -78,18 +79,45 @@ def resolve(text: str, world: World, core: Core | None, frame: FrameType | None)
 
 
 def ahead(text: str, world: World) -> Span | None:
-    """What *text* will mean in any task once it has begun: a region of the plan, or ``nram+0x100``; else None."""
+    """What *text* will mean in any task once it has begun: a region of the plan or elements of it, ``nram+0x100``.
+
+    None for everything else; raises `UsageError` for bytes that the board's memory does not have.
+    """
     form = _SPACE.match(text)
     if form is not None and form[1].upper() != GDRAM.name:
         space = next(s for s in SPACES if s.name == form[1].upper())
-        low = world.base(space) + (int(form[3], 0) if form[3] else 0)
-        return Span(space, low, low + (int(form[4], 0) if form[4] else 1), text, anyone=True)
+        first, count = _offset(form), int(form[4], 0) if form[4] else 1
+        size = _capacity(space, world)
+        if not 0 <= first < first + count <= size:
+            raise UsageError(
+                f"{text} is no run of bytes of {space}, which has {size} on {world.session.board.name}"
+            )
+        low = world.base(space) + first
+        return Span(space, low, low + count, text, anyone=True)
+    item = _ITEM.match(text)
+    name = (item["base"] if item is not None else text).strip()
     stages = world.layout.stages if world.layout is not None else ()
     for region in (region for stage in stages for region in stage.regions):
-        if region.name == text and text not in world.tensors:
+        if region.name == name.removeprefix("region.") and name not in world.tensors:
+            dtype = as_dtype(region.dtype)
+            first, stop = _elements(item["item"], None, None, None) if item is not None else (0, region.bytes)
             low = world.base(NRAM) + region.offset
-            return Span(NRAM, low, low + region.bytes, text, as_dtype(region.dtype), anyone=True)
+            size = region.bytes if item is None else (stop - first) * dtype.size
+            return Span(
+                NRAM, low + first * dtype.size, low + first * dtype.size + size, text, dtype, anyone=True
+            )
     return None
+
+
+def _offset(form: re.Match[str]) -> int:
+    offset = int(form[3], 0) if form[3] else 0
+    return -offset if form[2] == "-" else offset
+
+
+def _capacity(space: Space, world: World) -> int:
+    arch = world.session.board.arch
+    sizes = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
+    return sizes.get(space, LDRAM_SIZE)
 
 
 def locate(span: Span, world: World, core: Core | None) -> tuple[Allocation, int]:
@@ -134,8 +162,7 @@ def _by_number(text: str, world: World, core: Core | None) -> Span | None:
     space_form = _SPACE.match(text)
     if space_form is not None:
         space = next(s for s in SPACES if s.name == space_form[1].upper())
-        offset = int(space_form[3], 0) if space_form[3] else 0
-        address = world.base(space) + (-offset if space_form[2] == "-" else offset)
+        address = world.base(space) + _offset(space_form)
         found = _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), world, core)
         return _bounded(found, space_form[4])
     address_form = _ADDRESS.match(text)
@@ -158,7 +185,9 @@ def _bounded(span: Span, nbytes: str | None) -> Span:
         return span
     count = int(nbytes, 0)
     if not 1 <= count <= span.nbytes:
-        raise UsageError(f"{span.text} has {count} bytes, but {span.nbytes} are declared from there on")
+        raise UsageError(
+            f"{span.text} means {count} bytes; give 1 to {span.nbytes}, which are declared from there on"
+        )
     return evolve(span, high=span.low + count)
 
 
@@ -193,11 +222,10 @@ def _based(
 ) -> tuple[Ptr | None, tuple[int, ...] | None]:
     """The pointer that brackets are behind, and the shape, where it is a whole tensor's."""
     name = text.strip()
-    named = _named(name, world, core, frame) if _BARE.match(name) else None
-    if named is not None:
-        tensor = world.tensors.get(name)
-        argument = tensor[1] if tensor is not None else None
-        return named, argument.shape if isinstance(argument, DeviceTensor) and named.offset == 0 else None
+    pointer = named(name, world, core, frame)
+    if pointer is not None:
+        tensor = tensor_at(pointer, world)
+        return pointer, None if tensor is None else tensor.shape
     value = evaluate(parse(text), frame, core, names_of(world, core))
     return (value, None) if isinstance(value, Ptr) else (None, None)
 
@@ -234,63 +262,29 @@ def _elements(
 
 
 def _by_name(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:
-    pointer = _named(text, world, core, frame) if _BARE.match(text) else None
+    pointer = named(text, world, core, frame)
     if pointer is None:
         return None
     allocation = pointer.view.allocation
     high = allocation.address + allocation.nbytes
     if allocation is world.buffer(core) and world.layout is not None:
         regions = [r for _, r in world.layout.regions_at(pointer.offset)]
-        named = (
-            [r for r in regions if r.name == text]
+        meant = (
+            [r for r in regions if r.name == text.removeprefix("region.")]
             or [r for r in regions if r.offset == pointer.offset]
             or regions
         )
-        high = allocation.address + named[0].offset + named[0].bytes if named else high
+        high = allocation.address + meant[0].offset + meant[0].bytes if meant else high
     owner = owner_in(pointer.space, core)
     return Span(pointer.space, pointer.address, high, text, pointer.dtype, owner)
-
-
-def _named(name: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr | None:
-    """The pointer called *name*: a variable of the frame, a region of the plan, or a tensor."""
-    value = frame.f_locals.get(name) if frame is not None else None
-    if isinstance(value, Ptr):
-        return value
-    found = names_of(world, core).get(name)
-    return found if isinstance(found, Ptr) else None
-
-
-def names_of(world: World, core: Core | None) -> dict[str, Any]:
-    """What an expression may name besides the frame's variables: tensors and regions, as pointers."""
-    return {**tensor_pointers(world), **region_pointers(world, core)}
-
-
-def tensor_pointers(world: World) -> dict[str, Ptr]:
-    """A pointer to each tensor of the launch, by the name of its parameter."""
-    found = {}
-    for name, (allocation, argument) in world.tensors.items():
-        offset = 0 if isinstance(argument, DeviceTensor) else argument.offset
-        found[name] = pointer_at(allocation, offset, argument.dtype)
-    return found
-
-
-def region_pointers(world: World, core: Core | None) -> dict[str, Ptr]:
-    """A pointer to each region of the plan in *core*'s NRAM, by name."""
-    layout, buffer = world.layout, world.buffer(core)
-    if layout is None or buffer is None:
-        return {}
-    found: dict[str, Ptr] = {}
-    for stage in layout.stages:
-        for region in stage.regions:
-            if region.name not in found and region.offset < buffer.nbytes:
-                found[region.name] = pointer_at(buffer, region.offset, as_dtype(region.dtype))
-    return found
 
 
 def _pointer(text: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr:
     value = evaluate(parse(text), frame, core, names_of(world, core))
     if not isinstance(value, Ptr):
-        raise UsageError(f"{text} is {value!r}, which is no place in memory")
+        shown = value_text(value)
+        what = text if shown == text else f"{text} is {shown}, which"
+        raise UsageError(f"{what} is no place in memory; `help x` lists the forms")
     return value
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType
+from mlusim.debug.prints import unfiltered
 from mlusim.errors import Fault, MlusimError, UsageError
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
@@ -101,13 +102,13 @@ def evaluate(
         names |= frame.f_globals
         names |= frame.f_locals
     try:
-        with quiet(core), np.errstate(all="ignore"):
+        with quiet(core), unfiltered(), np.errstate(all="ignore"):
             return eval(code, names)  # noqa: S307 - the user's own expression, as in any debugger
     except MlusimError as error:
         raise UsageError(str(error)) from None
     except NameError as error:
         raise UsageError(f"{error}; `info locals` lists what there is") from None
-    except Exception as error:  # noqa: BLE001 - the user's expression may raise anything
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's expression may raise anything
         raise UsageError(f"the expression raises {type(error).__name__}: {error}") from None
 
 

@@ -7,7 +7,10 @@ in the same state.  Nothing in it is unpickled; a script in it is run, as any sc
 
 import hashlib
 import json
+import shutil
+import sys
 import tempfile
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,16 +19,19 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.dtypes import as_dtype
-from mlusim.debug.breakpoints import Breakpoint, Watch
+from mlusim.debug.breakpoints import Breakpoint, LineLocation, Watch
+from mlusim.debug.frames import installed
 from mlusim.debug.places import Span
 from mlusim.debug.programs import OperatorProgram, Program, ScriptProgram
 from mlusim.debug.quiet import condition
 from mlusim.debug.session import DebugSession
+from mlusim.debug.steps import LineStep
 from mlusim.debug.when import Position
 from mlusim.errors import UsageError
 from mlusim.memory.space import SPACES
 from mlusim.operators.registry import find_operator
 
+NEARBY = 32  # lines that are looked at beyond those of a recording, before its place is given up
 FORMAT = "mlusim debug 1"
 Arrays = dict[str, np.ndarray[Any, Any]]
 
@@ -60,13 +66,20 @@ def save(session: DebugSession, name: str) -> int:
         "arrays": {key: [array.dtype.name, list(array.shape)] for key, array in arrays.items()},
     }
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
-    text = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    text = np.frombuffer(json.dumps(facts, default=_plain).encode(), np.uint8)
     try:
         with Path(name).open("wb") as file:
             np.savez_compressed(file, record=text, **dict[str, Any](stored))
     except OSError as error:
         raise UsageError(f"{name} cannot be written: {error.strerror}") from None
     return Path(name).stat().st_size
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as Python's own."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise UsageError(f"{value!r} is a parameter that cannot be written to a file")
 
 
 def _program_facts(program: Program) -> tuple[dict[str, Any], Arrays]:
@@ -87,6 +100,7 @@ def _program_facts(program: Program) -> tuple[dict[str, Any], Arrays]:
             "kind": "script",
             "name": program.name,
             "source": Path(program.path).read_text(encoding="utf-8"),
+            "beside": _beside(Path(program.path).resolve()),
             "arguments": list(program.arguments),
             "checks": list(program.checks),
         }
@@ -96,9 +110,26 @@ def _program_facts(program: Program) -> tuple[dict[str, Any], Arrays]:
     )
 
 
+def _beside(script: Path) -> dict[str, str]:
+    """The text of every module that has been imported from the script's folder, by its path there."""
+    found = {}
+    for module in tuple(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if (
+            isinstance(file, str)
+            and file.endswith(".py")
+            and Path(file).resolve().is_relative_to(script.parent)
+        ):
+            path = Path(file).resolve()
+            inside = path.relative_to(script.parent)
+            if path != script and not installed(str(path)) and path.is_file():
+                found[inside.as_posix()] = path.read_text(encoding="utf-8")
+    return found
+
+
 def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
     facts: dict[str, Any] = {
-        "words": made.words,
+        "words": _words(made),
         "enabled": made.enabled,
         "temporary": made.temporary,
         "task": made.task,
@@ -119,6 +150,13 @@ def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
             "reads": made.location.reads,
         }
     return facts
+
+
+def _words(made: Breakpoint) -> str:
+    """What `break` would have to be told elsewhere."""
+    if isinstance(made.location, LineLocation):
+        return f"{Path(made.location.file).name}:{made.location.line}"
+    return made.words
 
 
 def _sources(session: DebugSession) -> dict[str, str]:
@@ -148,8 +186,11 @@ def load(name: str) -> Recording:
                 for key, (dtype, shape) in facts.get("arrays", {}).items()
             }
     except Exception as error:  # noqa: BLE001 - a broken file makes NumPy raise anything
-        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise UsageError(f"{name} is no recording of the debugger: {reason}") from None
+        reason = getattr(error, "strerror", None)
+        raise UsageError(
+            f"{name} is no recording of the debugger"
+            + (f": {reason}" if reason else "; the command `record` makes them")
+        ) from None
     if facts.get("format") != FORMAT:
         raise UsageError(
             f"{name} is a recording of the kind {facts.get('format')!r}; this program reads {FORMAT!r}"
@@ -170,10 +211,17 @@ def _program(facts: Mapping[str, Any], arrays: Arrays) -> Program:
             facts["case"],
             checks,
         )
+    sources = {Path(facts["name"]).name: facts["source"], **facts.get("beside", {})}
+    for name in sources:
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise UsageError(f"the recording would write {name}, which lies outside its folder")
     folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
-    path = folder / Path(facts["name"]).name
-    path.write_text(facts["source"], encoding="utf-8")
-    return ScriptProgram(str(path), tuple(facts["arguments"]), checks)
+    program = ScriptProgram(str(folder / Path(facts["name"]).name), tuple(facts["arguments"]), checks)
+    weakref.finalize(program, shutil.rmtree, folder, ignore_errors=True)
+    for name, source in sources.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(source, encoding="utf-8")
+    return program
 
 
 def stand(session: DebugSession, facts: Mapping[str, Any]) -> list[str]:
@@ -185,7 +233,8 @@ def stand(session: DebugSession, facts: Mapping[str, Any]) -> list[str]:
     if position.at_end and launch == len(session.launches):
         session.forward()
     if session.position != position:
-        session.travel(position)
+        _go(session, position)
+    _settle(session, position.lines, facts["digest"])
     session.focus = facts["focus"]
     notes = [
         f"{tail} is not the file of the recording"
@@ -198,6 +247,30 @@ def stand(session: DebugSession, facts: Mapping[str, Any]) -> list[str]:
             "the machine is not in the state of the recording: its bytes, or places in the kernel, differ"
         )
     return notes
+
+
+def _go(session: DebugSession, position: Position) -> None:
+    """Travel there; where the moment has fewer lines, to the moment."""
+    try:
+        session.travel(position)
+    except UsageError:
+        if not position.lines:
+            raise
+        session.travel(Position(position.launch, position.moment))
+
+
+def _settle(session: DebugSession, lines: int, digest: str) -> None:
+    """Another version of Python may count lines differently: look for the state *digest* at lines near by."""
+    here = session.position
+    if not lines or session.digest() == digest:
+        return
+    session.travel(Position(here.launch, here.moment))
+    for _ in range(2 * lines + NEARBY):
+        session.forward([LineStep(None)])
+        if session.position.moment != here.moment or session.digest() == digest:
+            break
+    if session.digest() != digest:
+        session.travel(here)
 
 
 def _restore(session: DebugSession, breakpoints: list[Mapping[str, Any]]) -> list[str]:

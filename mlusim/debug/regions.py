@@ -21,14 +21,16 @@ from mlusim.arch.dtypes import (
     uint64,
 )
 from mlusim.debug.cores import name_of
+from mlusim.debug.declared import declared
 from mlusim.debug.describe import elements, poisoned
 from mlusim.debug.places import Span, locate, owner_in
-from mlusim.debug.world import World, declared
+from mlusim.debug.world import World
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.device import DeviceTensor
 from mlusim.memory.allocation import Allocation
 
+USUAL, LONGEST = 8, 1024  # elements shown where nobody says: from a place on, and of a place with an end
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 FLOATS = {2: half, 4: float32}
 SIGNED = {1: int8, 2: int16, 4: int32, 8: int64}
@@ -122,13 +124,24 @@ def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[
 # -- values ----------------------------------------------------------------------------------------
 
 
-def examine(world: World, core: Core | None, span: Span, count: int, letter: str, size: str) -> Iterator[str]:
+def examine(
+    world: World,
+    core: Core | None,
+    span: Span,
+    count: int | None,
+    letter: str,
+    size: str,
+    *,
+    exact: bool = False,
+) -> Iterator[str]:
     """Lines of *count* elements from *span* on: *letter* f, d, u, x, t or c, *size* b, h, w, g or "" (its own).
 
-    Raises `UsageError` where the memory ends before that.
+    Without a count all of *span* where it is *exact*, else a few of it.  Raises `UsageError` where the memory ends before that.
     """
     dtype = _dtype(letter, size, span.dtype)
     allocation, start = locate(span, world, core)
+    if count is None:
+        count = _usual(span, dtype, allocation.nbytes - start, exact=exact)
     stop = start + count * dtype.size
     if stop > allocation.nbytes:
         fit = (allocation.nbytes - start) // dtype.size
@@ -142,6 +155,13 @@ def examine(world: World, core: Core | None, span: Span, count: int, letter: str
     for first in range(0, count, per_line):
         address = span.low + first * dtype.size
         yield f"{address:#x}: " + "  ".join(text.rjust(width) for text in shown[first : first + per_line])
+
+
+def _usual(span: Span, dtype: DType, left: int, *, exact: bool) -> int:
+    """How many elements are shown where nobody says; of what is exact all, even those that do not exist."""
+    if exact:
+        return max(1, min(span.nbytes // dtype.size, LONGEST))
+    return max(1, min(USUAL, left // dtype.size))
 
 
 def _dtype(letter: str, size: str, own: DType | None) -> DType:

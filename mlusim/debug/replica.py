@@ -6,6 +6,7 @@ from typing import Any
 from mlusim.debug.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.host import Abandoned
 from mlusim.debug.launches import Recorded, explored
+from mlusim.debug.steps import Trap
 from mlusim.debug.tracer import Tracer
 from mlusim.debug.when import END, LAUNCH_END, Position, Stop
 from mlusim.machine.carrier import Strand
@@ -17,17 +18,26 @@ class Replica:
 
     From moment *since* on everything is watched; what comes before may be passed at full speed, or left
     out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
-    debugger; with checkers everything is watched from the beginning.
+    debugger; with checkers everything is watched from the beginning.  What its kernels print is shown
+    where it is *loud* and the user has not seen it.
     """
 
     def __init__(
-        self, recorded: Recorded, checks: Iterable[str] = (), beside: Iterable[Any] = (), *, since: int = 0
+        self,
+        recorded: Recorded,
+        checks: Iterable[str] = (),
+        beside: Iterable[Any] = (),
+        *,
+        since: int = 0,
+        loud: bool = False,
     ) -> None:
         self.recorded = recorded
-        self.checkers = observers_of(checks)
+        self.checks = tuple(checks)
+        self.checkers = observers_of(self.checks)
         if self.checkers or explored(recorded.session):
             since = 0
         self.tracer = Tracer(recorded, self._pause)
+        self.tracer.ear.loud = loud
         snapshot = recorded.milestones.snapshot(since)
         mark = recorded.milestones.mark(since)
         if since >= END or (snapshot is not None and mark is not None and mark[0] <= snapshot.moment):
@@ -67,7 +77,8 @@ class Replica:
         self.stop, self._begun = None, True
         self.inside = True
         try:
-            self._strand.resume()
+            with self.tracer.ear.listening(self._trap if goal is None else None):
+                self._strand.resume()
         finally:
             self.inside = False
         if self.tracer.raised is None and self.error is not None:
@@ -77,8 +88,14 @@ class Replica:
     def abandon(self) -> None:
         """End the execution where it is; nothing of it is left."""
         self.tracer.disarm()
+        self.tracer.ear.loud = False
         if self._begun and not self._strand.ended:
-            self._strand.throw(Abandoned())
+            with self.tracer.ear.listening():
+                self._strand.throw(Abandoned())
+
+    def _trap(self) -> None:
+        """The kernel calls ``breakpoint()``: stop at its next line."""
+        self.tracer.interrupt(Trap())
 
     def _body(self) -> None:
         try:

@@ -48,7 +48,7 @@ class Runs:
         recorded = self._visited(position.launch)
         if since is None:
             since = END if position.at_end else position.moment - LOOKBACK
-        replica = Replica(recorded, self._checks(), since=max(0, since))
+        replica = Replica(recorded, self._checks(), since=max(0, since), loud=True)
         stop = self._run(replica, goal=position)
         if stop is None or stop.position != position:
             replica.abandon()

@@ -19,12 +19,13 @@ from mlusim.debug.programs import Program, as_program
 from mlusim.debug.replica import Replica
 from mlusim.debug.runs import LOOKBACK, Runs
 from mlusim.debug.steps import Interrupt
-from mlusim.debug.when import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, Position, Stop
+from mlusim.debug.when import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
 from mlusim.debug.world import World
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.observe.names import checkers
 
+PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
 NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
 
 
@@ -163,7 +164,7 @@ class DebugSession:
         if not self.launches:
             raise UsageError(NOT_LAUNCHED)
         if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
-            raise UsageError("the program has ended; `run` begins again, `reverse-continue` goes back")
+            raise UsageError(PROGRAM_ENDED)
         armed = [b for b in self.breakpoints.values() if b.enabled]
         if self.at_host and (armed or steps):
             self.leave_interrupt()
@@ -173,7 +174,7 @@ class DebugSession:
             elif not armed and not steps:
                 self._run_free()
             else:
-                self.watched_world()
+                self._attended()
                 assert self._replica is not None
                 stop = self._replica.run([*armed, *steps])
                 if stop is not None:
@@ -181,6 +182,13 @@ class DebugSession:
                 self._leave_launch()
             if steps or self.at_host or self.ended:
                 return self.stop
+
+    def _attended(self) -> None:
+        """Stand in a run that every checker watches to which a breakpoint listens."""
+        self.watched_world()
+        if self._replica is not None and not set(self._checks()) <= set(self._replica.checks):
+            self.leave_interrupt()
+            self.travel(self.position)
 
     def _run_free(self) -> None:
         """No breakpoint and no step: let the program itself run."""
@@ -214,7 +222,8 @@ class DebugSession:
             self._stand(Stop(Position(last.index, END), FAULT, self.host.failed, error=self.host.raised))
         elif self.host.state == INTERRUPTED:
             core = last.session.scheduler.running
-            self._stand(Stop(Position(last.index, END), INTERRUPTED, core, reasons=("interrupted",)))
+            why = TRAPPED if self.host.trapped else "interrupted"
+            self._stand(Stop(Position(last.index, END), INTERRUPTED, core, reasons=(why,)))
         else:
             self._settle_at_end()
 

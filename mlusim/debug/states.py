@@ -82,7 +82,7 @@ def _doing(world: World, core: Core) -> tuple[str, str]:
     if core is world.stop.core:
         return "stopped", ""
     if isinstance(core.waiting, Meeting):
-        missing = ", ".join(name_of(c) for c in core.waiting.missing[:6])
+        missing = ", ".join(_absent(c) for c in core.waiting.missing[:6])
         return "waiting", f"{core.waiting.name}: {missing} missing"
     last = [op for op in world.recent if op.core is core][-3:]
     if last and last[-1].name == "bang_lock" and core not in world.session.locks.values():
@@ -93,6 +93,11 @@ def _doing(world: World, core: Core) -> tuple[str, str]:
     if len(effects) == 3 and len({(e.name, e.site) for e in effects}) == 1 and not effects[0].writes:
         return "polling", "another task to change what it reads"
     return "ready", ""
+
+
+def _absent(core: Core) -> str:
+    """The name of a core that has not arrived, and whether it ever can."""
+    return f"{name_of(core)} (ended)" if core.ended else name_of(core)
 
 
 # -- pipes -----------------------------------------------------------------------------------------
@@ -135,7 +140,7 @@ def barriers(world: World) -> list[BarrierState]:
             meeting.name,
             SCOPES.get(meeting.scope, meeting.scope),
             tuple(name_of(core) for core in meeting.arrived),
-            tuple(name_of(core) for core in meeting.missing),
+            tuple(_absent(core) for core in meeting.missing),
         )
         for meeting in meetings
     ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.debug.breakpoints import Stopper
 from mlusim.debug.cores import name_of
 from mlusim.debug.frames import depth_of, kernel_frames
-from mlusim.debug.when import BEGIN, CONTROL, FINISH, ISSUE, Op
+from mlusim.debug.when import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op
 from mlusim.machine.events import Step
 
 if TYPE_CHECKING:
@@ -157,6 +157,7 @@ class Interrupt(Stopper):
 
     ops = True
     lines = True
+    reason = "interrupted"
 
     @property
     def lines_from_start(self) -> bool:
@@ -171,12 +172,18 @@ class Interrupt(Stopper):
     def at_op(self, op: Op, tracer: "Tracer") -> str | None:
         """Stop."""
         del op, tracer
-        return "interrupted"
+        return self.reason
 
     def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
         """Stop."""
         del core, frame, tracer, entered
-        return "interrupted"
+        return self.reason
+
+
+class Trap(Interrupt):
+    """`breakpoint()` in a kernel: the line behind it."""
+
+    reason = TRAPPED
 
 
 class Lines(Stopper):

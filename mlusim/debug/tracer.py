@@ -11,8 +11,10 @@ from types import FrameType
 from typing import Any
 
 from mlusim.debug.breakpoints import Stopper
+from mlusim.debug.cast import Cast
 from mlusim.debug.launches import Recorded, explored
 from mlusim.debug.milestones import Snapshot
+from mlusim.debug.prints import Ear
 from mlusim.debug.when import (
     BEGIN,
     CONTROL,
@@ -31,49 +33,13 @@ from mlusim.debug.when import (
 )
 from mlusim.machine.core import Core
 from mlusim.machine.events import Effect, Step
-from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import kernel_frame
-from mlusim.machine.session import Session
-from mlusim.memory.allocation import Allocation
+from mlusim.memory.allocation import Allocation, Bytes
 
 HISTORY = 1000  # moments that an execution remembers
 STEPS = 4096  # steps whose stoppers are remembered
 
 Trace = Callable[[FrameType, str, Any], Any]
-
-
-class Cast(Observer):
-    """Knows who plays in an execution: its cores that have begun and not ended, and what went wrong."""
-
-    name = "debugger"
-
-    def __init__(self) -> None:
-        self.session: Session | None = None
-        self.cores: list[Core] = []
-        self.finished = 0  # tasks and memory cores that have ended
-        self.raised: BaseException | None = None
-        self.failed: Core | None = None
-
-    def launch_begin(self, launch: Any) -> None:
-        """Note whose launch it is."""
-        self.session = launch
-
-    def task_begin(self, core: Any) -> None:
-        """Note the core."""
-        self.cores.append(core)
-
-    def task_end(self, core: Any) -> None:
-        """Forget the core."""
-        self.cores.remove(core)
-        self.finished += 1
-
-    def fault(self, core: Any, fault: Any) -> None:
-        """Note whose fault it is."""
-        self.failed, self.raised = core, fault
-
-    def error(self, core: Any, error: BaseException) -> None:
-        """Note an error of the kernel's own."""
-        self.failed, self.raised = core, error
 
 
 class Tracer(Cast):
@@ -92,6 +58,7 @@ class Tracer(Cast):
         self.tracing = False
         self.asleep = False
         self.copies: dict[Allocation, Allocation] = {}
+        self.ear = Ear(recorded.shown)
         self._milestones = recorded.milestones
         self._wake: tuple[int, int] | None = None
         self._watches: dict[Core, tuple[Any, Any]] = {}
@@ -127,6 +94,7 @@ class Tracer(Cast):
         if snapshot is not None:
             self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
             self._groups, self.finished = snapshot.groups, snapshot.finished
+            self.ended, self.ear.count = set(snapshot.ended), snapshot.pieces
         self.asleep, self._wake = asleep, wake
 
     def arm(
@@ -189,8 +157,7 @@ class Tracer(Cast):
                 self._judge(op)
         elif self._late:
             op = Op(self.moment, ISSUE, effect.core, effect.step.name, effect)
-            hits = [(s, why) for s in self._late if (why := s.at_op(op, self)) is not None]
-            if hits:
+            if hits := self._asked(self._late, op):
                 self._hit(op.kind, op.core, hits, op)
 
     def control(self, core: Any, name: str) -> None:
@@ -250,24 +217,41 @@ class Tracer(Cast):
         nbytes = sum(copy.nbytes for copy in self.copies.values())
         if quiescent and not self.asleep and milestones.wanted(self.moment + 1, nbytes):
             tensors = {original: copy.raw.copy() for original, copy in self.copies.items()}
-            made = Snapshot(self.moment + 1, self._rare_events, self._groups, self.finished, tensors)
-            milestones.keep(made)
+            milestones.keep(self._snapshot(tensors))
         self._groups += 1
 
+    def _snapshot(self, tensors: dict[Allocation, Bytes]) -> Snapshot:
+        return Snapshot(
+            self.moment + 1,
+            self._rare_events,
+            self._groups,
+            self.finished,
+            tensors,
+            frozenset(self.ended),
+            self.ear.count,
+            tuple(self.session.printed) if self.session is not None else (),
+        )
+
     def _last(self, kind: str, core: Core | None) -> None:
+        """The last moment: at the latest here checkers tell what they have found."""
         self.moment += 1
         self.lines = 0
-        if self._goal is not None or (kind is FAULT and self.collect is None):
-            self._stop(Stop(Position(self.launch, END), kind, core, error=self.raised))
+        op = Op(self.moment, kind, core, kind)
+        self._recent.append(op)
+        hits = [] if self.asleep else self._asked(self._late, op)
+        if self._goal is not None or hits or (kind is FAULT and self.collect is None):
+            self._stop(_with(hits, Stop(Position(self.launch, END), kind, core, error=self.raised)))
 
     # -- judging -------------------------------------------------------------------------------
 
     def _judge(self, op: Op) -> None:
         if op.moment >= self._alarm and self._alarmed(op):
             return
-        hits = [(s, why) for s in self._interested(op) if (why := s.at_op(op, self)) is not None]
-        if hits:
+        if hits := self._asked(self._interested(op), op):
             self._hit(op.kind, op.core, hits, op)
+
+    def _asked(self, stoppers: Iterable[Stopper], op: Op) -> list[tuple[Stopper, str]]:
+        return [(s, why) for s in stoppers if (why := s.at_op(op, self)) is not None]
 
     def _alarmed(self, op: Op) -> bool:
         """Begin to trace, or arrive; whether this was the arrival."""
@@ -299,11 +283,7 @@ class Tracer(Cast):
         return found
 
     def _hit(self, kind: str, core: Core | None, hits: list[tuple[Stopper, str]], op: Op | None) -> None:
-        stop = Stop(Position(self.launch, self.moment, self.lines), kind, core, op)
-        stop.reasons = tuple(why for _, why in hits)
-        stop.hits = tuple(b for s, _ in hits if (b := s.breakpoint) is not None)
-        stop.value = next((s.value for s, _ in hits if s.value), ())
-        self._stop(stop)
+        self._stop(_with(hits, Stop(Position(self.launch, self.moment, self.lines), kind, core, op)))
 
     def _stop(self, stop: Stop) -> None:
         if self.collect is not None and (self._goal is None or stop.position < self._goal):
@@ -392,6 +372,14 @@ class Tracer(Cast):
         ]
         if hits:
             self._hit(LINE, core, hits, None)
+
+
+def _with(hits: list[tuple[Stopper, str]], stop: Stop) -> Stop:
+    """*stop*, and who asked for it."""
+    stop.reasons = tuple(why for _, why in hits)
+    stop.hits = tuple(b for s, _ in hits if (b := s.breakpoint) is not None)
+    stop.value = next((s.value for s, _ in hits if s.value), ())
+    return stop
 
 
 def _go_on(stop: Stop) -> None:

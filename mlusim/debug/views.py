@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from attrs import frozen
 
-from mlusim.debug import cmd_look, regions, states
+from mlusim.debug import cmd_info, regions, states
 from mlusim.debug.breakpoints import LineLocation
 from mlusim.debug.console import Console, Reply
 from mlusim.debug.cores import name_of
@@ -76,10 +76,10 @@ def look(console: Console, place: str = "", letters: str = "") -> Views:
         focus="" if core is None else name_of(core),
         tasks=tuple(states.tasks(world)),
         others=f"{ended} ended, {waiting} not begun",
-        pipes=_said(lambda: cmd_look.info(console, "pipes")),
-        nram=_said(lambda: cmd_look.info(console, "nram")),
-        regions=_said(lambda: cmd_look.info(console, "regions")),
-        variables=_said(lambda: cmd_look.info(console, "locals")),
+        pipes=_said(lambda: cmd_info.info(console, "pipes")),
+        nram=_said(lambda: cmd_info.info(console, "nram")),
+        regions=_said(lambda: cmd_info.info(console, "regions")),
+        variables=_said(lambda: cmd_info.info(console, "locals")),
         place=place,
         memory=memory,
     )

@@ -21,6 +21,7 @@ SOME = 1 << 40
 """So many lines or more: nobody counted from the moment on, because Ctrl-C came in between."""
 
 BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
+TRAPPED = "the kernel calls breakpoint()"
 LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
 
 

@@ -1,18 +1,15 @@
 """`World`: a machine that stands still, as the debugger's commands look at it."""
 
-import linecache
-import re
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from attrs import define
 
-from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.debug.cast import Cast
 from mlusim.debug.cores import name_of
 from mlusim.debug.frames import stack_of
 from mlusim.debug.launches import Recorded
-from mlusim.debug.tracer import Cast, Tracer
+from mlusim.debug.tracer import Tracer
 from mlusim.debug.when import Op, Stop
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
@@ -22,9 +19,6 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM_BASE, NRAM, SRAM, WRAM, Space
 from mlusim.observe.regions import Layout, layout_of
-
-_SITE = re.compile(r"\w+ (?P<dtype>\w+)\[\d+\] declared at (?P<file>.+):(?P<line>\d+)$")
-_ASSIGNED = re.compile(r"^\s*(\w+)\s*=\s*mlu\.(?:nram|wram|shared|ldram)\(")
 
 
 @define(eq=False)
@@ -63,6 +57,12 @@ class World:
     def layout(self) -> Layout | None:
         """The plan's layout among the launch's arguments."""
         return layout_of(self.session.request.arguments)
+
+    @property
+    def region_names(self) -> set[str]:
+        """The names of the plan's regions, of every stage."""
+        stages = self.layout.stages if self.layout is not None else ()
+        return {region.name for stage in stages for region in stage.regions}
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -114,23 +114,6 @@ class World:
         return next((a for _, a in self.allocations(core) if self.is_buffer(a)), None)
 
 
-def declared(world: World, allocation: Allocation) -> tuple[str | None, DType | None]:
-    """The variable that the kernel keeps a declaration in, as its source has it, and the element type.
-
-    None for what cannot be told: two declarations on one line, or no plain assignment.
-    """
-    found = _SITE.match(allocation.site)
-    if found is None:
-        return None, None
-    files = {
-        f.code.co_filename for f in world.recorded.functions if Path(f.code.co_filename).name == found["file"]
-    }
-    sources = [linecache.getline(file, int(found["line"])) for file in files]
-    names = [name for source in sources for name in _ASSIGNED.findall(source)]
-    once = len(names) == 1 and sources[0].count("mlu.") == 1
-    return names[0] if once else None, as_dtype(found["dtype"])
-
-
 def tensor_of(argument: Any) -> Allocation | None:
     """The allocation behind an argument of a launch, if it is a tensor or a pointer."""
     if isinstance(argument, DeviceTensor):
@@ -163,5 +146,28 @@ def need_core(world: World, name: str) -> Core:
     found = world.core(name)
     if found is None:
         alive = ", ".join(name_of(c) for c in world.cores[:8]) or "none"
-        raise UsageError(f"{name} has not begun, or has ended; running now: {alive} (`info tasks`)")
+        if name in world.cast.ended or world.stop.position.at_end:
+            fate = "has ended; `reverse-stepi all` goes back"
+        else:
+            fate = "has not begun"
+        if unknown := no_such_task(world, name):
+            raise UsageError(unknown)
+        raise UsageError(f"{name} {fate}; running now: {alive} (`info tasks`)")
     return found
+
+
+def no_such_task(world: World, name: str) -> str:
+    """Why the launch has no core called *name*, as a sentence; nothing where it has one."""
+    x, y, z = world.session.dim
+    number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
+    board = world.session.board
+    if number >= x * y * z:
+        return f"the launch has the tasks 0 to {x * y * z - 1}, and no {name}"
+    if not memory:
+        return ""
+    if not (world.session.kind.unions and board.arch.memory_core):
+        return f"the launch has no memory cores: {world.session.kind.name} on {board.name}"
+    width = board.arch.cores_per_cluster
+    if number % x % width:
+        return f"a memory core is named after the first task of its cluster, 0m, {width}m and so on; there is no {name}"
+    return ""

@@ -1,11 +1,28 @@
 """What carries a core: a greenlet that runs until it parks.  The only file that knows greenlets."""
 
+import functools
+import operator
 import sys
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 from greenlet import GreenletExit, getcurrent, greenlet
+
+FOOT = 4  # calls through C at the foot of a strand, each of some frames
+_CALL = operator.methodcaller("__call__")
+
+
+def _footed(body: Callable[[], None]) -> Callable[[], None]:
+    """*body* behind a dozen frames of C, which belong to the strand.
+
+    NumPy walks up ten frames of the C stack before it reuses a large temporary (``temp_elide.c``).  Beyond
+    the foot of a strand lies whatever its resumer has there, not what was there when it began: a walk
+    that leaves the strand reads garbage as return addresses, and the process dies.
+    """
+    for _ in range(FOOT):
+        body = functools.partial(_CALL, body)
+    return body
 
 
 class _own_trace:  # noqa: N801 - reads as what it does
@@ -34,7 +51,7 @@ class Carrier:
 
     def __init__(self, body: Callable[[], None]) -> None:
         self._home = getcurrent()
-        self._strand = greenlet(body, self._home)
+        self._strand = greenlet(_footed(body), self._home)
         self.trace: Any = None
 
     @property
@@ -87,7 +104,7 @@ class Strand:
     __slots__ = ("_body", "_outside", "_place")
 
     def __init__(self, body: Callable[[], None]) -> None:
-        self._body = self._place = greenlet(body)
+        self._body = self._place = greenlet(_footed(body))
         self._outside = getcurrent()
 
     @property

@@ -5,6 +5,10 @@ import pytest
 from debug_kernels import counting_program, data, line, scale_program, staged_program
 from debug_tools import console_on, place, refuses, says
 
+from mlusim.debug import Console, DebugSession, OperatorProgram
+from mlusim.operators.registry import find_operator
+from mlusim.operators.runner import case_generator
+
 
 @pytest.mark.parametrize(
     ("what", "marks"),
@@ -80,7 +84,7 @@ def test_examine_formats():
         assert "0x200003: 'A'" == says(console, "x/1c nram+3")
         assert says(console, "x/2f out").endswith("2  3") is False
         assert says(console, "x/2f out + 16").endswith("poison  poison")
-        assert "nram+0x38:99 has 99 bytes, but 8 are declared from there on" in refuses(
+        assert "nram+0x38:99 means 99 bytes; give 1 to 8, which are declared from there on" in refuses(
             console, "watch nram+0x38:99"
         )
         assert "17 elements of float reach 4 bytes beyond data; 16 fit" in refuses(console, "x/17f data")
@@ -192,3 +196,46 @@ def test_who_wrote_of_fresh_memory():
         says(console, f"tbreak {line('scale-load')}", "run")
 
         assert "buffer[2]: nobody has written it" in says(console, "who-wrote buffer[2]")
+
+
+def test_places_show_what_they_span():
+    """Elements with an end are shown to their end, others a few; what is left of a memory limits only the few."""
+    with console_on(scale_program) as console:
+        says(console, f"tbreak {line('scaled-mul')}", "run", "up")
+
+        assert 3 == len(says(console, "x buffer[2:5]").split()) - 1
+        assert 12 == sum(len(t.split()) - 1 for t in says(console, "x nram+0x10:48").splitlines())
+        assert 8 == sum(len(t.split()) - 1 for t in says(console, "x buffer").splitlines())
+        assert 2 == len(says(console, "x buffer[14]").split()) - 1
+        assert "4 fit" in refuses(console, "x buffer[12:20]")
+
+
+def test_values_show_elements_and_poison():
+    """Brackets with a colon or commas; an element that nobody has written."""
+    with console_on(scale_program) as console:
+        says(console, f"tbreak {line('scale-load')}", "run")
+
+        assert says(console, "print data[2:5]") == "data[2:5] = float32[3] [2. 3. 4.]"
+        assert says(console, "print buffer[3]") == "buffer[3] = poison (float32)"
+        assert says(console, "print [buffer, buffer]").endswith("= [&buffer[0], &buffer[0]]")
+        assert len(says(console, "print [buffer] * 500")) < 200
+        says(console, "next")
+        assert "no difference in 16 elements" in says(console, "diff buffer data[0:16]")
+
+
+def test_the_arrays_of_the_host_are_values():
+    """An operator's inputs and reference, by the names that `diff` knows."""
+    spec = find_operator("mutual_information_backward")
+    inputs, params = spec.cases[0].make(case_generator(spec.cases[0]))
+    console = Console(DebugSession(OperatorProgram(spec, inputs, params)))
+
+    assert f"= {inputs['px'][0, 0, 0]} (float32)" in says(console, "print input.px[0, 0, 0]")
+    assert "float32" in says(console, "print reference.px_grad[0, 0, :2]")
+    console.session.close()
+
+
+def test_a_tensor_that_nobody_filled_has_no_origin():
+    """It holds poison, and was not given by the host."""
+    with console_on(scale_program) as console:
+        assert "as the host gave it" in says(console, "who-wrote data")
+        assert "nobody has written it" in says(console, "who-wrote out")

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from debug_tools import console_on, refuses, says
 
 from mlusim.debug import Console, DebugSession, OperatorProgram, ScriptProgram
 from mlusim.debug.recording import load, save, stand
+from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 
@@ -108,3 +110,93 @@ def test_what_cannot_be_recorded_or_read(tmp_path):
         assert "nothing is no recording of the debugger" in refuses(console, f"replay {tmp_path}/nothing")
         assert "is a recording of the kind 'else'" in refuses(console, f"replay {tmp_path}/other.npz")
         assert "launch 1 begins" in console.stop_text()
+
+
+def replayed(path, *commands, cwd=None):
+    """What another process says that stands at the place of a recording."""
+    words = [word for command in commands for word in ("--command", command)]
+    return subprocess.run(
+        [sys.executable, "-m", "mlusim", "debug", "--replay", str(path), *words],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_what_a_script_imports_goes_with_it(tmp_path):
+    """Modules and packages beside the script; breakpoints keep their lines, whatever the path was."""
+    home, away = tmp_path / "home", tmp_path / "away"
+    (home / "parts").mkdir(parents=True)
+    away.mkdir()
+    (home / "parts" / "__init__.py").write_text("")
+    (home / "parts" / "helper.py").write_text(
+        "def twice(mlu, data, count):\n    mlu.bang_add(data, data, data, count)\n    return count\n"
+    )
+    (home / "main.py").write_text(
+        "import mlusim\nfrom mlusim.bang import float32, kernel\nfrom parts import helper\n\n\n"
+        "@kernel\ndef body(mlu):\n    data = mlu.nram(float32, 8, [1])\n    helper.twice(mlu, data, 8)\n    mlu.sync()\n\n\n"
+        "mlusim.Device('MLU370-X4').launch(body)\n"
+    )
+    session = DebugSession(ScriptProgram(str(home / "main.py")))
+    console = Console(session)
+    says(console, f"break {home}/parts/helper.py:3", "run", "break", f"record {away}/there")
+    session.close()
+    for module in ("parts", "parts.helper"):
+        sys.modules.pop(module)
+    shutil.rmtree(home)
+    done = replayed(away / "there", "where", "info breakpoints", cwd=away)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "twice at " in done.stdout
+    assert 2 == done.stdout.count("/parts/helper.py:3\nbreakpoint") + done.stdout.count(
+        "/parts/helper.py:3; "
+    ) + (done.stdout.rstrip().endswith("helper.py:3"))
+    assert not [p for p in Path(tempfile.gettempdir()).glob("mlusim-replay-*") if str(p) in done.stdout]
+
+
+def test_another_count_of_lines_is_made_good(operator, tmp_path):
+    """Another version of Python counts lines otherwise: the state decides which line it was."""
+    says(operator, "break 209", "run")
+    says(operator, "step 3", f"record {tmp_path}/here")
+    digest, site = operator.session.digest(), operator.session.site
+    for shift in (-2, 2):
+        recording = load(f"{tmp_path}/here")
+        recording.facts["position"][2] += shift
+        session = DebugSession(recording.program)
+
+        assert [] == stand(session, recording.facts)
+        assert (digest, site) == (session.digest(), session.site)
+        session.close()
+
+
+def test_numbers_of_numpy_among_the_parameters(operator, tmp_path):
+    """They are written as Python's own."""
+    program = operator.session.program
+    params = {
+        name: np.int64(value) if isinstance(value, int) else value for name, value in program.params.items()
+    }
+    session = DebugSession(
+        OperatorProgram(program.operator, program.inputs, params | {"overwrite_ans_grad": np.True_})
+    )
+    says(Console(session), f"record {tmp_path}/here")
+    session.close()
+
+    assert load(f"{tmp_path}/here").program.params["overwrite_ans_grad"] is True
+
+
+def test_a_recording_writes_nowhere_else(tmp_path):
+    """A file that would leave its folder is refused."""
+    shutil.copy(EXAMPLE, tmp_path / "program.py")
+    session = DebugSession(ScriptProgram(str(tmp_path / "program.py")))
+    save(session, str(tmp_path / "here"))
+    session.close()
+    facts = json.loads(np.load(tmp_path / "here")["record"].tobytes())
+    facts["program"]["beside"] = {"../outside.py": "1"}
+    with (tmp_path / "other").open("wb") as file:
+        np.savez(file, record=np.frombuffer(json.dumps(facts).encode(), np.uint8))
+
+    with pytest.raises(UsageError, match="outside its folder"):
+        load(str(tmp_path / "other"))
+    assert not list(Path(tempfile.gettempdir()).glob("outside.py"))

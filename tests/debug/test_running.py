@@ -14,6 +14,7 @@ from debug_kernels import (
 )
 from debug_tools import console_on, place, refuses, says
 
+from mlusim.debug import Console, DebugSession, ScriptProgram
 from mlusim.errors import OutOfBounds
 
 
@@ -260,7 +261,7 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "x/4f 0x99": "no memory of the device is at 0x99",
             "x/9999f data": "9999 elements of float reach",
             "x/4z data": "x/z is no form",
-            "task 7": "task 7 has not begun, or has ended; running now: task 0",
+            "task 7": "the launch has the tasks 0 to 3, and no task 7",
             "task x": "'x' is no task",
             "print 1 // 0": "the expression raises ZeroDivisionError",
             "print mlu.bang_add(data, data, data, 4)": "an expression of the debugger cannot execute intrinsics",
@@ -274,6 +275,18 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "info florp": "info shows one of: tasks",
             "up 9": "the stack has the frames 0 to 1",
             "source nothing.txt": "nothing.txt cannot be read",
+            "break bang_add if": "`if` takes an expression",
+            "break scaled often": "'often' behind scaled is neither",
+            "break cycle 0": "'0' is no cycle; give a whole number from 1 on",
+            "list 0": "tests/debug/debug_kernels.py has the lines 1 to",
+            "list 99999": "tests/debug/debug_kernels.py has the lines 1 to",
+            "task 0m": "the launch has no memory cores: BLOCK on MLU370-X4",
+            "task 3": "task 3 has not begun; running now: task 0",
+            "watch 3": "3 is no place in memory",
+            "watch [data] * 1000": "[data] * 1000 is [&",
+            "watch nram+0:0": "nram+0:0 means 0 bytes; give 1 to",
+            "print exit()": "the expression raises SystemExit",
+            "print data.nothing": "the expression raises AttributeError",
         }
         for text, sentence in mistakes.items():
             answer = refuses(console, text)
@@ -281,3 +294,34 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             assert "\n" not in answer
 
         assert "Breakpoint 1, scaled" in says(console, "c")
+
+
+def test_places_that_no_board_has_are_refused_ahead():
+    """Before a task has begun an offset is held against the board's memory, elements against the region."""
+    with console_on(scale_program) as console:
+        for text in ("watch nram-4", "watch nram+0x7fffffff", "watch nram+0:0", "watch wram+1:99999999"):
+            assert "is no run of bytes of" in refuses(console, text)
+        assert "of any task" in says(console, "watch nram+4:4")
+        assert "note: the launch has the tasks 0 to 3, and no task 9" in says(console, "break scaled task 9")
+
+
+def test_steps_out_of_a_fault_are_refused():
+    """By line and by instruction, of this task and of all; `continue` hands the fault on."""
+    with console_on(beyond_program) as console:
+        says(console, "run")
+        for text in ("step", "step all", "next", "next all", "stepi", "stepi all", "finish", "until"):
+            assert "the kernel has failed here" in refuses(console, text)
+
+        assert "the program has ended with OutOfBounds" in says(console, "continue")
+        for text in ("step", "next", "stepi all", "finish", "until"):
+            assert "the program has ended" in refuses(console, text)
+
+
+def test_a_program_that_fails_says_where(tmp_path):
+    """Before any launch, and between launches: the error with its line."""
+    script = tmp_path / "broken.py"
+    script.write_text("numbers = []\nnumbers[3]\n")
+    session = DebugSession(ScriptProgram(str(script)))
+
+    assert f"IndexError: list index out of range at {script}:2" in Console(session).stop_text()
+    session.close()

@@ -1,0 +1,101 @@
+"""What kernels print: shown once, where the user comes by first, however often a launch runs again.
+
+A launch is deterministic, so the n-th piece that its kernels write to ``sys.stdout`` or ``sys.stderr`` is the
+same in every run of it.  ``breakpoint()`` counts as a piece, too: each call stops the user once.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from attrs import define
+
+
+@define(eq=False)
+class Shown:
+    """How many pieces of one launch the user has seen."""
+
+    count: int = 0
+
+
+class Ear:
+    """Counts the pieces of one run; only new ones pass, and none while it is not ``loud``.
+
+    While ``aside``, what is written is none of the kernels', and passes.
+    """
+
+    def __init__(self, shown: Shown) -> None:
+        self.shown = shown
+        self.count = 0
+        self.loud = True
+        self.aside = False
+        self._filters = _Filter(self), _Filter(self)
+        self._inside: tuple[Any, Any] = self._filters
+
+    def passes(self) -> bool:
+        """Count one more piece; whether it is news to the user."""
+        if self.aside:
+            return True
+        self.count += 1
+        if not self.loud or self.count <= self.shown.count:
+            return False
+        self.shown.count = self.count
+        return True
+
+    @contextmanager
+    def listening(self, trap: Callable[[], None] | None = None) -> Iterator[None]:
+        """While it lasts, what is written is counted; a ``breakpoint()`` that is news calls *trap*."""
+        before = sys.stdout, sys.stderr, sys.breakpointhook
+        self._filters[0].stream, self._filters[1].stream = before[:2]
+
+        def hook(*arguments: Any, **named: Any) -> Any:
+            if self.aside:
+                return before[2](*arguments, **named)
+            if self.passes() and trap is not None:
+                trap()
+            return None
+
+        (sys.stdout, sys.stderr), sys.breakpointhook = self._inside, hook
+        try:
+            yield
+        finally:
+            self._inside = sys.stdout, sys.stderr  # a kernel may have redirected them
+            sys.stdout, sys.stderr, sys.breakpointhook = before
+
+
+class _Filter:
+    """Stands for a stream while kernels run."""
+
+    stream: Any = None
+
+    def __init__(self, ear: Ear) -> None:
+        self.ear = ear
+
+    def write(self, text: str) -> int:
+        """Write what is news."""
+        if self.ear.passes():
+            self.stream.write(text)
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write line by line."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def unfiltered() -> Iterator[None]:
+    """While it lasts, what is written passes and is not counted: it is the debugger's user who writes."""
+    ears = {stream.ear for stream in (sys.stdout, sys.stderr) if isinstance(stream, _Filter)}
+    before = {ear: ear.aside for ear in ears}
+    for ear in ears:
+        ear.aside = True
+    try:
+        yield
+    finally:
+        for ear, aside in before.items():
+            ear.aside = aside

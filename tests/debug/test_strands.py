@@ -1,0 +1,54 @@
+"""Strands that are resumed from anywhere: NumPy looks at the C stack, and must find the strand's own."""
+
+import subprocess
+import sys
+
+WALK = """
+import random
+import numpy as np
+from mlusim.machine.carrier import Carrier, Strand
+
+def deeper(draw, depth, act):
+    if depth == 0:
+        return act()
+    below = lambda _: deeper(draw, depth - 1, act) or 0
+    return draw.choice([
+        lambda: max([0], key=below),
+        lambda: sorted([0], key=below),
+        lambda: list(map(below, [0])),
+        lambda: eval("below(0)", {"below": below}),
+    ])()
+
+def body():
+    large = np.ones(1 << 16)
+    for _ in range(40):
+        result.append(float(((large * 2 + 1) - (large + 3) * 2)[0]))
+        strand.pause()
+
+for seed in range(25):
+    draw, result = random.Random(seed), []
+    strand = Strand(INNER)
+    for _ in range(40):
+        deeper(draw, draw.randrange(12), strand.resume)
+    assert result == [-5.0] * 40
+print("done")
+"""
+
+
+def walked(inner):
+    """What a process says whose strands run *inner*."""
+    text = WALK.replace("INNER", inner)
+    done = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=False, timeout=120
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_numpy_on_a_strand_that_is_resumed_from_anywhere():
+    """Large temporaries in a strand's own code, as in a program after its first launch."""
+    assert (0, "done\n", "") == walked("body")
+
+
+def test_numpy_on_a_core_that_is_resumed_from_anywhere():
+    """The same on a carrier inside the strand, as in a kernel that the debugger has stopped."""
+    assert (0, "done\n", "") == walked("lambda: Carrier(body).resume()")
