@@ -5,10 +5,15 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
+
+from attrs import evolve
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.gate import add_gate, gate_in, show_comparison, tell_comparison
 from mlusim.cli.run import exit_code, perform, show
 from mlusim.cli.settings import boards_in, names_in, workers
 from mlusim.cli.show import output
@@ -16,6 +21,7 @@ from mlusim.errors import UsageError
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
+from mlusim.report.compare import Comparison, comparison_json, comparison_markdown
 from mlusim.report.html import html_text
 from mlusim.report.plain import json_text
 from mlusim.report.record import Record
@@ -25,18 +31,21 @@ from mlusim.report.why import sentences, why_table
 
 GROUP = "network"
 EVERY = "all"  # of the groups, without the cases that run only when named
-FORMATS: Mapping[str, Callable[[Sequence[Record], str], str]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[Sequence[Record], Comparison | None, str], str]] = MappingProxyType(
     {
-        "json": lambda records, version: json_text(document(records, version)),
-        "csv": lambda records, _: csv_text(records),
-        "md": markdown_text,
-        "html": html_text,
+        "json": lambda records, found, version: json_text(_document(records, found, version)),
+        "csv": lambda records, _, __: csv_text(records),
+        "md": lambda records, found, version: markdown_text(records, version) + _section(found, version),
+        "html": lambda records, _, version: html_text(records, version),
     }
 )
+GATED = ("json", "md")  # formats that have room for a comparison
 EXAMPLES = """examples:
   mlusim report
   mlusim report tin_shift_forward --board MLU370-X4 --board MLU590-H8 --format md
-  mlusim report --format html -o report.html"""
+  mlusim report --format html -o report.html
+  mlusim report --write-baseline efficiency.json
+  mlusim report --baseline efficiency.json --threshold 2%"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
+    add_gate(parser)
     add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
     add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
     add("--json", action="store_true", help="the same as --format json")
@@ -84,14 +94,24 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the cases and write the report; returns 1 for findings or failed accuracy, 3 for a fault."""
+    """Run the cases and write the report; returns 1 for findings, failed accuracy or a regression, 3 for a fault."""
     form = _format(args)
     if form == "table" and args.output:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
-    records = perform(jobs(args), args.jobs)
+    wanted = [evolve(job, lines=form == "html") for job in jobs(args)]
+    gate = gate_in(args, wanted)
+    records = perform(wanted, args.jobs)
+    gate.store(records)
+    found = gate.compared(records)
+    _write(args, form, records, found)
+    return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)
+
+
+def _write(args: argparse.Namespace, form: str, records: Sequence[Record], found: Comparison | None) -> None:
+    """Show the report, or write it to where it goes; the comparison goes along, or to standard error."""
     if form == "table":
         show(records)
         for board in boards_of(records):
@@ -102,14 +122,26 @@ def run(args: argparse.Namespace) -> int:
         for line in sentences(records) if args.explain else ():
             output().print()
             output().print(line)
-        return exit_code(records)
-    text = FORMATS[form](records, mlusim.__version__)
+        if found is not None:
+            show_comparison(found)
+        return
+    text = FORMATS[form](records, found, mlusim.__version__)
     if args.output:
         write_text(args.output, text)
         print(f"{args.output}: {len(records)} calls", file=sys.stderr)
     else:
         sys.stdout.write(text)
-    return exit_code(records)
+    if found is not None and (args.output or form not in GATED):
+        tell_comparison(found)
+
+
+def _document(records: Sequence[Record], found: Comparison | None, version: str) -> dict[str, Any]:
+    gated = {} if found is None else {"comparison": comparison_json(found)}
+    return document(records, version) | gated
+
+
+def _section(found: Comparison | None, version: str) -> str:
+    return "" if found is None else comparison_markdown(found, version)
 
 
 def _format(args: argparse.Namespace) -> str:

@@ -150,10 +150,17 @@ class NotedLog(Log):
     def access(self, frame: FrameType, space: int, *, store: bool) -> None:
         """The core has made a scalar access, which *frame* made."""
         self._settle()
-        row = [END] + [0] * (COLUMNS - 1)
-        row[COLUMNS - (5 if store else 10) + space] = 1
-        at = At(self._table.place(frame), STORE if store else LOAD, 0)
-        self._keep(self._table.number(Step(at, 1, 0, tuple(row))))
+        place = id(frame.f_code), frame.f_lasti
+        key = place, space, store
+        number = self._table.numbers.get(key)
+        if number is None:
+            row = [END] + [0] * (COLUMNS - 1)
+            row[COLUMNS - (5 if store else 10) + space] = 1
+            at = At(self._table.place(frame), STORE if store else LOAD, 0)
+            number = self._table.number(Step(at, 1, 0, tuple(row)))
+            if place in self._table.places:  # else the place is behind a function that has many
+                self._table.numbers[key] = number
+        self._keep(number)
 
     def fence(self) -> bool:
         """The core waits for its compute stream while nothing is in flight; the next flight notes it."""

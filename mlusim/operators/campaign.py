@@ -14,6 +14,7 @@ from typing import TypeVar
 from attrs import frozen
 
 from mlusim.errors import Fault
+from mlusim.observe.steps import EveryStep
 from mlusim.operators.pool import carried
 from mlusim.operators.records import record_of, record_of_fault
 from mlusim.operators.registry import find_case, find_operator
@@ -30,7 +31,10 @@ R = TypeVar("R")
 
 @frozen
 class Job:
-    """One case of one operator on one board, by name; *check* are names of checkers, *policy* None the usual one."""
+    """One case of one operator on one board, by name; *check* are names of checkers, *policy* None the usual one.
+
+    With *lines* the record has the time of each kernel line, and a piece of the timeline.
+    """
 
     operator: str
     case: str
@@ -40,6 +44,7 @@ class Job:
     effects: str = "late"
     reference: bool = True
     policy: str | None = None
+    lines: bool = False
 
     def __str__(self) -> str:
         chosen = "" if self.policy is None else f", {self.policy}"
@@ -64,7 +69,7 @@ def perform(job: Job) -> Record:
             job.operator,
             case,
             board=job.board,
-            observe=job.check,
+            observe=[*job.check, *([EveryStep()] if job.lines else [])],
             seed=job.seed,
             effects=job.effects,
             reference=job.reference,

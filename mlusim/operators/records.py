@@ -10,6 +10,7 @@ from mlusim.errors import Fault
 from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Usage
 from mlusim.operators.runner import Run
+from mlusim.report.excerpt import excerpt_of
 from mlusim.report.figures import figures
 from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, LaunchRecord, Record
 
@@ -90,4 +91,5 @@ def _launch(launch: Launch) -> LaunchRecord:
         spans=tuple(launch.timeline),
         figures=figures(launch, find_board(launch.board)) if launch.tasks else None,
         lines=launch.lines if launch.timeline.named else (),
+        excerpt=excerpt_of(launch) if launch.timeline.named else None,
     )

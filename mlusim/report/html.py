@@ -10,7 +10,10 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.plan.svg import layout_svg
+from mlusim.report.excerpt import pipe_picture
 from mlusim.report.explain import explained, waves
+from mlusim.report.figure import require
+from mlusim.report.heat import listings, worth_showing
 from mlusim.report.pictures import color, memory, off_chip_directions, roofline, traffic
 from mlusim.report.record import Record
 from mlusim.report.summary import Summary, summaries
@@ -34,13 +37,14 @@ class BoardPart:
 
 
 def html_text(records: Sequence[Record], version: str, studies: Sequence[WhatIfStudy] = ()) -> str:
-    """The page, with the *studies* of other boards.  Raises `UsageError` where jinja2 is not installed."""
+    """The page, with the *studies* of other boards.  Raises `UsageError` where jinja2 or matplotlib is not installed."""
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError:
         raise UsageError(
             "the HTML report needs jinja2; install it with `pip install mlusim[report]`"
         ) from None
+    require()
     environment = Environment(
         loader=PackageLoader("mlusim.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
@@ -48,6 +52,11 @@ def html_text(records: Sequence[Record], version: str, studies: Sequence[WhatIfS
     words = {"us": microseconds, "share": share, "size": size, "count": count, "error": error}
     words |= {"percent": percent, "times": times, "whole": whole}
     environment.filters |= words | {"verdict": verdict, "explained": explained, "waves": waves}
+    environment.filters |= {
+        "worth_showing": worth_showing,
+        "listings": listings,
+        "pipe_picture": pipe_picture,
+    }
     template = environment.get_template("report.html.j2")
     page: str = template.render(**_contents(records), version=version, studies=studies)
     return page

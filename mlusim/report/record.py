@@ -14,6 +14,7 @@ from mlusim.machine.tally import Usage
 from mlusim.machine.timing import TaskSpan
 from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import Efficiency
+from mlusim.report.excerpt import Excerpt
 from mlusim.report.explain import explained
 from mlusim.report.figures import Figures
 
@@ -52,9 +53,10 @@ class LaunchRecord:
     spans: tuple[TaskSpan, ...] = ()
     figures: Figures | None = None
     lines: tuple[Line, ...] = ()
+    excerpt: Excerpt | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Everything but the spans."""
+        """Everything but the spans and the excerpt."""
         return {
             "kernel": self.kernel,
             "dim": self.dim,

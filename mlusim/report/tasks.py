@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 from itertools import groupby
+from typing import Any
 
 from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.machine.timing import LAUNCH_US, PIPES, TaskSpan
+from mlusim.report.figure import Picture, bars, line, marks, words
 from mlusim.report.pictures import color
 from mlusim.report.record import LaunchRecord, Record
-from mlusim.report.svg import Drawing
-from mlusim.report.words import microseconds
 
 IO = PIPES.index("IO-DMA")
 _LEFT, _WIDTH, _TOP = 70.0, 820.0, 22.0
+_TOLD = 300  # bars that each have words of their own
 _FINEST = 0.5  # tasks closer than this, in units of the picture, become one
 
 
@@ -34,24 +35,36 @@ def timeline(record: Record, board: Board) -> str:
     Where the bandwidth that all cores share sets the launch's time, the IO-DMA is what keeps them busy.
     """
     total = sum(launch.time_us for launch in record.launches)
-    bars = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
-    rows = 1 + max((bar.core for bar in bars), default=0)
+    every = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
+    rows = 1 + max((bar.core for bar in every), default=0)
     height = max(5.0, min(12.0, 300.0 / rows))
-    picture = Drawing(
-        _LEFT + _WIDTH + 20, _TOP + rows * height + 10, f"Tasks of {record.operator} {record.case}"
-    )
-    for nth in range(5):
-        x = _LEFT + _WIDTH * nth / 4
-        picture.line([(x, _TOP - 4), (x, _TOP + rows * height)], "grid")
-        picture.text(x, 12, f"{microseconds(total * nth / 4)} us", "tick", "middle")
-    picture.text(_LEFT - 8, _TOP + 8, "core 0", "tick", "end")
+    bottom = rows * height
+    picture = Picture(_LEFT + _WIDTH + 20, _TOP + bottom + 10, f"Tasks of {record.operator} {record.case}")
+    axes = picture.axes((_LEFT, _TOP, _WIDTH, bottom), (0.0, total or 1.0), (bottom, 0.0))
+    unit = _WIDTH / (total or 1.0)
+    for value in marks(0.0, total or 1.0):
+        line(axes, [value, value], [-4, bottom], "line")
+        words(axes, value, -6, f"{value:,.6g} us", across="center", up="bottom")
+    words(axes, -8 / unit, height / 2, "core 0", across="right")
     if rows > 2:
-        picture.text(_LEFT - 8, _TOP + rows * height - 1, f"core {rows - 1}", "tick", "end")
-    unit = _WIDTH / total if total else 0.0
-    for bar in _merged(bars, unit):
-        x, y = _LEFT + bar.start * unit, _TOP + bar.core * height
-        picture.rect(x, y, (bar.end - bar.start) * unit - 0.3, height - 1, color(bar.pipe), bar.label)
+        words(axes, -8 / unit, bottom - height / 2, f"core {rows - 1}", across="right")
+    _draw(picture, axes, list(_merged(every, unit)), height, unit)
     return picture.render()
+
+
+def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: float) -> None:
+    """Each bar with words of its own; of very many, those of a pipe as one."""
+    if len(shown) <= _TOLD:
+        groups = [(bar.label, bar.pipe, [bar]) for bar in shown]
+    else:
+        groups = [(name, n, [bar for bar in shown if bar.pipe == n]) for n, name in enumerate(PIPES)]
+    for label, pipe, own in groups:
+        boxes = [
+            (bar.start, bar.core * height, max((bar.end - bar.start) - 0.3 / unit, 0.3 / unit), height - 1)
+            for bar in own
+        ]
+        if boxes:
+            picture.tip(bars(axes, boxes, color(pipe)), label)
 
 
 def _bars(record: Record, board: Board) -> Iterator[_Bar]:

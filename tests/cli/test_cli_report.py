@@ -115,7 +115,9 @@ def test_html_is_one_page_that_fetches_nothing(cli, tmp_path):
     assert ([], []) == (page.open, page.fetched)
     assert "script" not in page.seen
     assert "url(" not in text
-    assert 2 * 3 + 4 + 4 == page.seen.count("svg")  # roofline, bytes, NRAM a board; timeline and plan a call
+    assert 2 * 3 + 3 * 4 == page.seen.count(
+        "svg"
+    )  # roofline, bytes, NRAM a board; tasks, pipes and plan a call
     assert any(word.startswith("golden_document on MLU370-X4: ") for word in page.words)
     assert "prefers-color-scheme: dark" in text
 
@@ -144,14 +146,15 @@ def test_the_file_name_chooses_the_format(cli, tmp_path):
         assert cli(*TIN, "--format", form).out == (tmp_path / f"report.{form}").read_text()
 
 
-def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch):
-    """Without jinja2 the HTML report says what to install, and runs nothing."""
-    monkeypatch.setitem(sys.modules, "jinja2", None)
+@pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
+def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, package):
+    """Without jinja2 or matplotlib the HTML report says what to install, and runs nothing."""
+    monkeypatch.setitem(sys.modules, package, None)
     monkeypatch.setattr(report_verb, "perform", lambda *_: pytest.fail("it has run"))
     done = cli(*TIN, "--format", "html")
 
     assert (2, "") == (done.code, done.out)
-    assert "error: the HTML report needs jinja2; install it with `pip install mlusim[report]`\n" == done.err
+    assert f"error: the HTML report needs {package}; install it with `pip install mlusim[report]`\n" == done.err
 
 
 def test_groups_and_boards_select(cli):

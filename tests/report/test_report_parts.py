@@ -22,7 +22,6 @@ from mlusim.report.pictures import roofline
 from mlusim.report.plain import json_text, plain
 from mlusim.report.record import NO_COPY, Argument, LaunchRecord, Record
 from mlusim.report.summary import summaries
-from mlusim.report.svg import Drawing, number
 from mlusim.report.table import verdict
 from mlusim.report.tasks import timeline
 from mlusim.report.text import csv_text, markdown_text
@@ -109,15 +108,6 @@ def test_quantities_in_words():
     assert ("140.0%", "1,746.2") == (share(1.3997), microseconds(1746.21))
 
 
-@given(st.floats(-1e6, 1e6))
-def test_coordinates_keep_two_decimals(value):
-    """A coordinate reads back to within half a hundredth, and has no exponent."""
-    text = number(value)
-
-    assert "e" not in text
-    assert float(text) == pytest.approx(value, abs=0.00501)
-
-
 def test_a_summary_adds_times_and_divides_theory_by_them():
     """Two calls of 100 us that move a MB each in theory: 2 MB in 200 us."""
     total = summaries([record(), record(case="b")])
@@ -187,17 +177,6 @@ def test_a_page_of_calls_that_launched_nothing():
     assert "refused" in text
 
 
-def test_a_drawing_escapes_its_words():
-    """Titles, labels and tips are text."""
-    drawing = Drawing(10, 10, 'a "title" & more')
-    drawing.text(0, 0, "<label>")
-    drawing.rect(0, 0, 1, 1, "c0", "a < b")
-
-    assert 'aria-label="a &quot;title&quot; &amp; more"' in drawing.render()
-    assert "&lt;label&gt;" in drawing.render()
-    assert "<title>a &lt; b</title>" in drawing.render()
-
-
 def test_a_point_below_the_roof_is_drawn_below_it():
     """A call at a tenth of the bandwidth lies under the slope; without operations it has no place."""
     ten_percent = record(time_us=10 * 1e6 * 1_000_000 / BOARD.bandwidth)
@@ -206,8 +185,8 @@ def test_a_point_below_the_roof_is_drawn_below_it():
         [evolve(ten_percent, efficiency=efficiency(BOARD, "float", 0, 5, 9.0))], BOARD, {"op": "c0"}
     )
 
-    assert 1 == picture.count("<circle")
-    assert 0 == none.count("<circle")
+    assert 1 == picture.count("<title>")
+    assert 0 == none.count("<title>")
 
 
 def test_a_timeline_has_a_bar_for_each_task_that_works():
@@ -219,5 +198,5 @@ def test_a_timeline_has_a_bar_for_each_task_that_works():
     crowded = record(time_us=7.0)
     crowded = evolve(crowded, launches=(evolve(crowded.launches[0], spans=crowd),))
 
-    assert 2 == working.count("<rect")
-    assert timeline(crowded, BOARD).count("<rect") < 2000
+    assert 2 == working.count("<title>")
+    assert timeline(crowded, BOARD).count("M ") < 2000

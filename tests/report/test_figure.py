@@ -1,0 +1,80 @@
+"""Pictures: words and colours are the page's, nothing is referred to, and the same picture is the same text."""
+
+import re
+import sys
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from mlusim.errors import UsageError
+from mlusim.report.figure import COLORS, Picture, bars, line, marks, require, words
+
+
+def drawn():
+    """A picture with everything in it."""
+    picture = Picture(200, 100, 'a "title" & more')
+    axes = picture.axes((10, 10, 180, 80), (0, 10), (0, 5))
+    line(axes, [0, 10], [1, 2], "line")
+    words(axes, 5, 3, "<label> costs $5 or $6", weight="bold")
+    picture.tip(bars(axes, [(1, 1, 2, 1), (4, 1, 2, 1)], "c3"), "a < b")
+    return picture.render()
+
+
+def test_a_picture_is_well_formed_and_refers_to_nothing():
+    """One SVG element without ids, links and clip paths, so that a page may hold many."""
+    text = drawn()
+    root = ET.fromstring(text)  # noqa: S314 - made above
+
+    assert "svg" == root.tag
+    assert "0 0 200 100" == root.get("viewBox")
+    assert not re.search(r'\sid="|href|url\(|clip-path|<defs|<!--', text)
+
+
+def test_colours_are_the_page_s():
+    """Every colour of a picture is a variable, which the page sets for light and for dark."""
+    text = drawn()
+
+    assert {"var(--c3)", "var(--line)", "var(--soft)"} <= set(re.findall(r"var\(--\w+\)", text))
+    assert not re.search(r"#[0-9a-f]{6}", text)
+    assert len(COLORS) == len(set(COLORS.values()))
+
+
+def test_words_stay_words():
+    """Titles, labels and tips are text, escaped, in the page's own font."""
+    text = drawn()
+    root = ET.fromstring(text)  # noqa: S314 - made above
+
+    assert ["<label> costs $5 or $6"] == [element.text for element in root.iter("text")]
+    assert ["a < b"] == [element.text for element in root.iter("title")]
+    assert 'a "title" & more' == root.get("aria-label")
+    assert "DejaVu" not in text
+    assert "font-weight: bold" in text or "font-weight: 700" in text
+
+
+def test_bars_lie_where_they_should():
+    """Two boxes of one shape, in the units of the picture, from the left and from above."""
+    path = next(p for p in re.findall(r'<path d="([^"]*)"', drawn()) if 2 == p.count("M"))
+    numbers = [float(n) for n in re.findall(r"[\d.]+", path)]
+    xs, ys = numbers[::2], numbers[1::2]
+
+    assert [28, 64, 82, 118] == pytest.approx(sorted(set(xs)))
+    assert [58, 74] == pytest.approx(sorted(set(ys)))
+
+
+def test_the_same_picture_is_the_same_text():
+    """No date, no random names."""
+    assert drawn() == drawn()
+
+
+def test_marks_are_round_and_within():
+    """Round numbers, few of them, from the low to the high end."""
+    assert [0, 2, 4, 6, 8, 10] == marks(0, 10)
+    assert [0.25, 0.5, 0.75, 1] == marks(0.25, 1.1, 4)
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch):
+    """One sentence, before any work."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+    with pytest.raises(UsageError, match=r"pip install mlusim\[report\]"):
+        require()
