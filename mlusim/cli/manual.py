@@ -32,7 +32,12 @@ def _verb(verb: Verb) -> Iterator[str]:
     yield "| --- | --- |"
     for action in parser._actions:  # noqa: SLF001 - argparse has no public list of its arguments
         if action.help is not argparse.SUPPRESS:
-            meaning = (action.help or "").replace("%(default)s", str(action.default)).replace("|", "\\|")
+            meaning = (
+                (action.help or "")
+                .replace("%(default)s", str(action.default))
+                .replace("%%", "%")
+                .replace("|", "\\|")
+            )
             yield f"| `{_spelling(action)}` | {meaning} |"
     yield ""
     if parser.epilog:

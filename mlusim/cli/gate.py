@@ -1,0 +1,155 @@
+"""``mlusim report --baseline`` and ``--write-baseline``: a run compared with a stored one, or stored."""
+
+import argparse
+import math
+import sys
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import frozen
+from rich.text import Text
+
+import mlusim
+from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.show import output
+from mlusim.errors import UsageError
+from mlusim.operators.campaign import Job
+from mlusim.operators.registry import operators
+from mlusim.report.baseline import Baseline, Key, baseline_in, baseline_text, merged
+from mlusim.report.compare import Comparison, compare, headline, lines
+from mlusim.report.record import Record
+
+USUAL = "5%"
+LARGEST = 64 << 20  # bytes: a line has some 300, so that this is a baseline of 200,000 calls
+STYLES = {"regression": "bold red", "improvement": "green", "trade": "yellow"}
+
+
+def add_gate(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add(
+        "--baseline",
+        metavar="F.json",
+        help="compare with a stored run; exit code 1 where a figure got worse past the threshold",
+    )
+    add(
+        "--threshold",
+        metavar="T",
+        type=threshold,
+        help=f"how much worse is a regression, as 5%% or 0.05 (default: {USUAL.replace('%', '%%')})",
+    )
+    add(
+        "--write-baseline",
+        metavar="F.json",
+        help="store the figures of this run; calls that the file has besides stay in it",
+    )
+
+
+@frozen
+class Gate:
+    """What the command line asks for: the stored run to compare with, or the file to store this one in."""
+
+    name: str | None
+    baseline: Baseline | None
+    threshold: float
+    target: str | None
+    before: Baseline | None
+
+    def compared(self, records: Sequence[Record]) -> Comparison | None:
+        """The comparison; None where none is asked for."""
+        if self.name is None or self.baseline is None:
+            return None
+        return compare(self.baseline, records, self.name, self.threshold, exists)
+
+    def store(self, records: Sequence[Record]) -> None:
+        """Write the baseline that is asked for, and say on standard error what is in it."""
+        if self.target is None:
+            return
+        made = merged(self.before, records, mlusim.__version__, exists)
+        write_text(self.target, baseline_text(made))
+        unfit = sum(not record.passed for record in records)
+        left = f"; {unfit} that did not pass left out" if unfit else ""
+        print(f"{self.target}: {len(made.entries)} calls{left}", file=sys.stderr)
+
+
+def gate_in(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
+    """The gate that *args* ask for, its files read and checked before anything of *jobs* runs."""
+    if args.baseline is not None and args.write_baseline is not None:
+        raise UsageError("--baseline and --write-baseline exclude each other; compare first, then write")
+    if args.threshold is not None and args.baseline is None:
+        raise UsageError("--threshold goes with --baseline F.json, the run to compare with")
+    target = args.write_baseline
+    check_writable(target)
+    before = _read(target) if target is not None and Path(target).is_file() else None
+    baseline = None if args.baseline is None else _read(args.baseline)
+    if baseline is not None and not any((j.operator, j.case, j.board) in baseline.entries for j in jobs):
+        raise UsageError(
+            f"{args.baseline} has none of these calls; add them with --write-baseline {args.baseline}"
+        )
+    limit = threshold(USUAL) if args.threshold is None else args.threshold
+    return Gate(args.baseline, baseline, limit, target, before)
+
+
+def exists(key: Key) -> bool:
+    """Whether there is such a call: operator, case, and a board that the case runs on."""
+    name, wanted, board = key
+    operator = operators().get(name)
+    cases = () if operator is None else operator.cases
+    return any(case.name == wanted and (not case.boards or board in case.boards) for case in cases)
+
+
+def show_comparison(found: Comparison) -> None:
+    """Print it behind the tables."""
+    console = output()
+    console.print()
+    for kind, text in lines(found):
+        console.print(Text.assemble((f"{kind}: ", STYLES.get(kind, "dim")), text), soft_wrap=True)
+    console.print(
+        Text(headline(found, mlusim.__version__), style="green" if found.passed else "bold red"),
+        soft_wrap=True,
+    )
+
+
+def tell_comparison(found: Comparison) -> None:
+    """Say it on standard error, where standard output is a file's."""
+    for kind, text in lines(found):
+        print(f"{kind}: {text}", file=sys.stderr)
+    print(headline(found, mlusim.__version__), file=sys.stderr)
+
+
+def threshold(text: str) -> float:
+    """A fraction, for argparse: "5%", "0.5 %" or "0.05"."""
+    number, percent, rest = text.strip().partition("%")
+    try:
+        value = float(number)
+    except ValueError:
+        value = math.nan
+    if rest or not math.isfinite(value) or value < 0:
+        raise ArgumentTypeError(f"{text!r} is no threshold; write it as 5% or 0.05")
+    if percent:
+        return value / 100
+    if value >= 1:
+        raise ArgumentTypeError(
+            f"{text!r} may be a fraction or a percentage; write {text.strip()}% or a number below 1"
+        )
+    return value
+
+
+def _read(name: str) -> Baseline:
+    path = Path(name)
+    if path.is_dir():
+        raise UsageError(f"{name} is a directory; a baseline is a file")
+    try:
+        with path.open("rb") as file:
+            found = file.read(LARGEST + 1)
+    except OSError as error:
+        hint = "; write it with --write-baseline" if isinstance(error, FileNotFoundError) else ""
+        raise UsageError(f"{name} cannot be read: {error.strerror}{hint}") from None
+    if len(found) > LARGEST:
+        raise UsageError(f"{name} has more than {LARGEST >> 20} MiB; a baseline has some 300 bytes a call")
+    try:
+        text = found.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"{name} is no text; a baseline is JSON, written with --write-baseline") from None
+    return baseline_in(text, name)

@@ -1,0 +1,261 @@
+"""A run compared with a baseline: what got worse, by how much, and what can be seen of why."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from attrs import asdict, field, frozen
+
+from mlusim.report.baseline import Baseline, Entry, Key, entry_of
+from mlusim.report.explain import explained
+from mlusim.report.record import Record
+
+TIME = "hardware time"
+NRAM = "NRAM bytes"
+EFFICIENCIES = ("IO efficiency", "compute efficiency")
+SAME = "bytes, instructions and NRAM are as before: the order of the work differs, or the model of its time"
+
+
+@frozen
+class Change:
+    """One figure before and after, in *unit*; ``less_is_worse`` for efficiencies."""
+
+    figure: str
+    before: float
+    after: float
+    unit: str = ""
+    less_is_worse: bool = False
+
+    @property
+    def share(self) -> float | None:
+        """The change as a fraction of what was before; None where that was nothing."""
+        return (self.after - self.before) / self.before if self.before else None
+
+    @property
+    def worsening(self) -> float:
+        """How much worse it got, as a fraction; negative: better; infinite for something out of nothing."""
+        if self.before == self.after:
+            return 0.0
+        share = float("inf") if self.share is None else self.share
+        return -share if self.less_is_worse else share
+
+    def __str__(self) -> str:
+        moved = "new" if self.share is None else f"{100 * self.share:+.1f}%"
+        return f"{self.figure} {self._shown(self.before)} -> {self._shown(self.after)}{self.unit} ({moved})"
+
+    def _shown(self, value: float) -> str:
+        if self.less_is_worse:
+            return f"{100 * value:.4g}%"
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The figure, both values, and the change as a fraction (null: out of nothing)."""
+        return {"figure": self.figure, "before": self.before, "after": self.after, "change": self.share}
+
+
+@frozen
+class Verdict:
+    """A call whose figures moved.
+
+    ``worse`` and ``better`` are past the threshold, ``seen`` is every change of its work, ``now`` what costs the
+    call most as it is, and ``lost`` why it has no figures any more.
+    """
+
+    entry: Entry
+    worse: tuple[Change, ...] = ()
+    better: tuple[Change, ...] = ()
+    seen: tuple[Change, ...] = ()
+    now: tuple[str, ...] = ()
+    lost: str = ""
+
+    @property
+    def is_trade(self) -> bool:
+        """Whether only the work grew, and the time shrank past the threshold."""
+        faster = any(change.figure == TIME for change in self.better)
+        return faster and bool(self.worse) and not any(map(_is_result, self.worse))
+
+    def __str__(self) -> str:
+        if self.lost:
+            return f"{self.entry}: {self.lost}"
+        told = self.better if self.is_trade else self.worse or self.better
+        results = ", ".join(str(change) for change in told if _is_result(change))
+        if self.is_trade:
+            return f"{self.entry}: {results}, for {', '.join(map(str, self.worse))}"
+        if not results:
+            return f"{self.entry}: {', '.join(map(str, told))}"
+        costs = f"; what costs it most now: {', '.join(self.now)}" if self.worse and self.now else ""
+        return f"{self.entry}: {results}; {self._because()}{costs}"
+
+    def _because(self) -> str:
+        """The work that moved the same way as the result; or what else moved; or that nothing else did."""
+        sign = 1 if self.worse else -1
+        causes = [str(c) for c in self.seen if c.figure != NRAM and c.worsening * sign > 0]
+        if causes:
+            return f"because {', '.join(causes)}"
+        return f"with {', '.join(map(str, self.seen))}" if self.seen else SAME
+
+    def to_json(self) -> dict[str, Any]:
+        """Whose figures, which, and the sentence."""
+        changes = {name: [c.to_json() for c in getattr(self, name)] for name in ("worse", "better", "seen")}
+        return {
+            "operator": self.entry.operator,
+            "case": self.entry.case,
+            "board": self.entry.board,
+            **changes,
+            "now": self.now,
+            "message": str(self),
+        }
+
+
+@frozen
+class Comparison:
+    """Everything that a run says against a baseline; ``absent`` calls of the baseline exist, but were not run."""
+
+    name: str
+    threshold: float
+    version: str
+    compared: int
+    regressions: tuple[Verdict, ...] = ()
+    trades: tuple[Verdict, ...] = ()
+    improvements: tuple[Verdict, ...] = ()
+    new: tuple[Entry, ...] = ()
+    missing: tuple[Entry, ...] = ()
+    absent: int = field(default=0)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing got worse past the threshold without a gain in time."""
+        return not self.regressions
+
+
+def _is_result(change: Change) -> bool:
+    """Whether it is what the work comes to, rather than the work."""
+    return change.figure == TIME or change.figure in EFFICIENCIES
+
+
+def changes(before: Entry, after: Entry) -> Iterator[Change]:
+    """Every figure of a call, in the order of its weight."""
+    yield Change(TIME, before.hardware_time_us, after.hardware_time_us, " us")
+    yield Change("IO efficiency", before.io_efficiency, after.io_efficiency, less_is_worse=True)
+    yield Change(
+        "compute efficiency", before.compute_efficiency, after.compute_efficiency, less_is_worse=True
+    )
+    for name in dict.fromkeys([*before.bytes, *after.bytes]):
+        yield Change(f"{name} bytes", before.bytes.get(name, 0), after.bytes.get(name, 0))
+    yield Change("instructions", before.instructions, after.instructions)
+    yield Change(NRAM, before.nram_high_water, after.nram_high_water)
+
+
+def verdict(before: Entry, after: Entry, threshold: float, now: tuple[str, ...] = ()) -> Verdict:
+    """What became of one call; *now*: what costs it most."""
+    found = [change for change in changes(before, after) if change.before != change.after]
+    return Verdict(
+        entry=after,
+        worse=tuple(change for change in found if change.worsening > threshold),
+        better=tuple(change for change in found if -change.worsening > threshold),
+        seen=tuple(change for change in found if not _is_result(change)),
+        now=now,
+    )
+
+
+def compare(
+    baseline: Baseline, records: Iterable[Record], name: str, threshold: float, exists: Callable[[Key], bool]
+) -> Comparison:
+    """Compare *records* with *baseline*, the file *name*; *exists* says whether there still is such a call.
+
+    A call regresses when a figure gets worse by more than *threshold*, a fraction.  More work (bytes,
+    instructions, NRAM) that comes with a gain in time past the threshold is a trade, not a regression.
+    """
+    entries, ran, verdicts, new = baseline.entries, set[Key](), list[Verdict](), list[Entry]()
+    for record in records:
+        key = (record.operator, record.case or "", record.board)
+        ran.add(key)
+        after, before = entry_of(record), entries.get(key)
+        if after is None and before is not None:
+            verdicts.append(
+                Verdict(before, lost=f"it took {before.hardware_time_us:g} us, and now {_why(record)}")
+            )
+        elif after is not None and before is None:
+            new.append(after)
+        elif after is not None and before is not None:
+            verdicts.append(verdict(before, after, threshold, explained(record).reasons[:2]))
+    regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
+    rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
+    missing = [entry for entry in rest if not exists(entry.key)]
+    return Comparison(
+        name=name,
+        threshold=threshold,
+        version=baseline.version,
+        compared=len(verdicts),
+        regressions=tuple(regressions),
+        trades=tuple(v for v in verdicts if v.is_trade),
+        improvements=tuple(v for v in verdicts if v.better and not v.worse),
+        new=tuple(new),
+        missing=tuple(missing),
+        absent=len(rest) - len(missing),
+    )
+
+
+def _why(record: Record) -> str:
+    return f"it ends in {record.message or record.status}" if record.fault else "nothing is launched"
+
+
+# -- as text and JSON ------------------------------------------------------------------------------
+
+
+def headline(found: Comparison, version: str) -> str:
+    """One sentence: compared with what, and what came of it; *version* is this mlusim's."""
+    counts = [
+        (len(found.regressions), "regression"),
+        (len(found.improvements), "improvement"),
+        (len(found.trades), "trade"),
+    ]
+    told = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n) or "nothing moved"
+    other = f" (written by mlusim {found.version}, this is {version})" if found.version != version else ""
+    calls = "1 call" if found.compared == 1 else f"{found.compared} calls"
+    return f"{calls} compared with {found.name}{other}, threshold {100 * found.threshold:g}%: {told}."
+
+
+def lines(found: Comparison) -> Iterator[tuple[str, str]]:
+    """What moved, one (kind, sentence) each: regressions first, then what is only worth a note."""
+    for kind in ("regression", "trade", "improvement"):
+        for one in getattr(found, f"{kind}s"):
+            yield kind, str(one)
+    yield from (("new", f"{entry} is not in the baseline") for entry in found.new)
+    yield from (
+        ("missing", f"{entry} is in the baseline, and there is no such call any more")
+        for entry in found.missing
+    )
+    if found.absent:
+        yield "note", f"not part of this run: {found.absent} more of the baseline's calls"
+
+
+def comparison_markdown(found: Comparison, version: str) -> str:
+    """A section for a pull request."""
+    items = [f"- **{kind}**: {text}" for kind, text in lines(found)]
+    return (
+        "\n".join([f"\n### Compared with {found.name}\n", headline(found, version), "", *items]).rstrip()
+        + "\n"
+    )
+
+
+def comparison_json(found: Comparison) -> dict[str, Any]:
+    """The member ``comparison`` of ``report --json``."""
+    return {
+        "baseline": found.name,
+        "written_by": found.version,
+        "threshold": found.threshold,
+        "passed": found.passed,
+        "compared": found.compared,
+        **{
+            kind: [one.to_json() for one in getattr(found, kind)]
+            for kind in ("regressions", "trades", "improvements")
+        },
+        **{kind: _names(getattr(found, kind)) for kind in ("new", "missing")},
+        "not_run": found.absent,
+    }
+
+
+def _names(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    return [
+        {k: v for k, v in asdict(entry).items() if k in {"operator", "case", "board"}} for entry in entries
+    ]
