@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, uint16, uint32
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Generation, Intrinsic, Tile, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Cost, Flow, Generation, Intrinsic, Tile, intrinsic
 
 LINE = 128  # bytes
 NONE_FOUND = 0xFFFF_FFFF
@@ -19,6 +19,7 @@ WITH_INDEX = "1 + 8 // itemsize"  # a value and an index of eight bytes
     dtypes=NUMBERS,
     dtypes_2xx=FLOATS,
     flow=Flow.MIXING,
+    overload=("bang_count_stored", "dst"),
     source="vendor declaration header, selection and search",
 )
 def bang_count(src: Tile, elem_count: int) -> int:
@@ -32,6 +33,7 @@ def bang_count(src: Tile, elem_count: int) -> int:
     dtypes=NUMBERS,
     dtypes_2xx=FLOATS,
     flow=Flow.MIXING,
+    overload=("bang_findfirst1_stored", "dst"),
     source="vendor declaration header, selection and search",
 )
 def bang_findfirst1(src: Tile, elem_count: int) -> int:
@@ -46,12 +48,43 @@ def bang_findfirst1(src: Tile, elem_count: int) -> int:
     dtypes=NUMBERS,
     dtypes_2xx=FLOATS,
     flow=Flow.MIXING,
+    overload=("bang_findlast1_stored", "dst"),
     source="vendor declaration header, selection and search",
 )
 def bang_findlast1(src: Tile, elem_count: int) -> int:
     """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
     found = np.flatnonzero(src)
     return int(found[-1]) if found.size else NONE_FOUND
+
+
+def _stored(row: Intrinsic, what: str) -> Intrinsic:
+    """``(dst, src, elem_count)``: the older form, which stores its result."""
+
+    def body(dst: Tile, src: Tile, elem_count: int) -> None:
+        dst[0] = row.body(src, elem_count)
+
+    body.__doc__ = (
+        f"Store {what}: ``dst[0] = {row.spelling}(src, elem_count)``.\n\n"
+        f"The older form of ``{row.spelling}``, which a call with *dst* in front is."
+    )
+    return intrinsic(
+        f"{row.spelling}_stored",
+        writes={"dst": "1"},
+        reads={"src": "elem_count"},
+        dtypes={"dst": (uint32,), "src": NUMBERS},
+        dtypes_2xx=(*FLOATS, uint32),
+        same=False,
+        in_place=False,
+        cost=Cost("elem_count", "src"),
+        flow=Flow.MIXING,
+        aligned=("src",),
+        source=row.source,
+    )(body)
+
+
+bang_count_stored = _stored(bang_count, "how many elements are not zero")
+bang_findfirst1_stored = _stored(bang_findfirst1, "the index of the first element that is not zero")
+bang_findlast1_stored = _stored(bang_findlast1, "the index of the last element that is not zero")
 
 
 @intrinsic(

@@ -950,6 +950,21 @@ class Mlu:
         """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
     def bang_findlast1(self, src: Ptr, elem_count: Count) -> int:
         """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    def bang_count_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Store how many elements are not zero: ``dst[0] = __bang_count(src, elem_count)``.
+
+        The older form of ``__bang_count``, which a call with *dst* in front is.
+        """
+    def bang_findfirst1_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Store the index of the first element that is not zero: ``dst[0] = __bang_findfirst1(src, elem_count)``.
+
+        The older form of ``__bang_findfirst1``, which a call with *dst* in front is.
+        """
+    def bang_findlast1_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Store the index of the last element that is not zero: ``dst[0] = __bang_findlast1(src, elem_count)``.
+
+        The older form of ``__bang_findlast1``, which a call with *dst* in front is.
+        """
     def bang_popcnt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Count bits: ``dst[i] =`` the number of bits set in ``src[i]`` (per element: unknown, default chosen)."""
     def bang_sum(self, src: Ptr, elem_count: Count) -> Any:

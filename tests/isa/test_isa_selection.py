@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from isa_exact import TAILS, exact, samples
-from isa_rows import execute
+from isa_rows import execute, on_core
 
-from mlusim.bang import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE
+from mlusim.bang import CMP_EQ, CMP_GE, CMP_GT, CMP_LE, CMP_LT, CMP_NE, uint32
 from mlusim.isa.table import ISA
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
@@ -166,6 +166,37 @@ def test_counts_and_searches(dtype):
 
             assert (expected or [0xFFFFFFFF]) == [result]
             assert type(result) is int
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+def test_the_older_form_stores_its_result(dtype, board):
+    """With a destination in front, by position and by name, or through the row of its own."""
+    for count in (1, 33, 129):
+        mask = mask_of(drawn(count, count), dtype, count)
+        found = [i for i in range(count) if mask[i] != 0] or [0xFFFFFFFF]
+        expected = {
+            "bang_count": int(np.sum(mask != 0)),
+            "bang_findfirst1": found[0],
+            "bang_findlast1": found[-1],
+        }
+
+        def run(mlu, _, mask=mask, count=count):
+            src, dst, got = mlu.nram(mask.dtype, count), mlu.nram(uint32, 4), {}
+            src.view.array[:] = mask
+            for name in ("bang_count", "bang_findfirst1", "bang_findlast1"):
+                dst.view.array[:] = 77
+                results = [
+                    getattr(mlu, name)(dst, src, count),
+                    getattr(mlu, name)(dst=dst + 1, src=src, elem_count=count),
+                    getattr(mlu, f"{name}_stored")(dst + 2, src, count),
+                ]
+                got[name] = results, dst.view.array.tolist()
+            return got
+
+        for name, (results, stored) in on_core(run, board=board).items():
+            assert [None] * 3 == results
+            assert [expected[name]] * 3 + [77] == stored
 
 
 def test_popcnt_counts_bits():
