@@ -96,7 +96,9 @@ def _pipes(session: "DebugSession", words: str) -> str:
 def _barriers(session: "DebugSession", words: str) -> str:
     del words
     lines = [
-        f"{b.name} ({b.who}): {', '.join(b.arrived)} arrived; {', '.join(b.missing)} missing"
+        f"{b.name} ({b.who}): {', '.join(b.arrived) or 'nobody'} arrived; "
+        + (f"{', '.join(b.waiting)} waiting; " if b.waiting else "")
+        + f"{', '.join(b.missing)} missing"
         for b in states.barriers(session.world)
     ]
     lines += [f"mutex {numbers}: held by {owner}" for numbers, owner in states.mutexes(session.world)]

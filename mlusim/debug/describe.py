@@ -166,7 +166,8 @@ def op_text(world: World, op: Op) -> str:
     if op.kind is LANDING and op.effect is not None:
         return f"about to land: {op.name} of line {op.effect.site.line}, {effect_text(world, op.effect)}"
     if op.kind is CONTROL:
-        return f"about to wait: __{op.name}"
+        goes_on = op.name.endswith(("_arrive", "unlock"))
+        return f"about to execute __{op.name}" if goes_on else f"about to wait: __{op.name}"
     return {BEGIN: "it has not entered the kernel yet", FINISH: "it has returned from the kernel"}.get(
         op.kind, ""
     )

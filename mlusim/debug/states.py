@@ -12,6 +12,7 @@ from mlusim.debug.world import World, cluster_name
 from mlusim.isa.declare import Pipe
 from mlusim.machine.core import Core, Flight
 from mlusim.machine.meeting import SCOPES, Meeting
+from mlusim.machine.split import Half
 from mlusim.observe.finding import short
 
 
@@ -38,11 +39,12 @@ class PipeState:
 
 @frozen
 class BarrierState:
-    """A barrier that some have reached."""
+    """A barrier that some have reached; ``waiting`` are those at one in two halves, where waiting is no arriving."""
 
     name: str
     who: str
     arrived: tuple[str, ...]
+    waiting: tuple[str, ...]
     missing: tuple[str, ...]
 
 
@@ -83,7 +85,7 @@ def _doing(world: World, core: Core) -> tuple[str, str]:
         return "stopped", ""
     if isinstance(core.waiting, Meeting):
         missing = ", ".join(_absent(c) for c in core.waiting.missing[:6])
-        return "waiting", f"{core.waiting.name}: {missing} missing"
+        return "waiting", f"{_title(core.waiting)}: {missing} missing"
     last = [op for op in world.recent if op.core is core][-3:]
     if last and last[-1].name == "bang_lock" and core not in world.session.locks.values():
         return "waiting", "; ".join(
@@ -135,15 +137,24 @@ def _flight(world: World, flight: Flight) -> str:
 def barriers(world: World) -> list[BarrierState]:
     """The barriers that some cores have reached and others have not."""
     meetings = dict.fromkeys(core.waiting for core in world.cores if isinstance(core.waiting, Meeting))
+    meetings |= dict.fromkeys(half for core in world.cores for half in core.union.splits.begun)
     return [
         BarrierState(
-            meeting.name,
+            _title(meeting),
             SCOPES.get(meeting.scope, meeting.scope),
             tuple(name_of(core) for core in meeting.arrived),
+            tuple(name_of(core) for core in meeting.waiting) if isinstance(meeting, Half) else (),
             tuple(_absent(core) for core in meeting.missing),
         )
         for meeting in meetings
     ]
+
+
+def _title(meeting: Meeting) -> str:
+    """The barrier's name; of one in two halves its number too, and how many arrivals it has of how many."""
+    if not isinstance(meeting, Half):
+        return meeting.name
+    return f"{meeting.name} {meeting.ident}, {len(meeting.arrived)} of {meeting.count} arrived"
 
 
 def mutexes(world: World) -> list[tuple[str, str]]:

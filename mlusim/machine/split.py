@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 @define(eq=False)
 class Half(Meeting):
-    """One completion of a split barrier: the *number*-th meeting of the union, of *count* arrivals."""
+    """One completion of the split barrier *ident*: the *number*-th meeting of the union, of *count* arrivals."""
 
+    ident: int = 0
     number: int = 0
     count: int = 1
     waiting: list["Core"] = field(factory=list)
@@ -49,7 +50,7 @@ class SplitBarriers:
         """Count an arrival of *core*, and let those go on who wait for the last one."""
         halves = self._at(core, scope, ident)
         if not halves or halves[-1].complete:
-            halves.append(self._new(core, name, scope, count))
+            halves.append(self._new(core, name, scope, ident, count))
         half = halves[-1]
         _agree(half, count)
         half.arrived.append(core)
@@ -66,7 +67,7 @@ class SplitBarriers:
         halves = self._at(core, scope, ident)
         turn = self._waited.get((scope, ident, core), 0)
         if turn == len(halves):
-            halves.append(self._new(core, name, scope, count))
+            halves.append(self._new(core, name, scope, ident, count))
         half = halves[turn]
         _agree(half, count)
         if not half.complete:
@@ -80,14 +81,19 @@ class SplitBarriers:
         core.met(half.number, count + WAITS_FOR * ROLE)
         _tell(core, name, "wait", half)
 
+    @property
+    def begun(self) -> list[Half]:
+        """What some have arrived at, or wait for, and is not complete."""
+        return [half for halves in self._halves.values() for half in halves if not half.complete]
+
     def _at(self, core: "Core", scope: str, ident: int) -> list[Half]:
         where = core.cluster.number if scope == "cluster" and core.cluster is not None else None
         return self._halves.setdefault((scope, where, ident), [])
 
     @staticmethod
-    def _new(core: "Core", name: str, scope: str, count: int) -> Half:
+    def _new(core: "Core", name: str, scope: str, ident: int, count: int) -> Half:
         expected = participants(core, scope)
-        return Half(name, scope, expected, number=core.union.next_meeting(), count=count)
+        return Half(name, scope, expected, ident=ident, number=core.union.next_meeting(), count=count)
 
 
 def half_barrier(core: "Core", name: str, scope: str, ident: int, count: int, *, waits: bool) -> None:

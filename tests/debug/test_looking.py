@@ -1,8 +1,13 @@
 """Looking around: tasks, barriers, pipes, clusters, stacks, source, history, completion, help."""
 
+import random
+
+import numpy as np
 from debug_kernels import line, scale_program, staged_program
 from debug_tools import console_on, says
 
+import mlusim
+from mlusim.bang import GDRAM2SRAM, Mlu, Ptr, float32, kernel
 from mlusim.debug import COMMANDS
 
 
@@ -151,3 +156,58 @@ def test_commands_from_a_file(tmp_path):
         answer = says(console, f"source {script}")
 
         assert answer.endswith("count = 16")
+
+
+@kernel
+def halves(mlu: Mlu, out: Ptr) -> None:
+    """The memory core arrives, twice; the others wait for it and say that they have read."""
+    room = mlu.shared(float32, 64)
+    for turn in range(2):
+        if mlu.is_mpu():
+            if turn:
+                mlu.sync_cluster_wait(1, 4)
+            mlu.memcpy(room, out, 256, GDRAM2SRAM)
+            mlu.sync_cluster_arrive(0, 1)
+        else:
+            mlu.sync_cluster_wait(0, 1)
+            mlu.sync_cluster_arrive(1, 4)
+
+
+def halves_program(observe):
+    """One cluster."""
+    device = mlusim.Device("MLU370-X4")
+    device.launch(halves, 4, mlusim.UNION1, (device.put(np.ones(64, np.float32)),), observe=observe)
+
+
+def test_barriers_in_two_halves():
+    """Who has arrived, how many of how many, who waits; a step over the wait comes back to the same task."""
+    with console_on(halves_program) as console:
+        says(console, "break memcpy", "run")
+        tasks = says(console, "info tasks")
+        assert 4 == tasks.count("__sync_cluster_wait 0, 0 of 1 arrived: task 0m missing")
+        assert "__sync_cluster_wait 0, 0 of 1 arrived (" in says(console, "info barriers")
+        assert "nobody arrived; task 0, task 1, task 2, task 3 waiting; task 0m missing" in says(
+            console, "info barriers"
+        )
+
+        says(console, "delete", "tbreak sync_cluster_arrive task 2", "c")
+        assert "about to execute __sync_cluster_arrive" in console.stop_text()
+        says(console, "next")
+        assert "1, 3 of 4 arrived" in says(console, "info barriers")
+        assert "task 0, task 1, task 2 arrived; task 0m waiting; task 3 missing" in says(
+            console, "info barriers"
+        )
+
+
+def test_back_and_forth_over_barriers_in_two_halves():
+    """Every moment of the launch, there and back again in a drawn order: the same bytes, counts and frames."""
+    with console_on(halves_program) as console:
+        session = console.session
+        seen = {}
+        for moment in range(1, session.runs.moments(1)):
+            says(console, f"goto {moment}")
+            seen[session.position] = session.digest(), says(console, "info barriers")
+        for position in random.Random(3).sample(list(seen), len(seen)):
+            session.travel(position)
+
+            assert seen[position] == (session.digest(), says(console, "info barriers"))
