@@ -32,7 +32,9 @@ from mlusim.testing.checking import (
     printing_aside,
     report_of,
 )
-from mlusim.testing.schedules import RULE, replay_document, replay_in, schedules
+from mlusim.testing.replays import Replay, replay_document, replay_in
+from mlusim.testing.schedules import RULE, Schedule, schedules
+from mlusim.testing.subjects import OperatorSubject
 
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     {
@@ -43,7 +45,7 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     }
 )
 SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
-OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs", "schedules", "record")
+OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
 EXAMPLES = """examples:
   mlusim check tin_shift_forward --case golden_document
@@ -75,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--seed", metavar="N", type=whole, help="explore another legal schedule of the operator")
     add("--effects", choices=EFFECTS, help="when asynchronous effects of the operator land (default: late)")
-    add("--schedules", metavar="N", type=whole, help="compare the outputs of N seeds x both landing times")
+    add("--schedules", metavar="N", type=whole, help="compare what N other schedules give, no two alike")
     add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
     add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
     add("--notes", action="store_true", help="report remarks too, which fail no run")
@@ -99,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
     script = args.program is not None and args.program.endswith(".py")
-    runs = [_script(args, names, form)] if script else _operator(args, names)
+    runs = _runs(args, names, form, script=script)
     report = report_of(names, runs, accepted)
     _write(args, form, report)
     if args.record is not None:
@@ -110,6 +112,19 @@ def run(args: argparse.Namespace) -> int:
         print(f"error: {report.problems[0]}", file=sys.stderr)
         return USAGE
     return CLEAN if report.clean else FINDINGS
+
+
+def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script: bool) -> list[Checked]:
+    """Run what is asked for: what a replay file says, a script, or an operator's cases."""
+    alone = form != "text" and args.output is None
+    if args.replay is not None:
+        replay = replay_in(_read(args.replay), args.replay)
+        with printing_aside() if alone else contextlib.nullcontext():
+            return [_replayed(replay, args, names)]
+    if script:
+        with printing_aside() if alone else contextlib.nullcontext():
+            return [_script(args, names)]
+    return _operator(args, names)
 
 
 def _format(args: argparse.Namespace) -> str:
@@ -134,13 +149,14 @@ def _read(name: str) -> str:
         raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _script(args: argparse.Namespace, names: tuple[str, ...], form: str) -> Checked:
+def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     unfit = next((o for o in OF_OPERATORS if getattr(args, o) is not None), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
-    alone = form != "text" and args.output is None
-    with printing_aside() if alone else contextlib.nullcontext():
-        return check_script(args.program, args.arguments, names, notes=args.notes)
+    others, enough = _others(args)
+    return check_script(
+        args.program, args.arguments, names, notes=args.notes, schedules=others, enough=enough
+    )
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
@@ -150,7 +166,7 @@ def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]
         return [_own_arrays(args, names)]
     if args.set is not None:
         raise UsageError("--set goes with --inputs; a case has its own parameters")
-    jobs = _jobs(args, names) if args.replay is None else [_replayed(args, names)]
+    jobs = _jobs(args, names)
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
     with progress("checking", len(jobs)) as step:
@@ -172,9 +188,8 @@ def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
 def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
     """The calls of ``--all``: operators, then boards, then cases; the slow ones on request."""
     effects = args.effects or EFFECTS[0]
-    others = schedules(args.schedules) if args.schedules else ()
     return [
-        CheckJob(operator.name, case.name, board, names, args.notes, args.seed, effects, None, others)
+        CheckJob(operator.name, case.name, board, names, args.notes, args.seed, effects, None, *_others(args))
         for operator in operators().values()
         for board in boards_in([args.board or ""], DEFAULT_BOARDS)
         for case in operator.cases
@@ -196,18 +211,32 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
         )
     cases = [case] if case is not None else list(matching_cases(operator, board))
     effects = args.effects or EFFECTS[0]
-    others = schedules(args.schedules) if args.schedules else ()
     return [
-        CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects, None, others)
+        CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects, None, *_others(args))
         for one in cases
     ]
 
 
-def _replayed(args: argparse.Namespace, names: tuple[str, ...]) -> CheckJob:
-    """What the replay file says: the case under the checkers in that schedule, compared with the usual one."""
-    replay = replay_in(_read(args.replay), args.replay)
-    operator = find_operator(replay.operator)
-    case, board, schedule = find_case(operator, replay.case), find_board(replay.board), replay.schedule
+def _others(args: argparse.Namespace) -> tuple[tuple[Schedule, ...], int]:
+    """The schedules to compare with, and how many are enough."""
+    return (schedules(args.schedules), args.schedules) if args.schedules else ((), 0)
+
+
+def _replayed(replay: Replay, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+    """What the replay file says: the program under the checkers in that schedule, compared with the usual one."""
+    subject, schedule = replay.subject, replay.schedule
+    if isinstance(subject, OperatorSubject):
+        return check_case(_replayed_case(subject, schedule, args, names))
+    return check_script(
+        subject.script, subject.arguments, names, notes=args.notes, schedules=(schedule,), directed=schedule
+    )
+
+
+def _replayed_case(
+    subject: OperatorSubject, schedule: Schedule, args: argparse.Namespace, names: tuple[str, ...]
+) -> CheckJob:
+    operator = find_operator(subject.operator)
+    case, board = find_case(operator, subject.case), find_board(subject.board)
     return CheckJob(
         operator.name,
         case.name,
@@ -235,14 +264,15 @@ def _refuse_odd_extent(args: argparse.Namespace) -> None:
 def _refuse_odd_schedules(args: argparse.Namespace) -> None:
     if args.program is None and args.replay is None and not args.all:
         raise UsageError("name an operator or a script, as in `mlusim check tin_shift_forward`")
-    if args.replay is not None and (args.program or any(getattr(args, o) is not None for o in OF_OPERATORS)):
+    options = (*OF_OPERATORS, "schedules", "record")
+    if args.replay is not None and (args.program or any(getattr(args, o) is not None for o in options)):
         raise UsageError("--replay says what to run, and how; leave the program and its options out")
     if args.schedules is not None and args.schedules < 1:
         raise UsageError(f"--schedules {args.schedules} is too few; give 1 or more")
     if args.schedules is not None and (args.seed is not None or args.effects is not None):
         raise UsageError("--schedules chooses seeds and effects; leave --seed and --effects out")
     script = args.program is not None and args.program.endswith(".py")
-    if args.record is not None and not script and (args.schedules is None or args.case is None):
+    if args.record is not None and (args.schedules is None or not (script or args.case)):
         raise UsageError("--record goes with --schedules and takes one case; name it with --case")
 
 

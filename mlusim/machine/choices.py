@@ -131,9 +131,13 @@ class Given(Choices):
 
 
 class Director:
-    """Directs the launches of a run: by a *seed*, or by *decisions*; ``taken`` is what was decided."""
+    """Directs the launches of a run: by a *seed*, or by *decisions*; ``taken`` is what was decided.
+
+    ``effects`` says for all of them when asynchronous effects land; None: each launch says it itself.
+    """
 
     def __init__(self, seed: int | None = None, decisions: Iterable[Decision] = ()) -> None:
+        self.effects: str | None = None
         self._seed = seed
         self._decisions = tuple(decisions)
         self._launches: list[Choices] = []
@@ -162,6 +166,12 @@ def directing(director: Director) -> Iterator[Director]:
         yield director
     finally:
         _DIRECTING.reset(token)
+
+
+def effects_of(effects: str) -> str:
+    """When asynchronous effects of a launch land that asks for *effects*."""
+    director = _DIRECTING.get()
+    return effects if director is None or director.effects is None else director.effects
 
 
 def choices_of(seed: int | None) -> Choices | None:

@@ -11,7 +11,7 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import Fault, LaunchError, UsageError
-from mlusim.machine.choices import choices_of
+from mlusim.machine.choices import choices_of, effects_of
 from mlusim.machine.core import Core
 from mlusim.machine.hub import attendants
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
@@ -210,7 +210,7 @@ class Device:
             kind,
             _arguments(args),
             _seed(seed),
-            _effects(effects),
+            effects_of(_effects(effects)),
             timing,
         )
         watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))

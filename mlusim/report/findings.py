@@ -16,7 +16,7 @@ class Checked:
 
     ``allowed`` are findings that comments in the kernels allow, ``accepted`` those that suppressions cover.
     ``launches`` and ``faults`` are counts; ``problem`` is the sentence of what went wrong besides: failed
-    accuracy, an unexpected status, an error of the script.
+    accuracy, an unexpected status, an error of the script.  ``schedules`` counts those that were compared.
     """
 
     program: str
@@ -28,6 +28,7 @@ class Checked:
     faults: int = 0
     problem: str = ""
     accepted: tuple[Allowed, ...] = ()
+    schedules: int = 0
 
     @property
     def name(self) -> str:
@@ -80,6 +81,11 @@ class CheckReport:
         return sum(run.launches for run in self.runs)
 
     @property
+    def schedules(self) -> int:
+        """Schedules that were compared with the default one, no two alike."""
+        return sum(run.schedules for run in self.runs)
+
+    @property
     def problems(self) -> tuple[str, ...]:
         """What went wrong besides, by run."""
         return tuple(f"{run.name}: {run.problem}" for run in self.runs if run.problem)
@@ -95,6 +101,7 @@ class CheckReport:
             "clean": self.clean,
             "checkers": list(self.checkers),
             "launches": self.launches,
+            "schedules": self.schedules,
             "errors": self.errors,
             "notes": self.notes,
             "faults": self.faults,
@@ -112,6 +119,7 @@ def _run(run: Checked) -> dict[str, Any]:
         "case": run.case,
         "board": run.board,
         "launches": run.launches,
+        "schedules": run.schedules,
         "findings": sum(finding.level != NOTE for finding in run.findings),
         "faults": run.faults,
         "problem": run.problem or None,

@@ -41,6 +41,8 @@ def summary(report: CheckReport) -> str:
     suppressed = len(report.allowed) + len(report.accepted)
     parts += [f"{suppressed} suppressed"] if suppressed else []
     runs = f"{counted(report.launches, 'launch', 'launches')} of {counted(len(report.runs), 'run')}"
+    if report.schedules:
+        runs += f" and {counted(report.schedules, 'other schedule')}"
     return f"{', '.join(parts)} in {runs}, checked by {', '.join(report.checkers)}."
 
 

@@ -18,14 +18,15 @@ from mlusim.observe.suppress import Suppression, sift, unused
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.report.findings import Checked, CheckReport
-from mlusim.testing.schedules import Schedule, explore
+from mlusim.testing.schedules import USUAL, Schedule, explore
+from mlusim.testing.subjects import OperatorSubject, ScriptSubject, Subject
 
 
 @frozen
 class CheckJob:
     """One case of one operator on one board under *checkers* (empty: all of them), by name.
 
-    What *schedules* give is compared with what the usual one gives.
+    What *schedules* give is compared with what the usual one gives, until *enough* were compared.
     """
 
     operator: str
@@ -37,6 +38,7 @@ class CheckJob:
     effects: str = "late"
     decisions: tuple[Decision, ...] | None = None
     schedules: tuple[Schedule, ...] = ()
+    enough: int = 0
 
 
 def check_case(job: CheckJob) -> Checked:
@@ -51,8 +53,17 @@ def check_case(job: CheckJob) -> Checked:
         except Fault as fault:
             collector.add(fault)
     done = evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
-    found = explore(job.operator, job.case, job.board, job.schedules) if job.schedules else None
-    return done if found is None else evolve(done, findings=(*done.findings, found))
+    return _explored(done, OperatorSubject(job.operator, job.case, job.board), job.schedules, job.enough)
+
+
+def _explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], enough: int) -> Checked:
+    """*done* with what other *schedules* of *subject* have shown."""
+    others = tuple(schedules)
+    if not others:
+        return done
+    explored = explore(subject, others, enough)
+    fresh = () if explored.finding is None else (explored.finding,)
+    return evolve(done, findings=(*done.findings, *fresh), schedules=explored.compared)
 
 
 def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
@@ -60,6 +71,15 @@ def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
     if job.decisions is None:
         return contextlib.nullcontext()
     return directing(Director(decisions=job.decisions))
+
+
+def _schedule(directed: Schedule | None) -> contextlib.AbstractContextManager[object]:
+    """All launches in the schedule *directed*, where there is one."""
+    if directed is None:
+        return contextlib.nullcontext()
+    director = directed.director()
+    director.effects = directed.effects
+    return directing(director)
 
 
 def check_arrays(
@@ -89,18 +109,27 @@ def check_arrays(
 
 
 def check_script(
-    path: str, arguments: Iterable[str] = (), checkers: Iterable[str] = (), *, notes: bool = False
+    path: str,
+    arguments: Iterable[str] = (),
+    checkers: Iterable[str] = (),
+    *,
+    notes: bool = False,
+    schedules: Iterable[Schedule] = (),
+    enough: int = 0,
+    directed: Schedule | None = None,
 ) -> Checked:
     """Run the script as ``__main__``; every launch that it makes is watched.
 
-    Its fault is a finding; its error, or that it launched nothing, the problem of the run.  Raises `UsageError` where there is no such
-    file.
+    Its fault is a finding; its error, or that it launched nothing, the problem of the run.  *directed*
+    is the schedule in which it is watched.  What it leaves in other *schedules* is compared, until
+    *enough* were.  Raises `UsageError` where there is no such file.
     """
+    subject = ScriptSubject(path, tuple(arguments))
     if not Path(path).is_file():
         raise UsageError(f"{path} is no file; name a Python script, or an operator of `mlusim ops`")
-    program = ScriptProgram(path, tuple(arguments))
+    program = ScriptProgram(path, subject.arguments)
     problem = ""
-    with collecting(checkers, notes=notes) as collector:
+    with collecting(checkers, notes=notes) as collector, _schedule(directed):
         try:
             program.run(())
         except Fault as fault:
@@ -113,7 +142,20 @@ def check_script(
         problem = (
             "it launched no kernel that could be watched; launches in new threads are not (decision 0013)"
         )
-    return checked(collector, path, problem)
+    others = tuple(schedules)
+    if others and not problem:
+        problem = _unsteady(subject)
+    done = checked(collector, path, problem)
+    return done if problem else _explored(done, subject, others, enough)
+
+
+def _unsteady(subject: ScriptSubject) -> str:
+    """What is wrong with a script that gives something else each time; empty where nothing is."""
+    first, second = (subject.outcome(USUAL.effects, USUAL.director()) for _ in range(2))
+    told = subject.difference(first, second)
+    if told is None:
+        return ""
+    return f"it gives something else each time in one schedule ({told}); seed its random numbers"
 
 
 def checked(collector: Collector, program: str, problem: str) -> Checked:

@@ -169,7 +169,8 @@ def test_a_broken_replay_file_is_refused(cli, counters, tmp_path, text, sentence
         (("racy", "--case", "small", "--record", "r.json"), "--record goes with --schedules"),
         (("racy", "--replay", "r.json"), "--replay says what to run"),
         (("--replay", "missing.json"), "missing.json cannot be read: No such file"),
-        (("missing.py", "--schedules", "2"), "--schedules goes with an operator"),
+        (("missing.py", "--schedules", "2"), "missing.py is no file"),
+        (("missing.py", "--record", "r.json"), "--record goes with --schedules"),
     ],
 )
 def test_options_that_do_not_go_together(cli, counters, words, sentence):
@@ -178,3 +179,52 @@ def test_options_that_do_not_go_together(cli, counters, words, sentence):
 
     assert (2, "", 1) == (done.code, done.out, done.err.count("\n"))
     assert sentence in done.err
+
+
+COUNTS = """
+import sys
+
+import numpy as np
+
+import mlusim
+from mlusim.bang import int32, kernel
+
+
+@kernel
+def count(mlu, total):
+    if "right" in sys.argv:
+        mlu.bang_atomic_reduce_add(total, mlu.nram(int32, 1, values=[1]), 1)
+        return
+    seen = total[0]
+    mlu.memset_nram(mlu.nram(int32, 4), 4, int32(0))
+    total[0] = seen + 1
+
+
+device = mlusim.Device()
+device.launch(count, 4, args=(device.put(np.zeros(1, np.int32)),))
+"""
+
+
+def test_a_script_is_compared_recorded_and_replayed(cli, tmp_path):
+    """As an operator is: what its launches leave differs, and the file repeats it."""
+    script, path = tmp_path / "counts.py", tmp_path / "replay.json"
+    script.write_text(COUNTS)
+    words = ("check", script, "wrong", "--only", "memcheck", "--schedules", 3, "--json")
+    found = cli(*words, "--record", path)
+    replayed = cli("check", "--replay", path, "--only", "memcheck", "--json")
+    right = cli("check", script, "right", "--schedules", 3, "--json")
+
+    assert (1, 1, 0) == (found.code, replayed.code, right.code)
+    assert found.json()["findings"] == replayed.json()["findings"]
+    assert (str(script), ["wrong"]) == tuple(json.loads(path.read_text())[k] for k in ("script", "arguments"))
+    assert (0, 3) == (len(right.json()["findings"]), right.json()["schedules"])
+
+
+def test_a_replay_file_may_name_a_script(cli, tmp_path):
+    """Its arguments are words."""
+    path = tmp_path / "replay.json"
+    path.write_text('{"replay": 1, "script": "x.py", "arguments": 3, "seed": 1, "effects": "late"}')
+    done = cli("check", "--replay", path)
+
+    assert (2, "") == (done.code, done.out)
+    assert "has the arguments 3; they must be a list of words" in done.err

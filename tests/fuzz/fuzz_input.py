@@ -20,7 +20,7 @@ from mlusim.machine.device import EFFECTS
 from mlusim.machine.kernel import KINDS
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.suppress import suppressions_in
-from mlusim.testing.schedules import replay_in
+from mlusim.testing.replays import replay_in
 
 ANYTHING = st.one_of(
     st.none(),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mlusim.cli.files import read_arrays
 from mlusim.errors import UsageError
 from mlusim.observe.suppress import suppressions_in
-from mlusim.testing.schedules import replay_in
+from mlusim.testing.replays import replay_in
 
 TARGETS = (*KERNELS, *INPUTS)
 SHARE = 100  # tries of each target in every run of the suite
