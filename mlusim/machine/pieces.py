@@ -176,12 +176,3 @@ def _queues(track: Track, kept: _Kept | None) -> Pieces:
         same = kept.row[found] == rows[known]
         owner[np.flatnonzero(known)[same]] = kept.steps.turns[found[same]]
     return _made(rows, WAITING, ready[rows], times[rows, START] - ready[rows], owner)
-
-
-def memory_pieces(found: Pieces) -> Any:
-    """Which of *found* are where the off-chip memory is waited for: on the IO-DMA, else scalar accesses, else any."""
-    for where in (ON_IO, ON_SCALAR):
-        which = found.where == where
-        if which.any():
-            return which
-    return np.ones(len(found), bool)

@@ -21,11 +21,12 @@ from mlusim.machine.log import (
     WAITS_FOR,
 )
 from mlusim.machine.notes import LEAVE, LOAD, NAMES, NOWHERE, CoreSteps, Step
-from mlusim.machine.pieces import ON_IO, ON_MOVE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, memory_pieces, pieces
+from mlusim.machine.pieces import ON_IO, ON_MOVE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.machine.profile import home
 from mlusim.machine.tally import TaskWork
 from mlusim.machine.timing import PIPES, TaskSpan, groups_of, paces_of
-from mlusim.machine.tracks import CAUSE, FIRST, HERE, START, Times, Track, tracks
+from mlusim.machine.tracks import CAUSE, FIRST, HERE, START, Track, tracks
+from mlusim.machine.warp import Warp, warps
 from mlusim.machine.work import TENSOR, VECTOR
 
 MOST_SPANS = 200_000
@@ -170,66 +171,17 @@ class _Placed:
     board: Board
     unions: int
 
-    def warp(self) -> "_Warp":
-        """How time by itself becomes time on the board."""
-        alone = max(member.track.end for member in self.members)
-        begin, end = min(s.start_us for s in self.spans), max(s.end_us for s in self.spans)
-        found = [
-            (m.pieces.start[which], m.pieces.end[which]) for m in self.members for which in [_shares(m, self)]
-        ]
-        return _Warp.of([s for s, _ in found], [e for _, e in found], alone, begin, end)
-
-
-def _shares(member: _Member, placed: _Placed) -> Any:
-    """Which pieces of *member* wait for the memory; scalar accesses only where no core of the group copies."""
-    copies = any((m.pieces.where == ON_IO).any() for m in placed.members)
-    return member.pieces.where == ON_IO if copies else memory_pieces(member.pieces)
-
-
-@frozen(eq=False)
-class _Warp:
-    """Time by itself, ``alone``, and on the board, ``there``: longer where a core of the group waits for its share."""
-
-    alone: Times
-    there: Times
-
-    @classmethod
-    def of(
-        cls, starts: Sequence[Times], ends: Sequence[Times], alone: float, begin: float, end: float
-    ) -> "_Warp":
-        """From *begin* to *end*; the time that exceeds *alone* goes evenly to where the pieces lie."""
-        extra = max(0.0, end - begin - alone)
-        low, high = _joined(np.concatenate(starts), np.concatenate(ends))
-        total = float((high - low).sum())
-        if not extra or not total:
-            return cls(np.array([0.0, max(alone, 1e-12)]), np.array([begin, max(end, begin)]))
-        points = np.concatenate([[0.0], np.stack([low, high], axis=1).reshape(-1), [max(alone, high[-1])]])
-        gained = np.cumsum(high - low) * (extra / total)
-        late = np.stack([np.concatenate([[0.0], gained[:-1]]), gained], axis=1).reshape(-1)
-        return cls(points, begin + points + np.concatenate([[0.0], late, [extra]]))
-
-    def __call__(self, times: Any) -> Any:
-        """*times* by itself, on the board."""
-        return np.interp(times, self.alone, self.there)
-
-
-def _joined(starts: Times, ends: Times) -> tuple[Times, Times]:
-    """The union of intervals: where it begins and ends."""
-    order = np.argsort(starts, kind="stable")
-    starts, ends = starts[order], np.maximum.accumulate(ends[order]) if len(ends) else ends
-    fresh = np.ones(len(starts), bool)
-    fresh[1:] = starts[1:] > ends[:-1]
-    last = np.flatnonzero(np.concatenate([fresh[1:], [True]]))[: fresh.sum()]
-    return starts[fresh], ends[last]
+    def warps(self) -> list[Warp]:
+        """How the time of each core by itself becomes time on the board."""
+        return warps([m.track for m in self.members], [m.pieces for m in self.members], self.spans)
 
 
 # -- scenes ----------------------------------------------------------------------------------------
 
 
 def _scene(placed: _Placed, most: int) -> Scene:
-    warp = placed.warp()
-    cores = []
-    for task, span, member in zip(placed.tasks, placed.spans, placed.members, strict=True):
+    times, cores = placed.warps(), []
+    for task, span, member, warp in zip(placed.tasks, placed.spans, placed.members, times, strict=True):
         cluster, core = home(span, task, placed.board, placed.unions)
         begin, end = (float(warp(t)) for t in (0.0, member.track.end))
         cores.append(CoreSpan(task.task, cluster, core, task.memory_core, begin, end))
@@ -240,8 +192,7 @@ def _scene(placed: _Placed, most: int) -> Scene:
     first = []
     for number, member in enumerate(kept):
         first.append(len(spans))
-        stretched = _shares(member, placed) | (member.pieces.where == WAITING)
-        spans += _spans(number, member, warp, stretched)
+        spans += _spans(number, member, times[number])
     arrows = [*_pipe_arrows(kept, first), *_barrier_arrows(kept, first)]
     order = sorted(range(len(spans)), key=lambda n: (spans[n].start_us, n))
     at = {old: new for new, old in enumerate(order)}
@@ -258,10 +209,9 @@ def _first(members: Sequence[_Member], most: int) -> tuple[list[_Member], bool]:
     return [evolve(m, pieces=m.pieces.chosen(m.pieces.start < until)) for m in members], False
 
 
-def _spans(number: int, member: _Member, warp: _Warp, stretched: Any) -> Iterator[Span]:
+def _spans(number: int, member: _Member, warp: Warp) -> Iterator[Span]:
     found = member.pieces
-    start, lasting = warp(found.start), found.end - found.start
-    end = np.where(stretched, warp(found.end), start + lasting)
+    start, end, lasting = warp(found.start), warp.ends(found), found.end - found.start
     busy = np.where(found.where == WAITING, end - start, lasting)
     rows = zip(
         found.where.tolist(), found.step.tolist(), start.tolist(), end.tolist(), busy.tolist(), strict=True

@@ -105,6 +105,26 @@ def test_a_wait_for_the_memory_stretches_copies_and_nothing_else():
     assert all(s.end_us - s.start_us == pytest.approx(s.busy_us) for s in others)
 
 
+@pytest.mark.parametrize("meets", [False, True])
+def test_cores_of_a_union_wait_for_the_memory(meets):
+    """Without barriers each core ends when its task does, stretched by itself; with them all keep one time."""
+    launch = launched([*TRAFFIC, *([("meet", 1)] if meets else [])], 32, observe=[EveryStep()])
+    tasks = {(span.task, span.memory_core): span.end_us for span in launch.timeline}
+    scenes = list(launch.timeline.scenes())
+    ends = {(c.task, c.memory_core): c.end_us for scene in scenes for c in scene.cores}
+    longer = sum(
+        s.end_us - s.start_us - s.busy_us for scene in scenes for s in scene.spans if s.where != "wait"
+    )
+    for spans in tracks_of(scenes).values():
+        assert all(a.end_us <= b.start_us + NEAR for a, b in itertools.pairwise(spans))
+
+    assert launch.profile.memory_wait_us > 10
+    assert max(ends.values()) == pytest.approx(max(tasks.values()))
+    assert meets or ends == pytest.approx(tasks)
+    assert meets or longer == pytest.approx(launch.profile.memory_wait_us)
+    assert longer > 0
+
+
 def test_spans_are_bounded_and_what_is_left_out_is_known():
     """The first spans of the first tasks; the tasks behind them have their place, and no spans."""
     launch = launched(TRAFFIC, 70, mlusim.BLOCK, observe=[EveryStep()])
