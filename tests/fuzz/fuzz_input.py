@@ -20,6 +20,7 @@ from mlusim.machine.device import EFFECTS
 from mlusim.machine.kernel import KINDS
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.suppress import suppressions_in
+from mlusim.report.baseline import Baseline, Entry, baseline_in, baseline_text
 from mlusim.testing.replays import replay_in
 
 ANYTHING = st.one_of(
@@ -238,6 +239,36 @@ def settle(base, edits):
     assert all("file.json" in sentence for sentence in said)
 
 
+CALLS = (
+    Entry("tin_shift_forward", "golden_document", "MLU370-X4", 3.5, 0.25, 0.125, {"GDRAM2NRAM": 64}, 9, 9),
+)
+STORED = baseline_text(Baseline("0.1.0", {entry.key: entry for entry in CALLS}))
+figures = st.one_of(
+    words,
+    st.sampled_from(["NaN", "Infinity", "-0.0", "1e400", "-7", "0.5", '"x"', "{}", "[[]]", '"bytes"', "2"]),
+)
+spots = st.integers(0, len(STORED) + 9)
+revisions = st.lists(st.tuples(spots, st.one_of(st.just(0), spots), figures, times), max_size=4)
+
+
+def stored(edits):
+    """A stored run with changes: a baseline that can be written again, or a sentence that names the file."""
+    text, said = STORED, "stored.json"
+    for at, gone, new, often in edits:
+        text = text[:at] + new * often + text[at + gone :]
+    try:
+        found = baseline_in(text, "stored.json")
+        assert found == baseline_in(baseline_text(found), "again.json")
+    except UsageError as error:
+        said = str(error)
+
+    assert said.startswith("stored.json")
+    assert "\n" not in said
+    assert len(said) < 400
+
+
+BASELINES = Target("baselines", stored, (revisions,))
+
 TEXTS = Target("texts", settle, (st.sampled_from(BASES), changes))
 
 # -- command lines ---------------------------------------------------------------------------------
@@ -271,6 +302,7 @@ WORDS = st.sampled_from(
             "--group",
             "zero",
         ),
+        *("--baseline", "stored.json", "--write-baseline", "other.json", "--threshold", "5%", "0.1", "x.py"),
         *("--compare", "--svg", "--all", "--slow", "--arch", "--command", "quit", "late", "eager", "junit"),
         *("S=15,T=104", "m=1", "-1", "0", "1e9", "nope", "", "/", "--", "--no-such", "x.npz", "x.py", "é"),
     ]
@@ -287,6 +319,10 @@ HEADS = st.sampled_from(
             ("check", *SMALL, "--schedules", "1"),
         ),
         *(("report", "tin_shift_forward", "--board", "nope"), ("report", *SMALL)),
+        *(
+            ("report", *SMALL, "--baseline", "stored.json"),
+            ("report", *SMALL, "--write-baseline", "stored.json"),
+        ),
         *(("debug", "tin_shift_forward", "--command", "quit"), ("debug", *SMALL, "--command", "step")),
     ]
 )
@@ -318,9 +354,10 @@ def command(head, words):
     if {"--all", "demo"} & set(argv) or ({"run", "check", "report"} & set(argv) and "--case" not in argv):
         argv += ["--board", "nope"]  # hours of work are legal, and would only take long
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("stored.json").write_text(STORED)
         told(argv)
 
 
 COMMANDS = Target("commands", command, (HEADS, st.lists(st.one_of(WORDS, st.text(max_size=4)), max_size=5)))
 
-INPUTS = (LAUNCHES, NPZ, RUNS, TEXTS, COMMANDS)
+INPUTS = (LAUNCHES, NPZ, RUNS, TEXTS, BASELINES, COMMANDS)
