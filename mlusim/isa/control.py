@@ -1,6 +1,6 @@
 """Synchronisation, identification and device print: the rows that act on the core, not on data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,8 +14,8 @@ class Control(Protocol):
 
     place: Any
 
-    def wait(self, name: str, *pipes: Pipe) -> None:
-        """Wait for the named pipes, or for all."""
+    def wait(self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = ()) -> None:
+        """Wait for the named pipes, or for all; *waiting* are those that wait, where not all do."""
 
     def barrier(self, name: str, scope: str) -> None:
         """Meet the other cores of *scope*."""
@@ -82,11 +82,14 @@ def sync_io_move_compute(
 ) -> None:
     """Wait for the streams IO, move and compute; with six flags, let the last three wait for the first three.
 
-    A directed wait is modelled as a full wait for the producing pipes: what may start later, may.
+    With flags it is modelled as a full wait for the producing pipes: what may start later, may.  racecheck
+    holds the pipes that were not told to wait against what they may overtake.
     """
     pipes = [Pipe.IO] * from_io + [Pipe.MOVE] * from_move + [Pipe.VECTOR, Pipe.TENSOR] * from_compute
-    if pipes and (to_io or to_move or to_compute):
-        core.wait("__sync_io_move_compute", *pipes)
+    waiting = [Pipe.IO] * to_io + [Pipe.MOVE] * to_move + [Pipe.VECTOR, Pipe.TENSOR] * to_compute
+    if pipes and waiting:
+        every = to_io and to_move and to_compute
+        core.wait("__sync_io_move_compute", *pipes, waiting=() if every else waiting)
 
 
 @_row("__sync_cluster", "vendor function header, barriers")

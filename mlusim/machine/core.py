@@ -287,8 +287,8 @@ class Core:
             flight.land()
             watch.retire(effect)
 
-    def wait(self, name: str, *pipes: Pipe) -> None:
-        """Wait for *pipes*, or for all when none is named."""
+    def wait(self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = ()) -> None:
+        """Wait for *pipes*, or for all when none is named; *waiting* are those that wait, where not all do."""
         if self.hub.control is not None:
             self.hub.control(self, name)
         self._await(sum({WAITS[pipe] for pipe in pipes}) if pipes else FOR_ALL)
@@ -298,7 +298,8 @@ class Core:
         else:
             self.drain()
         if self.hub.sync is not None:
-            self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe)))
+            heads = tuple(p.value for p in waiting)
+            self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads))
 
     # -- the log -------------------------------------------------------------------------------
 

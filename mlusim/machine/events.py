@@ -155,6 +155,7 @@ class Effect:
 class Sync:
     """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
 
+    Where only some pipes wait for these, ``waiting`` names them; empty: everything does.
     At a barrier ``scope`` says who meets (a key of `mlusim.machine.meeting.SCOPES`), ``participants``
     are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
     is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
@@ -167,6 +168,7 @@ class Sync:
     scope: str | None = None
     participants: tuple["Core", ...] = ()
     mutex: tuple[int, int] | None = None
+    waiting: tuple[str, ...] = ()
 
     @property
     def site(self) -> Site:

@@ -87,7 +87,8 @@ class Mlu:
     ) -> None:
         """Wait for the streams IO, move and compute; with six flags, let the last three wait for the first three.
 
-        A directed wait is modelled as a full wait for the producing pipes: what may start later, may.
+        With flags it is modelled as a full wait for the producing pipes: what may start later, may.  racecheck
+        holds the pipes that were not told to wait against what they may overtake.
         """
     def sync_cluster(self) -> None:
         """Meet the IPU cores and the memory core of the own cluster; in a Block task a plain ``__sync``."""

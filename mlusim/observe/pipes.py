@@ -38,7 +38,7 @@ class Clash(NamedTuple):
 class PipeOrder:
     """What one core has issued and nobody has waited for yet."""
 
-    __slots__ = ("computing", "io", "move", "scalars", "stores")
+    __slots__ = ("computing", "io", "move", "passed", "scalars", "stores")
 
     def __init__(self) -> None:
         self.io: list[Step] = []
@@ -46,6 +46,7 @@ class PipeOrder:
         self.computing: dict[Step, None] = {}
         self.scalars: dict[tuple[Access, bool], Step] = {}
         self.stores: dict[Allocation, list[Step]] = {}
+        self.passed: dict[Step, frozenset[str]] = {}  # the pipes that were told to wait for a step
 
     def copy(self) -> "PipeOrder":
         """Return the same state, to try something on."""
@@ -53,6 +54,7 @@ class PipeOrder:
         other.io, other.move = list(self.io), list(self.move)
         other.computing, other.scalars = dict(self.computing), dict(self.scalars)
         other.stores = {allocation: list(steps) for allocation, steps in self.stores.items()}
+        other.passed = dict(self.passed)
         return other
 
     @property
@@ -68,7 +70,7 @@ class PipeOrder:
         for pipe, steps in ((Pipe.IO, self.io), (Pipe.MOVE, self.move)):
             if pipe is not step.pipe:
                 for first in steps:
-                    yield from _between(first, step)
+                    yield from self._between(first, step)
         if step.pipe in COMPUTE or step.pipe is Pipe.SCALAR:
             return
         for allocation in {a.allocation for a in (*step.reads, *step.writes)} if self.stores else ():
@@ -76,9 +78,14 @@ class PipeOrder:
                 yield from _between(first, step)
         if effect.asynchronous:
             for first in self.computing:
-                yield from _between(first, step)
+                yield from self._between(first, step)
             for first in self.scalars.values():
                 yield from _between(first, step)
+
+    def _between(self, first: Step, step: Step) -> Iterator[Clash]:
+        """The clashes of *step*, unless its pipe was told to wait for *first*."""
+        if step.pipe.value not in self.passed.get(first, ()):
+            yield from _between(first, step)
 
     @property
     def empty(self) -> bool:
@@ -97,7 +104,13 @@ class PipeOrder:
 
     def flies(self, step: Step) -> None:
         """Take note of an asynchronous instruction."""
+        self.passed.pop(step, None)
         (self.io if step.pipe is Pipe.IO else self.move).append(step)
+
+    def computes(self, step: Step) -> None:
+        """Take note of a vector or tensor instruction."""
+        self.passed.pop(step, None)
+        self.computing[step] = None
 
     def blocks(self, step: Step) -> None:
         """Take note of a blocking copy, fill or atomic: it has waited for all but the other pipe and stores."""
@@ -119,6 +132,12 @@ class PipeOrder:
         elif len(self.scalars) < MOST:
             self.scalars[access, stores] = step
 
+    def direct(self, pipes: Collection[str], waiting: Collection[str]) -> None:
+        """Take note of a sync that lets only the pipes *waiting* wait for *pipes*."""
+        ahead = [*self.io] * (IO in pipes) + [*self.move] * (MOVE in pipes)
+        for step in (*ahead, *(self.computing if VECTOR in pipes else ())):
+            self.passed[step] = self.passed.get(step, frozenset()) | set(waiting)
+
     def wait(self, pipes: Collection[str]) -> None:
         """Take note of a sync for *pipes*; one for the scalar pipe is one for everything."""
         if IO in pipes:
@@ -130,6 +149,8 @@ class PipeOrder:
         if SCALAR in pipes:
             self.scalars.clear()
             self.stores.clear()
+        if not (self.io or self.move or self.computing):
+            self.passed.clear()
 
 
 def _between(first: Step, second: Step) -> Iterator[Clash]:

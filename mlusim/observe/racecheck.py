@@ -123,7 +123,7 @@ class RaceCheck(Checker):
         step = effect.step
         strided = any(access.steps for access in (*step.reads, *step.writes))
         if step.row is None or strided or step.row.form == "copy":
-            order.computing[step] = None  # not among the steps that the core's watch remembers
+            order.computes(step)  # not among the steps that the core's watch remembers
         return not (order.busy and self._hold(order, effect))
 
     def _hold(self, order: PipeOrder, effect: Effect) -> bool:
@@ -139,7 +139,7 @@ class RaceCheck(Checker):
         """Learn what scalar code and the vector unit have done since the last look."""
         for step in core.mlu.watch.mark():
             if step.pipe in COMPUTE:
-                order.computing[step] = None
+                order.computes(step)
             elif step.row is None and not (step.writes or step.reads)[0].allocation.space.shared:
                 order.loads_or_stores(step)
 
@@ -160,6 +160,9 @@ class RaceCheck(Checker):
     def _wait(self, core: Any, pipes: tuple[str, ...], sync: Sync) -> None:
         order = self._orders[core]
         self._catch_up(core, order)
+        if sync.waiting:
+            order.direct(pipes, sync.waiting)
+            return
         if self._idle is not None:
             self._idle.wait(core, place_of_sync(sync, core), order, pipes)
         order.wait(pipes)

@@ -539,6 +539,45 @@ def test_what_hands_on_too_little_needs_a_sync_before_it(guarded):
     assert all(finding.facts["hint_verified"] for finding in findings)
 
 
+@pytest.mark.parametrize(
+    ("flags", "rules"),
+    [
+        ((True, False, False, False, True, False), []),  # the move waits for the store
+        ((True, False, False, False, False, True), ["racecheck-write-after-read"]),  # only the vectors do
+        ((False, True, False, False, True, False), ["racecheck-write-after-read"]),  # for another pipe
+        ((False, False, False, True, True, True), ["racecheck-write-after-read"]),  # for nothing
+        ((True, True, True, True, True, True), []),
+    ],
+)
+def test_a_wait_with_flags_orders_the_pipes_that_it_names(flags, rules):
+    """A store of a buffer, and a copy inside NRAM that overwrites it, as the vendor's attention does."""
+
+    def overwrite(mlu, dst, src):
+        a, b = mlu.nram(float32, N, [1.0] * N), mlu.nram(float32, N, [2.0] * N)
+        mlu.memcpy_async(dst, a, BYTES, NRAM2GDRAM)
+        mlu.sync_io_move_compute(*flags)
+        mlu.memcpy_async(a, b, BYTES, NRAM2NRAM)
+        mlu.sync()
+
+    assert rules == _ids(overwrite, floats(N), floats(N))
+
+
+def test_a_wait_with_flags_holds_for_what_was_issued_before_it():
+    """The same statement once more is a new store, for which nobody waited."""
+
+    def overwrite(mlu, dst, rounds):
+        a, b = mlu.nram(float32, N, [1.0] * N), mlu.nram(float32, N, [2.0] * N)
+        for turn in range(rounds):
+            mlu.memcpy_async(dst, a, BYTES, NRAM2GDRAM)
+            if not turn:
+                mlu.sync_io_move_compute(True, False, False, False, True, False)
+        mlu.memcpy_async(a, b, BYTES, NRAM2NRAM)
+        mlu.sync()
+
+    assert [] == _ids(overwrite, floats(N), 1)
+    assert ["racecheck-write-after-read"] == _ids(overwrite, floats(N), 2)
+
+
 def test_launches_are_in_order():
     """What one launch wrote the next may read."""
     device = mlusim.Device()
