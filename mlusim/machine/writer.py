@@ -16,6 +16,7 @@ from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refuse
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.machine import work
 from mlusim.machine.overload import LEFT, open_signature, other_form, present
+from mlusim.machine.padding import before_padding, padded_count
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.machine.strides import strided
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -51,6 +52,7 @@ class Writer:
             "strided": strided,
             "refuse_body": refuse_body,
             "count_of": count_of,
+            "padded_count": padded_count,
             "constant": constant,
             "overlap": overlap,
             "typed": typed,
@@ -104,11 +106,17 @@ class Writer:
             yield from other_form(self.row, self._arguments())
 
     def counts(self) -> Iterator[str]:
-        """Make the counts Python integers."""
+        """Make the counts Python integers; of those of vector instructions know what they were before padding."""
+        lanes = self.row.pipe is Pipe.VECTOR
+        if lanes:
+            yield "unpadded = None"
         for p in self.row.given:
             if p.kind == "count":
                 optional = f"{p.name} is not None and " if p.default is None else ""
-                yield f"if {optional}{p.name}.__class__ is not int: {p.name} = count_of(mlu, row, {p.name!r}, {p.name})"
+                asked = f"(mlu, row, {p.name!r}, {p.name}"
+                into = f"{p.name}, unpadded = padded_count{asked}, unpadded)"
+                plain = f"{p.name} = count_of{asked})"
+                yield f"if {optional}{p.name}.__class__ is not int: {into if lanes else plain}"
 
     def untyped(self) -> Iterator[str]:
         """See untyped pointers through the type of a value, or through a fixed one."""
@@ -332,6 +340,10 @@ class Writer:
     def _vector(self, count: str, n: int) -> Iterator[str]:
         yield f"used = {count} * {self._width(n)}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
         yield f"mlu.work[{work.VECTOR}] += paid + {work.START}"
+        extent = self._expression(
+            self.operands[n], self.row.cost.extent if self.row.cost is not None else "0"
+        )
+        yield f"if unpadded is not None: used = {before_padding(self.row, extent)} * {self._width(n)}"
         yield f"mlu.lanes[{self.number}] += used; mlu.lines[{self.number}] += paid"
 
     def _width(self, n: int) -> str:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mlusim
-from mlusim.bang import Mlu, Ptr, float32, half, int8, kernel
+from mlusim.bang import PAD_UP, Mlu, Ptr, float32, half, int8, kernel
 from mlusim.machine.tally import Lanes
 
 
@@ -55,3 +55,35 @@ def test_no_vector_instruction_no_lanes():
     launch = device.launch(copies, args=(device.put(np.zeros(8, np.float32)),))
 
     assert {} == launch.lanes
+
+
+@kernel
+def padded_rows(mlu: Mlu, rows: int, columns: int) -> None:
+    """Turn a matrix whose sides are padded to 32, and scale every element of it."""
+    height, width = PAD_UP(rows, 32), PAD_UP(columns, 32)
+    a, b = mlu.nram(float32, height * width), mlu.nram(float32, height * width)
+    mlu.bang_write_zero(a, height * width)
+    mlu.bang_transpose(b, a, height, width)
+    mlu.bang_mul_scalar(b, b, 2.0, 3 * width)
+    mlu.bang_mul_scalar(b, b, 2.0, columns)
+
+
+@given(st.integers(1, 70), st.integers(1, 70))
+def test_what_pad_up_adds_is_no_element(rows, columns):
+    """Counts that PAD_UP made, and their products, pay for all and use what was asked for."""
+    launch = mlusim.Device("MLU370-X4").launch(padded_rows, args=(rows, columns))
+    height, width = -(-rows // 32) * 32, -(-columns // 32) * 32
+    whole = Lanes(4 * rows * columns, 4 * height * width)
+
+    assert (whole, whole) == (launch.lanes["bang_write_zero"], launch.lanes["bang_transpose"])
+    assert Lanes(4 * 4 * columns, 4 * (3 * width + width)) == launch.lanes["bang_mul_scalar"]
+
+
+def test_padding_changes_no_time():
+    """Padded lanes take as long as others."""
+    device = mlusim.Device("MLU370-X4")
+    padded, plain = (device.launch(padded_rows, args=sides) for sides in ((33, 33), (64, 64)))
+
+    assert plain.lanes["bang_transpose"].paid == padded.lanes["bang_transpose"].paid
+    assert plain.lanes["bang_transpose"].used > 3 * padded.lanes["bang_transpose"].used
+    assert [task.work[1] for task in plain.tasks] == [task.work[1] for task in padded.tasks]
