@@ -27,6 +27,7 @@ from mlusim.observe.finding import Finding
 from mlusim.observe.regions import layout_of, region_label
 
 LINE = 128  # bytes that the vector unit takes in a cycle
+HALF = 64  # bytes; MLU2xx wants addresses that are multiples
 
 RULE_OF: tuple[tuple[type[Fault], str], ...] = (
     (Ended, "memcheck-use-after-end"),
@@ -123,26 +124,29 @@ class MemCheckNotes(MemCheck):
         step = effect.step
         if not self._advice or step.pipe is not Pipe.VECTOR or step.row is None or step in self._full:
             return
-        size = max((a.size for a in step.reads + step.writes), default=LINE)
-        if size % LINE == 0:
+        touched = [(a.size, (a.allocation.address + a.start) % HALF) for a in step.reads + step.writes]
+        size, offset = max(touched, key=lambda t: (-(-sum(t) // LINE) * LINE - t[0], t), default=(LINE, 0))
+        if size % LINE == 0 and not offset:
             self._full.add(step)
         else:
-            self.report((step.name, step.site, size), lambda: _wasted(effect, size))
+            self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
 
 
-def _wasted(effect: Effect, size: int) -> Finding:
-    lines = -(-size // LINE)
+def _wasted(effect: Effect, size: int, offset: int) -> Finding:
+    lines = -(-(offset + size) // LINE)
     idle = lines * LINE - size
     width = next((a.dtype.size for a in effect.arguments if hasattr(a, "view")), 1)
+    behind = f", {offset} bytes behind a multiple of {HALF}," if offset else ""
     return Finding(
         "memcheck-lanes-wasted",
-        f"__{effect.name} of {size} bytes takes {lines} lines of {LINE} bytes and leaves "
-        f"{idle // width} of {lines * LINE // width} lanes idle",
+        f"__{effect.name} of {size} bytes{behind} takes {lines} line{'s' * (lines > 1)} of {LINE} bytes and "
+        f"leaves {idle // width} of {lines * LINE // width} lanes idle",
         **place_of(effect.site),
         task=effect.core.place.task,
         intrinsic=effect.name,
-        hint=f"work on more elements at once, or on multiples of {LINE // width}",
-        facts={"bytes": size, "idle_lanes": idle // width},
+        hint=f"work on more elements at once, or on multiples of {LINE // width}"
+        + f", and begin at multiples of {HALF} bytes" * bool(offset),
+        facts={"bytes": size, "offset": offset, "idle_lanes": idle // width},
     )
 
 

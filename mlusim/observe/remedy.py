@@ -71,8 +71,30 @@ def meet(sharing: Sharing, handing: Handing, conflict: Conflict, cores: list[Any
         if len(counts) == 1 and counts != {0} and _in_order(conflict.pairs, passes):
             line = sharing.statements[statement].site.line
             return Remedy(f"put mlu.{name}() before line {line}, where all of them pass", verified=True)
+    apart = _apart(sharing, conflict, tasks)
+    if apart is not None:
+        return Remedy(f"put mlu.{name}() {apart}, so that all of them meet there", verified=True)
     lines = f"lines {conflict.first.statement.site.line} and {conflict.second.statement.site.line}"
     return Remedy(f"put mlu.{name}() between {lines}, where all of them pass", verified=False)
+
+
+def _apart(sharing: Sharing, conflict: Conflict, tasks: list[int]) -> str | None:
+    """Where a barrier stands that some *tasks* pass behind the one statement, the others before the other one."""
+    numbers = {statement: number for number, statement in enumerate(sharing.statements)}
+    for ahead, behind in ((conflict.first, conflict.second), (conflict.second, conflict.first)):
+        done = {task: times + 1 for task, times in _passes(sharing, numbers[ahead.statement]).items()}
+        before = _passes(sharing, numbers[behind.statement])
+        passes = done | before
+        counts = {len(passes.get(task, ())) for task in tasks}
+        if (
+            not done.keys() & before.keys()
+            and len(counts) == 1
+            and counts != {0}
+            and _in_order(conflict.pairs, passes)
+        ):
+            lines = ahead.statement.site.line, behind.statement.site.line
+            return f"behind line {lines[0]} and before line {lines[1]}"
+    return None
 
 
 def _one_task(conflict: Conflict) -> Remedy:

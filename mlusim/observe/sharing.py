@@ -129,10 +129,12 @@ class Sharing:
 
     def forget(self, allocation: Allocation) -> None:
         """Judge what was done to *allocation*, which ends, and drop it."""
-        held = self._tables.pop(allocation, None)
+        held = self._tables.get(allocation)
         if held is not None:
-            for conflict in self.conflicts(allocation, table_of(held), self._judged.pop(allocation, 0)):
+            for conflict in self.conflicts(allocation, table_of(held), self._judged.get(allocation, 0)):
                 self._told(conflict)
+            del self._tables[allocation]
+            self._judged.pop(allocation, None)
 
     def tables(self) -> dict[Allocation, Ints]:
         """The accesses that are held now."""

@@ -128,6 +128,23 @@ def test_wasted_lanes_are_a_note_on_request():
     assert () == _findings(short)
 
 
+@pytest.mark.parametrize(
+    ("begin", "count", "lines", "idle"), [(1, 32, 2, 32), (1, 31, 1, 1), (20, 40, 2, 24)]
+)
+def test_a_vector_that_begins_inside_a_line_touches_one_more(begin, count, lines, idle):
+    """MLU2xx wants multiples of 64 bytes; later boards only take longer."""
+
+    def shifted(mlu):
+        a, b = mlu.nram(float32, 64, [1.0] * 64), mlu.nram(float32, 64, [1.0] * 64)
+        mlu.bang_add(a + begin, a + begin, b, count)
+        mlu.bang_add(a + 16, a + 16, b, 32)
+
+    (note,) = _findings(shifted, observe=[MemCheckNotes()])
+
+    assert idle == note.facts["idle_lanes"]
+    assert f"{begin * 4 % 64} bytes behind a multiple of 64, takes {lines} line" in note.message
+
+
 def test_a_comment_allows_a_finding_on_its_line_with_a_reason():
     """`# mlusim: allow id: reason` silences that rule there; without a reason it does nothing."""
 

@@ -426,6 +426,55 @@ def test_the_barrier_of_the_hint_is_tried_out():
     assert barrier.facts["hint_verified"] is True is word.facts["hint_verified"]
 
 
+def test_a_barrier_may_stand_in_two_places():
+    """The memory core has no line in common with the others: it meets them behind its load, they before theirs."""
+
+    def no_barrier(mlu, dst, src):
+        s = mlu.shared(float32, N)
+        if mlu.is_mpu():
+            mlu.memcpy(s, src, BYTES, GDRAM2SRAM)
+        else:
+            a = mlu.nram(float32, N)
+            mlu.memcpy(a, s, BYTES, SRAM2NRAM)
+            mlu.memcpy(dst + mlu.taskId * N, a, BYTES, NRAM2GDRAM)
+
+    (finding,) = found(no_barrier, floats(4 * N), floats(N), observe=RACE, **UNION)
+    load, read = line_of(no_barrier, "GDRAM2SRAM"), line_of(no_barrier, "SRAM2NRAM")
+
+    assert finding.facts["hint_verified"]
+    assert f"put mlu.sync_cluster() behind line {load} and before line {read}, so that" in finding.hint
+
+    def both(mlu, dst, src):
+        s = mlu.shared(float32, N)
+        if mlu.is_mpu():
+            mlu.memcpy(s, src, BYTES, GDRAM2SRAM)
+            mlu.sync_cluster()
+        else:
+            a = mlu.nram(float32, N)
+            mlu.sync_cluster()
+            mlu.memcpy(a, s, BYTES, SRAM2NRAM)
+            mlu.memcpy(dst + mlu.taskId * N, a, BYTES, NRAM2GDRAM)
+
+    assert [] == _ids(both, floats(4 * N), floats(N), **UNION)
+
+
+def test_a_barrier_in_two_places_must_be_enough():
+    """Where the memory core loads again while the others read, one barrier each turn is too few to be promised."""
+
+    def turns(mlu, dst, src):
+        s = mlu.shared(float32, N)
+        for _ in range(3):
+            if mlu.is_mpu():
+                mlu.memcpy(s, src, BYTES, GDRAM2SRAM)
+            else:
+                a = mlu.nram(float32, N)
+                mlu.memcpy(a, s, BYTES, SRAM2NRAM)
+
+    (finding,) = found(turns, floats(4 * N), floats(N), observe=RACE, **UNION)
+
+    assert not finding.facts["hint_verified"]
+
+
 def test_between_block_tasks_no_sync_helps():
     """The hint is another launch, and says why."""
 
