@@ -1,4 +1,4 @@
-"""What predicting the time costs: an operator with timing on, over the same with timing off."""
+"""What predicting the time costs, and what keeping every instruction for traces and lines costs."""
 
 import functools
 import statistics
@@ -11,8 +11,11 @@ import numpy as np
 import ops
 from benchmarks.timing import Row
 from mlusim.machine.device import Device
+from mlusim.machine.hub import Observer
+from mlusim.observe.steps import EveryStep
 
 LIMIT = 1.3
+LIMIT_STEPS = 3.5
 
 
 def cost_of_time() -> Iterator[Row]:
@@ -29,9 +32,9 @@ def cost_of_time() -> Iterator[Row]:
     }
     params = {"pool_size": 10, "height": h, "width": w}
 
-    def seconds() -> float:
+    def seconds(*observe: Observer) -> float:
         start = time.process_time()
-        ops.run("border_align_backward", inputs, params, board="MLU370-X4")
+        ops.run("border_align_backward", inputs, params, board="MLU370-X4", observe=observe)
         return time.process_time() - start
 
     untimed = functools.partialmethod(Device.launch, timing=False)
@@ -48,4 +51,13 @@ def cost_of_time() -> Iterator[Row]:
         LIMIT,
         "x timing off",
         detail,
+    )
+    kept = [(seconds(EveryStep()), seconds()) for _ in range(3)]
+    on, off = (statistics.median(p[n] for p in kept) for n in (0, 1))
+    yield Row(
+        f"every instruction of border_align_backward [2,{k},4,256]",
+        statistics.median(a / b for a, b in kept),
+        LIMIT_STEPS,
+        "x not kept",
+        f"{on * 1e3:.0f} ms, not kept {off * 1e3:.0f} ms",
     )

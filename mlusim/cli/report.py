@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
@@ -17,6 +17,7 @@ from mlusim.cli.gate import add_gate, gate_in, show_comparison, tell_comparison
 from mlusim.cli.run import exit_code, perform, show
 from mlusim.cli.settings import boards_in, names_in, workers
 from mlusim.cli.show import output
+from mlusim.cli.studies import studies_of
 from mlusim.errors import UsageError
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
@@ -27,16 +28,27 @@ from mlusim.report.plain import json_text
 from mlusim.report.record import Record
 from mlusim.report.table import work_table
 from mlusim.report.text import boards_of, csv_text, document, markdown_text
+from mlusim.report.whatif import WhatIfStudy, what_if_markdown, what_if_table
 from mlusim.report.why import sentences, why_table
 
 GROUP = "network"
 EVERY = "all"  # of the groups, without the cases that run only when named
-FORMATS: Mapping[str, Callable[[Sequence[Record], Comparison | None, str], str]] = MappingProxyType(
+
+
+@frozen
+class Extras:
+    """What goes with the records: the comparison with a baseline, and studies of other boards."""
+
+    found: Comparison | None
+    studies: Sequence[WhatIfStudy]
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Record], Extras, str], str]] = MappingProxyType(
     {
-        "json": lambda records, found, version: json_text(_document(records, found, version)),
+        "json": lambda records, extras, version: json_text(_document(records, extras, version)),
         "csv": lambda records, _, __: csv_text(records),
-        "md": lambda records, found, version: markdown_text(records, version) + _section(found, version),
-        "html": lambda records, _, version: html_text(records, version),
+        "md": lambda records, extras, version: _markdown(records, extras, version),
+        "html": lambda records, extras, version: html_text(records, version, extras.studies),
     }
 )
 GATED = ("json", "md")  # formats that have room for a comparison
@@ -60,9 +72,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
     add_gate(parser)
+    add(
+        "--what-if",
+        action="store_true",
+        help="one case of each operator on every board; the HTML page has it anyway",
+    )
     add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
     add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
     add("--json", action="store_true", help="the same as --format json")
+    add(
+        "--no-lines",
+        action="store_true",
+        help="no pipes and no time of each line in the HTML page; takes half the time",
+    )
     parser.epilog = EXAMPLES
 
 
@@ -101,31 +123,24 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
-    wanted = [evolve(job, lines=form == "html") for job in jobs(args)]
+    wanted = [evolve(job, lines=form == "html" and not args.no_lines) for job in jobs(args)]
     gate = gate_in(args, wanted)
     records = perform(wanted, args.jobs)
     gate.store(records)
     found = gate.compared(records)
-    _write(args, form, records, found)
+    asked = form == "html" or args.what_if
+    studies = studies_of(records, args.jobs) if asked else []
+    _write(args, form, records, Extras(found, studies))
     return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)
 
 
-def _write(args: argparse.Namespace, form: str, records: Sequence[Record], found: Comparison | None) -> None:
+def _write(args: argparse.Namespace, form: str, records: Sequence[Record], extras: Extras) -> None:
     """Show the report, or write it to where it goes; the comparison goes along, or to standard error."""
+    found = extras.found
     if form == "table":
-        show(records)
-        for board in boards_of(records):
-            output().print()
-            output().print(work_table(records, board))
-            output().print()
-            output().print(why_table(records, board))
-        for line in sentences(records) if args.explain else ():
-            output().print()
-            output().print(line)
-        if found is not None:
-            show_comparison(found)
+        _show(records, extras, explain=args.explain)
         return
-    text = FORMATS[form](records, found, mlusim.__version__)
+    text = FORMATS[form](records, extras, mlusim.__version__)
     if args.output:
         write_text(args.output, text)
         print(f"{args.output}: {len(records)} calls", file=sys.stderr)
@@ -135,13 +150,31 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[Record], found
         tell_comparison(found)
 
 
-def _document(records: Sequence[Record], found: Comparison | None, version: str) -> dict[str, Any]:
-    gated = {} if found is None else {"comparison": comparison_json(found)}
-    return document(records, version) | gated
+def _show(records: Sequence[Record], extras: Extras, *, explain: bool) -> None:
+    """The report as tables in the terminal."""
+    show(records)
+    for board in boards_of(records):
+        output().print()
+        output().print(work_table(records, board))
+        output().print()
+        output().print(why_table(records, board))
+    for told in (*(sentences(records) if explain else ()), *map(what_if_table, extras.studies)):
+        output().print()
+        output().print(told)
+    if extras.found is not None:
+        show_comparison(extras.found)
 
 
-def _section(found: Comparison | None, version: str) -> str:
-    return "" if found is None else comparison_markdown(found, version)
+def _document(records: Sequence[Record], extras: Extras, version: str) -> dict[str, Any]:
+    gated = {} if extras.found is None else {"comparison": comparison_json(extras.found)}
+    asked = {"what_if": [study.to_json() for study in extras.studies]} if extras.studies else {}
+    return document(records, version) | gated | asked
+
+
+def _markdown(records: Sequence[Record], extras: Extras, version: str) -> str:
+    gated = "" if extras.found is None else comparison_markdown(extras.found, version)
+    studies = "".join(f"\n{what_if_markdown(study)}" for study in extras.studies)
+    return markdown_text(records, version) + gated + studies
 
 
 def _format(args: argparse.Namespace) -> str:

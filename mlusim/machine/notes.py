@@ -124,7 +124,7 @@ class CoreSteps:
 class NotedLog(Log):
     """The log of one core, and its steps.  ``at`` is the instruction that the core is in."""
 
-    __slots__ = ("_bytes", "_core", "_cuts", "_fence", "_flight", "_fresh", "_more", "_owners", "_sums", "_table", "_turns", "_whole", "at")  # fmt: skip
+    __slots__ = ("_core", "_cuts", "_fence", "_flight", "_fresh", "_more", "_owners", "_sums", "_table", "_turns", "_whole", "at")  # fmt: skip
 
     def __init__(self, core: "Core", table: Table) -> None:
         super().__init__()
@@ -141,8 +141,18 @@ class NotedLog(Log):
     # -- from the intrinsics -------------------------------------------------------------------
 
     def begin(self, frame: FrameType, number: int, lanes: int) -> None:
-        """The core comes to an intrinsic, which *frame* calls."""
-        self._settle()
+        """The core comes to an intrinsic, which *frame* calls.
+
+        What `_settle` does is written out here for the common case, since this is called for every instruction.
+        """
+        work, before = self._core.mlu.work, self._sums
+        if self._flight is not None or work == before:
+            self._settle()
+        else:
+            key = self.at, self._fresh, tuple(map(operator.sub, work, before))
+            before[:] = work
+            step = self._table.numbers.get(key)
+            self._keep(self._new(key) if step is None else step)
         place = self._table.places.get((id(frame.f_code), frame.f_lasti))
         self.at = self._table.place(frame) if place is None else place, number, lanes
         self._fresh = True
@@ -212,7 +222,7 @@ class NotedLog(Log):
             self._flight = None
             if self._fresh:
                 self._fresh = False
-                self._add(1, _IDLE)
+                self._add(True, _IDLE)
             return
         added = tuple(map(operator.sub, work, before))
         before[:] = work
@@ -223,16 +233,19 @@ class NotedLog(Log):
                 _row_step(self.at, count, added[IO] + added[MOVE], kind, tuple(load))
             )
             return
-        count, self._fresh = int(self._fresh), False
+        count, self._fresh = self._fresh, False
         self._add(count, added)
 
-    def _add(self, issued: int, added: tuple[int, ...]) -> None:
+    def _add(self, issued: bool, added: tuple[int, ...]) -> None:
         key = self.at, issued, added
         number = self._table.numbers.get(key)
-        if number is None:
-            row = (*_HEAD, *added, *_NO_SCALARS)
-            number = self._table.add(key, Step(At(*self.at), issued, added[IO] + added[MOVE], row))
-        self._keep(number)
+        self._keep(self._new(key) if number is None else number)
+
+    def _new(self, key: tuple[tuple[int, int, int], bool, tuple[int, ...]]) -> int:
+        """The number of a step that is new: whose, whether it is an instruction's first, what it added."""
+        at, issued, added = key
+        row = (*_HEAD, *added, *_NO_SCALARS)
+        return self._table.add(key, Step(At(*at), int(issued), added[IO] + added[MOVE], row))
 
     def _keep(self, number: int) -> None:
         if self._whole is None and len(self._turns) < MOST_STEPS and self._table.room > 0:

@@ -146,6 +146,14 @@ def test_the_file_name_chooses_the_format(cli, tmp_path):
         assert cli(*TIN, "--format", form).out == (tmp_path / f"report.{form}").read_text()
 
 
+def test_a_page_without_lines(cli):
+    """--no-lines leaves pipes and sources out, and nothing else."""
+    whole, less = (cli(*TIN, "--format", "html", *more).out for more in ([], ["--no-lines"]))
+
+    assert ("tin_shift/kernel.py" in whole, "tin_shift/kernel.py" in less) == (True, False)
+    assert whole.count("<svg") == less.count("<svg") + 4
+
+
 @pytest.mark.parametrize("package", ["jinja2", "matplotlib"])
 def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, package):
     """Without jinja2 or matplotlib the HTML report says what to install, and runs nothing."""
@@ -154,7 +162,9 @@ def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, package):
     done = cli(*TIN, "--format", "html")
 
     assert (2, "") == (done.code, done.out)
-    assert f"error: the HTML report needs {package}; install it with `pip install mlusim[report]`\n" == done.err
+    assert (
+        f"error: the HTML report needs {package}; install it with `pip install mlusim[report]`\n" == done.err
+    )
 
 
 def test_groups_and_boards_select(cli):
