@@ -2,17 +2,16 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import add_gate, gate_in, show_comparison, tell_comparison
 from mlusim.cli.run import exit_code, perform, show
 from mlusim.cli.settings import boards_in, names_in, workers
@@ -22,36 +21,15 @@ from mlusim.errors import UsageError
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
-from mlusim.report.compare import Comparison, comparison_json, comparison_markdown
 from mlusim.report.html import html_text
-from mlusim.report.plain import json_text
 from mlusim.report.record import Record
 from mlusim.report.table import work_table
-from mlusim.report.text import boards_of, csv_text, document, markdown_text
-from mlusim.report.whatif import WhatIfStudy, what_if_markdown, what_if_table
+from mlusim.report.text import boards_of
+from mlusim.report.whatif import what_if_table
 from mlusim.report.why import sentences, why_table
 
 GROUP = "network"
 EVERY = "all"  # of the groups, without the cases that run only when named
-
-
-@frozen
-class Extras:
-    """What goes with the records: the comparison with a baseline, and studies of other boards."""
-
-    found: Comparison | None
-    studies: Sequence[WhatIfStudy]
-
-
-FORMATS: Mapping[str, Callable[[Sequence[Record], Extras, str], str]] = MappingProxyType(
-    {
-        "json": lambda records, extras, version: json_text(_document(records, extras, version)),
-        "csv": lambda records, _, __: csv_text(records),
-        "md": lambda records, extras, version: _markdown(records, extras, version),
-        "html": lambda records, extras, version: html_text(records, version, extras.studies),
-    }
-)
-GATED = ("json", "md")  # formats that have room for a comparison
 EXAMPLES = """examples:
   mlusim report
   mlusim report tin_shift_forward --board MLU370-X4 --board MLU590-H8 --format md
@@ -163,18 +141,6 @@ def _show(records: Sequence[Record], extras: Extras, *, explain: bool) -> None:
         output().print(told)
     if extras.found is not None:
         show_comparison(extras.found)
-
-
-def _document(records: Sequence[Record], extras: Extras, version: str) -> dict[str, Any]:
-    gated = {} if extras.found is None else {"comparison": comparison_json(extras.found)}
-    asked = {"what_if": [study.to_json() for study in extras.studies]} if extras.studies else {}
-    return document(records, version) | gated | asked
-
-
-def _markdown(records: Sequence[Record], extras: Extras, version: str) -> str:
-    gated = "" if extras.found is None else comparison_markdown(extras.found, version)
-    studies = "".join(f"\n{what_if_markdown(study)}" for study in extras.studies)
-    return markdown_text(records, version) + gated + studies
 
 
 def _format(args: argparse.Namespace) -> str:

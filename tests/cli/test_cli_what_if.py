@@ -84,3 +84,24 @@ def test_one_call_has_to_be_named(cli):
         assert 2 == cli("what-if", "tin_shift_forward", *words).code
     assert 2 == cli("what-if", "tin_shift_forward", "--case", "no_such").code
     assert "did you mean what-if?" in cli("whatif", "tin_shift_forward").err
+
+
+REPORT = ("report", "tin_shift_forward", "--case", "golden_document", "--board", "MLU590-H8", "--jobs", 1)
+
+
+def test_a_report_has_it_on_request(cli, tmp_path):
+    """In the terminal, in JSON and in Markdown with --what-if, in the page always; from the report's first board on."""
+    study = cli(*REPORT, "--what-if", "--json").json()["what_if"][0]
+    alone = cli(*TIN, "--from", "MLU590-H8", "--json").json()
+    page = cli(*REPORT, "--format", "html").out
+
+    assert alone == study
+    assert "what_if" not in cli(*REPORT, "--json").json()
+    assert "MLU590-M9DG  mtp_592" in cli(*REPORT, "--what-if").out
+    assert "MLU590-M9DG" not in cli(*REPORT).out
+    assert (
+        "### What if: tin_shift_forward golden_document, recorded on MLU590-H8"
+        in cli(*REPORT, "--what-if", "--format", "md").out
+    )
+    assert "What if it were another board" in page
+    assert all(f'<td class="name">{board}</td>' in page for board in BOARDS)

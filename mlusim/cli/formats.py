@@ -1,0 +1,45 @@
+"""What ``mlusim report`` writes, by format: the records, and what goes with them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.report.compare import Comparison, comparison_json, comparison_markdown
+from mlusim.report.html import html_text
+from mlusim.report.plain import json_text
+from mlusim.report.record import Record
+from mlusim.report.text import csv_text, document, markdown_text
+from mlusim.report.whatif import WhatIfStudy, what_if_markdown
+
+
+@frozen
+class Extras:
+    """What goes with the records: the comparison with a baseline, and studies of other boards."""
+
+    found: Comparison | None
+    studies: Sequence[WhatIfStudy]
+
+
+def _document(records: Sequence[Record], extras: Extras, version: str) -> dict[str, Any]:
+    gated = {} if extras.found is None else {"comparison": comparison_json(extras.found)}
+    asked = {"what_if": [study.to_json() for study in extras.studies]} if extras.studies else {}
+    return document(records, version) | gated | asked
+
+
+def _markdown(records: Sequence[Record], extras: Extras, version: str) -> str:
+    gated = "" if extras.found is None else comparison_markdown(extras.found, version)
+    studies = "".join(f"\n{what_if_markdown(study)}" for study in extras.studies)
+    return markdown_text(records, version) + gated + studies
+
+
+FORMATS: Mapping[str, Callable[[Sequence[Record], Extras, str], str]] = MappingProxyType(
+    {
+        "json": lambda records, extras, version: json_text(_document(records, extras, version)),
+        "csv": lambda records, _, __: csv_text(records),
+        "md": _markdown,
+        "html": lambda records, extras, version: html_text(records, version, extras.studies),
+    }
+)
+GATED = ("json", "md")  # formats that have room for a comparison
