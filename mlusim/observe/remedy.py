@@ -7,7 +7,7 @@ import numpy as np
 
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect
-from mlusim.observe.cells import SITE, TIME
+from mlusim.observe.cells import READ, SITE, TIME
 from mlusim.observe.handing import Handing
 from mlusim.observe.overlap import Ints
 from mlusim.observe.pipes import Clash, PipeOrder
@@ -46,7 +46,8 @@ def meet(sharing: Sharing, handing: Handing, conflict: Conflict, cores: list[Any
 
     That is a wait before a mutex or an atomic that hands on too little, or else a barrier.
     """
-    withheld = handing.missed(conflict.pairs)
+    pairs = sharing.every_pair(conflict)
+    withheld = handing.missed(pairs)
     if withheld is not None:
         return Remedy(
             f"put mlu.sync() before line {withheld.site.line}, which hands on only what is over by then",
@@ -68,20 +69,24 @@ def meet(sharing: Sharing, handing: Handing, conflict: Conflict, cores: list[Any
     for statement in _statements(sharing, conflict):
         passes = _passes(sharing, statement)
         counts = {len(passes.get(task, ())) for task in tasks}
-        if len(counts) == 1 and counts != {0} and _in_order(conflict.pairs, passes):
+        if len(counts) == 1 and counts != {0} and _in_order(pairs, passes):
             line = sharing.statements[statement].site.line
             return Remedy(f"put mlu.{name}() before line {line}, where all of them pass", verified=True)
-    apart = _apart(sharing, conflict, tasks)
+    apart = _apart(sharing, conflict, pairs, tasks)
     if apart is not None:
         return Remedy(f"put mlu.{name}() {apart}, so that all of them meet there", verified=True)
     lines = f"lines {conflict.first.statement.site.line} and {conflict.second.statement.site.line}"
     return Remedy(f"put mlu.{name}() between {lines}, where all of them pass", verified=False)
 
 
-def _apart(sharing: Sharing, conflict: Conflict, tasks: list[int]) -> str | None:
-    """Where a barrier stands that some *tasks* pass behind the one statement, the others before the other one."""
+def _apart(sharing: Sharing, conflict: Conflict, pairs: Ints, tasks: list[int]) -> str | None:
+    """Where a barrier stands that some *tasks* pass behind the one statement, the others before the other one.
+
+    What is written comes before what is read, unless only the other way round is in order.
+    """
     numbers = {statement: number for number, statement in enumerate(sharing.statements)}
-    for ahead, behind in ((conflict.first, conflict.second), (conflict.second, conflict.first)):
+    ways = (conflict.first, conflict.second), (conflict.second, conflict.first)
+    for ahead, behind in sorted(ways, key=lambda way: way[0].kind == READ):
         done = {task: times + 1 for task, times in _passes(sharing, numbers[ahead.statement]).items()}
         before = _passes(sharing, numbers[behind.statement])
         passes = done | before
@@ -90,7 +95,7 @@ def _apart(sharing: Sharing, conflict: Conflict, tasks: list[int]) -> str | None
             not done.keys() & before.keys()
             and len(counts) == 1
             and counts != {0}
-            and _in_order(conflict.pairs, passes)
+            and _in_order(pairs, passes)
         ):
             lines = ahead.statement.site.line, behind.statement.site.line
             return f"behind line {lines[0]} and before line {lines[1]}"

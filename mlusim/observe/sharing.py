@@ -19,6 +19,7 @@ from mlusim.observe.cells import (
     SITE,
     SIZE,
     TIME,
+    WRITE,
     cut,
     latest,
     pairs,
@@ -28,6 +29,7 @@ from mlusim.observe.overlap import Ints, starts
 
 WINDOW = 1 << 16  # accesses that are judged together
 WORD = 8  # bytes; the values of writes of no more are kept
+MOST = 256  # accesses of a statement that a hint is tried out on
 
 
 class Statement(NamedTuple):
@@ -174,6 +176,28 @@ class Sharing:
             )
             first, second = self._party(table[n]), self._party(table[m])
             yield Conflict(allocation, first, second, np.stack(both_ends, axis=1))
+
+    def every_pair(self, conflict: Conflict) -> Ints:
+        """All accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.
+
+        These are more: with another sync, the tasks could come in another order than they did.  Of many
+        accesses the first ones are taken.
+        """
+        table = table_of(self._tables[conflict.allocation])
+        numbers = [
+            self._places[s.name, s.site] for s in (conflict.first.statement, conflict.second.statement)
+        ]
+        rows = np.concatenate([table[table[:, SITE] == n][:MOST] for n in dict.fromkeys(numbers)])
+        rows = rows[np.argsort(rows[:, TIME], kind="stable")]
+        tasks = self.tasks(rows)
+        low, high, kinds = rows[:, LOW], rows[:, LOW] + rows[:, SIZE], rows[:, KIND]
+        meet = (low[:, None] < high) & (low < high[:, None]) & (tasks[:, None] != tasks)
+        meet &= (kinds[:, None] == WRITE) | (kinds == WRITE) | (kinds[:, None] != kinds)
+        both = np.argwhere(np.triu(meet))
+        free = np.array(list(_unordered(rows, both, self.clocks.segments)), np.int64).reshape(-1, 2)
+        earlier, later = free[:, 0], free[:, 1]
+        ends = (tasks[earlier], rows[earlier, TIME], tasks[later], rows[later, TIME])
+        return np.unique(np.concatenate([np.stack(ends, axis=1), conflict.pairs]), axis=0)
 
     def tasks(self, table: Ints) -> Ints:
         """The task of each row of *table*."""

@@ -475,6 +475,24 @@ def test_a_barrier_in_two_places_must_be_enough():
     assert not finding.facts["hint_verified"]
 
 
+@pytest.mark.parametrize(("rounds", "enough"), [(1, True), (3, False)])
+def test_a_barrier_must_be_enough_in_every_turn(rounds, enough):
+    """Before the load it orders one turn; the store of the next turn would race with it all the same."""
+
+    def turns(mlu, total, rounds):
+        if mlu.is_mpu():
+            return
+        for _ in range(rounds):
+            if mlu.taskId == 0:
+                total[0] = 1.0
+            float(total[0])  # all of them
+
+    (finding,) = found(turns, floats(N), rounds, observe=RACE, **UNION)
+
+    assert enough is finding.facts["hint_verified"]
+    assert (f"before line {line_of(turns, '# all of them')}" in finding.hint) is enough
+
+
 def test_between_block_tasks_no_sync_helps():
     """The hint is another launch, and says why."""
 
