@@ -19,6 +19,9 @@ from mlusim.machine.timing import LAUNCH_US
 TRACKS = ("task", *PLACES)
 NEAR = 1e-5  # us; shorter spans have no arrow: the format has six decimals of a microsecond
 
+LAUNCHES = 1  # the process of the launches; those of the cores follow
+THREADS = 10  # threads of a process; no two processes have a thread of the same number, and none is 0
+
 Event = dict[str, Any]
 
 
@@ -62,12 +65,12 @@ class _Trace:
 
     def events(self, launches: Sequence[Launch]) -> Iterator[Event]:
         """Every event of *launches*, which follow each other."""
-        yield _about(0, "process_name", 0, name="launches")
-        yield _about(0, "thread_name", 0, name="launches")
+        yield _about(LAUNCHES, "process_name", 0, name="launches")
+        yield _about(LAUNCHES, "thread_name", 0, name="launches")
         begin = 0.0
         for launch in launches:
             facts = {"dim": launch.dim, "kind": launch.kind, "bound": launch.bound, "time_us": launch.time_us}
-            yield _complete(launch.kernel, "launch", begin, begin + launch.time_us, (0, 0), facts)
+            yield _complete(launch.kernel, "launch", begin, begin + launch.time_us, (LAUNCHES, 0), facts)
             for scene in launch.timeline.scenes(self.most):
                 self.most -= len(scene.spans)
                 self.tasks += len(scene.cores)
@@ -77,7 +80,7 @@ class _Trace:
 
     def _scene(self, scene: Scene, launch: Launch, begin: float) -> Iterator[Event]:
         width = find_board(launch.board).arch.cores_per_cluster
-        homes = [1 + core.cluster * (width + 1) + core.core for core in scene.cores]
+        homes = [LAUNCHES + 1 + core.cluster * (width + 1) + core.core for core in scene.cores]
         for core, home in zip(scene.cores, homes, strict=True):
             yield from self._names(home, 0, core)
             yield _task(core, home, begin, whole=scene.complete)
@@ -112,7 +115,11 @@ class _Trace:
 
 
 def _about(home: int, what: str, track: int, **facts: Any) -> Event:
-    return {"ph": "M", "name": what, "pid": home, "tid": track, "args": facts}
+    return {"ph": "M", "name": what, "pid": home, "tid": _thread(home, track), "args": facts}
+
+
+def _thread(home: int, track: int) -> int:
+    return THREADS * home + track
 
 
 def _task(core: CoreSpan, home: int, begin: float, *, whole: bool) -> Event:
@@ -143,7 +150,7 @@ def _complete(
         "ts": first,
         "dur": round(last - first, 6),
         "pid": track[0],
-        "tid": track[1],
+        "tid": _thread(*track),
         "args": facts,
     }
 
@@ -154,4 +161,4 @@ def _arrow(
     """A flow from one slice to another; each end lies within its slice."""
     for phase, (home, track), time in zip("sf", tracks, times, strict=True):
         event: Event = {"ph": phase, "id": number, "name": name, "cat": "sync", "ts": round(time, 6)}
-        yield event | {"pid": home, "tid": track} | ({"bp": "e"} if phase == "f" else {})
+        yield event | {"pid": home, "tid": _thread(home, track)} | ({"bp": "e"} if phase == "f" else {})

@@ -145,15 +145,15 @@ def test_arrows_join_waits_with_what_they_waited_for():
 
     assert 4 == len(barriers)
     assert 1 == len(last)
-    assert {1, 2, 3, 4, 5} - last == {f["pid"] for _, f in barriers}
+    assert {2, 3, 4, 5, 6} - last == {f["pid"] for _, f in barriers}
     assert all("wait" == e["cat"] for e in spans_of(document, name="__sync_cluster") if e["dur"] > 0.01)
 
 
 def test_a_slice_says_its_line_its_task_and_its_bytes():
     """What is shown when a slice is clicked."""
     document = document_of([launched()])
-    store = spans_of(document, name="__memcpy", pid=4)[0]["args"]
-    product = spans_of(document, name="__bang_mul", pid=4)[0]["args"]
+    store = spans_of(document, name="__memcpy", pid=5)[0]["args"]
+    product = spans_of(document, name="__bang_mul", pid=5)[0]["args"]
     lines = Path(__file__).read_text().splitlines()
     at = 1 + next(n for n, text in enumerate(lines) if "mlu.memcpy(dst" in text)
 
@@ -168,6 +168,10 @@ def test_tracks_have_names_and_no_two_cores_share_one():
     events = document_of([launched(100)])["traceEvents"]
     names = {e["pid"]: e["args"]["name"] for e in events if e["name"] == "process_name"}
 
+    threads = {(e["pid"], e["tid"]) for e in events}
+
+    assert len(threads) == len({tid for _, tid in threads})
+    assert 0 not in {number for pair in threads for number in pair}
     assert {e["pid"] for e in events} == set(names)
     assert len(names) == len(set(names.values()))
     assert {"cluster 0 core 0", "cluster 7 core 3", "cluster 7 memory core", "launches"} <= set(
