@@ -54,14 +54,17 @@ class _Trace:
     named: set[tuple[int, int]] = field(factory=set)
     arrows: int = 0
     tasks: int = 0
-    short: int = 0
+    partly: int = 0
+    bare: int = 0
 
     @property
     def left_out(self) -> str:
         """What the file has no room for, in words; empty where it has everything."""
-        if not self.short:
+        short = self.partly + self.bare
+        if not short:
             return ""
-        return f"instructions of the last {self.short} of {self.tasks} tasks; each task has its span all the same"
+        words = f"instructions of the last {short} of {self.tasks} tasks; each task has its span all the same"
+        return f"{words}, and {self.partly} of these their first instructions" if self.partly else words
 
     def events(self, launches: Sequence[Launch]) -> Iterator[Event]:
         """Every event of *launches*, which follow each other."""
@@ -74,7 +77,10 @@ class _Trace:
             for scene in launch.timeline.scenes(self.most):
                 self.most -= len(scene.spans)
                 self.tasks += len(scene.cores)
-                self.short += 0 if scene.complete else len(scene.cores)
+                if not scene.complete and scene.spans:
+                    self.partly += len(scene.cores)
+                elif not scene.complete:
+                    self.bare += len(scene.cores)
                 yield from self._scene(scene, launch, begin + LAUNCH_US)
             begin += launch.time_us
 
@@ -83,7 +89,8 @@ class _Trace:
         homes = [LAUNCHES + 1 + core.cluster * (width + 1) + core.core for core in scene.cores]
         for core, home in zip(scene.cores, homes, strict=True):
             yield from self._names(home, 0, core)
-            yield _task(core, home, begin, whole=scene.complete)
+            left_out = "" if scene.complete else ", later" if scene.spans else ","
+            yield _task(core, home, begin, f"{left_out} instructions left out" if left_out else "")
         tracks = []
         for span in scene.spans:
             track = homes[span.member], TRACKS.index(span.where)
@@ -122,9 +129,11 @@ def _thread(home: int, track: int) -> int:
     return THREADS * home + track
 
 
-def _task(core: CoreSpan, home: int, begin: float, *, whole: bool) -> Event:
-    name = f"task {core.task}" if whole else f"task {core.task}, instructions left out"
-    return _complete(name, "task", begin + core.start_us, begin + core.end_us, (home, 0), {"task": core.task})
+def _task(core: CoreSpan, home: int, begin: float, left_out: str) -> Event:
+    name = f"memory core beside task {core.task}" if core.memory_core else f"task {core.task}"
+    return _complete(
+        name + left_out, "task", begin + core.start_us, begin + core.end_us, (home, 0), {"task": core.task}
+    )
 
 
 def _event(span: Span, core: CoreSpan, track: tuple[int, int], begin: float) -> Event:

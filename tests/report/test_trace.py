@@ -201,7 +201,9 @@ def test_a_trace_of_a_giant_launch_says_what_it_leaves_out():
     assert 100 == len(spans_of(document)) - len(tasks) - 1
     assert 70 == len(tasks)
     assert 0 < len(short) < 70
+    assert 1 == sum(e["name"].endswith(", later instructions left out") for e in short)
     assert f"last {len(short)} of 70 tasks" in document["otherData"]["left out"]
+    assert "1 of these their first instructions" in document["otherData"]["left out"]
 
 
 def test_the_same_launch_makes_the_same_bytes():
