@@ -1,7 +1,7 @@
 """``mlusim``: finds the verb, runs it, and turns what goes wrong into one sentence and an exit code.
 
-Exit codes: 0 clean; 1 findings, failed accuracy or a plan that does not fit; 2 usage, which a refusal
-by a host interface is too; 3 a fault in the simulated machine; 130 when interrupted.
+Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that does not fit; 2 usage, which a
+refusal by a host interface is too; 3 a fault in the simulated machine; 130 when interrupted.
 """
 
 import argparse
@@ -117,7 +117,7 @@ def _parser(chosen: str | None) -> Parser:
     parser = Parser(
         prog="mlusim",
         description="A simulated Cambricon MLU: run, check and measure BANG C kernels with no card.",
-        epilog="exit codes: 0 clean, 1 findings or failed accuracy, 2 usage, 3 a fault in the machine\n"
+        epilog="exit codes: 0 clean, 1 findings, failed accuracy or a regression, 2 usage, 3 a fault in the machine\n"
         "example: mlusim run tin_shift_forward --case golden_document",
     )
     parser.add_argument("--version", action="version", version=f"mlusim {mlusim.__version__}")

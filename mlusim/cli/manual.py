@@ -10,8 +10,8 @@ HEAD = """# Command line
 
 Made from the program's own parsers by `python -m mlusim.cli.manual`.
 
-Exit codes: 0 clean; 1 findings, failed accuracy or a plan that does not fit; 2 usage; 3 a fault in the simulated machine;
-130 interrupted.
+Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that does not fit; 2 usage; 3 a fault in the simulated
+machine; 130 interrupted.
 Errors are one sentence on standard error.
 With `--json`, standard output holds one JSON document and nothing else.
 Long work shows progress on standard error when it is a terminal; `NO_COLOR` is honoured.
