@@ -1,4 +1,4 @@
-"""Plans as pictures: memory maps and frontiers as SVG text, for reports and for files.
+"""Plans as pictures: memory maps and frontiers as SVG text, for files.
 
 Colours follow the page that embeds the picture where they can (``currentColor``), so that one
 picture does for light and dark pages.

@@ -9,11 +9,11 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.plan.svg import layout_svg
 from mlusim.report.excerpt import pipe_picture
 from mlusim.report.explain import explained, waves
 from mlusim.report.figure import require
 from mlusim.report.heat import listings, worth_showing
+from mlusim.report.nram import map_picture
 from mlusim.report.pictures import color, memory, off_chip_directions, roofline, traffic
 from mlusim.report.record import Record
 from mlusim.report.summary import Summary, summaries
@@ -81,7 +81,7 @@ def _contents(records: Sequence[Record]) -> dict[str, Any]:
         ],
         "clean": sum(record.clean for record in records),
         "total": len(records),
-        "draw_layout": layout_svg,
+        "draw_layout": map_picture,
         "draw_timeline": lambda record: timeline(record, find_board(record.board)),
         "pipes": {
             name: color(n) for n, name in enumerate(("scalar", "vector", "tensor", "IO-DMA", "move-DMA"))

@@ -14,4 +14,4 @@ def test_the_page_shows_the_plan_in_use():
 
     assert ["mutual_information_backward"] == [layout.plan for layout in run.layouts]
     for stage in run.layouts[0].stages:
-        assert f"stage {stage.name}: {stage.used} of 655360 bytes" in page
+        assert f"stage {stage.name}: {stage.used:,} of 655,360 bytes" in page
