@@ -27,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--case", metavar="NAME", help="one of its cases")
     add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
     add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
+    add("--policy", metavar="P", help="a policy of the operator; `mlusim ops OP` lists them")
     add("--board", nargs="+", action="extend", default=[], metavar="B", help="boards (default: all of them)")
     add(
         "--from",
@@ -61,7 +62,7 @@ def _study(
 ) -> WhatIfStudy:
     if args.case is not None:
         find_case(operator, args.case)
-        return ask(Question(operator.name, args.case, tuple(boards)), done)
+        return ask(Question(operator.name, args.case, tuple(boards), args.policy), done)
     arrays, params = read_arrays(args.inputs), parameters(operator, names_in(args.set))
-    answers = what_if(operator, arrays, params, boards=boards, outputs=False, done=done)
+    answers = what_if(operator, arrays, params, boards=boards, policy=args.policy, outputs=False, done=done)
     return study_of(operator.name, None, answers)

@@ -11,12 +11,12 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
 from mlusim.machine.device import DeviceTensor
-from mlusim.machine.kernel import UNION1, Kind
+from mlusim.machine.kernel import UNION1, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.memory.pointer import Ptr
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator
-from mlusim.operators.spec import Operator
+from mlusim.operators.spec import Operator, policy_of
 from mlusim.plan.layout import Layout
 from mlusim.report.acceptance import acceptance
 from mlusim.report.efficiency import efficiency
@@ -51,8 +51,8 @@ class WhatIf:
 class _Choices(Handle):
     """A handle that notes what the host interface would launch, and launches nothing."""
 
-    def __init__(self, board: Board) -> None:
-        super().__init__(board)
+    def __init__(self, board: Board, policy: str | None = None) -> None:
+        super().__init__(board, policy=policy)
         self.choices: list[tuple[Any, ...]] = []
 
     def launch(
@@ -80,6 +80,7 @@ def what_if(
     params: Mapping[str, Any] | None = None,
     *,
     boards: Iterable[str | Board],
+    policy: str | None = None,
     outputs: bool = True,
     done: Callable[[WhatIf], None] | None = None,
 ) -> tuple[WhatIf, ...]:
@@ -87,11 +88,13 @@ def what_if(
 
     A board of the architecture of one that was run already, for which the host interface chooses the same
     launches, is re-timed from that work; on any other the operator is run.  Without *outputs* the runs
-    keep none, which saves memory.  *done* is called with each answer as it comes.  Raises `UsageError`
+    keep none, which saves memory.  *policy* is one of those that the operator declares.  *done* is called with each answer as it comes.  Raises `UsageError`
     for inputs that are none of the operator's.
     """
     spec = find_operator(operator) if isinstance(operator, str) else operator
-    study = _Study(spec, inputs, params, outputs)
+    if policy is not None:
+        policy_of(spec.name, spec.policies, policy)
+    study = _Study(spec, inputs, params, policy, outputs)
     answers = []
     for board in [find_board(board) for board in boards]:
         answers.append(study.answer(board))
@@ -116,6 +119,7 @@ class _Study:
     spec: Operator
     inputs: Mapping[str, Any]
     params: Mapping[str, Any] | None
+    policy: str | None
     outputs: bool
     known: list[_Recorded] = field(factory=list)
 
@@ -135,17 +139,19 @@ class _Study:
             if choices is not None and known.choices == choices and known.board.arch.name == board.arch.name:
                 return self._retimed(known, board)
         why = self._difference(board, choices)
-        run = attempt(self.spec, self.inputs, self.params, board=board)
+        run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy)
         run = run if self.outputs else evolve(run, outputs={})
+        if choices is not None and not _came(choices, run):
+            choices = None  # it looks at what its launches left in memory
         self.known.append(_Recorded(board, choices, run))
         return WhatIf(board.name, run, rerun=True, why=why)
 
     def _asked(self, board: Board) -> tuple[Run | None, Choices | None]:
         """What the host interface answers on *board*, and what it would launch."""
-        handle = _Choices(board)
+        handle = _Choices(board, self.policy)
         try:
             run = attempt(self.spec, self.inputs, self.params, handle=handle)
-        except AttributeError:  # it looks at what its launches did
+        except (AttributeError, IndexError, TypeError):  # it looks at what its launches did
             return None, None
         return run, tuple(handle.choices)
 
@@ -153,12 +159,12 @@ class _Study:
         """Why the work on *board* is another than on the boards before it."""
         if not self.known:
             return FIRST
-        if choices is None:
-            return "the host interface looks at what its launches did"
         first = next((known for known in self.known if known.board.arch.name == board.arch.name), None)
         if first is None:
             return f"another architecture: {board.arch.name} instead of {self.known[0].board.arch.name}"
-        shapes = [[(dim, kind.name) for _, dim, kind, _ in made] for made in (first.choices or (), choices)]
+        if choices is None or first.choices is None:
+            return "the host interface looks at what its launches did"
+        shapes = [[(dim, kind.name) for _, dim, kind, _ in made] for made in (first.choices, choices)]
         if shapes[0] != shapes[1]:
             return f"the host interface launches {_shown(shapes[1])} instead of {_shown(shapes[0])}"
         return "the host interface passes other arguments"
@@ -169,6 +175,17 @@ class _Study:
             return WhatIf(board.name, _on(self.spec, known.run, board), rerun=False, why=same)
         except UsageError as error:  # the board cannot start it
             return WhatIf(board.name, None, rerun=False, why=same, failure=str(error))
+
+
+def _came(choices: Choices, run: Run) -> bool:
+    """Whether *run* launched what the host interface had chosen while nothing was launched."""
+    asked = [(_name(kernel), dim, kind.name) for kernel, dim, kind, _ in choices]
+    return asked == [(launch.kernel, launch.dim, launch.kind) for launch in run.launches]
+
+
+def _name(kernel: Any) -> str:
+    found = kernel if hasattr(kernel, "name") else Kernel(kernel)
+    return str(found.name)
 
 
 def _shown(shapes: list[tuple[tuple[int, ...], str]]) -> str:
@@ -233,6 +250,7 @@ class Question:
     operator: str
     case: str
     boards: tuple[str, ...]
+    policy: str | None = None
 
 
 def ask(question: Question, done: Callable[[WhatIf], None] | None = None) -> WhatIfStudy:
@@ -240,5 +258,7 @@ def ask(question: Question, done: Callable[[WhatIf], None] | None = None) -> Wha
     spec = find_operator(question.operator)
     case = find_case(spec, question.case)
     inputs, params = case.make(case_generator(case))
-    answers = what_if(spec, inputs, params, boards=question.boards, outputs=False, done=done)
+    answers = what_if(
+        spec, inputs, params, boards=question.boards, policy=question.policy, outputs=False, done=done
+    )
     return study_of(spec.name, case.name, answers, case.group)

@@ -185,6 +185,51 @@ def test_a_host_interface_that_looks_at_its_launches_is_run_everywhere():
     assert "the host interface looks at what its launches did" == answers[1].why
 
 
+@kernel
+def _count(mlu: Mlu, y: Ptr, x: Ptr) -> None:
+    """Write a 1 where the host interface reads it."""
+    if mlu.taskId == 0 and not mlu.is_mpu():
+        y[0] = 1.0
+
+
+def _reading(handle, tensors, descriptors, params):
+    handle.launch(_count, (4, 1, 1), args=(tensors["output"], tensors["input"]))
+    if handle.device.get(tensors["output"]).reshape(-1)[0] == 1:
+        handle.launch(_nothing, (4, handle.clusters, 1), args=(tensors["output"], tensors["input"]))
+    return Status.MLUOP_STATUS_SUCCESS
+
+
+def _indexing(handle, tensors, descriptors, params):
+    handle.launch(_nothing, (4, 1, 1), args=(tensors["output"], tensors["input"]))
+    assert handle.launches[-1].time_us > 0
+    return Status.MLUOP_STATUS_SUCCESS
+
+
+@pytest.mark.parametrize("call", [_reading, _indexing])
+def test_a_host_interface_that_reads_what_its_launches_left_is_run_everywhere(call):
+    """What it chose while nothing was launched is not what it launches."""
+    spec = evolve(find_operator("tin_shift_forward"), call=call)
+    answers = what_if(spec, TIN[1], boards=("MLU370-X4", "MLU370-X8"))
+
+    assert [True, True] == [answer.rerun for answer in answers]
+    assert "the host interface looks at what its launches did" == answers[1].why
+    if call is _reading:
+        assert [(4, 4, 1)] == [launch.dim for launch in answers[1].run.launches[1:]]
+
+
+def test_a_policy_goes_into_every_run():
+    """Re-timed or run, the tiles are those of the policy; an unknown one is refused."""
+    spec, boards = "three_interpolate_backward", ("MLU370-X4", "MLU370-X8", "MLU590-H8")
+    for policy in ("document", "shipped"):
+        answers = what_if(spec, _points(), {"m": 300}, boards=boards, policy=policy)
+        assert [policy] * 3 == [answer.run.policy for answer in answers]
+        assert [ops.run(spec, _points(), {"m": 300}, board=b, policy=policy).efficiency for b in boards] == [
+            answer.run.efficiency for answer in answers
+        ]
+    with pytest.raises(UsageError, match="no policy"):
+        what_if(spec, _points(), {"m": 300}, boards=boards, policy="none")
+
+
 def test_inputs_that_are_none_are_refused_before_any_board():
     """Names and sizes are the caller's business, not a board's."""
     with pytest.raises(UsageError, match="no input"):
