@@ -28,7 +28,8 @@ def carried(
 
     Jobs start in their order, on *executor*, or else in *workers* processes (None: in this one).  Where a
     process dies, what ran at that moment runs again alone, and what dies again ends in `WorkerDied`, which
-    names the job; all others go on.  Closing the iterator gives up what has not ended.
+    names the job; all others go on.  Closing the iterator gives up what has not ended.  Raises `UsageError`
+    where no process lives, as those of a script that does not ask for ``__main__``.
     """
     if executor is not None:
         return _given(work, jobs, executor, workers or 1)
@@ -78,10 +79,24 @@ def _own(
     waiting = deque(jobs)
     while waiting:
         suspects = yield from _until_broken(work, waiting, min(workers, len(waiting)))
+        if suspects:
+            _refuse_if_none_lives()
         for index, job in suspects:
             lost = yield from _until_broken(work, deque([(index, job)]), 1)
             if lost:
                 yield index, _dead(job)
+
+
+def _refuse_if_none_lives() -> None:
+    """Raise `UsageError` where no process lives at all, whatever it would run."""
+    with _processes(1) as pool:
+        try:
+            pool.submit(os.getpid).result()
+        except Broken:
+            raise UsageError(
+                "processes of this program die as they start; put what the program does under "
+                '`if __name__ == "__main__":`, or do the work in this process, with workers=1'
+            ) from None
 
 
 def _until_broken(
@@ -122,7 +137,8 @@ def _is_lost(future: "Future[Any]") -> bool:
 def _dead(job: object) -> "Future[Any]":
     future: Future[Any] = Future()
     sentence = (
-        f"the process that ran {job} has died, perhaps for lack of memory; use fewer of them with --jobs 1"
+        f"the process that ran {job} has died, and again with no other beside it, perhaps for lack of memory; "
+        "run it while the machine is free, or a smaller case"
     )
     future.set_exception(WorkerDied(sentence))
     return future

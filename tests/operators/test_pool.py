@@ -1,6 +1,8 @@
 """Work on executors: what comes back, in which state, and what becomes of processes that die."""
 
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
@@ -74,7 +76,7 @@ def test_what_a_broken_executor_loses_runs_in_processes_of_our_own():
 def test_a_campaign_says_which_case_its_process_died_of():
     """There the first accident ends all; the sentence says what to do."""
     with pytest.raises(
-        UsageError, match="the process that ran 100 has died.*use fewer of them with --jobs 1"
+        UsageError, match="the process that ran 100 has died, and again .*; run it while the machine is free"
     ):
         spread(work, [2, 100], 2)
 
@@ -107,3 +109,23 @@ def test_leaving_early_ends_our_own_processes():
         process.join(30)
 
     assert [] == active_children()
+
+
+UNGUARDED = """
+from mlusim.operators.campaign import Job
+from mlusim.operators.sweep import sweep
+
+list(sweep([Job("tin_shift_forward", case, "MLU370-X4") for case in ("jobs_33", "jobs_49")], workers=2))
+"""
+
+
+def test_a_script_without_a_guard_is_told_so(tmp_path):
+    """Its processes would begin the sweep again; it ends at once, in a sentence."""
+    script = tmp_path / "script.py"
+    script.write_text(UNGUARDED)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, timeout=300)
+
+    assert 1 == done.returncode
+    assert done.stderr.splitlines()[-1].startswith(
+        "mlusim.errors.UsageError: processes of this program die as they start; put what the program does under"
+    )
