@@ -1,12 +1,12 @@
 """What it costs to run a program under the debugger, ready to go back anywhere, against a plain run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import ops
 from benchmarks.operators import BOARD
 from benchmarks.timing import Row, ratio
-from mlusim.debug import DebugSession
+from mlusim.debug import Console, DebugSession
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 
@@ -16,31 +16,47 @@ CASES = (
     ("tin_shift_forward", "golden_document"),
 )
 LIMIT = 1.6
+WATCHED = (
+    ("an intrinsic is waited for", "break bang_pow2 task 99"),
+    ("bytes are watched", "watch nram+0x9000"),
+    ("a function is waited for", "break computePGrad if False"),
+    ("findings are waited for", "break finding synccheck"),
+)
+WATCHED_LIMIT = 16.0  # a first run of small instructions, each of which is announced, and lines followed
 
 
 def debugger() -> Iterator[Row]:
-    """A whole run under the debugger, without breakpoints, in plain runs."""
+    """A whole run at the debugger's console, without breakpoints and while something is waited for."""
     for name, case in CASES:
-        found = find_case(find_operator(name), case)
-        inputs, params = found.make(case_generator(found))
-        yield _row(name, case, inputs, params)
+        yield _row(f"{name} {case} under the debugger", name, case, ("run",), LIMIT)
+    for what, command in WATCHED:
+        yield _row(f"{CASES[0][0]}, {what}", *CASES[0], (command, "run"), WATCHED_LIMIT)
 
 
-def _row(name: str, case: str, inputs: dict[str, Any], params: dict[str, Any]) -> Row:
+def _row(work: str, name: str, case: str, commands: tuple[str, ...], limit: float) -> Row:
+    found = find_case(find_operator(name), case)
+    inputs, params = found.make(case_generator(found))
+
     def plain() -> None:
         ops.run(name, inputs, params, board=BOARD)
 
-    def debugged() -> None:
+    plain()
+    measured, ours, raw = ratio(_debugged(name, inputs, params, commands), plain, 1)
+    return Row(work, measured, limit, "x a plain run", f"{ours * 1e3:.0f} ms, plain {raw * 1e3:.0f} ms")
+
+
+def _debugged(
+    name: str, inputs: dict[str, Any], params: dict[str, Any], commands: tuple[str, ...]
+) -> Callable[[], None]:
+    def run() -> None:
         session = DebugSession(lambda observe: ops.run(name, inputs, params, board=BOARD, observe=observe))
-        session.forward()
+        console = Console(session)
+        for command in commands:
+            reply = console.execute(command)
+            if not reply.ok:
+                raise RuntimeError(reply.text)
+        if not session.ended:
+            raise RuntimeError(f"{commands[0]} has stopped the run that was to be measured")
         session.close()
 
-    plain()
-    measured, ours, raw = ratio(debugged, plain, 1)
-    return Row(
-        f"{name} {case} under the debugger",
-        measured,
-        LIMIT,
-        "x a plain run",
-        f"{ours * 1e3:.0f} ms, plain {raw * 1e3:.0f} ms",
-    )
+    return run

@@ -9,10 +9,11 @@ from attrs import frozen
 from mlusim.debug import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop
 from mlusim.debug.command import Command
 from mlusim.debug.cores import name_of
-from mlusim.debug.describe import failed_text, stop_text
+from mlusim.debug.describe import end_text, failed_text, stop_text
 from mlusim.debug.names import names_of
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
+from mlusim.debug.when import LAUNCH_END
 from mlusim.errors import MlusimError, UsageError
 from mlusim.isa.table import ISA
 
@@ -97,6 +98,8 @@ class Console:
         session = self.session
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
+        if session.stop.kind is LAUNCH_END:  # its world would have to be run to, and has nobody in it
+            return end_text(session.recorded, session.stop) + self._ended()
         world, stop = session.world, session.stop
         return stop_text(world, world.stop if stop.core is None else stop, self._ended())
 

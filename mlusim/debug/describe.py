@@ -9,6 +9,7 @@ from mlusim.debug.cores import full_name, name_of
 from mlusim.debug.declared import declared
 from mlusim.debug.frames import line_of, raised_at, source_line
 from mlusim.debug.host import INTERRUPTED
+from mlusim.debug.launches import Recorded
 from mlusim.debug.when import (
     BEGIN,
     CONTROL,
@@ -75,9 +76,9 @@ def access_text(world: World, access: Access) -> str:
     return text + times
 
 
-def effect_text(world: World, effect: Effect) -> str:
-    """What an effect writes and reads, and which pipe carries it."""
-    parts = [f"on the {effect.pipe.value} pipe"]
+def effect_text(world: World, effect: Effect, *, pipe: bool = True) -> str:
+    """What an effect writes and reads, and which *pipe* carries it."""
+    parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
             parts.append(f"{verb} {'; '.join(access_text(world, a) for a in accesses)}")
@@ -173,15 +174,20 @@ def op_text(world: World, op: Op) -> str:
     )
 
 
+def end_text(recorded: Recorded, stop: Stop) -> str:
+    """That a launch has ended, and why somebody wanted to know."""
+    count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
+    lines = [reason for reason in stop.reasons if reason]
+    return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}"])
+
+
 def stop_text(world: World, stop: Stop, ended: str = "") -> str:
     """Why and where an execution stands, with the line of source."""
     lines = [reason for reason in stop.reasons if reason]
-    recorded = world.recorded
     if stop.kind is LAUNCH_BEGIN:
-        return "\n".join([*lines, f"launch {recorded.index} begins: {launch_text(world)}"])
+        return "\n".join([*lines, f"launch {world.recorded.index} begins: {launch_text(world)}"])
     if stop.kind is LAUNCH_END:
-        count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
-        return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}{ended}"])
+        return end_text(world.recorded, stop) + ended
     if stop.error is not None:
         sentence = (
             str(stop.error) if isinstance(stop.error, Fault) else f"{type(stop.error).__name__}: {stop.error}"

@@ -54,7 +54,7 @@ class Source(Widget):
         arrow = Text("-> " if current else "   ", "bold yellow")
         text = Text.assemble(stop, arrow, Text(f"{number:4} ", "dim"), lines[number - 1])
         if current:
-            text.stylize("reverse", 4)
+            text.stylize("on #3b3b00", 4)
         return text
 
 
@@ -82,11 +82,18 @@ class Pane(VerticalScroll):
         self._text.update(Text("\n").join(lines))
 
 
-def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str) -> str:
-    """The tasks as a narrow table: the one in focus marked, then how many there are besides."""
-    shown = [
-        ["*" if t.name == focus else "", t.name, t.state, t.where.rpartition("/")[2], t.waits] for t in rows
-    ]
+def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str = "") -> str:
+    """The tasks as a narrow table: the one in focus marked, then how many there are besides.
+
+    Lines of *file*, which is on the screen, go without its name.
+    """
+
+    def where(task: TaskState) -> str:
+        place = task.where.rpartition(" at ")[2]
+        name, _, line = place.rpartition(":")
+        return f"line {line}" if file and name == short(file) else place.rpartition("/")[2]
+
+    shown = [["*" if t.name == focus else "", t.name, t.state, where(t), t.waits] for t in rows]
     return (table(["", "task", "state", "where", "waits for"], shown) + "\n" if rows else "") + others
 
 

@@ -129,6 +129,8 @@ class DebugSession:
     @property
     def core(self) -> Core | None:
         """The core in focus; None where none has begun, or all have ended."""
+        if self.stop.kind is LAUNCH_END:
+            return None
         world = self.world
         found = world.core(self.focus) if self.focus is not None else None
         if found is None:

@@ -121,14 +121,14 @@ def pipes(world: World, core: Core) -> list[PipeState]:
 def _issuing(world: World, op: Op | None, pipe: Pipe) -> str:
     if op is None or op.kind is not ISSUE or op.effect is None or op.effect.pipe is not pipe:
         return ""
-    return f"{op.name}, {effect_text(world, op.effect)}"
+    return f"{op.name}, {effect_text(world, op.effect, pipe=False)}"
 
 
 def _flight(world: World, flight: Flight) -> str:
     effect = flight.effect
     if effect is None:
         return "an instruction that was issued while nobody watched"
-    return f"{effect.name} of {short(effect.site.file)}:{effect.site.line}, {effect_text(world, effect)}"
+    return f"{effect.name} of {short(effect.site.file)}:{effect.site.line}, {effect_text(world, effect, pipe=False)}"
 
 
 # -- barriers --------------------------------------------------------------------------------------

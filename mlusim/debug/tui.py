@@ -49,13 +49,15 @@ class DebuggerApp(App[None]):
     #panes { height: 1fr; width: 1fr; }
     #panes Pane { height: 1fr; display: none; }
     #panes Pane.shown { display: block; }
+    #pipes > Static { text-wrap: wrap; }
     #log { height: 5; border-top: solid $primary; }
     .wide #body { layout: horizontal; }
     .wide #source { width: 1fr; height: 1fr; }
     .wide #panes Pane { display: block; }
-    .wide #pipes { height: 8; }
+    .wide #pipes { max-height: 8; height: auto; }
     .wide #tasks { max-height: 10; height: auto; }
-    .wide #log { height: 12; }
+    .wide #nram { height: 2fr; }
+    .wide #log { height: 11; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, f"line('{command}')", shown, priority=True) for key, command, shown in KEYS),
@@ -131,7 +133,7 @@ class DebuggerApp(App[None]):
         )
         self.query_one(Source).show(views)
         texts = {
-            "tasks": tasks_text(views.tasks, views.focus, views.others),
+            "tasks": tasks_text(views.tasks, views.focus, views.others, views.file),
             "pipes": views.pipes,
             "variables": views.variables,
             "nram": views.nram,

@@ -76,13 +76,21 @@ def look(console: Console, place: str = "", letters: str = "") -> Views:
         focus="" if core is None else name_of(core),
         tasks=tuple(states.tasks(world)),
         others=f"{ended} ended, {waiting} not begun",
-        pipes=_said(lambda: cmd_info.info(console, "pipes")),
-        nram=_said(lambda: cmd_info.info(console, "nram")),
+        pipes=_pipes(_said(lambda: cmd_info.info(console, "pipes"))),
+        nram=_said(lambda: cmd_info.info(console, "nram")).partition("\n")[2] if core is not None else "",
         regions=_said(lambda: cmd_info.info(console, "regions")),
         variables=_said(lambda: cmd_info.info(console, "locals")),
         place=place,
         memory=memory,
     )
+
+
+def _pipes(text: str) -> str:
+    """What `info pipes` shows without the task, and with the idle pipes in one line."""
+    lines = text.splitlines()
+    idle = [line.split()[0] for line in lines if line.endswith("  idle")]
+    busy = [line for line in lines[1:] if not line.endswith("  idle")]
+    return "\n".join([*busy, f"idle: {', '.join(idle)}"] if idle else lines)
 
 
 def _kernel(console: Console) -> tuple[str, int]:

@@ -14,6 +14,8 @@ from debug_kernels import (
 )
 from debug_tools import console_on, place, refuses, says
 
+import mlusim
+from mlusim.bang import float32, kernel
 from mlusim.debug import Console, DebugSession, ScriptProgram
 from mlusim.errors import OutOfBounds
 
@@ -325,3 +327,25 @@ def test_a_program_that_fails_says_where(tmp_path):
 
     assert f"IndexError: list index out of range at {script}:2" in Console(session).stop_text()
     session.close()
+
+
+def test_a_run_without_stops_executes_each_kernel_once():
+    """Neither the end's text nor its place runs anything again; looking at what was there does."""
+    executed = []
+
+    @kernel
+    def counted(mlu):
+        executed.append(mlu.taskId)
+        mlu.nram(float32, 8)
+
+    def program(observe):
+        mlusim.Device("MLU370-X4").launch(counted, 3, mlusim.BLOCK, observe=observe)
+
+    with console_on(program) as console:
+        assert "the program has ended" in says(console, "run")
+        assert (None, None) == (console.session.site, console.session.core)
+        assert "no task is in the kernel here" in says(console, "info locals")
+        assert [0, 1, 2] == executed
+
+        says(console, "reverse-step")
+        assert [0, 1, 2] * 2 <= executed
