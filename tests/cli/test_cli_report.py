@@ -11,6 +11,7 @@ import pytest
 
 from mlusim.cli import demo as demo_verb
 from mlusim.cli import report as report_verb
+from mlusim.errors import UsageError
 from mlusim.operators.campaign import matching_cases
 from mlusim.operators.registry import operators
 
@@ -199,6 +200,25 @@ def test_network_cases_are_the_default():
 
     assert expected == {(job.operator, job.case, job.board) for job in jobs}
     assert set(operators()) == {job.operator for job in jobs}
+
+
+def test_all_groups_are_everything_but_the_slow():
+    """--group all takes each case of each operator on both default boards; an unknown group is refused with the list."""
+    parser = argparse.ArgumentParser()
+    report_verb.add_arguments(parser)
+    jobs = report_verb.jobs(parser.parse_args(["--group", "all"]))
+    expected = {
+        (operator.name, case.name, board)
+        for operator in operators().values()
+        for board in ("MLU370-X4", "MLU590-H8")
+        for case in operator.cases
+        if not case.slow and (not case.boards or board in case.boards)
+    }
+
+    assert expected == {(job.operator, job.case, job.board) for job in jobs}
+    assert len(expected) == len(jobs)
+    with pytest.raises(UsageError, match="no case is of group 'odd'; the groups are boundary, .*, zero, all"):
+        report_verb.jobs(parser.parse_args(["--group", "odd"]))
 
 
 def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, samples, monkeypatch, tmp_path):
