@@ -1,6 +1,6 @@
 """The time of each line of a kernel: what it keeps busy, what it waits for, bytes and counts, over all tasks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,19 +74,32 @@ def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) ->
         )
     table = next(task.steps.table for task in tasks if task.steps is not None)
     sums: dict[int, _Sums] = {}
-    known: dict[Any, list[_Core]] = {}
-    at = 0
-    for group in groups_of(tasks):
-        key = tuple((t.log, t.steps, t.memory_core, t.cluster) for t in group)
-        if key not in known:
-            known[key] = _cores(group, board)
-        own = spans[at : at + len(group)]
-        at += len(group)
-        extra = sum(s.end_us - s.start_us - c.end for s, c in zip(own, known[key], strict=True))
-        _add(sums, table, known[key], max(0.0, extra))
+    for alike in _alike(tasks, spans):
+        _add(sums, table, _cores(alike.group, board), alike)
     made = [_line(table.sites[site], found) for site, found in sums.items()]
     some = (line for line in made if line.count or line.time_us)
     return tuple(sorted(some, key=lambda line: (line.file, line.line)))
+
+
+@define(eq=False)
+class _Alike:
+    """A task or union, how many do the same, and how long all of these run, added over their cores in us."""
+
+    group: Sequence[TaskWork]
+    number: int = 0
+    lasting: float = 0.0
+
+
+def _alike(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan]) -> Iterable[_Alike]:
+    found: dict[Any, _Alike] = {}
+    at = 0
+    for group in groups_of(tasks):
+        key = tuple((t.log, t.steps, t.memory_core, t.cluster) for t in group)
+        own = found.setdefault(key, _Alike(group))
+        own.number += 1
+        own.lasting += sum(span.end_us - span.start_us for span in spans[at : at + len(group)])
+        at += len(group)
+    return found.values()
 
 
 @frozen(eq=False)
@@ -129,9 +142,12 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
     return _Core(track.end, busy * times[:, None], wait, times)
 
 
-def _add(sums: dict[int, _Sums], table: Table, cores: Sequence[_Core], extra: float) -> None:
-    """Add the cores of a group; *extra* us that it waited for the memory go to what uses it, in proportion."""
-    busy, wait, times = (sum(getattr(core, name) for core in cores) for name in ("busy", "wait", "times"))
+def _add(sums: dict[int, _Sums], table: Table, cores: Sequence[_Core], alike: _Alike) -> None:
+    """Add the cores of groups that do the same; what they waited for the memory goes to what uses it, in proportion."""
+    busy, wait, times = (
+        alike.number * sum(getattr(core, name) for core in cores) for name in ("busy", "wait", "times")
+    )
+    extra = max(0.0, alike.lasting - alike.number * sum(core.end for core in cores))
     on = busy[:, PIPES.index("IO-DMA")]
     if not on.sum():
         on = busy[:, PIPES.index("scalar")] if busy[:, PIPES.index("scalar")].sum() else busy.sum(axis=1)

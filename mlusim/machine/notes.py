@@ -67,6 +67,7 @@ class Table:
     numbers: dict[Any, int] = field(factory=dict)
     _site_numbers: dict[tuple[str, int], int] = field(factory=lambda: {NOWHERE: 0})
     places: dict[tuple[int, int], int] = field(factory=dict)
+    _rows: Rows = field(factory=lambda: np.zeros((0, COLUMNS), np.int64))
     _codes: list[CodeType] = field(factory=list)  # kept, so that their ids stay theirs
 
     def add(self, key: Any, step: Step) -> int:
@@ -98,7 +99,9 @@ class Table:
     @property
     def rows(self) -> Rows:
         """The distinct steps as rows of a log."""
-        return np.array([step.row for step in self.steps], np.int64).reshape(-1, COLUMNS)
+        if len(self._rows) != len(self.steps):  # steps are only ever added
+            self._rows = np.array([step.row for step in self.steps], np.int64).reshape(-1, COLUMNS)
+        return self._rows
 
 
 @frozen(eq=False)
