@@ -133,6 +133,15 @@ def test_each_cause_has_its_sentence(kind):
     assert expected == reasons(record(evolve(EVEN, **changes), **call))
 
 
+def test_bytes_of_atomics_are_told_where_they_are_many():
+    """Two of three bytes that no copy carried."""
+    atomics = evolve(record(moved=3_000_000), traffic={"GDRAM2NRAM": 1_000_000})
+
+    assert "it moves 2.86 MiB, 3.0 times the theory bytes, 67% of them by atomics and fills" in reasons(
+        atomics
+    )
+
+
 def test_the_weightiest_cause_comes_first():
     """Half of the cores idle costs more than a tenth of padding; launches that are most of the time, more than all."""
     both = evolve(EVEN, working=16, lanes={"bang_mul": Lanes(800, 1000)})

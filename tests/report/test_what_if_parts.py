@@ -107,8 +107,12 @@ def test_what_failed_or_has_no_case_is_not_studied():
 
 def test_lanes_of_a_page_without_vector_instructions():
     """A dash, no division by nothing."""
+    page = html_text([evolve(record(), instructions={"bang_mul": 3, "memcpy": 1})], "0")
     bare = evolve(EVEN, lanes={}, vectors=0, starts=0.0)
     none = evolve(EVEN, lanes={"bang_add": Lanes(0, 128)})
 
+    assert '<td>bang_mul</td><td class="n">3</td><td class="n">0%</td>' in page
+    assert '<td>memcpy</td><td class="n">1</td><td class="n"></td>' in page
+    assert '<td>GDRAM2NRAM</td><td class="n">1,000,000</td><td class="n">100%</td>' in page
     assert '<td class="n">-</td>\n<td><span class="busy">' in html_text([record(bare)], "0")
     assert '<td class="n">100%</td>' in html_text([record(none)], "0")
