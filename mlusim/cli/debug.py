@@ -68,14 +68,23 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
     if args.tui:
         return _full_screen(args, history)
-    console, notes = _console(args, history)
-    try:
-        with _interruptible(console):
-            for note in notes:
-                print(f"note: {note}", file=sys.stderr)
-            return _scripted(args, console) if args.command or args.script else _interactive(args, console)
-    finally:
-        console.session.close()
+    if args.json and not (args.command or args.script):
+        raise UsageError("--json goes with --command or --script")
+    with contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext():
+        console, notes = _console(args, history)
+        try:
+            with _interruptible(console):
+                for note in notes:
+                    print(f"note: {note}", file=sys.stderr)
+                if not (args.command or args.script):
+                    return _interactive(console)
+                replies = _scripted(args, console)
+            document, code = _document(console, replies), _code(console, all(r.ok for _, r in replies))
+        finally:
+            console.session.close()
+    if args.json:
+        emit(document)
+    return code
 
 
 def _console(args: argparse.Namespace, history: int) -> tuple[Console, list[str]]:
@@ -131,8 +140,8 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:
 # -- the conversation --------------------------------------------------------------------------------
 
 
-def _scripted(args: argparse.Namespace, console: Console) -> int:
-    """Execute the commands that were given, up to the first mistake."""
+def _scripted(args: argparse.Namespace, console: Console) -> list[tuple[str, Reply]]:
+    """Execute the commands that were given, up to the first mistake; with ``--json`` print nothing."""
     replies: list[tuple[str, Reply]] = []
     for text in _given(args):
         if not args.json:
@@ -143,9 +152,7 @@ def _scripted(args: argparse.Namespace, console: Console) -> int:
             print(reply.text)
         if not reply.ok or reply.leaves:
             break
-    if args.json:
-        emit(_document(console, replies))
-    return _code(console, all(reply.ok for _, reply in replies))
+    return replies
 
 
 def _given(args: argparse.Namespace) -> Iterator[str]:
@@ -167,7 +174,7 @@ def _document(console: Console, replies: list[tuple[str, Reply]]) -> dict[str, A
         "program": session.program.name,
         "commands": [{"command": text, "ok": reply.ok, "answer": reply.text} for text, reply in replies],
         "ended": session.ended,
-        "position": {"launch": session.position.launch, "moment": None if session.position.at_end else session.position.moment},
+        "position": {"launch": session.position.launch, "moment": None if session.position.at_end else session.position.moment, "lines": session.position.lines if session.position.exact else None},
         "task": session.focus,
         "file": None if site is None else site[0],
         "line": None if site is None else site[1],
@@ -184,10 +191,8 @@ def _code(console: Console, ok: bool) -> int:
     return CLEAN if passed or not session.ended else FINDINGS
 
 
-def _interactive(args: argparse.Namespace, console: Console) -> int:
+def _interactive(console: Console) -> int:
     """Read commands until one leaves or there are no more."""
-    if args.json:
-        raise UsageError("--json goes with --command or --script")
     terminal = sys.stdin.isatty()
     print(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
     print(console.stop_text())

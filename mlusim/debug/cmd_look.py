@@ -35,7 +35,7 @@ def where(console: "Console", words: str) -> str:
         place = where_text(frame.f_code.co_filename, line_of(frame, world.stop.error), frame.f_code.co_name)
         lines.append(f"{'*' if n == level else ' '} {n}  {place}")
     assert session.core is not None
-    return "\n".join([f"{full_name(session.core)}, {session.position}", *lines])
+    return "\n".join([f"{full_name(session.core)}, {session.place}", *lines])
 
 
 def up(console: "Console", words: str) -> str:

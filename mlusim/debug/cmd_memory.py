@@ -119,7 +119,7 @@ def diff(console: "Console", words: str) -> str:
     span = resolve(place, session.world, session.core, session.frame)
     ours = array_of(session.world, session.core, span)
     lines = difference(ours, _other(session, span, other))
-    return "\n".join([f"{place} here ({session.position}) and {other} there:", *lines])
+    return "\n".join([f"{place} here ({session.place}) and {other} there:", *lines])
 
 
 def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":

@@ -12,6 +12,7 @@ from typing import Any
 
 from mlusim.debug.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.cores import name_of
+from mlusim.debug.describe import failed_text
 from mlusim.debug.frames import line_of
 from mlusim.debug.host import ENDED, FAILED, INTERRUPTED, LAUNCH, Host
 from mlusim.debug.launches import DEFAULT_HISTORY, Recorded
@@ -91,10 +92,23 @@ class DebugSession:
         return self.stop.position
 
     @property
+    def not_launched(self) -> str:
+        """What there is to say about a program that has launched nothing."""
+        failure = self.host.failure
+        return NOT_LAUNCHED + (f"; it has ended with {failed_text(failure)}" if failure is not None else "")
+
+    @property
+    def place(self) -> str:
+        """Where it stands, in words."""
+        if self.at_host and self.stop.error is None:
+            return f"interrupted in launch {self.position.launch}"
+        return str(self.position)
+
+    @property
     def recorded(self) -> Recorded:
         """The launch that it stands in; raises `UsageError` where the program has launched nothing."""
         if not self.launches:
-            raise UsageError(NOT_LAUNCHED)
+            raise UsageError(self.not_launched)
         return self.launches[self.position.launch - 1]
 
     @property
@@ -164,7 +178,7 @@ class DebugSession:
         """Go on until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop."""
         steps = tuple(steppers)
         if not self.launches:
-            raise UsageError(NOT_LAUNCHED)
+            raise UsageError(self.not_launched)
         if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
             raise UsageError(PROGRAM_ENDED)
         armed = [b for b in self.breakpoints.values() if b.enabled]

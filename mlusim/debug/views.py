@@ -68,7 +68,7 @@ def look(console: Console, place: str = "", letters: str = "") -> Views:
     place, memory = _memory(console, place, letters)
     return Views(
         title=f"{session.program.name}, launch {session.recorded.index}: {session.recorded.kernel}",
-        where=str(session.position),
+        where=session.place,
         file=file,
         source=tuple(text.rstrip("\n") for text in linecache.getlines(file)),
         line=line if session.site is not None else 0,

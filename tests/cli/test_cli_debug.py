@@ -163,3 +163,42 @@ def test_control_c_stops_a_runaway_kernel(tmp_path):
     assert "(mlusim) history\nnothing has been watched here\n" in out
     assert "(mlusim) step\ntask 0 in runaway at" in out
     assert "Breakpoint 1, runaway" in out
+
+
+def test_json_is_alone_on_standard_output(cli, tmp_path):
+    """What the script and its kernels print goes to standard error."""
+    script = tmp_path / "prints.py"
+    script.write_text(
+        "import mlusim\nfrom mlusim.bang import kernel\n\n\n@kernel\ndef body(mlu):\n    print('inside')\n    mlu.sync()\n\n\n"
+        "mlusim.Device('MLU370-X4').launch(body)\nprint('outside')\n"
+    )
+    done = cli(
+        "debug",
+        str(script),
+        "--json",
+        "--command",
+        "break sync",
+        "--command",
+        "run",
+        "--command",
+        "delete",
+        "--command",
+        "c",
+    )
+
+    assert (4, True) == (len(done.json()["commands"]), done.json()["ended"])
+    assert "inside\noutside\n" == done.err
+
+
+def test_a_script_that_fails_before_it_launches(cli, tmp_path):
+    """The sentence has the error and its line."""
+    script = tmp_path / "broken.py"
+    script.write_text("x = 1\nx / 0\n")
+    done = cli("debug", str(script), "--command", "run")
+
+    assert 2 == done.code
+    assert (
+        "the program has launched no kernel, so there is nothing to look at; it has ended with ZeroDivisionError"
+        in done.out
+    )
+    assert "broken.py:2" in done.out

@@ -349,3 +349,33 @@ def test_a_run_without_stops_executes_each_kernel_once():
 
         says(console, "reverse-step")
         assert [0, 1, 2] * 2 <= executed
+
+
+def test_an_interrupt_of_the_program_is_a_place():
+    """Ctrl-C while nobody watches: the place is said, and steps go on from the last instruction that had begun."""
+
+    @kernel
+    def interrupted(mlu):
+        buffer = mlu.nram(float32, 64)
+        for i in range(100):
+            mlu.bang_add(buffer, buffer, buffer, 64)
+            if i == 40 and not stopped:
+                stopped.append(i)
+                session.interrupt()
+
+    stopped = []
+
+    def program(observe):
+        mlusim.Device("MLU370-X4").launch(interrupted, observe=observe)
+
+    with console_on(program) as console:
+        session = console.session
+        assert says(console, "run").startswith("interrupted\ntask 0 in interrupted")
+        assert says(console, "where").startswith("task 0, interrupted in launch 1")
+        assert "i = 40" == says(console, "print i")
+        says(console, "step")
+        assert "i = 40" == says(console, "print i")
+        says(console, "reverse-stepi")
+
+        assert "i = 40" == says(console, "print i")
+        assert "the program has ended" in says(console, "c")
