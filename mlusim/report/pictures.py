@@ -141,7 +141,8 @@ def traffic(records: Sequence[Record], directions: Sequence[str]) -> str:
                 shape = bars(axes, [(x, y, max(width - 1, 0.3), _ROW - 5)], color(position))
                 picture.tip(shape, f"{record.operator} {record.case}: {name} {nbytes:,} bytes")
                 x += width
-        words(axes, x + 5, y + 6.5, size(record.io_bytes))
+        crossed = _LABELS + unit - 60 < x < _LABELS + unit  # the line at 1x would run through the number
+        words(axes, (_LABELS + unit if crossed else x) + 5, y + 6.5, size(record.io_bytes))
     return picture.render()
 
 
