@@ -172,7 +172,7 @@ def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
     waits = tuple(_wait(core) for core in waiting)
     spins = tuple((core.place.label, *core.site()) for core in spinning)
     parts = [
-        f"{_waits(wait)} for {_names(core.waiting.missing)}"
+        f"{_waits(wait)} for {_names(core.waiting.missing)}{core.waiting.wanted}"
         for wait, core in zip(waits[:6], waiting, strict=False)
     ]
     parts += [
@@ -180,11 +180,11 @@ def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
     ]
     more = len(waiting) + len(spinning) - len(parts)
     text = "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
-    fault = Deadlock(
-        f"no task can go on: {text}",
-        hint="let every core reach the same barriers in the same order"
-        if not spinning
-        else "release the lock on every path, after its last use",
-    )
+    hint = "let every core reach the same barriers in the same order"
+    if any(core.waiting.wanted for core in waiting):
+        hint = "let as many arrive as the count says, under the id that is waited for"
+    if spinning:
+        hint = "release the lock on every path, after its last use"
+    fault = Deadlock(f"no task can go on: {text}", hint=hint)
     fault.waits, fault.spins = waits, spins
     return fault

@@ -30,6 +30,11 @@ class Meeting:
         """Those who have not arrived."""
         return [core for core in self.expected if core not in self.arrived]
 
+    @property
+    def wanted(self) -> str:
+        """What would end the wait, where that is not everybody who is missing."""
+        return ""
+
 
 def participants(core: "Core", scope: str) -> tuple["Core", ...]:
     """Who must arrive at a barrier of *scope* that *core* reaches."""

@@ -38,6 +38,11 @@ class Half(Meeting):
         left = [core for core in self.expected if core not in self.arrived]
         return [core for core in left if core not in self.waiting] or left
 
+    @property
+    def wanted(self) -> str:
+        """The arrivals, whoever makes them."""
+        return f" ({len(self.arrived)} of {self.count} arrivals at barrier {self.ident} came)"
+
 
 class SplitBarriers:
     """The split barriers of one union."""

@@ -42,6 +42,7 @@ class SyncCheck(Checker):
             self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))
 
     def _told(self, rule: str, core: Any, fault: SyncFault) -> Finding:
+        own = (fault.file, fault.line)
         passed = [
             Place(*site, f"{label} passed {name} here last")
             for label in fault.absent[:SHOWN]
@@ -54,7 +55,7 @@ class SyncCheck(Checker):
         spins = {
             (file, line): f"{label} looks at memory again and again" for label, file, line in fault.spins
         }
-        other = [Place(*at, text) for at, text in (waits | spins).items() if at != (fault.file, fault.line)]
+        other = [Place(*at, text) for at, text in (waits | spins).items() if at != own]
         never = [label for label in fault.absent if label not in self._passed]
         return Finding(
             rule,
@@ -62,7 +63,8 @@ class SyncCheck(Checker):
             file=fault.file,
             line=fault.line,
             task=core.place.task,
-            intrinsic=fault.intrinsic,
+            intrinsic=fault.intrinsic
+            or next((name for _, name, *at in fault.waits if tuple(at) == own), None),
             context=(f"{len(fault.waits)} cores wait",) if fault.waits else (),
             places=tuple(other[:SHOWN] + passed),
             note=f"{', '.join(never[:SHOWN])} passed no barrier at all" if never else "the launch ended here",

@@ -139,3 +139,19 @@ def block_tasks_meet_within_the_cluster(mlu, wrong, done):
         mlu.sync_all_ipu_within_cluster()  # fault
     else:
         mlu.sync()
+
+
+@plant("synccheck-divergence", **UNION)
+def nobody_arrives_under_the_id_that_is_waited_for(mlu, wrong):
+    if mlu.is_mpu():
+        return
+    mlu.sync_cluster_arrive(1, 4)
+    mlu.sync_cluster_wait(2 if wrong else 1, 4)  # fault
+
+
+@plant("synccheck-divergence", **UNION)
+def more_are_waited_for_than_arrive(mlu, wrong):
+    if mlu.is_mpu():
+        return
+    mlu.sync_cluster_arrive(0, 5 if wrong else 4)
+    mlu.sync_cluster_wait(0, 5 if wrong else 4)  # fault

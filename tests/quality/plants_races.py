@@ -312,3 +312,35 @@ def rows_of_a_volume_are_read_while_they_are_loaded(mlu, wrong, dst, src):
     mlu.bang_add(a + 20, a + 20, a + 20, 2)  # fault
     mlu.sync()
     mlu.memcpy(dst, a, BYTES, NRAM2GDRAM)
+
+
+@plant("racecheck-tasks-read-write", floats(4 * N), **UNION)
+def a_core_arrives_before_it_writes(mlu, wrong, dst):
+    room = mlu.shared(float32, 4 * N)
+    if mlu.is_mpu():
+        return
+    a, b = mlu.nram(float32, N, [1.0] * N), mlu.nram(float32, N, [0.0] * N)
+    mine, next_one = room + N * mlu.coreId, room + N * ((mlu.coreId + 1) % 4)
+    if wrong:
+        mlu.sync_cluster_arrive(0, 4)
+    mlu.memcpy(mine, a, BYTES, NRAM2SRAM)  # fault
+    if not wrong:
+        mlu.sync_cluster_arrive(0, 4)
+    mlu.sync_cluster_wait(0, 4)
+    mlu.memcpy(b, next_one, BYTES, SRAM2NRAM)  # fault
+    mlu.memcpy(dst + N * mlu.taskId, b, BYTES, NRAM2GDRAM)
+
+
+@plant("racecheck-tasks-read-write", floats(4 * N), floats(N), **UNION)
+def the_half_that_waits_is_missing(mlu, wrong, dst, src):
+    room = mlu.shared(float32, N)
+    if mlu.is_mpu():
+        mlu.memcpy(room, src, BYTES, GDRAM2SRAM)  # fault
+        mlu.sync_cluster_arrive(0, 5)
+        return
+    mlu.sync_cluster_arrive(0, 5)
+    if not wrong:
+        mlu.sync_cluster_wait(0, 5)
+    a = mlu.nram(float32, N, [0.0] * N)
+    mlu.memcpy(a, room, BYTES, SRAM2NRAM)  # fault
+    mlu.memcpy(dst + N * mlu.taskId, a, BYTES, NRAM2GDRAM)
