@@ -34,8 +34,8 @@ class Mlu:
         "coreId",
         "counts",
         "directions",
-        "lanes",
         "lines",
+        "spare",
         "taskDim",
         "taskDimX",
         "taskDimY",
@@ -66,8 +66,8 @@ class Mlu:
         self.BANG_ARCH = arch.bang_arch
         self.counts = [0] * session.rows
         self.work = [0] * PLACES  # quantities, see `machine.work`
-        self.lanes = [0] * session.rows  # bytes that vector instructions asked for
-        self.lines = [0] * session.rows  # lines of the vector unit that they took
+        self.lines = [0] * session.rows  # lines of the vector unit that vector instructions took
+        self.spare = [0] * session.rows  # bytes of these that hold no element
         self.traffic = [0] * 24  # bytes by copy direction
         self.directions = session.core_directions(memory_core=place.memory_core)
         self.watch: Watch | None = None

@@ -48,8 +48,8 @@ class Mlu:
     traffic: list[int]
     watch: Watch | None
     work: list[int]
-    lanes: list[int]
     lines: list[int]
+    spare: list[int]
     def __init__(self, core: Core) -> None: ...
     def nram(self, dtype: ElementType, count: Count, values: Sequence[Any] | None = None) -> Ptr:
         """Declare *count* elements of NRAM, as ``__nram__ T name[count]``; *values* initialise it.

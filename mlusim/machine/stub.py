@@ -65,8 +65,8 @@ MACHINE = """    core: Core
     traffic: list[int]
     watch: Watch | None
     work: list[int]
-    lanes: list[int]
     lines: list[int]
+    spare: list[int]
     def __init__(self, core: Core) -> None: ...
 """
 

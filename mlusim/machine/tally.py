@@ -70,7 +70,7 @@ class Tally:
         self.tasks: list[TaskWork] = []
         self._counts = [0] * len(ISA)
         self._traffic = [0] * len(DIRECTIONS)
-        self._lanes, self._lines = [0] * len(ISA), [0] * len(ISA)
+        self._lines, self._spare = [0] * len(ISA), [0] * len(ISA)
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
@@ -82,8 +82,8 @@ class Tally:
         mlu = core.mlu
         self._counts = list(map(operator.add, self._counts, mlu.counts))
         self._traffic = list(map(operator.add, self._traffic, mlu.traffic))
-        self._lanes = list(map(operator.add, self._lanes, mlu.lanes))
         self._lines = list(map(operator.add, self._lines, mlu.lines))
+        self._spare = list(map(operator.add, self._spare, mlu.spare))
         work = list(mlu.work)
         for counts, total in (
             (core.scalar_loads, self.scalar_loads),
@@ -126,8 +126,8 @@ class Tally:
     @property
     def lanes(self) -> dict[str, Lanes]:
         """Lanes by vector intrinsic, for those that were executed."""
-        rows = zip(ISA, self._lanes, self._lines, strict=True)
-        return {name: Lanes(used, lines * LINE) for name, used, lines in rows if lines}
+        rows = zip(ISA, self._lines, self._spare, strict=True)
+        return {name: Lanes(lines * LINE - spare, lines * LINE) for name, lines, spare in rows if lines}
 
     @property
     def io_bytes(self) -> int:

@@ -343,8 +343,10 @@ class Writer:
         extent = self._expression(
             self.operands[n], self.row.cost.extent if self.row.cost is not None else "0"
         )
-        yield f"if unpadded is not None: used = {before_padding(self.row, extent)} * {self._width(n)}"
-        yield f"mlu.lanes[{self.number}] += used; mlu.lines[{self.number}] += paid"
+        yield f"mlu.lines[{self.number}] += paid"
+        yield f"if used & {LINE - 1}: mlu.spare[{self.number}] += -used & {LINE - 1}"
+        before = f"{before_padding(self.row, extent)} * {self._width(n)}"
+        yield f"if unpadded is not None: mlu.spare[{self.number}] += used - {before}"
 
     def _width(self, n: int) -> str:
         """Bytes of an element on the vector unit: of the widest operand; single bytes count as two to a lane."""
