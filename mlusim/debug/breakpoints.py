@@ -181,6 +181,25 @@ class MomentLocation(Location):
 
 
 @define(eq=False)
+class TimeLocation(Location):
+    """A predicted time: a moment of each task of one launch."""
+
+    launch: int
+    moments: frozenset[int]
+    text: str
+    ops = True
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Any step may be the one."""
+        del step
+        return not landing
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop at the moments of the launch."""
+        return "" if op.moment in self.moments and tracer.launch == self.launch else None
+
+
+@define(eq=False)
 class Watch(Location):
     """Bytes that are about to be written, or read: an asynchronous effect counts when it lands."""
 

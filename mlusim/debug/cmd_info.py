@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mlusim.debug import regions, states
+from mlusim.debug.clock import clock_of
 from mlusim.debug.cmd_stop import describe
 from mlusim.debug.cores import full_name, name_of, parse_name
 from mlusim.debug.describe import launch_text, value_text, where_text
@@ -150,6 +151,23 @@ def _launches(session: "DebugSession", words: str) -> str:
     return table(["", "launch", "kernel", "moments", "tensors kept"], rows)
 
 
+def _time(session: "DebugSession", words: str) -> str:
+    del words
+    clock = clock_of(session.runs, session.recorded.index)
+    mhz = session.recorded.session.board.clock_mhz
+    rows = []
+    for core in session.world.cores:
+        known = clock.at(name_of(core), session.position.moment)
+        mark = "*" if core is session.core else ""
+        time = "" if known is None else f"{known[1]:.3f}"
+        cycles = "" if known is None else f"{known[1] * mhz:.0f}"
+        rows.append([mark, name_of(core), "-" if known is None else str(known[0]), time, cycles])
+    whole = f"the launch is predicted to take {clock.whole_us:.3f} us, {clock.whole_us * mhz:.0f} cycles at {mhz} MHz"
+    note = f"\nthe time of {clock.unknown} instructions is not known one by one" if clock.unknown else ""
+    heads = ["", "task", "last instruction at moment", "begins at us", "cycle"]
+    return (table(heads, rows) + "\n" if rows else "") + whole + note
+
+
 def _printed(session: "DebugSession", words: str) -> str:
     del words
     return "\n".join(session.world.session.printed) or "__bang_printf has printed nothing yet"
@@ -242,6 +260,7 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "line": (_line, "the line in focus"),
     "launch": (_launch, "the launch: kernel, grid, board, arguments"),
     "launches": (_launches, "the launches that the program has begun"),
+    "time": (_time, "the predicted time on the board: of the launch, and of what each task did last"),
     "printed": (_printed, "the lines that __bang_printf has printed so far in this launch"),
     "functions": (_functions, "the functions that the kernel can reach"),
     "breakpoints": (_breakpoints, "the breakpoints, with hits"),

@@ -207,20 +207,27 @@ def who_wrote(console: "Console", words: str) -> str:
         origin = search.origin(Byte(span.space, span.low, span.owner), place)
     finally:
         search.close()
-    return "\n".join(_told(origin, len(session.launches) > 1))
+    return "\n".join(_told(session, origin))
 
 
-def _told(origin: Origin, several: bool, level: int = 0) -> "list[str]":
+def _told(session: "DebugSession", origin: Origin, level: int = 0) -> "list[str]":
     indent = "  " * level
     head = f"{indent}{'from ' * (level > 0)}{origin.place}"
     if not origin.moment:
         return [f"{head}: {origin.note}"]
-    launch = f"launch {origin.launch}, " * several
+    launch = f"launch {origin.launch}, " * (len(session.launches) > 1)
     line = (
         f"{head}: written at {launch}moment {origin.moment} by {origin.task}, {origin.instruction} "
         f"at {short(origin.file)}:{origin.line}"
-    )
-    return [line, *(text for source in origin.sources for text in _told(source, several, level + 1))]
+    ) + _when(session, origin)
+    return [line, *(text for source in origin.sources for text in _told(session, source, level + 1))]
+
+
+def _when(session: "DebugSession", origin: Origin) -> str:
+    """The predicted time of a write, where `info time` has asked for the launch's."""
+    clock = session.runs.recorded(origin.launch).clock
+    known = clock.at(origin.task, origin.moment) if clock is not None else None
+    return f", {known[1]:.3f} us" if known is not None and known[0] == origin.moment else ""
 
 
 FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from mlusim.debug.clock import clock_of
 from mlusim.debug.code import find_line
 from mlusim.debug.command import BACK, RUNNING, Command
 from mlusim.debug.cores import name_of
@@ -9,7 +10,7 @@ from mlusim.debug.frames import depth_of
 from mlusim.debug.session import PROGRAM_ENDED
 from mlusim.debug.steps import Finish, Intrinsics, IntrinsicStep, Lines, LineStep, NextStep, Until
 from mlusim.debug.travel import back_to, previous_stop
-from mlusim.debug.when import BEGIN, END, FINISH, LAUNCH_BEGIN, Position
+from mlusim.debug.when import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, parse_time
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -198,9 +199,22 @@ def goto(console: "Console", words: str) -> str:
         index = _number(launch, "launch")
     number = {"begin": 0, "end": END}.get(moment)
     if number is None:
-        number = _number(moment, "moment")
+        time_us = parse_time(moment)
+        number = _number(moment, "moment") if time_us is None else _moment_at(session, index, time_us)
     session.travel(Position(index, number))
     return console.stop_text()
+
+
+def _moment_at(session: "DebugSession", launch: int, time_us: float) -> int:
+    """The first moment of the task in focus that begins at a predicted time or later; of task 0 where nobody is."""
+    core = session.focus or "task 0"
+    clock = clock_of(session.runs, launch)
+    moment = clock.first(core, time_us)
+    if moment is None:
+        raise UsageError(
+            f"no instruction of {core} begins at {time_us:g} us or later; the launch takes {clock.whole_us:.3f} us"
+        )
+    return moment
 
 
 def _back(session: "DebugSession", wanted: "Stopper") -> None:
@@ -273,5 +287,5 @@ COMMANDS = (
     Command("reverse-next", ("rn",), "[N] [all]", BACK, "go back one line of this function, over calls", reverse_next, repeats=True),
     Command("reverse-stepi", ("rsi",), "[N] [all]", BACK, "go back one intrinsic, scalar access or wait", reverse_stepi, repeats=True),
     Command("reverse-finish", ("rfin",), "", BACK, "go back to the line that called this function", reverse_finish),
-    Command("goto", ("g",), "[LAUNCH:]MOMENT|begin|end", BACK, "go to a moment of this launch or of another, earlier or later", goto),
+    Command("goto", ("g",), "[LAUNCH:]MOMENT|TIMEus|begin|end", BACK, "go to a moment of this launch or of another, earlier or later; to the predicted time of this task, as in `goto 12.5us`", goto),
 )  # fmt: skip

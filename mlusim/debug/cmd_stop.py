@@ -15,13 +15,16 @@ from mlusim.debug.breakpoints import (
     MomentLocation,
     PipeLocation,
     TaskLocation,
+    TimeLocation,
     Watch,
 )
+from mlusim.debug.clock import clock_of
 from mlusim.debug.code import find_function, find_line
 from mlusim.debug.command import STOPPING, Command
 from mlusim.debug.cores import parse_name
 from mlusim.debug.places import ahead, resolve
 from mlusim.debug.quiet import condition
+from mlusim.debug.when import parse_time
 from mlusim.debug.world import no_such_task
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Pipe
@@ -133,7 +136,7 @@ def _placed(session: "DebugSession", place: str) -> Location:
 
 
 def _special_kind(word: str) -> bool:
-    return word in ("pipe", "task", "moment", "cycle", "finding", "scalar")
+    return word in ("pipe", "task", "moment", "cycle", "time", "finding", "scalar")
 
 
 def location_of(session: "DebugSession", place: str) -> Location:
@@ -144,7 +147,7 @@ def location_of(session: "DebugSession", place: str) -> Location:
             raise UsageError("name a place: FILE:LINE, a function, an intrinsic, or see `help break`")
         place = f"{site[0]}:{site[1]}"
     kind, _, rest = place.partition(" ")
-    special = _special(kind, rest.strip())
+    special = _special(session, kind, rest.strip())
     if special is not None:
         return special
     line = _LINE.match(place)
@@ -161,29 +164,52 @@ def location_of(session: "DebugSession", place: str) -> Location:
     return FunctionLocation(function.code, function.name)
 
 
-def _special(kind: str, rest: str) -> Location | None:
-    """``pipe``, ``task``, ``moment`` or ``cycle``, ``finding``: breakpoints that are not in the source."""
-    if kind == "pipe":
-        if rest.lower() not in PIPES:
-            raise UsageError(f"there is no pipe {rest!r}; the pipes are {', '.join(p.value for p in Pipe)}")
-        return PipeLocation(PIPES[rest.lower()], f"pipe {PIPES[rest.lower()]}")
+def _special(session: "DebugSession", kind: str, rest: str) -> Location | None:
+    """``pipe``, ``task``, ``moment`` or ``cycle``, ``time``, ``finding``: breakpoints that are not in the source."""
     if kind == "task":
         return TaskLocation(parse_name(rest), f"beginning of {parse_name(rest)}")
-    if kind in ("moment", "cycle"):
-        if not rest.isdigit() or int(rest) < 1:
-            raise UsageError(
-                f"{rest!r} is no {kind}; give a whole number from 1 on, as `history` and every stop show it"
-            )
-        return MomentLocation(int(rest), f"moment {rest}")
-    if kind == "finding":
-        name = rest.partition("-")[0]
-        if rest and name not in checkers():
-            raise UsageError(f"there is no checker {name!r}; there are {', '.join(checkers())}")
-        if rest and name != rest and name in CHECKERS and rest not in RULES:
-            known = ", ".join(rule for rule in RULES if rule.startswith(f"{name}-"))
-            raise UsageError(f"{name} has no rule {rest!r}; it has {known}")
-        return FindingLocation(rest or None, f"finding {rest}".strip())
-    return None
+    if kind == "time":
+        return _time(session, rest)
+    made = {"pipe": _pipe, "moment": _moment, "cycle": _moment, "finding": _finding}.get(kind)
+    return made(kind, rest) if made is not None else None
+
+
+def _pipe(kind: str, rest: str) -> Location:
+    if rest.lower() not in PIPES:
+        raise UsageError(f"there is no {kind} {rest!r}; the pipes are {', '.join(p.value for p in Pipe)}")
+    return PipeLocation(PIPES[rest.lower()], f"pipe {PIPES[rest.lower()]}")
+
+
+def _moment(kind: str, rest: str) -> Location:
+    if not rest.isdigit() or int(rest) < 1:
+        raise UsageError(
+            f"{rest!r} is no {kind}; give a whole number from 1 on, as `history` and every stop show it"
+        )
+    return MomentLocation(int(rest), f"moment {rest}")
+
+
+def _finding(kind: str, rest: str) -> Location:
+    name = rest.partition("-")[0]
+    if rest and name not in checkers():
+        raise UsageError(f"there is no checker {name!r}; there are {', '.join(checkers())}")
+    if rest and name != rest and name in CHECKERS and rest not in RULES:
+        known = ", ".join(rule for rule in RULES if rule.startswith(f"{name}-"))
+        raise UsageError(f"{name} has no rule {rest!r}; it has {known}")
+    return FindingLocation(rest or None, f"{kind} {rest}".strip())
+
+
+def _time(session: "DebugSession", rest: str) -> Location:
+    time_us = parse_time(rest)
+    if time_us is None:
+        raise UsageError(f"{rest!r} is no time; give predicted microseconds, as in `break time 12.5us`")
+    clock = clock_of(session.runs, session.recorded.index)
+    firsts = (clock.first(core, time_us) for core in clock.moments)
+    moments = frozenset(moment for moment in firsts if moment is not None)
+    if not moments:
+        raise UsageError(
+            f"no instruction begins at {time_us:g} us or later; the launch takes {clock.whole_us:.3f} us"
+        )
+    return TimeLocation(session.recorded.index, moments, f"{time_us:g} us of predicted time")
 
 
 def describe(made: Breakpoint) -> str:
@@ -269,6 +295,7 @@ PLACES = """PLACE is one of
   pipe NAME              every instruction of a pipe: scalar, vector, tensor, IO-DMA, move-DMA
   task N                 the first line of task N (`task Nm`: of the memory core whose cluster begins with it)
   cycle N, moment N      a moment, as every stop shows it
+  time 12.5us            in each task the first instruction that begins at that predicted time or later, in this launch
   finding [ID]           a finding of any checker, of one checker, or of one rule
 Behind it: `task N` stops in that task only, `ignore N` passes over N hits, `if EXPR` stops where the
 expression holds in the kernel's variables."""

@@ -27,7 +27,8 @@ class Recorded:
 
     ``choices`` are those of its schedule before any was made.  ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
     copies have been given up for those of later launches.  ``moments`` is how many moments the launch
-    has, once somebody has counted; ``shown`` what its kernels have printed to the user.
+    has, once somebody has counted; ``shown`` what its kernels have printed to the user; ``clock`` the
+    predicted time of its moments, once somebody has asked (`mlusim.debug.clock`).
     """
 
     index: int
@@ -39,6 +40,7 @@ class Recorded:
     moments: int | None = None
     error: BaseException | None = None
     shown: Shown = field(factory=Shown)
+    clock: Any = None
 
     @classmethod
     def of(cls, index: int, session: Session, room: int) -> "Recorded":
@@ -76,7 +78,7 @@ class Recorded:
         return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
 
     def again(
-        self, observers: Iterable[Any], snapshot: Snapshot | None = None
+        self, observers: Iterable[Any], snapshot: Snapshot | None = None, *, timing: bool = False
     ) -> tuple[Session, dict[Allocation, Allocation]]:
         """The same launch once more, not yet run, from its beginning or from *snapshot*.
 
@@ -91,7 +93,7 @@ class Recorded:
         copies: dict[Allocation, Allocation] = {}
         arguments = [_copied(argument, kept, copies) for argument in self.session.request.arguments]
         groups = 0 if snapshot is None else snapshot.groups
-        session = self.session.again(arguments, observers, groups, copy.deepcopy(self.choices))
+        session = self.session.again(arguments, observers, groups, copy.deepcopy(self.choices), timing=timing)
         session.printed += () if snapshot is None else snapshot.printed
         return session, copies
 

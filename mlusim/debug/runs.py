@@ -1,7 +1,7 @@
 """Runs of launches that have begun: to a position, for a search, beside the present, to count moments."""
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mlusim.debug.breakpoints import Stopper
 from mlusim.debug.host import Host
@@ -11,8 +11,14 @@ from mlusim.debug.steps import Issues
 from mlusim.debug.when import END, Position, Stop
 from mlusim.errors import UsageError
 
-if TYPE_CHECKING:
-    from mlusim.debug.origins import WriteLog
+
+class Beside(Protocol):
+    """An observer that listens to a run beside the debugger, and is told which run it is."""
+
+    def begin(self, replica: Replica) -> None:
+        """Listen to *replica*."""
+        ...
+
 
 LOOKBACK = 256  # moments before a stop that are watched, so that there is a history
 WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, one after the other
@@ -56,7 +62,7 @@ class Runs:
         return replica
 
     def aside(
-        self, position: Position, *, since: int | None = None, watching: "WriteLog | None" = None
+        self, position: Position, *, since: int | None = None, watching: Beside | None = None
     ) -> Replica:
         """A replica for another look, at *position*, perhaps with a log of its writes, or at the end before it.
 

@@ -5,6 +5,7 @@ instruction is issued, an asynchronous effect lands, a wait begins, a task ends,
 Moment 0 is the beginning of the launch.  A stop at a moment is before its effect.
 """
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, field, frozen
@@ -23,6 +24,12 @@ SOME = 1 << 40
 BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
 TRAPPED = "the kernel calls breakpoint()"
 LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
+
+
+def parse_time(text: str) -> float | None:
+    """The microseconds of ``12.5us``; None for what is no time."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
+    return float(found[1]) if found is not None else None
 
 
 @frozen(order=True)

@@ -108,13 +108,15 @@ class Session:
         observers: Iterable[Any],
         skip: int = 0,
         choices: Choices | None = None,
+        *,
+        timing: bool = False,
     ) -> "Session":
-        """The same launch once more, not yet run and not timed: *arguments* stand for those of the request.
+        """The same launch once more, not yet run, with *timing* or without: *arguments* stand for those of the request.
 
         The first *skip* groups of tasks (Block tasks, or unions) are left out, as if they had ended.
         *choices* are those of the schedule, from its beginning; without them the seed of the request counts.
         """
-        request = evolve(self.request, arguments=tuple(arguments), timing=False)
+        request = evolve(self.request, arguments=tuple(arguments), timing=timing)
         session = Session(self.board, request, observers, self._bind, choices)
         session.skip = skip
         return session
