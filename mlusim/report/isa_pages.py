@@ -11,6 +11,7 @@ from types import MappingProxyType
 from mlusim.arch.catalog import ARCHES
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.isa.table import FAMILIES, ISA, Family
+from mlusim.report.coverage import coverage_page
 
 CERTAINTY: Mapping[str, str] = MappingProxyType(
     {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
@@ -34,6 +35,8 @@ What holds for all of them:
 * A vector instruction takes as many cycles as its source has lines of 128 bytes; copies and atomics count bytes.
 * Floats round to the nearest, ties to even, and know NaN and infinities as IEEE 754 has them; integers wrap.
 
+[Coverage](coverage.md) lists the vendor's names, used by its kernels or documented, and the test that executes each.
+
 The marks: **C** certain (the vendor's header, manual or kernels), **D** derived, **I** inferred from use, **U** unknown,
 with the default that the text names.
 
@@ -47,7 +50,7 @@ intrinsic is used where no manual is public.
 def isa_pages() -> dict[str, str]:
     """Every page as Markdown, by file name."""
     pages = {f"{family.name}.md": _page(family) for family in FAMILIES}
-    return {"index.md": _index()} | pages
+    return {"index.md": _index(), "coverage.md": coverage_page()} | pages
 
 
 def write_pages(directory: Path) -> None:

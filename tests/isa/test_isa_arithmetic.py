@@ -41,6 +41,21 @@ def test_arithmetic_rounds_once_to_its_own_type(op, dtype):
     )
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+@pytest.mark.parametrize("op", ARITHMETIC)
+def test_the_older_spellings_with_a_scalar(op, dtype):
+    """Add, sub and mul with ``_const`` in their names."""
+    for count in TAILS:
+        check_elementwise(
+            f"bang_{op}_const",
+            dtype,
+            count,
+            lambda *x: exact(ARITHMETIC[op], dtype, *x),
+            scalar=True,
+            seed=count,
+        )
+
+
 @pytest.mark.parametrize("dtype", [FLOATS[0], FLOATS[2]], ids=str)
 @pytest.mark.parametrize("op", ARITHMETIC)
 def test_arithmetic_toward_zero(op, dtype):

@@ -1,0 +1,90 @@
+"""Every name of the vendor is here, and its test executes it and notices where it does nothing."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mlusim.errors import UsageError
+from mlusim.isa.table import ISA
+from mlusim.report.coverage import LANGUAGE, OUR_FORMS, coverage_page, row_of
+from mlusim.report.vendor_names import VendorName, vendor_names
+
+ROOT = Path(__file__).parents[2]
+NAMES = vendor_names()
+IDS = [name.spelling for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def seen():
+    """What the listed tests executed and noticed, in a process of their own."""
+    command = [sys.executable, str(Path(__file__).with_name("coverage_recorder.py"))]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert 0 == run.returncode, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_the_listed_tests_pass(seen):
+    """Nothing fails, and nothing that is listed was left out."""
+    assert [] == seen["failed"]
+    assert 0 == seen["status"]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=IDS)
+def test_a_name_is_executed_by_its_test_which_fails_without_it(name, seen):
+    """The intrinsic or helper was seen in a case of its test; that case fails where it does nothing."""
+    row = row_of(name)
+    bare = name.bare if row is None else row.name
+
+    assert bare in seen["executed"]
+    assert bare in seen["noticed"]
+
+
+def test_there_are_185_names_that_kernels_use():
+    """All different; the helper library among them."""
+    used = [name for name in NAMES if name.uses]
+
+    assert 185 == len(used)
+    assert len(NAMES) == len({name.spelling for name in NAMES})
+    assert 26 == sum(name.bare.startswith("mluop_") for name in used)
+    assert all(name.uses == "?" or int(name.uses) > 0 for name in used)
+
+
+def test_the_list_has_every_row_but_our_names_for_longer_forms():
+    """A new intrinsic goes on the list with its test."""
+    listed = {row.name for row in map(row_of, NAMES) if row is not None}
+
+    assert set(ISA) - set(OUR_FORMS) == listed
+    assert set(OUR_FORMS) == {row.overload[0] for row in ISA.values() if row.overload is not None}
+
+
+def test_a_name_that_is_nowhere_is_refused():
+    """The page cannot list what does not exist."""
+    with pytest.raises(UsageError, match="__bang_nowhere is listed as covered"):
+        row_of(VendorName("__bang_nowhere", "3", "isa/test_isa_coverage.py::test_a_name"))
+
+
+def test_the_listed_tests_exist():
+    """Each is a function of a file below the tests."""
+    for test in {name.test for name in NAMES}:
+        path, _, function = test.partition("::")
+
+        assert re.search(rf"^def {function}\(", (ROOT / "tests" / path).read_text(), re.MULTILINE), test
+
+
+def test_the_page_has_a_row_for_each_name():
+    """Name, uses, spelling here, certainty, page and test; the words of the language at the end."""
+    page = coverage_page()
+    for name in NAMES:
+        (line,) = re.findall(rf"^\| `{name.spelling}` \| .*$", page, re.MULTILINE)
+        row = row_of(name)
+
+        assert f"| {name.uses} |" in line
+        assert name.test.partition("::")[2] in line
+        assert (f"`mlu.{row.name}` | {row.certainty} |" if row else f"`{name.bare}(mlu, ...)` | - |") in line
+    for word in LANGUAGE:
+        assert f"| `{word}` |" in page
