@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from mlusim.arch.catalog import ARCHES
+from mlusim.cli.coverage import show_coverage
 from mlusim.cli.helpers import find_helper, helper_document, is_helper, show_helper
 from mlusim.cli.show import emit, output
 from mlusim.isa.approximation import Approximation
@@ -25,13 +26,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", metavar="NAME", help="one intrinsic in full; underscores may be left out"
     )
+    parser.add_argument(
+        "--coverage",
+        action="store_true",
+        help="the vendor's names, what each is here and which test executes it",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = "example: mlusim isa bang_add"
 
 
 def run(args: argparse.Namespace) -> int:
-    """List the intrinsics, or show one."""
-    if args.name is not None and is_helper(args.name):
+    """List the intrinsics or the vendor's names, or show one."""
+    if args.coverage:
+        show_coverage(args.name, json=args.json)
+    elif args.name is not None and is_helper(args.name):
         helper = find_helper(args.name)
         emit(helper_document(helper)) if args.json else show_helper(helper)
     elif args.name is not None:

@@ -99,6 +99,32 @@ def test_every_intrinsic_can_be_shown(cli):
         assert cli("isa", name).code == 0
 
 
+def test_isa_coverage_lists_the_vendor_s_names(cli):
+    """All of them, or those that contain a word; for people and as JSON."""
+    every = cli("isa", "--coverage")
+    names = cli("isa", "--coverage", "--json").json()["names"]
+    some = cli("isa", "--coverage", "mluop_gather", "--json").json()["names"]
+
+    assert 0 == every.code
+    assert "185 names that kernels use" in " ".join(every.out.split())
+    assert 185 == sum(name["used"] for name in names)
+    assert ["mluop_gather", "mluop_gather_async"] == [name["name"] for name in some]
+    assert all(name["helper"] and name["certainty"] is None for name in some)
+    assert {"spelling": "__bang_add", "name": "bang_add", "helper": False, "used": True, "uses": 223} == {
+        key: value
+        for key, value in next(n for n in names if n["name"] == "bang_add").items()
+        if key not in ("certainty", "test")
+    }
+
+
+def test_isa_coverage_of_no_name_is_refused(cli):
+    """The sentence says what to do."""
+    done = cli("isa", "--coverage", "nowhere")
+
+    assert 0 != done.code
+    assert "none of the vendor's names contains 'nowhere'" in done.err
+
+
 def test_isa_json(cli):
     """The document has every row with its operands, rules and architectures."""
     rows = {row["name"]: row for row in cli("isa", "--json").json()["intrinsics"]}

@@ -1,0 +1,47 @@
+"""``mlusim isa --coverage``: the vendor's names and the tests that execute them."""
+
+from typing import Any
+
+from mlusim.cli.show import emit, output
+from mlusim.errors import UsageError
+from mlusim.report.coverage import row_of
+from mlusim.report.grid import table
+from mlusim.report.vendor_names import VendorName, vendor_names
+
+
+def show_coverage(name: str | None, *, json: bool) -> None:
+    """List the names that contain *name*, or all; as one JSON document with *json*.
+
+    Raises `UsageError` where no name contains it.
+    """
+    names = [found for found in vendor_names() if name is None or name in found.spelling]
+    if not names:
+        raise UsageError(f"none of the vendor's names contains {name!r}; leave it out to see all of them")
+    if json:
+        emit({"names": [_document(found) for found in names]})
+        return
+    shown = table("name", "uses", "here", "", "executed by", fold=("executed by",))
+    for found in names:
+        row = row_of(found)
+        here = f"mlu.{row.name}" if row is not None else f"{found.bare}(mlu, ...)"
+        shown.add_row(found.spelling, found.uses, here, row.certainty if row is not None else "-", found.test)
+    console = output()
+    console.print(shown)
+    used = sum(bool(found.uses) for found in names)
+    console.print(
+        f"{used} names that kernels use, {len(names) - used} others.  ?: how often is not known.  "
+        "C: certain, D: derived, I: inferred, U: unknown with a default chosen, -: a helper made of intrinsics."
+    )
+
+
+def _document(name: VendorName) -> dict[str, Any]:
+    row = row_of(name)
+    return {
+        "spelling": name.spelling,
+        "name": name.bare if row is None else row.name,
+        "helper": row is None,
+        "used": bool(name.uses),
+        "uses": int(name.uses) if name.uses.isdecimal() else None,
+        "certainty": None if row is None else row.certainty,
+        "test": name.test,
+    }
