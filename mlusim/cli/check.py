@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     accepted = _suppressions(args.suppress)
     script = args.program is not None and args.program.endswith(".py")
     runs = _runs(args, names, form, script=script)
-    report = report_of(names, runs, accepted)
+    report = report_of(names, runs, accepted, notes=args.notes)
     _write(args, form, report)
     if args.record is not None:
         _record(args.record, runs)

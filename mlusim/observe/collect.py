@@ -8,6 +8,7 @@ from typing import Any
 from mlusim.errors import Fault, SyncFault
 from mlusim.machine.hub import Observer, attending
 from mlusim.observe.checker import Allowed, Checker
+from mlusim.observe.comments import Comment, comments_in
 from mlusim.observe.finding import ERROR, Finding
 from mlusim.observe.memcheck import MemCheck, MemCheckNotes
 from mlusim.observe.names import checkers, observers_of
@@ -20,7 +21,7 @@ class Collector(Observer):
     A checker forgets its findings when the next launch begins, so the collector stands before the
     checkers and takes what is there at each beginning; `close` takes those of the last launch.
     ``findings`` is empty, lest a launch report them twice: ``found`` has them, ``allowed`` those that
-    comments in the kernels allow, ``faults`` the faults, and ``launches`` counts.  A fault that no
+    comments in the kernels allow, ``comments`` are these, ``faults`` the faults, and ``launches`` counts.  A fault that no
     checker has told becomes a finding too, whose id begins with ``fault``.
     """
 
@@ -32,15 +33,20 @@ class Collector(Observer):
         self.allowed: list[Allowed] = []
         self.faults: list[Fault] = []
         self.launches = 0
+        self.comments: dict[Comment, None] = {}
         self._kernel: str | None = None
         self._open = False
         self._untold: Fault | None = None
+        self._read: set[Any] = set()
 
     def launch_begin(self, launch: Any) -> None:
         """Take what the launch before has left."""
         self.close()
         self.launches += 1
         self._kernel = launch.request.kernel.name
+        if launch.request.kernel not in self._read:
+            self._read.add(launch.request.kernel)
+            self.comments.update(dict.fromkeys(comments_in(launch.request.kernel.body)))
         self._open = True
 
     def fault(self, core: Any, fault: Fault) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.observe.checker import Allowed
+from mlusim.observe.comments import Comment
 from mlusim.observe.finding import NOTE, Finding
 
 
@@ -16,7 +17,8 @@ class Checked:
 
     ``allowed`` are findings that comments in the kernels allow, ``accepted`` those that suppressions cover.
     ``launches`` and ``faults`` are counts; ``problem`` is the sentence of what went wrong besides: failed
-    accuracy, an unexpected status, an error of the script.  ``schedules`` counts those that were compared.
+    accuracy, an unexpected status, an error of the script.  ``schedules`` counts those that were compared,
+    ``comments`` are those in the kernels that allow findings.
     """
 
     program: str
@@ -29,6 +31,7 @@ class Checked:
     problem: str = ""
     accepted: tuple[Allowed, ...] = ()
     schedules: int = 0
+    comments: tuple[Comment, ...] = ()
 
     @property
     def name(self) -> str:

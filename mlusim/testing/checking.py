@@ -14,6 +14,10 @@ from mlusim.debug.programs import ScriptProgram
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.machine.choices import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
+from mlusim.observe.comments import unused_comments
+from mlusim.observe.finding import NOTE
+from mlusim.observe.names import CHECKERS
+from mlusim.observe.rules import RULES
 from mlusim.observe.suppress import Suppression, sift, unused
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
@@ -164,6 +168,7 @@ def checked(collector: Collector, program: str, problem: str) -> Checked:
         program=program,
         findings=tuple(collector.found),
         allowed=tuple(collector.allowed),
+        comments=tuple(collector.comments),
         launches=collector.launches,
         faults=len(collector.faults),
         problem=problem,
@@ -171,14 +176,33 @@ def checked(collector: Collector, program: str, problem: str) -> Checked:
 
 
 def report_of(
-    checkers: Iterable[str], runs: Iterable[Checked], suppressions: Iterable[Suppression] = ()
+    checkers: Iterable[str],
+    runs: Iterable[Checked],
+    suppressions: Iterable[Suppression] = (),
+    *,
+    notes: bool = False,
 ) -> CheckReport:
-    """The report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on."""
-    accepted = tuple(suppressions)
+    """The report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on.
+
+    Of a rule that nobody could report, for its checker did not watch or *notes* were not asked for,
+    nothing is remarked.
+    """
+    names, accepted = tuple(checkers), tuple(suppressions)
     every = tuple(runs)
     found = [finding for run in every for finding in run.findings]
     sifted = [_sifted(run, accepted) for run in every]
-    return CheckReport(tuple(checkers), tuple(sifted), unused(found, accepted))
+    comments = [c for run in every for c in run.comments if _told(c.id, names, notes=notes)]
+    remarks = unused(found, (s for s in accepted if _told(s.id, names, notes=notes)))
+    remarks += unused_comments(comments, (a for run in every for a in run.allowed))
+    return CheckReport(names, tuple(sifted), remarks)
+
+
+def _told(rule: str, checkers: tuple[str, ...], *, notes: bool) -> bool:
+    """Whether *rule* could have been reported; those of others could."""
+    known = RULES.get(rule)
+    if known is None or known.checker not in CHECKERS:
+        return True
+    return known.checker in checkers and (notes or known.level != NOTE)
 
 
 def _sifted(run: Checked, suppressions: tuple[Suppression, ...]) -> Checked:

@@ -293,3 +293,59 @@ def test_what_does_not_go_with_all(cli, words):
     done = cli("check", *words)
 
     assert (2, "", 1) == (done.code, done.out, done.err.count("\n"))
+
+
+COMMENTED = """
+import numpy as np
+
+import mlusim
+from mlusim.bang import NRAM2GDRAM, float32, kernel
+
+
+@kernel
+def fill(mlu, dst):
+    a = mlu.nram(float32, 4, [1.0] * 4)
+    # mlusim: allow racecheck-tasks-same-word: every task writes ones
+    mlu.memcpy(dst, a, 4, NRAM2GDRAM)
+    mlu.memcpy(dst + 1, a, 4, NRAM2GDRAM)  # mlusim: allow racecheck-tasks-same-word
+    mlu.memcpy(dst + 4 + mlu.taskId, a, 4, NRAM2GDRAM)  # mlusim: allow racecheck-tasks-write-write: once
+    mlu.bang_add(a, a, a, 4)  # mlusim: allow memcheck-lanes-wasted: four will do
+    mlu.sync()  # mlusim: allow racecheck-idle-sync: for the looks
+
+
+device = mlusim.Device()
+device.launch(fill, 4, args=(device.put(np.zeros(16, np.float32)),))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ((), [13, 14]),
+        (("--notes",), [13, 14]),
+        (("--only", "memcheck"), []),
+        (("--only", "racecheck"), [13, 14]),
+    ],
+)
+def test_comments_that_allow_nothing_are_told(cli, tmp_path, words, lines):
+    """Without a reason, or without a finding; not those whose rule nobody could report."""
+    path = tmp_path / "kernels.py"
+    path.write_text(COMMENTED)
+    document = cli("check", path, "--json", *words).json()
+
+    assert lines == [f["line"] for f in document["findings"] if f["id"] == "suppression-unused"]
+
+
+def test_a_suppression_of_a_checker_that_does_not_watch_is_not_unused(cli, script, tmp_path):
+    """It may be of use as soon as all watch."""
+    path = tmp_path / "accepted.toml"
+    path.write_text('[[suppress]]\nid = "initcheck-lanes-mixed"\nplace = "*"\nreason = "known"\n')
+    ids = [
+        {
+            finding["id"]
+            for finding in cli("check", script, "--suppress", path, "--json", *words).json()["findings"]
+        }
+        for words in ((), ("--only", "memcheck"))
+    ]
+
+    assert [{"suppression-unused"}, set()] == ids

@@ -14,11 +14,11 @@ from mlusim.observe.collect import collecting, finding_of
 from mlusim.observe.memcheck import MemCheckNotes
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.rules import RULES
-from mlusim.testing.checking import check_script
+from mlusim.testing.checking import check_script, report_of
 from mlusim.testing.schedules import schedules
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "rules"
-TOLD = [rule for rule in RULES.values() if rule.checker in {*CHECKERS, "fault", "schedule"}]
+TOLD = [rule for rule in RULES.values() if rule.checker in {*CHECKERS, "fault", "schedule", "suppression"}]
 
 
 class Gather(Observer):
@@ -54,6 +54,8 @@ def findings(program, rule, folder, monkeypatch):
     (folder / "kernel.py").write_text(program)
     if rule.checker == "fault":
         return unwatched()
+    if rule.checker == "suppression":
+        return list(report_of(CHECKERS, [check_script("kernel.py")]).findings)
     if rule.checker == "schedule":
         done = check_script("kernel.py", (), ["plancheck"], schedules=schedules(5), enough=5)
         return list(done.findings)
