@@ -81,6 +81,20 @@ class LineLocation(Location):
 
 
 @define(eq=False)
+class CallLocation(Location):
+    """The lines that name something which the machine does not announce, as an instruction on registers."""
+
+    places: frozenset[tuple[str, int]]
+    text: str
+    lines = True
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop at each of the lines."""
+        del core, tracer, entered
+        return "" if (frame.f_code.co_filename, frame.f_lineno) in self.places else None
+
+
+@define(eq=False)
 class FunctionLocation(Location):
     """The first line of a function of the kernel."""
 

@@ -7,6 +7,7 @@ from attrs import evolve
 
 from mlusim.debug.breakpoints import (
     Breakpoint,
+    CallLocation,
     FindingLocation,
     FunctionLocation,
     IntrinsicLocation,
@@ -19,9 +20,10 @@ from mlusim.debug.breakpoints import (
     Watch,
 )
 from mlusim.debug.clock import clock_of
-from mlusim.debug.code import find_function, find_line
+from mlusim.debug.code import find_function, find_line, lines_naming
 from mlusim.debug.command import STOPPING, Command
 from mlusim.debug.cores import parse_name
+from mlusim.debug.host import HEARD
 from mlusim.debug.places import ahead, resolve
 from mlusim.debug.quiet import condition
 from mlusim.debug.when import parse_time
@@ -34,8 +36,12 @@ from mlusim.observe.names import CHECKERS, checkers
 from mlusim.observe.rules import RULES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
     from mlusim.debug.console import Console
     from mlusim.debug.session import DebugSession
+    from mlusim.machine.core import Core
 
 _IF = re.compile(r"(?:^|\s)if(?:\s+(?P<text>.*))?$")
 _TASK = re.compile(r"\s+task\s+(?P<task>\d+\s*m?)$")
@@ -98,7 +104,7 @@ def _conditions(words: str) -> tuple[str, Breakpoint]:
         if not found["text"]:
             raise UsageError("`if` takes an expression in the kernel's variables, as in `if i == 3`")
         made.condition, words = found["text"].strip(), words[: found.start()]
-        made.test = condition(made.condition)
+        made.test = _test(made.condition)
     words = words.rstrip()
     found = _COUNT.search(words)
     if found is not None:
@@ -107,6 +113,17 @@ def _conditions(words: str) -> tuple[str, Breakpoint]:
     if found is not None:
         made.task, words = parse_name(found["task"]), words[: found.start()]
     return words.strip(), made
+
+
+def _test(text: str) -> "Callable[[Core, FrameType | None], bool | str]":
+    try:
+        made: Callable[[Core, FrameType | None], bool | str] = condition(text)
+    except UsageError as error:
+        behind = _COUNT.search(text) or _TASK.search(text)
+        if behind is not None:
+            raise UsageError(f"{error}; write `{behind[0].strip()}` in front of `if`") from None
+        raise
+    return made
 
 
 def _add(session: "DebugSession", made: Breakpoint) -> str:
@@ -157,11 +174,23 @@ def location_of(session: "DebugSession", place: str) -> Location:
         file, number = find_line(line["file"] or here, int(line["line"]), recorded.functions, recorded.owned)
         return LineLocation(file, number, f"{short(file)}:{number}")
     name = place.lstrip("_")
-    if name in ISA or name in ("scalar load", "scalar store"):
-        spelling = ISA[name].spelling if name in ISA else name
-        return IntrinsicLocation(name, spelling)
+    if name in ("scalar load", "scalar store"):
+        return IntrinsicLocation(name, name)
+    if name in ISA:
+        return _intrinsic(session, name)
     function = find_function(place, recorded.functions, recorded.owned)
     return FunctionLocation(function.code, function.name)
+
+
+def _intrinsic(session: "DebugSession", name: str) -> Location:
+    """Every issue of an intrinsic; of one that the machine does not announce, the lines that name it."""
+    spelling = ISA[name].spelling
+    if name in HEARD:
+        return IntrinsicLocation(name, spelling)
+    places = lines_naming(name, session.recorded.functions)
+    if not places:
+        raise UsageError(f"no function of the kernel names {name}; `info functions` lists them")
+    return CallLocation(places, spelling)
 
 
 def _special(session: "DebugSession", kind: str, rest: str) -> Location | None:

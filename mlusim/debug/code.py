@@ -1,5 +1,6 @@
 """Which code a kernel can reach: for breakpoints by function and by line, and for completion."""
 
+import dis
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -82,6 +83,17 @@ def _lines(code: CodeType) -> Iterator[int]:
     for _, _, line in code.co_lines():
         if line is not None and line != code.co_firstlineno:
             yield line
+
+
+def lines_naming(name: str, functions: Iterable[Function]) -> frozenset[tuple[str, int]]:
+    """File and line of every place in *functions* that names *name*."""
+    return frozenset(
+        (code.co_filename, instruction.positions.lineno)
+        for function in functions
+        for code in _nested(function.code)
+        for instruction in dis.get_instructions(code)
+        if instruction.argval == name and instruction.positions and instruction.positions.lineno
+    )
 
 
 # -- what the user may mean --------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Sentences about what the machine does: bytes by the names of regions and tensors, effects, stops."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.pointer import Ptr
 from mlusim.observe.finding import short
 
+PIECES = 4  # pieces of an instruction's bytes that are named
 WIDE = 110  # characters of a value that is shown on one line
 
 
@@ -76,12 +78,26 @@ def access_text(world: World, access: Access) -> str:
     return text + times
 
 
+def accesses_text(world: World, accesses: Sequence[Access]) -> str:
+    """Several accesses: pieces that follow each other as one, and of many only the first."""
+    joined: list[Access] = []
+    for access in accesses:
+        last = joined[-1] if joined else None
+        follows = last is not None and last.allocation is access.allocation and not last.steps + access.steps
+        if last is not None and follows and last.start + last.size == access.start:
+            joined[-1] = Access(last.allocation, last.start, last.size + access.size)
+        else:
+            joined.append(access)
+    shown = "; ".join(access_text(world, access) for access in joined[:PIECES])
+    return shown + (f" and {len(joined) - PIECES} more" if len(joined) > PIECES else "")
+
+
 def effect_text(world: World, effect: Effect, *, pipe: bool = True) -> str:
     """What an effect writes and reads, and which *pipe* carries it."""
     parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
-            parts.append(f"{verb} {'; '.join(access_text(world, a) for a in accesses)}")
+            parts.append(f"{verb} {accesses_text(world, accesses)}")
     return ", ".join(parts)
 
 

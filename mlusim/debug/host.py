@@ -20,8 +20,16 @@ LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted",
 ANNOUNCED = tuple(
     number
     for number, row in enumerate(ISA.values())
-    if row.form == "copy" or (row.operands and row.form not in ("load", "store"))
+    if row.form in ("copy", "gather", "discrete") or (row.operands and row.form not in ("load", "store"))
 )
+
+
+HEARD = frozenset(
+    name
+    for number, name in enumerate(ISA)
+    if number in ANNOUNCED or name.startswith("sync") or name in ("bang_lock", "bang_unlock")
+)
+"""Intrinsics that the machine announces by name; of others only their lines are known."""
 
 
 class Abandoned(BaseException):

@@ -25,6 +25,7 @@ WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
 WINDOW = 1 << 14  # moments that the first log of a launch reaches back
 NOBODY = "nobody has written it; it holds poison, or what its declaration gave it"
+SOURCES = 8  # sources of one write that are followed
 NODES, DEPTH = 24, 6
 
 
@@ -47,8 +48,8 @@ class Logged:
     read_owners: tuple[str | None, ...]
 
     def touches(self, byte: Byte) -> Access | None:
-        """The access that writes *byte*, if one does."""
-        for access, owner in zip(self.step.writes, self.owners, strict=True):
+        """The access that writes *byte*, if one does; the last, where several do."""
+        for access, owner in reversed(tuple(zip(self.step.writes, self.owners, strict=True))):
             if access.allocation.space is byte.space and owner == byte.owner:
                 at = byte.address - access.allocation.address
                 if touches(access, at, at + 1):
@@ -175,11 +176,18 @@ class Search:
             return Origin(text, note=self._given(byte))
         moment, logged, access = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
-        for source, name in self._sources(byte, logged, access, launch):
+        sources = list(self._sources(byte, logged, access, launch))
+        for source, name in sources[:SOURCES]:
             if depth <= 1 or self._nodes <= 0:
                 made.sources.append(Origin(name, note="not followed any further"))
             else:
                 made.sources.append(self._follow(source, name, launch, moment, depth - 1))
+        if logged.step.name == "vv_store":
+            made.sources.append(
+                Origin("a vector register", note="registers have no history; step back from here")
+            )
+        if len(sources) > SOURCES:
+            made.sources.append(Origin(f"{len(sources) - SOURCES} more pieces", note="not followed"))
         return made
 
     def _given(self, byte: Byte) -> str:
@@ -194,6 +202,13 @@ class Search:
     ) -> Iterator[tuple[Byte, str]]:
         """The bytes that the one was made of, and their names."""
         world = self._logs[launch][1]
+        gathered = _gathered(logged, written)
+        if gathered is not None:
+            at = byte.address - written.allocation.address - written.start
+            for access, owner, whole in gathered:
+                start = access.allocation.address + access.start + (at if whole else 0)
+                yield Byte(access.allocation.space, start, owner), access_text(world, access)
+            return
         offset = flat_offset(written, byte.address - written.allocation.address)
         for access, owner in zip(logged.step.reads, logged.read_owners, strict=True):
             lane = logged.step.flow is Flow.LANEWISE
@@ -234,6 +249,25 @@ class Search:
         """Let go of the executions that were looked at."""
         for replica in self._replicas.values():
             replica.abandon()
+
+
+def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None, bool]] | None":
+    """Of an instruction that moves pieces: the piece behind *written*, and its element of each list of places.
+
+    With each its owner, and whether it is the piece itself.  None for every other instruction.
+    """
+    writes, reads, owners = logged.step.writes, logged.step.reads, logged.read_owners
+    count = len(writes)
+    pieces = reads[-count:]
+    if count < 2 or len(reads) <= count or any(p.size != written.size or p.steps for p in (*pieces, *writes)):
+        return None
+    at = next(n for n, access in enumerate(writes) if access is written)
+    found = [(pieces[at], owners[-count:][at], True)]
+    for access, owner in zip(reads[:-count], owners[:-count], strict=True):
+        each, rest = divmod(access.size, count)
+        if not rest and not access.steps and each >= 1:
+            found.append((Access(access.allocation, access.start + at * each, each), owner, False))
+    return found
 
 
 def _spelling(step: Step) -> str:

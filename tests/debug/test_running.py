@@ -278,6 +278,7 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "up 9": "the stack has the frames 0 to 1",
             "source nothing.txt": "nothing.txt cannot be read",
             "break bang_add if": "`if` takes an expression",
+            "break scaled if i == 3 task 1": "'i == 3 task 1' is no expression: invalid syntax; write `task 1` in front of `if`",
             "break scaled often": "'often' behind scaled is neither",
             "break cycle 0": "'0' is no cycle; give a whole number from 1 on",
             "list 0": "tests/debug/debug_kernels.py has the lines 1 to",
