@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from attrs import frozen
 
+from mlusim.report.acceptance import acceptance
 from mlusim.report.record import Record
 
 
@@ -12,7 +13,8 @@ class Summary:
     """One operator on one board over all its cases.
 
     Times are added; the efficiencies are those of all calls together, that is theory over time; None
-    where nothing was launched.  ``nram`` is the largest share of the NRAM.
+    where nothing was launched.  ``nram`` is the largest share of the NRAM, ``accepted`` the number of calls
+    that meet the vendor's rule, of the ``timed`` ones.
     """
 
     operator: str
@@ -24,6 +26,8 @@ class Summary:
     compute_efficiency: float | None
     bottleneck: str
     nram: float
+    timed: int
+    accepted: int
 
 
 def summaries(records: Sequence[Record]) -> list[Summary]:
@@ -51,4 +55,6 @@ def _summary(operator: str, board: str, calls: Sequence[Record]) -> Summary:
         compute_efficiency=compute,
         bottleneck="-" if io is None or compute is None else "io" if io > compute else "compute",
         nram=max((r.memory["NRAM"].high_water / r.memory["NRAM"].capacity for r in calls), default=0.0),
+        timed=len(timed),
+        accepted=sum(acceptance(found, record.group).accepted for found, record in timed),
     )
