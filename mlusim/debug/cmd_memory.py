@@ -18,6 +18,7 @@ from mlusim.debug.when import END, Position
 from mlusim.debug.world import World
 from mlusim.errors import UsageError
 from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM
 from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[An
             raise UsageError(f"@{text} is no moment; write @1234, @begin, @end or @LAUNCH:MOMENT")
         number = int(moment)
     index = int(launch) if launch.isdigit() else session.position.launch
+    _same_tensor(session, span, index)
     replica = session.runs.aside(Position(index, number))
     try:
         assert replica.stop is not None
@@ -173,6 +175,14 @@ def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[An
         return array_of(world, core, where)
     finally:
         replica.abandon()
+
+
+def _same_tensor(session: "DebugSession", span: Span, launch: int) -> None:
+    """Raises `UsageError` where *launch* was not given the tensor of GDRAM that *span* lies in here."""
+    homes = session.recorded.homes
+    home = next((a for a in homes if a.address <= span.low < a.address + a.nbytes), None)
+    if span.space is GDRAM and home is not None and home not in session.runs.recorded(launch).homes:
+        raise UsageError(f"launch {launch} was not given the tensor that {span.text} is in")
 
 
 def dump(console: "Console", words: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
+from mlusim.arch.dtypes import DType
 from mlusim.debug.code import Function, reachable
 from mlusim.debug.frames import Owned
 from mlusim.debug.milestones import Milestones, Snapshot
@@ -56,6 +57,12 @@ class Recorded:
     def nbytes(self) -> int:
         """Bytes that the copies take."""
         return sum(raw.size for raw in (self.tensors or {}).values())
+
+    @property
+    def homes(self) -> dict[Allocation, DType]:
+        """The allocations of the tensors and pointers among the arguments, the program's own, and their types."""
+        found = ((_allocation(argument), argument) for argument in self.session.request.arguments)
+        return {allocation: argument.dtype for allocation, argument in found if allocation is not None}
 
     @property
     def kernel(self) -> str:

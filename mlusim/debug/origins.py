@@ -15,10 +15,12 @@ from mlusim.debug.session import DebugSession
 from mlusim.debug.tracer import Tracer
 from mlusim.debug.when import END, Position
 from mlusim.debug.world import World, owner_of
+from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
 from mlusim.machine.core import Core
 from mlusim.machine.events import Access, Effect, Step
 from mlusim.machine.hub import Observer
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.space import GDRAM, Space
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
@@ -26,6 +28,7 @@ STEPS = 50_000  # different steps that a log holds; about 1 KiB each
 WINDOW = 1 << 14  # moments that the first log of a launch reaches back
 NOBODY = "nobody has written it; it holds poison, or what its declaration gave it"
 SOURCES = 8  # sources of one write that are followed
+GIVEN = "as the host gave it to the device"
 NODES, DEPTH = 24, 6
 
 
@@ -165,15 +168,22 @@ class Search:
 
     def _follow(self, byte: Byte, text: str, launch: int, before: int, depth: int) -> Origin:
         self._nodes -= 1
-        found = None
-        while launch and found is None:
-            found = self._last(byte, launch, before)
-            if found is None:
-                if byte.space is not GDRAM:
-                    return Origin(text, note=NOBODY)
-                launch, before = launch - 1, END
-        if found is None:
-            return Origin(text, note=self._given(byte))
+        home = self._home(byte, launch)
+        while (found := self._last(byte, launch, before)) is None:
+            if byte.space is not GDRAM:
+                return Origin(text, note=NOBODY)
+            earlier = self._earlier(home, launch)
+            if home is None or not earlier:
+                return Origin(text, note=NOBODY if home is not None and not home.filled else GIVEN)
+            try:
+                changed = self._changed(home, byte.address - home.address, earlier, launch)
+            except UsageError as error:  # behind the history
+                return Origin(text, note=str(error))
+            if changed:
+                return Origin(
+                    text, note=f"the host has changed it between launch {earlier} and launch {launch}"
+                )
+            launch, before = earlier, END
         moment, logged, access = found
         made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
         sources = list(self._sources(byte, logged, access, launch))
@@ -190,12 +200,31 @@ class Search:
             made.sources.append(Origin(f"{len(sources) - SOURCES} more pieces", note="not followed"))
         return made
 
-    def _given(self, byte: Byte) -> str:
-        """What a byte of GDRAM holds that no launch has written."""
-        for allocation, _ in self._session.world.tensors.values():
-            if allocation.address <= byte.address < allocation.address + allocation.nbytes:
-                return "as the host gave it to the device" if allocation.filled else NOBODY
-        return "as the host gave it to the device"
+    def _home(self, byte: Byte, launch: int) -> Allocation | None:
+        """The tensor's own allocation that a byte of GDRAM lies in, as *launch* was given it."""
+        if byte.space is not GDRAM or not launch:
+            return None
+        homes = self._session.runs.recorded(launch).homes
+        return next((a for a in homes if a.address <= byte.address < a.address + a.nbytes), None)
+
+    def _earlier(self, home: Allocation | None, launch: int) -> int:
+        """The last launch before *launch* that was given the same tensor, or 0."""
+        earlier = range(launch - 1, 0, -1)
+        return next((n for n in earlier if home in self._session.runs.recorded(n).homes), 0)
+
+    def _changed(self, home: Allocation, offset: int, earlier: int, launch: int) -> bool:
+        """Whether the element at *offset* is another one at the beginning of *launch* than at the end of the *earlier* one."""
+        recorded = self._session.runs.recorded(launch)
+        kept, size = recorded.tensors, recorded.homes[home].size
+        first = offset - offset % size
+        replica = self._session.runs.aside(Position(earlier, END))
+        try:
+            copy = replica.tracer.copies.get(home)
+            if kept is None or home not in kept or copy is None:
+                return False
+            return not np.array_equal(kept[home][first : first + size], copy.raw[first : first + size])
+        finally:
+            replica.abandon()
 
     def _sources(
         self, byte: Byte, logged: Logged, written: Access, launch: int
