@@ -15,7 +15,7 @@ from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
 from mlusim.machine.refuse import check_kind, check_rules, extent, foreign, no_pointer, refuse_here, spaces
-from mlusim.machine.work import charge, charge_flight, load_of
+from mlusim.machine.work import LINE, charge, charge_flight, load_of
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
@@ -55,6 +55,9 @@ def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any
             act()
             watch.retire(effect)
         charge(mlu, row.pipe, load, writes[0].nbytes)
+        if row.pipe is Pipe.VECTOR:
+            mlu.lines[number] += load.lines
+            mlu.spare[number] += load.lines * LINE - max(side.nbytes for side in (*reads, *writes))
     mlu.counts[number] += 1
 
 

@@ -330,6 +330,7 @@ class Writer:
             return
         if row.form == "register":
             yield f"mlu.work[{work.VECTOR}] += {REGISTER // LINE + work.START}"
+            yield f"mlu.lines[{self.number}] += {REGISTER // LINE}"
         if row.cost is None or row.cost.operand not in self.at:
             return
         n = self.at[row.cost.operand]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mlusim
-from mlusim.bang import PAD_UP, Mlu, Ptr, float32, half, int8, kernel
+from mlusim.bang import PAD_UP, Mlu, Ptr, float32, half, int8, kernel, vv_uint32
 from mlusim.machine.tally import Lanes
 
 
@@ -87,3 +87,32 @@ def test_padding_changes_no_time():
     assert plain.lanes["bang_transpose"].paid == padded.lanes["bang_transpose"].paid
     assert plain.lanes["bang_transpose"].used > 3 * padded.lanes["bang_transpose"].used
     assert [task.work[1] for task in plain.tasks] == [task.work[1] for task in padded.tasks]
+
+
+def test_strided_instructions_pay_for_each_repetition():
+    """Four pieces of 96 bytes take a line each, a tile of 10 rows of 64 bytes ten."""
+
+    @kernel
+    def strided(mlu):
+        a, b = mlu.nram(float32, 1024, [0]), mlu.nram(float32, 1024)
+        mlu.bang_move(b, a, 96, 128, 128, 3)
+        mlu.bang_tiling_2d_b32(b, a, 10, 16, 1, 2)
+
+    lanes = mlusim.Device("MLU370-X4").launch(strided).lanes
+
+    assert Lanes(384, 512) == lanes["bang_move"]
+    assert Lanes(640, 1280) == lanes["bang_tiling_2d_b32"]
+
+
+def test_registers_are_full_lines():
+    """512 elements of 32 bits, whatever is stored of them later."""
+
+    @kernel
+    def counted(mlu):
+        register = vv_uint32()
+        mlu.vv_index(register, 0, 1)
+        mlu.vv_add(register, register, 1)
+
+    lanes = mlusim.Device("MLU370-X4").launch(counted).lanes
+
+    assert Lanes(2048, 2048) == lanes["vv_index"] == lanes["vv_add"]
