@@ -2,7 +2,7 @@
 """`Mlu`: what a kernel is handed, with every intrinsic."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -512,6 +512,14 @@ class Mlu:
         """Subtract and round toward zero: ``dst[i] = truncate(src0[i] - src1[i])``."""
     def bang_mul_tz(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Multiply and round toward zero: ``dst[i] = truncate(src0[i] * src1[i])``."""
+    @overload
+    def bang_div(self, dst: Ptr, src0: Ptr, src1: Ptr, src_addition: Ptr, elem_count: Count) -> None:
+        """Divide with room for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
+
+        The form of ``__bang_div`` with five arguments, of low precision, on every architecture; what is left in
+        *src_addition*, and that the error is that of the approximate reciprocal, is inferred.
+        """
+    @overload
     def bang_div(self, dst: Ptr, src0: Ptr, src1: Ptr | Scalar, elem_count: Count) -> None:
         """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
 
@@ -945,10 +953,31 @@ class Mlu:
 
         *elem_count* counts elements of the pointers' type (unknown, default chosen).
         """
+    @overload
+    def bang_count(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Store how many elements are not zero: ``dst[0] = __bang_count(src, elem_count)``.
+
+        The older form of ``__bang_count``, which a call with *dst* in front is.
+        """
+    @overload
     def bang_count(self, src: Ptr, elem_count: Count) -> int:
         """Count: how many elements are not zero, ``sum(src[i] != 0)``; NaN counts, -0.0 does not (inferred)."""
+    @overload
+    def bang_findfirst1(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Store the index of the first element that is not zero: ``dst[0] = __bang_findfirst1(src, elem_count)``.
+
+        The older form of ``__bang_findfirst1``, which a call with *dst* in front is.
+        """
+    @overload
     def bang_findfirst1(self, src: Ptr, elem_count: Count) -> int:
         """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
+    @overload
+    def bang_findlast1(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Store the index of the last element that is not zero: ``dst[0] = __bang_findlast1(src, elem_count)``.
+
+        The older form of ``__bang_findlast1``, which a call with *dst* in front is.
+        """
+    @overload
     def bang_findlast1(self, src: Ptr, elem_count: Count) -> int:
         """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
     def bang_count_stored(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
@@ -1405,6 +1434,30 @@ class Mlu:
         *left* has *m* rows of *k*; *right*, in WRAM, *n* filters of *k* elements, *n* a multiple of 64, as
         ``__bang_reshape_filter`` lays them out.
         """
+    @overload
+    def bang_conv(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        weight: Ptr,
+        bias: Ptr,
+        ci: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count,
+        stride_h: Count,
+        co: Count,
+        fix_pos: Count = 0,
+        dilation_w: Count = 1,
+        dilation_h: Count = 1,
+    ) -> None:
+        """Convolve and add: ``dst[y][x][o] = 2^fix_pos * sum of src[y * sh + i * dh][x * sw + j * dw][c] * weight[o][i][j][c] + bias[o]``.
+
+        The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
+        """
+    @overload
     def bang_conv(
         self,
         dst: Ptr,

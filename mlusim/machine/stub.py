@@ -22,7 +22,7 @@ HEAD = '''# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m mlusim.mac
 """`Mlu`: what a kernel is handed, with every intrinsic."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -97,8 +97,20 @@ def stub_text() -> str:
         lines += _method(name, parameters.split(", "), "Ptr", getattr(Mlu, name).__doc__)
     lines += _method("progress", [], "int", Mlu.progress.__doc__ or "")
     for row in ISA.values():
-        lines += _method(row.name, [_parameter(row, p) for p in row.given], _result(row), row.doc)
+        lines += _forms(row)
     return "\n".join(lines) + "\n"
+
+
+def _forms(row: Intrinsic) -> Iterator[str]:
+    """The method of *row*, behind that of its longer form if there is one."""
+    if row.overload is not None:
+        longer = ISA[row.overload[0]]
+        yield "    @overload"
+        yield from _method(
+            row.name, [_parameter(longer, p) for p in longer.given], _result(longer), longer.doc
+        )
+        yield "    @overload"
+    yield from _method(row.name, [_parameter(row, p) for p in row.given], _result(row), row.doc)
 
 
 def _method(name: str, parameters: list[str], result: str, doc: str) -> Iterator[str]:

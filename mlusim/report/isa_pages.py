@@ -136,6 +136,9 @@ def _facts(row: Intrinsic) -> Iterator[str]:
         if targets:
             yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}"
     yield f"pipe: {row.pipe.value}; cost: {_cost(row)}; definedness travels {row.flow.value}"
+    if row.overload is not None:
+        longer, operand = ISA[row.overload[0]], row.overload[1]
+        yield f"a call with *{operand}*: that of [`{longer.spelling}`](#{_anchor(longer)})"
     if row.approximation is not None:
         yield f"the hardware approximates: {row.approximation}"
     found = ", ".join(a.name for a in ARCHES.values() if row.available(a.bang_arch))

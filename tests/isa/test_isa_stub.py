@@ -32,3 +32,17 @@ def test_the_stub_has_every_intrinsic_with_its_parameters():
 def test_the_stub_has_the_built_in_variables():
     """What the vendor calls built-in is an integer attribute here."""
     assert set(BUILT_IN) <= set(Mlu.__slots__)
+
+
+def test_the_stub_has_the_longer_forms_too():
+    """A name with two forms has two overloads: the operand more in front of the counts, and without it."""
+    [found] = [node for node in ast.parse(STUB.read_text()).body if isinstance(node, ast.ClassDef)]
+    for name, row in ISA.items():
+        forms = [node for node in found.body if isinstance(node, ast.FunctionDef) and node.name == name]
+        decorated = [[d.id for d in form.decorator_list] for form in forms]
+
+        assert [["overload"], ["overload"]] == decorated if row.overload else [[]] == decorated
+        if row.overload:
+            longer = ISA[row.overload[0]]
+
+            assert ["self", *(p.name for p in longer.given)] == [a.arg for a in forms[0].args.args]
