@@ -6,6 +6,7 @@ import pty
 import resource
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -22,21 +23,29 @@ def environment(**changes):
 def on_a_terminal(*words, **changes):
     """Run with standard error on a terminal; standard output and error as text."""
     ours, theirs = pty.openpty()
-    done = subprocess.run(
-        (*PROGRAM, *words), stdout=subprocess.PIPE, stderr=theirs, env=environment(**changes), check=False
+    program = subprocess.Popen(
+        (*PROGRAM, *words), stdout=subprocess.PIPE, stderr=theirs, env=environment(**changes)
     )
     os.close(theirs)
+    # A terminal that nobody reads fills up, and its writer waits.
+    with ThreadPoolExecutor(1) as reader, program:
+        seen = reader.submit(all_of, ours)
+        out, _ = program.communicate()
+    os.close(ours)
+    return out.decode(), seen.result().decode()
+
+
+def all_of(terminal):
+    """Everything that is written to *terminal* until its last writer has closed it."""
     seen = b""
     while True:
         try:
-            part = os.read(ours, 65536)
+            part = os.read(terminal, 65536)
         except OSError:
-            break
+            return seen
         if not part:
-            break
+            return seen
         seen += part
-    os.close(ours)
-    return done.stdout.decode(), seen.decode()
 
 
 def test_the_two_streams_are_apart(tmp_path):
