@@ -41,3 +41,10 @@ def test_what_is_imported_is_declared_and_the_reverse():
     declared = [*project["dependencies"], *extras["report"], *extras["tui"], *extras["dask"]]
 
     assert {line.partition(">")[0] for line in declared} == imported() - {"pytest"}
+
+
+def test_no_two_test_files_share_a_name():
+    """Folders of tests are no packages, so pytest imports each file by its bare name."""
+    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
+
+    assert [] == sorted({name for name in names if names.count(name) > 1})
