@@ -85,7 +85,11 @@ def clock_of(runs: Runs, launch: int) -> Clock:
     if recorded.clock is None:
         issues = _Issues()
         runs.aside(Position(launch, END), since=0, watching=issues).abandon()
-        recorded.clock = _clock(issues.found, *_spans(recorded))
+        runs.holder.take(recorded.pins.hold())
+        try:
+            recorded.clock = _clock(issues.found, *_spans(recorded))
+        finally:
+            runs.holder.take(None)
     clock: Clock = recorded.clock
     return clock
 

@@ -28,13 +28,18 @@ class Function:
 
 def reachable(body: Any, owned: Owned) -> list[Function]:
     """The kernel *body* and every function of the user's that it names, directly or through others."""
-    found: dict[CodeType, Function] = {}
+    return [Function(f.__name__, f.__code__) for f in functions_of(body, owned)]
+
+
+def functions_of(body: Any, owned: Owned) -> list[FunctionType]:
+    """As `reachable`, the functions themselves."""
+    found: dict[CodeType, FunctionType] = {}
     waiting = [body]
     while waiting:
         function = _function(waiting.pop(0))
         if function is None or function.__code__ in found or not owned(function.__code__.co_filename):
             continue
-        found[function.__code__] = Function(function.__name__, function.__code__)
+        found[function.__code__] = function
         waiting += _named(function)
     return list(found.values())
 

@@ -52,7 +52,7 @@ class Console:
             return Reply("")
         try:
             command, words = self._parse(text)
-            shown = command.run(self, words)
+            shown = self._run(command, words)
         except MlusimError as error:
             return Reply(f"error: {' '.join(str(error).split())}", ok=False)
         except KeyboardInterrupt:
@@ -60,6 +60,13 @@ class Console:
         if command.repeats:
             self._again = text
         return Reply(shown, leaves=self.leaves)
+
+    def _run(self, command: Command, words: str) -> str:
+        """Run a command; afterwards the program's own variables are bound again."""
+        try:
+            return command.run(self, words)
+        finally:
+            self.session.runs.holder.take(None)
 
     def execute_file(self, name: str) -> Iterator[Reply]:
         """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""

@@ -205,9 +205,8 @@ def stop_text(world: World, stop: Stop, ended: str = "") -> str:
     if stop.kind is LAUNCH_END:
         return end_text(world.recorded, stop) + ended
     if stop.error is not None:
-        sentence = (
-            str(stop.error) if isinstance(stop.error, Fault) else f"{type(stop.error).__name__}: {stop.error}"
-        )
+        said = f": {stop.error}" if str(stop.error) else ""
+        sentence = str(stop.error) if isinstance(stop.error, Fault) else f"{type(stop.error).__name__}{said}"
         lines.append(f"{'fault' if isinstance(stop.error, Fault) else 'error'}: {sentence}")
     lines += _place_lines(world, stop)
     if stop.op is not None and (text := op_text(world, stop.op)):

@@ -8,6 +8,7 @@ from typing import Any
 
 from mlusim.debug.cast import Cast
 from mlusim.debug.launches import DEFAULT_HISTORY, Recorded, trim
+from mlusim.debug.pins import Holder
 from mlusim.debug.prints import Ear, Shown
 from mlusim.debug.programs import Program
 from mlusim.isa.table import ISA
@@ -46,6 +47,7 @@ class Host(Cast):
         super().__init__()
         self.program = program
         self.history = history
+        self.holder = Holder()
         self.launches: list[Recorded] = []
         self.state = ""
         self.result: Any = None
@@ -62,6 +64,7 @@ class Host(Cast):
     def advance(self, *, stop_at_faults: bool = True) -> str:
         """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
         self._stop_at_faults, self._interrupted = stop_at_faults, False
+        self.holder.take(None)
         self.inside, self.trapped = True, False
         try:
             with self._ear.listening(self._trap):
@@ -97,6 +100,7 @@ class Host(Cast):
 
     def close(self) -> None:
         """End the program where it is."""
+        self.holder.take(None)
         if self.state and not self._strand.ended:
             self._strand.throw(Abandoned())
         self.state = ENDED

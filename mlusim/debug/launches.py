@@ -11,6 +11,7 @@ from mlusim.arch.dtypes import DType
 from mlusim.debug.code import Function, reachable
 from mlusim.debug.frames import Owned
 from mlusim.debug.milestones import Milestones, Snapshot
+from mlusim.debug.pins import Pins
 from mlusim.debug.prints import Shown
 from mlusim.errors import UsageError
 from mlusim.machine.choices import Choices
@@ -26,7 +27,8 @@ DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
 class Recorded:
     """One launch of the program: what it was asked, and the tensors' bytes when it began.
 
-    ``choices`` are those of its schedule before any was made.  ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
+    ``choices`` are those of its schedule before any was made, ``pins`` what its kernel's variables were bound to.
+    ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
     copies have been given up for those of later launches.  ``moments`` is how many moments the launch
     has, once somebody has counted; ``shown`` what its kernels have printed to the user; ``clock`` the
     predicted time of its moments, once somebody has asked (`mlusim.debug.clock`).
@@ -38,6 +40,7 @@ class Recorded:
     owned: Owned
     milestones: Milestones
     choices: Choices | None
+    pins: Pins
     moments: int | None = None
     error: BaseException | None = None
     shown: Shown = field(factory=Shown)
@@ -51,7 +54,8 @@ class Recorded:
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
         owned = Owned(code.co_filename if code is not None else "")
-        return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices))
+        pins = Pins.of(body, owned)
+        return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices), pins)
 
     @property
     def nbytes(self) -> int:

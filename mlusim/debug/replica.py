@@ -6,6 +6,7 @@ from typing import Any
 from mlusim.debug.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.host import Abandoned
 from mlusim.debug.launches import Recorded, explored
+from mlusim.debug.pins import Holder
 from mlusim.debug.steps import Trap
 from mlusim.debug.tracer import Tracer
 from mlusim.debug.when import END, LAUNCH_END, Position, Stop
@@ -30,8 +31,11 @@ class Replica:
         *,
         since: int = 0,
         loud: bool = False,
+        holder: Holder | None = None,
     ) -> None:
         self.recorded = recorded
+        self.hold = recorded.pins.hold()
+        self._holder = Holder() if holder is None else holder
         self.checks = tuple(checks)
         self.checkers = observers_of(self.checks)
         if self.checkers or explored(recorded.session):
@@ -76,6 +80,7 @@ class Replica:
         self.tracer.collect = collect
         self.stop, self._begun = None, True
         self.inside = True
+        self._holder.take(self.hold)
         try:
             with self.tracer.ear.listening(self._trap if goal is None else None):
                 self._strand.resume()
@@ -90,8 +95,11 @@ class Replica:
         self.tracer.disarm()
         self.tracer.ear.loud = False
         if self._begun and not self._strand.ended:
+            self._holder.take(self.hold)
             with self.tracer.ear.listening():
                 self._strand.throw(Abandoned())
+        if self._holder.current is self.hold:
+            self._holder.take(None)
 
     def _trap(self) -> None:
         """The kernel calls ``breakpoint()``: stop at its next line."""

@@ -1,11 +1,12 @@
 """Runs of launches that have begun: to a position, for a search, beside the present, to count moments."""
 
 from collections.abc import Callable, Iterable
-from typing import Protocol
+from typing import Any, Protocol
 
 from mlusim.debug.breakpoints import Stopper
 from mlusim.debug.host import Host
 from mlusim.debug.launches import Recorded
+from mlusim.debug.pins import Holder
 from mlusim.debug.replica import Replica
 from mlusim.debug.steps import Issues
 from mlusim.debug.when import END, Position, Stop
@@ -35,6 +36,14 @@ class Runs:
         self._checks = checks
         self.active: Replica | None = None
 
+    @property
+    def holder(self) -> Holder:
+        """Who says whose bindings are in place."""
+        return self._host.holder
+
+    def _replica(self, recorded: Recorded, *arguments: Any, **options: Any) -> Replica:
+        return Replica(recorded, *arguments, holder=self.holder, **options)
+
     def recorded(self, launch: int) -> Recorded:
         """The launch with that number; raises `UsageError` where there is none."""
         if not 1 <= launch <= len(self._host.launches):
@@ -54,7 +63,7 @@ class Runs:
         recorded = self._visited(position.launch)
         if since is None:
             since = END if position.at_end else position.moment - LOOKBACK
-        replica = Replica(recorded, self._checks(), since=max(0, since), loud=True)
+        replica = self._replica(recorded, self._checks(), since=max(0, since), loud=True)
         stop = self._run(replica, goal=position)
         if stop is None or stop.position != position:
             replica.abandon()
@@ -70,7 +79,7 @@ class Runs:
         """
         recorded = self.recorded(position.launch)
         beside = () if watching is None else (watching,)
-        replica = Replica(recorded, (), beside, since=position.moment if since is None else since)
+        replica = self._replica(recorded, (), beside, since=position.moment if since is None else since)
         if watching is not None:
             watching.begin(replica)
         stop = self._run(replica, goal=position)
@@ -96,7 +105,7 @@ class Runs:
     def _search(self, limit: Position, stoppers: tuple[Stopper, ...], since: int) -> Stop | None:
         """The last stop of *stoppers* in moments from *since* on and before *limit*."""
         found: list[Stop] = []
-        replica = Replica(self.recorded(limit.launch), self._checks(), since=since)
+        replica = self._replica(self.recorded(limit.launch), self._checks(), since=since)
         lines = replica.since if any(s.lines for s in stoppers) else END
         try:
             self._run(replica, stoppers, limit, lambda stop: found.__setitem__(slice(None), [stop]), lines)
@@ -108,7 +117,7 @@ class Runs:
         """The stop at the *number*-th instruction of a launch."""
         if number == 0:
             return None
-        replica = Replica(self.recorded(launch))
+        replica = self._replica(self.recorded(launch))
         stop = self._run(replica, [Issues(number)])
         replica.abandon()
         return stop

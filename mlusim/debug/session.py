@@ -117,9 +117,11 @@ class DebugSession:
         recorded = self.recorded
         here = self._replica
         if here is not None and here.stop is not None:
+            self.runs.holder.take(here.hold)
             return World(recorded, here.session, here.tracer, here.stop)
         frontier = recorded is self.launches[-1]
         if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
+            self.runs.holder.take(None)
             return World(recorded, recorded.session, self.host, self.stop)
         return self.watched_world()
 
@@ -138,6 +140,7 @@ class DebugSession:
             self._forget()
             self._replica = here = self.runs.to(self.position, since)
         assert here.stop is not None
+        self.runs.holder.take(here.hold)
         return World(recorded, here.session, here.tracer, here.stop)
 
     @property

@@ -137,7 +137,7 @@ class Session:
             if self.hub.fault is not None and not self.scheduler.ending:
                 self.hub.fault(core, fault)
             raise
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             error.add_note(f"in {core.place.label} of kernel {self.request.kernel.name}")
             if self.hub.error is not None and not self.scheduler.ending:
                 self.hub.error(core, error)
