@@ -179,6 +179,7 @@ def test_an_arrival_that_never_comes_is_a_deadlock(seed):
 
     assert {"synccheck-divergence"} == {finding.id for finding in caught.value.findings}
     assert 4 == len(caught.value.waits)
+    assert "as many arrive as the count says" in caught.value.hint
     assert caught.value.file.endswith("test_split_barriers.py")
 
 
