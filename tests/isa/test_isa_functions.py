@@ -159,13 +159,16 @@ def test_gelu_has_the_documented_form():
     assert np.allclose([gelu(x) for x in src.tolist()], after, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32])
 @pytest.mark.parametrize("count", TAILS)
-def test_relun_cuts_off_at_both_ends(dtype, count):
+def test_relun_cuts_off_at_both_ends(dtype, count, board):
     """Nothing below 0 and nothing above the scalar; NaN stays."""
     src = np.random.default_rng(count).uniform(-9, 9, count).astype(dtype)
     src[-1] = math.nan
-    after = execute("bang_relun", dst=np.zeros(count, dtype), src=src, elem_count=count, value=4)["dst"]
+    after = execute("bang_relun", board, dst=np.zeros(count, dtype), src=src, elem_count=count, value=4)[
+        "dst"
+    ]
 
     for x, y in zip(src.tolist(), after.tolist(), strict=True):
         assert same(math.nan if math.isnan(x) else 0.0 if x < 0 else 4.0 if x > 4 else x, y)

@@ -113,8 +113,9 @@ def test_places_inside_the_picture_that_is_read_are_refused():
     assert "dst overlaps src" in fault.message
 
 
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
 @pytest.mark.parametrize(("shape", "window", "strides"), SHAPES, ids=NAMES)
-def test_unpool_puts_numbers_back_to_their_places(shape, window, strides):
+def test_unpool_puts_numbers_back_to_their_places(shape, window, strides, board):
     """Zeros but at the places; of two windows that have the same place the later one stays."""
     high, wide = windows(shape, window, strides)
     (h, w, c), (_, kw), (right, down) = shape, window, strides
@@ -130,7 +131,9 @@ def test_unpool_puts_numbers_back_to_their_places(shape, window, strides):
                     place = index[y, x, k] = largest(picture, window, strides, (y, x, k))[1]
                     expected[y * down + place // kw, x * right + place % kw, k] = src[y, x, k]
 
-        after = execute("bang_unpool", dst=np.ones(shape, dtype), src=src, index=index, **counts)["dst"]
+        after = execute("bang_unpool", board, dst=np.ones(shape, dtype), src=src, index=index, **counts)[
+            "dst"
+        ]
 
         assert expected.tobytes() == after.tobytes()
 

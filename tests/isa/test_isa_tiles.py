@@ -121,16 +121,17 @@ def test_each_place_multiplies_all_its_channels(dtype, n, channels):
     ("bang_lut_s16", np.int16, np.uint16), ("bang_lut_s16", np.float16, np.uint16),
     ("bang_lut_s32", np.int32, np.uint32), ("bang_lut_s32", np.float32, np.uint32),
 ])  # fmt: skip
-def test_the_old_look_ups(name, entry, index):
-    """Elements of 16 bits and of 32 bits; the other width is refused."""
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+@pytest.mark.parametrize("count", [1, 31, 77, 128])
+def test_the_old_look_ups(name, entry, index, count, board):
+    """Elements of 16 bits or of 32 bits, and no others."""
     table = np.arange(128).astype(entry) * entry(3)
-    src = np.random.default_rng(1).integers(0, 128, 77).astype(index)
+    src = np.random.default_rng(1).integers(0, 128, count).astype(index)
 
-    after = execute(name, dst=np.zeros(77, entry), src=src, table=table, elem_count=77, table_length=128)[
-        "dst"
-    ]
+    given = {"dst": np.zeros(count, entry), "src": src, "table": table}
+    after = execute(name, board, **given, elem_count=count, table_length=128)["dst"]
 
-    for i in range(77):
+    for i in range(count):
         assert table[src[i]] == after[i]
     assert {np.dtype(entry).itemsize} == {d.size for o in ISA[name].operands.values() for d in o.dtypes}
 
