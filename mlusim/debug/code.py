@@ -161,11 +161,11 @@ def _in_file(file: str, owned: Owned) -> list[Function]:
 
 def _loaded(owned: Owned) -> Iterator[Function]:
     """Every function at the top of a loaded module of the user's, and every method of its classes."""
-    for module in tuple(sys.modules.values()):
-        file = getattr(module, "__file__", None)
+    modules = [(getattr(module, "__file__", None), vars(module)) for module in tuple(sys.modules.values())]
+    for file, names in [*modules, (owned.kernel_file, owned.names)]:
         if not isinstance(file, str) or not owned(file):
             continue
-        for value in tuple(vars(module).values()):
+        for value in tuple(names.values()):
             members = tuple(vars(value).values()) if isinstance(value, type) else (value,)
             for member in members:
                 function = _function(member.fget if isinstance(member, property) else member)

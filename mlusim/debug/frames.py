@@ -2,10 +2,10 @@
 
 import linecache
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mlusim.machine.kernel import kernel_frame
 from mlusim.observe.finding import short
@@ -25,7 +25,9 @@ def installed(filename: str) -> bool:
 class Owned:
     """Which files are the user's: not mlusim's, not Python's, and of installed packages only the kernel's own."""
 
-    def __init__(self, kernel_file: str) -> None:
+    def __init__(self, kernel_file: str, names: Mapping[str, Any] | None = None) -> None:
+        self.names = names or {}  # the kernel's own module, which may be a script that is no module
+        self.kernel_file = kernel_file
         self._known: dict[str, bool] = {}
         self._kernel_file = kernel_file
         self._home = _package_of(kernel_file)

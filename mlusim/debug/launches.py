@@ -53,7 +53,7 @@ class Recorded:
         tensors = {a: a.raw.copy() for a in found if a is not None and a.writable}
         body = session.request.kernel.body
         code = getattr(body, "__code__", None)
-        owned = Owned(code.co_filename if code is not None else "")
+        owned = Owned(code.co_filename if code is not None else "", getattr(body, "__globals__", None))
         pins = Pins.of(body, owned)
         return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices), pins)
 

@@ -289,9 +289,12 @@ def _pointer(text: str, world: World, core: Core | None, frame: FrameType | None
 
 
 def _one(pointer: Ptr, text: str, world: World, core: Core | None) -> Span:
-    low = pointer.address
-    span = Span(
-        pointer.space, low, low + pointer.view.itemsize, text, pointer.dtype, owner_in(pointer.space, core)
-    )
+    low, size = pointer.address, pointer.view.itemsize
+    allocation = pointer.view.allocation
+    if (
+        pointer.offset == 0 and declared(world, allocation)[0] == text
+    ):  # as `pair[1]`, a declaration in a list
+        size = allocation.nbytes
+    span = Span(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
     locate(span, world, core)
     return span

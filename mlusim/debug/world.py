@@ -162,7 +162,8 @@ def no_such_task(world: World, name: str) -> str:
     number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
     board = world.session.board
     if number >= x * y * z:
-        return f"the launch has the tasks 0 to {x * y * z - 1}, and no {name}"
+        has = f"the tasks 0 to {x * y * z - 1}" if x * y * z > 1 else "task 0 only"
+        return f"the launch has {has}, and no {name}"
     if not memory:
         return ""
     if not (world.session.kind.unions and board.arch.memory_core):

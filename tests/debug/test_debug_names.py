@@ -61,6 +61,9 @@ def test_declarations_are_called_by_their_variables():
         assert says(console, "x/2f third").endswith(": 2  2")
         assert says(console, "print first[1]").endswith("= 1.0 (float32)")
         assert "third" in console.complete("x thi")
+        says(console, "up", "watch pair[1]", "watch pair[1] + 1")
+        spans = [made.location.span for number, made in console.session.breakpoints.items() if number > 1]
+        assert [8, 4] == [span.nbytes for span in spans]
 
 
 def test_a_region_and_a_tensor_of_one_name_are_told_apart(neighbours):

@@ -1,5 +1,7 @@
 """Running forwards: breakpoints of every kind, steps, conditions, counts."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from debug_kernels import (
@@ -380,3 +382,18 @@ def test_an_interrupt_of_the_program_is_a_place():
 
         assert "i = 40" == says(console, "print i")
         assert "the program has ended" in says(console, "c")
+
+
+def test_a_breakpoint_in_a_kernel_of_a_later_launch():
+    """A script's functions can be named before they are launched, by name and by line."""
+    script = Path(mlusim.__file__).parents[1] / "examples" / "11_elementwise.py"
+    session = DebugSession(ScriptProgram(str(script)))
+    console = Console(session)
+    assert "transpose" not in says(console, "info functions")
+    last = next(n for n, text in enumerate(script.read_text().splitlines(), 1) if "def transpose" in text) + 2
+
+    assert "breakpoint 1: transpose" == says(console, "break transpose")
+    assert f"11_elementwise.py:{last}" in says(console, f"break {last}")
+    says(console, "run")
+    assert "transpose" == session.recorded.kernel
+    session.close()
