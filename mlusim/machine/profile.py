@@ -1,5 +1,6 @@
 """How the cores of a launch spend their time: busy by pipe, side by side, waiting; by core; in waves."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -71,10 +72,9 @@ class Profile:
 
     @property
     def balance(self) -> float:
-        """The active time of the mean IPU core over that of the busiest; 1 where all have the same."""
-        active = [core.active_us for core in self.cores if not core.memory_core]
-        most = max(active, default=0.0)
-        return sum(active) / len(active) / most if most else 1.0
+        """The active time of the busiest IPU core over the mean of those that worked; 1 where all did the same."""
+        active = [core.active_us for core in self.cores if core.active_us > 0 and not core.memory_core]
+        return max(active) * len(active) / math.fsum(active) if active else 1.0
 
 
 NO_PROFILE = Profile({}, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), 0)

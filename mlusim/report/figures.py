@@ -60,7 +60,6 @@ def figures(launch: Launch, board: Board) -> Figures:
     ours = [core for core in spent.cores if not core.memory_core]
     active = {core.cluster * width + core.core: core.active_us for core in ours if core.active_us > 0}
     slowest = max(active, key=lambda core: active[core], default=0)
-    total = math.fsum(active.values())
     transfers, lines = _off_chip(launch.tasks)
     waits = {"pipes": spent.pipe_wait_us, "cores": spent.core_wait_us, "memory": spent.memory_wait_us}
     return Figures(
@@ -68,7 +67,7 @@ def figures(launch: Launch, board: Board) -> Figures:
         tasks=math.prod(launch.dim),
         working=len(active),
         slowest=slowest,
-        balance=active[slowest] * len(active) / total if total else 1.0,
+        balance=spent.balance,
         places=spent.places,
         waves=len(spent.waves),
         last_wave=spent.waves[-1] / spent.places,

@@ -41,7 +41,7 @@ def test_a_profile_agrees_with_the_prediction(plan, tasks):
     assert found.active_us == pytest.approx(sum(core.active_us for core in found.cores))
     assert len(launch.tasks) == sum(core.tasks for core in found.cores)
     assert tasks // 4 == sum(found.waves)
-    assert 0 < found.balance <= 1
+    assert 1 <= found.balance <= 32
 
 
 @settings(deadline=None, max_examples=40)
