@@ -21,7 +21,7 @@ ROUNDS = 5
 
 
 def checkers() -> Iterator[Row]:
-    """Each checker alone, all together, nobody who listens, and the memory of all together."""
+    """Each checker alone, all together, and the memory of all together."""
     for name in CHECKERS:
         yield _time(f"{name} on border_align_backward", (name,), LIMITS[name])
     yield _time("all checkers on border_align_backward", tuple(CHECKERS), ALL)
