@@ -4,10 +4,12 @@ As in C the types of the arguments decide; the shorter form's own code only look
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from inspect import Parameter
+from inspect import Parameter, signature
 from typing import Any
 
+from mlusim.errors import RuleFault
 from mlusim.isa.declare import Intrinsic
+from mlusim.machine.refuse import refuse_here
 from mlusim.memory.pointer import Ptr
 
 
@@ -46,11 +48,26 @@ def other_form(row: Intrinsic, arguments: str) -> Iterator[str]:
             yield f"if {p.name} is LEFT: {p.name} = default_{p.name}"
 
 
+def complete(row: Intrinsic, longer: Callable[..., Any]) -> Callable[..., Any]:
+    """The method *longer*, which refuses calls that lack operands as faults of *row*, whose name was written."""
+    own = signature(longer).parameters.values()
+    needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in own) - 1
+
+    def method(mlu: Any, *given: Any, **named: Any) -> Any:
+        if len(given) + len(named) < needed:
+            fault = RuleFault(f"{len(given) + len(named)} operands", legal=row.signature)
+            raise refuse_here(mlu, row, fault)
+        return longer(mlu, *given, **named)
+
+    return method
+
+
 def either_form(
     row: Intrinsic, shorter: Callable[..., Any], longer: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The method of *row* that passes calls of the longer form on to the method *longer*."""
     assert row.overload is not None
+    longer = complete(row, longer)
     if "longer" in shorter.__code__.co_names:
         shorter.__globals__["longer"] = longer
         return shorter

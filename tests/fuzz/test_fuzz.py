@@ -10,8 +10,10 @@ from fuzz_input import INPUTS, archive, npy
 from fuzz_kernels import KERNELS
 from hypothesis import strategies as st
 
+import mlusim
+from mlusim.bang import kernel
 from mlusim.cli.files import read_arrays
-from mlusim.errors import UsageError
+from mlusim.errors import RuleFault, UsageError
 from mlusim.observe.suppress import suppressions_in
 from mlusim.testing.replays import replay_in
 
@@ -98,6 +100,20 @@ def test_a_member_that_is_no_array_is_refused(tmp_path):
         UsageError, match=r"^a.* in .*mine\.npz is no array; write the file with numpy\.savez$"
     ):
         read_arrays(str(path))
+
+
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU270-S4"])
+def test_a_pointer_in_the_place_of_a_count_is_refused(board):
+    """It makes the call one of the longer form, which then lacks its count."""
+
+    @kernel
+    def count(mlu, src):
+        a = mlu.nram("float32", 64, [1.0] * 64)
+        mlu.bang_count(a, a)
+
+    device = mlusim.Device(board)
+    with pytest.raises(RuleFault, match="^__bang_count: 2 operands; legal: "):
+        device.launch(count, args=(device.put(np.zeros(4, np.float32)),))
 
 
 @pytest.mark.parametrize("reader", [suppressions_in, replay_in])
