@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.isa.declare import Flow, Generation, Intrinsic, Pipe, Refused, intrinsic
 from mlusim.memory.pointer import Ptr
 
 
@@ -14,8 +14,10 @@ class Control(Protocol):
 
     place: Any
 
-    def wait(self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = ()) -> None:
-        """Wait for the named pipes, or for all; *waiting* are those that wait, where not all do."""
+    def wait(
+        self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
+    ) -> None:
+        """Wait for the named pipes, or for all; *waiting* are those that wait, *route* the copies that are meant."""
 
     def barrier(self, name: str, scope: str) -> None:
         """Meet the other cores of *scope*."""
@@ -214,23 +216,27 @@ def breakdump_vector(core: Control, pointer: Any, size: int, space: Any = None) 
     raise Refused(f"dump of {size} bytes of {pointer.space} from {pointer.address:#x} on: {text}")
 
 
-def _old_sync(source: str, target: str, *pipes: Pipe) -> Intrinsic:
+COMPUTE = (Pipe.VECTOR, Pipe.TENSOR)
+
+
+def _old_sync(source: str, target: str, pipe: Pipe) -> Intrinsic:
     """An older sync for the copies of one direction."""
     spelling = f"__sync_copy_{source}_to_{target}"
+    in_nram = source == target == "nram"
 
-    def body(core: Control) -> None:
-        core.wait(spelling, *pipes)
+    def body(core: Control, generation: Generation) -> None:
+        pipes = COMPUTE if in_nram and generation == 2 else (pipe,)
+        core.wait(spelling, *pipes, route=(source.upper(), target.upper()))
 
-    shown = " and ".join(dict.fromkeys("compute stream" if p in COMPUTE else p.value for p in pipes))
+    old = ", on MLU2xx of the compute stream," if in_nram else ""
     body.__doc__ = (
         f"Wait for this core's asynchronous copies from {source.upper()} to {target.upper()}.\n\n"
-        f"Modelled as a wait for all of the {shown}: copies of another direction that the hardware may still be "
-        f"at are waited for, too (inferred).  Newer kernels write ``{'__sync_io' if Pipe.IO in pipes else '__sync_move'}``."
+        f"Here everything of the {pipe.value}{old} lands; the race check holds what was issued behind the last such "
+        f"copy as still on its way.  Newer kernels write ``{'__sync_io' if pipe is Pipe.IO else '__sync_move'}``."
     )
     return _row(spelling, "vendor declaration header, copies", "I")(body)
 
 
-COMPUTE = (Pipe.VECTOR, Pipe.TENSOR)
 sync_copy_gdram_to_nram = _old_sync("gdram", "nram", Pipe.IO)
 sync_copy_nram_to_gdram = _old_sync("nram", "gdram", Pipe.IO)
 sync_copy_gdram_to_wram = _old_sync("gdram", "wram", Pipe.IO)
@@ -238,7 +244,7 @@ sync_copy_gdram_to_sram = _old_sync("gdram", "sram", Pipe.IO)
 sync_copy_sram_to_gdram = _old_sync("sram", "gdram", Pipe.IO)
 sync_copy_gdram_to_ldram = _old_sync("gdram", "ldram", Pipe.IO)
 sync_copy_gdram_to_gdram = _old_sync("gdram", "gdram", Pipe.IO)
-sync_copy_nram_to_nram = _old_sync("nram", "nram", Pipe.MOVE, *COMPUTE)
+sync_copy_nram_to_nram = _old_sync("nram", "nram", Pipe.MOVE)
 sync_copy_nram_to_wram = _old_sync("nram", "wram", Pipe.MOVE)
 sync_copy_wram_to_nram = _old_sync("wram", "nram", Pipe.MOVE)
 sync_copy_sram_to_nram = _old_sync("sram", "nram", Pipe.MOVE)

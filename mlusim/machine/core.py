@@ -287,8 +287,13 @@ class Core:
             flight.land()
             watch.retire(effect)
 
-    def wait(self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = ()) -> None:
-        """Wait for *pipes*, or for all when none is named; *waiting* are those that wait, where not all do."""
+    def wait(
+        self, name: str, *pipes: Pipe, waiting: Sequence[Pipe] = (), route: tuple[str, ...] = ()
+    ) -> None:
+        """Wait for *pipes*, or for all when none is named; *waiting* are those that wait, where not all do.
+
+        *route* tells the observers of a wait that is for copies between two spaces only.
+        """
         if self.hub.control is not None:
             self.hub.control(self, name)
         self._await(sum({WAITS[pipe] for pipe in pipes}) if pipes else FOR_ALL)
@@ -299,7 +304,7 @@ class Core:
             self.drain()
         if self.hub.sync is not None:
             heads = tuple(p.value for p in waiting)
-            self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads))
+            self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads, route=route))
 
     # -- the log -------------------------------------------------------------------------------
 

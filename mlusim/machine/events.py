@@ -155,7 +155,8 @@ class Effect:
 class Sync:
     """A core has waited for its own pipes (``pipes``: their names), or a barrier has completed.
 
-    Where only some pipes wait for these, ``waiting`` names them; empty: everything does.
+    Where only some pipes wait for these, ``waiting`` names them; empty: everything does.  A wait for the copies of
+    one direction alone has its two spaces in ``route``.
     At a barrier ``scope`` says who meets (a key of `mlusim.machine.meeting.SCOPES`), ``participants``
     are the cores that met and ``core`` is the last to arrive; their pipes are empty then.  A mutex that
     is taken or about to be given back has the scope "mutex" and its numbers in ``mutex``.  Half a barrier has
@@ -169,6 +170,7 @@ class Sync:
     participants: tuple["Core", ...] = ()
     mutex: tuple[int, int] | None = None
     waiting: tuple[str, ...] = ()
+    route: tuple[str, ...] = ()
 
     @property
     def site(self) -> Site:

@@ -137,72 +137,72 @@ class Mlu:
     def sync_copy_gdram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to NRAM.
 
-        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_nram_to_gdram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to GDRAM.
 
-        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_wram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to WRAM.
 
-        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_sram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to SRAM.
 
-        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_sram_to_gdram(self) -> None:
         """Wait for this core's asynchronous copies from SRAM to GDRAM.
 
-        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_ldram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to LDRAM.
 
-        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_gdram_to_gdram(self) -> None:
         """Wait for this core's asynchronous copies from GDRAM to GDRAM.
 
-        Modelled as a wait for all of the IO-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_io``.
+        Here everything of the IO-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_io``.
         """
     def sync_copy_nram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to NRAM.
 
-        Modelled as a wait for all of the move-DMA and compute stream: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        Here everything of the move-DMA, on MLU2xx of the compute stream, lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_nram_to_wram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to WRAM.
 
-        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_wram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from WRAM to NRAM.
 
-        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_sram_to_nram(self) -> None:
         """Wait for this core's asynchronous copies from SRAM to NRAM.
 
-        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_nram_to_sram(self) -> None:
         """Wait for this core's asynchronous copies from NRAM to SRAM.
 
-        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_sram_to_wram(self) -> None:
         """Wait for this core's asynchronous copies from SRAM to WRAM.
 
-        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
         """
     def sync_copy_wram_to_sram(self) -> None:
         """Wait for this core's asynchronous copies from WRAM to SRAM.
 
-        Modelled as a wait for all of the move-DMA: copies of another direction that the hardware may still be at are waited for, too (inferred).  Newer kernels write ``__sync_move``.
+        Here everything of the move-DMA lands; the race check holds what was issued behind the last such copy as still on its way.  Newer kernels write ``__sync_move``.
         """
     def bang_lock(self, id0: Count, id1: Count) -> None:
         """Take the mutex (*id0*, *id1*) of the device, or let others run until it is free.

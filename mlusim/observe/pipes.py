@@ -138,6 +138,15 @@ class PipeOrder:
         for step in (*ahead, *(self.computing if VECTOR in pipes else ())):
             self.passed[step] = self.passed.get(step, frozenset()) | set(waiting)
 
+    def wait_for_route(self, pipes: Collection[str], route: tuple[str, ...]) -> None:
+        """Take note of a sync for the copies between two spaces: these, and what was before them on their pipe."""
+        for pipe, steps in ((IO, self.io), (MOVE, self.move)):
+            found = [n for n, step in enumerate(steps) if pipe in pipes and _route(step) == route]
+            if found:
+                del steps[: found[-1] + 1]
+        if VECTOR in pipes:
+            self.computing.clear()
+
     def wait(self, pipes: Collection[str]) -> None:
         """Take note of a sync for *pipes*; one for the scalar pipe is one for everything."""
         if IO in pipes:
@@ -151,6 +160,12 @@ class PipeOrder:
             self.stores.clear()
         if not (self.io or self.move or self.computing):
             self.passed.clear()
+
+
+def _route(step: Step) -> tuple[str, ...]:
+    """The spaces from which and to which a copy moves its bytes; empty for a fill."""
+    ends = step.reads[:1] + step.writes[:1]
+    return tuple(access.allocation.space.name for access in ends) if len(ends) == 2 else ()
 
 
 def _between(first: Step, second: Step) -> Iterator[Clash]:

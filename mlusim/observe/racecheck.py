@@ -163,6 +163,9 @@ class RaceCheck(Checker):
         if sync.waiting:
             order.direct(pipes, sync.waiting)
             return
+        if sync.route:
+            order.wait_for_route(pipes, sync.route)
+            return
         if self._idle is not None:
             self._idle.wait(core, place_of_sync(sync, core), order, pipes)
         order.wait(pipes)

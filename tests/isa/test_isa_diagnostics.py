@@ -120,3 +120,31 @@ def test_there_is_one_for_every_direction_of_asynchronous_copies():
     assert 14 == len(OLD)
     for name in OLD:
         assert "I" == ISA[name].certainty
+
+
+@kernel
+def behind(mlu, out, source, sync):
+    a, b = mlu.nram(float32, 32, [0]), mlu.nram(float32, 32)
+    mlu.memcpy_async(b, source, 128, GDRAM2NRAM)
+    mlu.memcpy_async(out, a, 128, NRAM2GDRAM)
+    getattr(mlu, sync)()
+    mlu.bang_add(a, b, b, 32)
+
+
+@pytest.mark.parametrize(
+    ("sync", "rules"),
+    [
+        ("sync_copy_gdram_to_nram", {"racecheck-write-after-read"}),
+        ("sync_copy_nram_to_gdram", set()),
+        ("sync_copy_sram_to_gdram", {"racecheck-write-after-read", "racecheck-read-after-write"}),
+        ("sync_copy_nram_to_sram", {"racecheck-write-after-read", "racecheck-read-after-write"}),
+    ],
+)
+def test_copies_of_another_direction_are_not_waited_for(sync, rules):
+    """What was issued behind the last copy of the direction is still on its way; what was before it is not."""
+    device = mlusim.Device("MLU370-X4")
+    source, out = device.put(np.ones(32, np.float32)), device.empty(32, float32)
+
+    launch = device.launch(behind, args=(out, source, sync), observe=["racecheck"])
+
+    assert rules == {finding.id for finding in launch.findings}
