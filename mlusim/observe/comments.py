@@ -33,7 +33,7 @@ def comments_in(function: Any) -> Iterator[Comment]:
     """Yield the comments of a kernel's *function*; none where its source is not to be had."""
     try:
         lines, start = inspect.getsourcelines(function)
-    except (OSError, TypeError):
+    except (OSError, TypeError, SyntaxError):
         return
     file = inspect.unwrap(function).__code__.co_filename
     for number, line in enumerate(lines, start):
