@@ -135,6 +135,8 @@ class Console:
             return sorted({name for name in self._names(kind) if name.startswith(last)})
         except MlusimError:
             return []
+        finally:
+            self.session.runs.holder.take(None)
 
     def _names(self, kind: str) -> list[str]:
         session = self.session
