@@ -18,6 +18,7 @@ from mlusim.observe.shadow import Mask, strided
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Filling = Callable[[int], Bytes]
 
+CONSTANTS = 0x00, 0xFF, 0x7F, 0x3C  # zero, no number, huge, small: what is only moved comes out as each
 UNWRITTEN = 0x5A, 0xA5  # two contents of a destination, to tell what a row leaves alone
 
 
@@ -41,7 +42,7 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
 
     *known* are the flags of each access that it reads, *before* those of each that it writes.
     """
-    fillings = (_constant(0x00), _constant(0xFF), _constant(0x7F), _scattered, _constant(0x3C))
+    fillings = (*map(_constant, CONSTANTS), _scattered)
     try:
         runs = [_run(effect, known, filling, UNWRITTEN[0]) for filling in (*fillings, None)]
         other = _run(effect, known, fillings[0], UNWRITTEN[1])
@@ -57,7 +58,9 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
         left = np.zeros(len(flag), np.bool_) if updated else first[0][n] != other[0][n]
         flags.append(np.where(left, flag, same))
         depends = ~same & ~left
-        moved = moved and bool((first[0][n][depends] == 0).all() and (runs[1][0][n][depends] == 0xFF).all())
+        moved = moved and all(
+            bool((run[0][n][depends] == value).all()) for run, value in zip(runs, CONSTANTS, strict=False)
+        )
     results = {np.asarray(run[1]).tobytes() for run in runs if run[1] is not None}
     return Outcome(tuple(flags), moved, len(results) > 1, refused=False)
 

@@ -7,6 +7,7 @@ import mlusim
 from mlusim.bang import (
     GDRAM2NRAM,
     GDRAM2SRAM,
+    GDRAM2WRAM,
     NRAM2GDRAM,
     NRAM2NRAM,
     NRAM2SRAM,
@@ -344,3 +345,28 @@ def the_half_that_waits_is_missing(mlu, wrong, dst, src):
     a = mlu.nram(float32, N, [0.0] * N)
     mlu.memcpy(a, room, BYTES, SRAM2NRAM)  # fault
     mlu.memcpy(dst + N * mlu.taskId, a, BYTES, NRAM2GDRAM)
+
+
+@plant("racecheck-read-after-write", floats(4 * N), floats(4 * N), floats(N * N))
+def weights_are_used_while_they_are_loaded(mlu, wrong, dst, left, right):
+    a, w, out = mlu.nram(float32, 4 * N), mlu.wram(float32, N * N), mlu.nram(float32, 4 * N)
+    mlu.memcpy(a, left, 16 * N, GDRAM2NRAM)
+    mlu.memcpy_async(w, right, 4 * N * N, GDRAM2WRAM)
+    if not wrong:
+        mlu.sync_io()
+    mlu.bang_matmul(out, a, w, 4, N, N)  # fault
+    mlu.sync()
+    mlu.memcpy(dst, out, 16 * N, NRAM2GDRAM)
+
+
+@plant("racecheck-write-after-read", floats(4 * N), floats(4 * N), floats(N * N))
+def weights_are_replaced_while_they_are_used(mlu, wrong, dst, left, right):
+    a, w, out = mlu.nram(float32, 4 * N), mlu.wram(float32, N * N), mlu.nram(float32, 4 * N)
+    mlu.memcpy(a, left, 16 * N, GDRAM2NRAM)
+    mlu.memcpy(w, right, 4 * N * N, GDRAM2WRAM)
+    mlu.bang_matmul(out, a, w, 4, N, N)
+    if not wrong:
+        mlu.sync_compute()
+    mlu.memcpy_async(w, right, 4 * N * N, GDRAM2WRAM)  # fault
+    mlu.sync()
+    mlu.memcpy(dst, out, 16 * N, NRAM2GDRAM)

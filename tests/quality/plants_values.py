@@ -8,7 +8,10 @@ from mlusim.bang import (
     GDRAM2GDRAM,
     GDRAM2NRAM,
     GDRAM2SRAM,
+    GDRAM2WRAM,
+    LDRAM2NRAM,
     NRAM2GDRAM,
+    NRAM2LDRAM,
     SRAM2NRAM,
     float32,
     half,
@@ -197,3 +200,21 @@ def atomics_go_to_offsets_of_padding(mlu, wrong, dst, index):
     mlu.memcpy(o, index, 32, GDRAM2NRAM)
     mlu.bang_mul_scalar(o, o, 4, N)
     mlu.bang_discrete_atomic_add(a, dst, o, a, 16 if wrong else 8)  # fault
+
+
+@plant("initcheck-lanes-mixed", Empty(4 * N), floats(4 * N), floats(N * N))
+def the_weights_are_loaded_short(mlu, wrong, dst, left, right):
+    a, w, out = mlu.nram(float32, 4 * N), mlu.wram(float32, N * N), mlu.nram(float32, 4 * N)
+    mlu.memcpy(a, left, 16 * N, GDRAM2NRAM)
+    mlu.memcpy(w, right, 4 * N * N - (256 if wrong else 0), GDRAM2WRAM)
+    mlu.bang_matmul(out, a, w, 4, N, N)  # fault
+    mlu.memcpy(dst, out, 16 * N, NRAM2GDRAM)
+
+
+@plant("initcheck-undefined-stored", Empty(N), floats(N))
+def a_spilled_row_is_read_back_longer(mlu, wrong, dst, src):
+    a, spilled = mlu.nram(float32, N), mlu.ldram(float32, N)
+    mlu.memcpy(a, src, 256, GDRAM2NRAM)
+    mlu.memcpy(spilled, a, 192, NRAM2LDRAM)
+    mlu.memcpy(a, spilled, 256 if wrong else 192, LDRAM2NRAM)
+    mlu.memcpy(dst, a, 256, NRAM2GDRAM)  # fault
