@@ -159,6 +159,7 @@ class Search:
         self._logs: dict[int, tuple[WriteLog, World]] = {}
         self._replicas: dict[int, Replica] = {}
         self._until: dict[int, int] = {}
+        self._ends: dict[int, Replica] = {}
 
     def origin(self, byte: Byte, text: str) -> Origin:
         """Where *byte*, which the user calls *text*, comes from."""
@@ -217,14 +218,12 @@ class Search:
         recorded = self._session.runs.recorded(launch)
         kept, size = recorded.tensors, recorded.homes[home].size
         first = offset - offset % size
-        replica = self._session.runs.aside(Position(earlier, END))
-        try:
-            copy = replica.tracer.copies.get(home)
-            if kept is None or home not in kept or copy is None:
-                return False
-            return not np.array_equal(kept[home][first : first + size], copy.raw[first : first + size])
-        finally:
-            replica.abandon()
+        if earlier not in self._ends:
+            self._ends[earlier] = self._session.runs.aside(Position(earlier, END))
+        copy = self._ends[earlier].tracer.copies.get(home)
+        if kept is None or home not in kept or copy is None:
+            return False
+        return not np.array_equal(kept[home][first : first + size], copy.raw[first : first + size])
 
     def _sources(
         self, byte: Byte, logged: Logged, written: Access, launch: int
@@ -276,7 +275,7 @@ class Search:
 
     def close(self) -> None:
         """Let go of the executions that were looked at."""
-        for replica in self._replicas.values():
+        for replica in (*self._replicas.values(), *self._ends.values()):
             replica.abandon()
 
 
