@@ -61,17 +61,17 @@ than Python can follow; and in `tests/observe/test_racecheck.py`: values of memo
 ## What they cost
 
 `python -m benchmarks checkers`, border_align_backward, the first network case, processor time of the checked over the unchecked
-run, on a machine of two processors that had other work to do:
+run, the least of seven runs each, for what else the machine does only ever adds:
 
 | checkers | measured | limit |
 | --- | --- | --- |
-| memcheck | 1.03 | 1.3 |
-| initcheck | 1.75 | 2.0 |
-| racecheck | 2.17 | 2.5 |
-| synccheck | 0.96 | 1.3 |
-| plancheck | 1.76 | 2.0 |
-| all | 2.51 | 4.0 |
-| memory of all over simulated memory | 0.48 | 4.0 |
+| memcheck | 1.04 | 1.3 |
+| initcheck | 1.66 | 2.0 |
+| racecheck | 1.94 | 2.5 |
+| synccheck | 0.99 | 1.3 |
+| plancheck | 1.54 | 2.0 |
+| all | 2.40 | 4.0 |
+| memory of all over simulated memory | 0.49 | 4.0 |
 
 On the largest network case (2 x 950 x 4 x 256): memcheck 0.91, initcheck 1.91, racecheck 2.45, plancheck 1.82, all 2.93.
 A launch that nobody watches has no trace of them (`tests/observe/test_off.py`).
