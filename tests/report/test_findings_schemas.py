@@ -1,8 +1,9 @@
-"""Documents of findings, of every rule, against their schemas: the one of ``check --json``, and that of SARIF 2.1.0."""
+"""Documents of findings, of every rule, against their schemas: the one of ``check --json``, SARIF 2.1.0, JUnit."""
 
 import json
 import re
 import runpy
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from mlusim.observe.checker import Allowed
 from mlusim.observe.collect import collecting
 from mlusim.observe.rules import RULES
 from mlusim.report.findings import Checked, CheckReport
+from mlusim.report.junit import junit
 from mlusim.report.plain import json_text
 from mlusim.report.sarif import sarif
 
@@ -29,7 +31,13 @@ def schema(path):
 
 JSON = schema(ROOT / "docs" / "reference" / "schemas" / "check.schema.json")
 SARIF = schema(Path(__file__).parent / "sarif-2.1.0.schema.json")
+JUNIT = schema(Path(__file__).parent / "junit.schema.json")
 PROGRAMS = [rule for rule in RULES if "```python" in (RULE_PAGES / f"{rule}.md").read_text()]
+
+
+def as_lists(element):
+    """An XML element as a schema of JSON can look at it."""
+    return [element.tag, dict(element.attrib), [as_lists(below) for below in element], element.text or ""]
 
 
 def report_on(rule, folder, monkeypatch):
@@ -67,6 +75,7 @@ def test_documents_are_as_their_schemas_say(rule, tmp_path, monkeypatch):
     assert [] == [
         e.message for e in SARIF.iter_errors(json.loads(json_text(sarif(report, "0.1.0", tmp_path))))
     ]
+    assert [] == [e.message for e in JUNIT.iter_errors(as_lists(ET.fromstring(junit(report))))]  # noqa: S314
 
 
 def test_the_schemas_refuse_what_is_wrong():
@@ -81,3 +90,6 @@ def test_the_schemas_refuse_what_is_wrong():
     assert not JSON.is_valid(document | {"launches": "1"})
     assert not SARIF.is_valid(log | {"version": "2.0.0"})
     assert not SARIF.is_valid(log | {"runs": [{}]})
+    assert JUNIT.is_valid(as_lists(ET.fromstring(junit(report))))  # noqa: S314
+    assert not JUNIT.is_valid(as_lists(ET.fromstring(junit(report).replace("testcase", "case"))))  # noqa: S314
+    assert not JUNIT.is_valid(as_lists(ET.fromstring(junit(report).replace(' name="', ' title="'))))  # noqa: S314
