@@ -39,7 +39,9 @@ def _seconds(observe: Sequence[str]) -> float:
 def _time(work: str, observe: Sequence[str], limit: float) -> Row:
     pairs = [(_seconds(observe), _seconds(())) for _ in range(ROUNDS)]
     checked, plain = (min(pair[n] for pair in pairs) for n in (0, 1))  # what else runs only ever adds
-    return Row(work, checked / plain, limit, "x unchecked", f"{checked * 1e3:.0f} ms, unchecked {plain * 1e3:.0f} ms")
+    return Row(
+        work, checked / plain, limit, "x unchecked", f"{checked * 1e3:.0f} ms, unchecked {plain * 1e3:.0f} ms"
+    )
 
 
 def _memory() -> Row:
