@@ -1,9 +1,10 @@
 """Integer arithmetic as C does it, and the padding macros of the vendor's kernels."""
 
 import operator
-from typing import Self, SupportsIndex
+from typing import SupportsIndex
 
 from mlusim.errors import UsageError
+from mlusim.machine.padding import Padded
 
 
 def _whole(value: SupportsIndex) -> int:
@@ -45,35 +46,6 @@ def DIV_UP(x: SupportsIndex, y: SupportsIndex) -> int:
     """The quotient of non-negative integers, rounded up; raises as `cdiv` does."""
     x, y = _whole(x), _whole(y)
     return (x + y - 1) // y
-
-
-class Padded(int):
-    """An integer that was rounded up, and that remembers from what: ``unpadded``.
-
-    It is an integer in every other way.  Products keep both, so that a count of padded rows and padded columns
-    says how many of its elements are padding; the lanes of a launch are counted by it.
-    """
-
-    unpadded: int
-
-    def __new__(cls, value: int, unpadded: int) -> Self:
-        """*value*, which was *unpadded* once."""
-        made = super().__new__(cls, value)
-        made.unpadded = unpadded
-        return made
-
-    def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
-        """What copies are made of."""
-        return int(self), self.unpadded
-
-    def __mul__(self, other: int) -> int:
-        """The product, of what was as well."""
-        product = super().__mul__(other)
-        if not isinstance(product, int):  # NotImplemented, for NumPy's numbers and the like
-            return product
-        return Padded(product, self.unpadded * getattr(other, "unpadded", other))
-
-    __rmul__ = __mul__
 
 
 def PAD_UP(x: SupportsIndex, y: SupportsIndex) -> int:

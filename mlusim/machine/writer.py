@@ -16,7 +16,7 @@ from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refuse
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.machine import work
 from mlusim.machine.overload import LEFT, open_signature, other_form, present
-from mlusim.machine.padding import before_padding, padded_count
+from mlusim.machine.padding import Padded, before_padding, count_code, padded_count
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.machine.strides import strided
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -53,6 +53,7 @@ class Writer:
             "refuse_body": refuse_body,
             "count_of": count_of,
             "padded_count": padded_count,
+            "Padded": Padded,
             "constant": constant,
             "overlap": overlap,
             "typed": typed,
@@ -107,16 +108,11 @@ class Writer:
 
     def counts(self) -> Iterator[str]:
         """Make the counts Python integers; of those of vector instructions know what they were before padding."""
-        lanes = self.row.pipe is Pipe.VECTOR
-        if lanes:
-            yield "unpadded = None"
-        for p in self.row.given:
-            if p.kind == "count":
-                optional = f"{p.name} is not None and " if p.default is None else ""
-                asked = f"(mlu, row, {p.name!r}, {p.name}"
-                into = f"{p.name}, unpadded = padded_count{asked}, unpadded)"
-                plain = f"{p.name} = count_of{asked})"
-                yield f"if {optional}{p.name}.__class__ is not int: {into if lanes else plain}"
+        yield from count_code(self._counts, vector=self.row.pipe is Pipe.VECTOR)
+
+    @property
+    def _counts(self) -> list[Parameter]:
+        return [p for p in self.row.given if p.kind == "count"]
 
     def untyped(self) -> Iterator[str]:
         """See untyped pointers through the type of a value, or through a fixed one."""
@@ -346,7 +342,7 @@ class Writer:
         )
         yield f"mlu.lines[{self.number}] += paid"
         yield f"if used & {LINE - 1}: mlu.spare[{self.number}] += -used & {LINE - 1}"
-        before = f"{before_padding(self.row, extent)} * {self._width(n)}"
+        before = f"{before_padding(self._counts, extent)} * {self._width(n)}"
         yield f"if unpadded is not None: mlu.spare[{self.number}] += used - {before}"
 
     def _width(self, n: int) -> str:
