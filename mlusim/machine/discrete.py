@@ -6,20 +6,26 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, WrongSpace
+from mlusim.errors import Fault, OutOfBounds, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Access
-from mlusim.machine.gather import element
-from mlusim.machine.refuse import constant, count_of, foreign, no_pointer, refuse_here
+from mlusim.machine.offsets import (
+    Places,
+    check_room,
+    check_spaces,
+    check_writable,
+    element,
+    reads_of,
+    taking_part,
+)
+from mlusim.machine.refuse import constant, count_of, refuse_here
 from mlusim.machine.work import ATOMICS, LEAST, UNIT, Load, charge
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
-
-Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @frozen
@@ -73,40 +79,21 @@ def _look(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | tuple[Places, Place
     fault = _check_pointers(mlu, row, call) or _check_vectors(call)
     if fault is not None:
         return fault
-    chosen = np.arange(call.count)
-    if call.bitmask is not None:
-        mask = call.bitmask.cast("uint8")
-        fault = _check_room(mask, "bitmask", -(-call.count // 8))
-        if fault is not None:
-            return fault
-        bits = mask.view.array[mask.index : mask.index + -(-call.count // 8)]
-        chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[: call.count])
-    first = call.offset.index
-    offsets = call.offset.view.array[first : first + call.count].astype(np.int64)[chosen]
+    taken = taking_part(call.offset, call.bitmask, call.count)
+    if isinstance(taken, Fault):
+        return taken
+    chosen, offsets = taken
     places = call.base.offset + offsets
     return _check_places(call, places, chosen) or (chosen, places)
 
 
 def _check_pointers(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | None:
-    spaces = {"dst": NRAM, "base": GDRAM, "offset": NRAM, "src": NRAM, "bitmask": NRAM}
-    for name, space in spaces.items():
-        pointer = getattr(call, name)
-        if (name == "bitmask" and pointer is None) or (name == "src" and not isinstance(pointer, Ptr)):
-            continue
-        if not isinstance(pointer, Ptr):
-            return no_pointer(name, pointer, space)
-        fault = foreign(mlu, name, pointer)
-        if fault is not None:
-            return fault
-        if pointer.space is not space:
-            legal = str(space)
-            return WrongSpace(
-                f"{name} points into {pointer.space}", operand=name, space=pointer.space.name, legal=legal
-            )
-    target = call.base.view.allocation
-    if not target.writable:
-        return ReadOnly(f"it would change {target.site}, which the host passed as const", operand="base")
-    return _check_types(row, call)
+    operands = {"dst": (call.dst, NRAM), "base": (call.base, GDRAM), "offset": (call.offset, NRAM)}
+    if isinstance(call.src, Ptr):
+        operands["src"] = (call.src, NRAM)
+    if call.bitmask is not None:
+        operands["bitmask"] = (call.bitmask, NRAM)
+    return check_spaces(mlu, operands) or check_writable(call.base, "base") or _check_types(row, call)
 
 
 def _check_types(row: Intrinsic, call: Call) -> Fault | None:
@@ -126,17 +113,10 @@ def _check_types(row: Intrinsic, call: Call) -> Fault | None:
     return None
 
 
-def _check_room(pointer: Ptr, name: str, count: int) -> Fault | None:
-    fault = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
-    if fault is not None:
-        fault.operand = name
-    return fault
-
-
 def _check_vectors(call: Call) -> Fault | None:
     vectors = {"dst": call.dst, "offset": call.offset, "src": call.src}
     for name, pointer in vectors.items():
-        fault = _check_room(pointer, name, call.count) if isinstance(pointer, Ptr) else None
+        fault = check_room(pointer, name, call.count) if isinstance(pointer, Ptr) else None
         if fault is not None:
             return fault
         if name == "dst" or not isinstance(pointer, Ptr):
@@ -224,9 +204,7 @@ def _accesses(call: Call, chosen: Places, places: Places) -> tuple[tuple[Access,
     width = call.base.view.itemsize
     target, dst = call.base.view.allocation, call.dst
     updates = tuple(Access(target, int(at), width) for at in np.unique(places))
-    reads = [Access(call.offset.view.allocation, call.offset.offset, call.count * call.offset.view.itemsize)]
-    if call.bitmask is not None:
-        reads.append(Access(call.bitmask.view.allocation, call.bitmask.offset, -(-call.count // 8)))
+    reads = reads_of(call.offset, call.bitmask, call.count)
     if isinstance(call.src, Ptr):
         reads.append(Access(call.src.view.allocation, call.src.offset, call.count * width))
     results = tuple(Access(dst.view.allocation, dst.offset + int(i) * width, width) for i in chosen)

@@ -8,21 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
-from mlusim.errors import Fault, ReadOnly, RuleFault, WrongSpace
+from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
-from mlusim.machine.refuse import count_of, foreign, no_pointer, refuse_here
-from mlusim.machine.work import LEAST, UNIT, Load, charge, charge_flight
+from mlusim.machine.offsets import (
+    Places,
+    check_room,
+    check_spaces,
+    check_writable,
+    element,
+    reads_of,
+    taking_part,
+)
+from mlusim.machine.refuse import count_of, refuse_here
+from mlusim.machine.work import LEAST, LINE, UNIT, Load, charge, charge_flight
 from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
-
-LINE = 128  # bytes that the move-DMA takes in a cycle
-Offsets = np.ndarray[Any, np.dtype[np.int64]]
 
 
 @frozen
@@ -74,34 +80,22 @@ def _method(
     return method
 
 
-def _look(mlu: "Mlu", call: Call) -> Fault | tuple[Offsets, Offsets]:
+def _look(mlu: "Mlu", call: Call) -> Fault | tuple[Places, Places]:
     """The places of the pieces on both sides, in bytes from the start of each allocation, or what is wrong."""
-    fault = _check_shape(call) or _check_spaces(mlu, call)
+    fault = _check_shape(call) or _check_operands(mlu, call)
     if fault is not None:
         return fault
-    fault = _check_vector(call.offset, "offset", call.count, "uint32")
-    if fault is not None:
-        return fault
-    chosen = np.arange(call.count)
-    if call.bitmask is not None:
-        mask = call.bitmask.cast("uint8")
-        fault = _check_vector(mask, "bitmask", -(-call.count // 8), "uint8")
-        if fault is not None:
-            return fault
-        bits = mask.view.array[mask.index : mask.index + -(-call.count // 8)]
-        chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[: call.count])
-    first = call.offset.index
-    offsets = call.offset.view.array[first : first + call.count].astype(np.int64)[chosen]
+    taken = taking_part(call.offset, call.bitmask, call.count)
+    if isinstance(taken, Fault):
+        return taken
+    chosen, offsets = taken
     apart = call.scattered.offset + offsets
     inline = call.row.offset + chosen * call.stride
     for places, pointer, name in ((apart, call.scattered, "offset"), (inline, call.row, "row")):
         fault = _check_places(call, places, chosen, pointer, name)
         if fault is not None:
             return fault
-    target = call.dst.view.allocation
-    if not target.writable:
-        return ReadOnly(f"it would change {target.site}, which the host passed as const", operand="dst")
-    return apart, inline
+    return check_writable(call.dst, "dst") or (apart, inline)
 
 
 def _check_shape(call: Call) -> Fault | None:
@@ -127,37 +121,24 @@ def _check_shape(call: Call) -> Fault | None:
     return None
 
 
-def _check_spaces(mlu: "Mlu", call: Call) -> Fault | None:
-    spaces = {"dst": call.direction.dst, "src": call.direction.src, "offset": NRAM, "bitmask": NRAM}
-    for name, space in spaces.items():
-        pointer = getattr(call, name)
-        if name == "bitmask" and pointer is None:
-            continue
-        if not isinstance(pointer, Ptr):
-            return no_pointer(name, pointer, space)
-        fault = foreign(mlu, name, pointer)
-        if fault is not None:
-            return fault
-        if pointer.space is not space:
-            return WrongSpace(
-                f"{name} points into {pointer.space}",
-                operand=name,
-                space=pointer.space.name,
-                legal=str(space),
-            )
-    return None
-
-
-def _check_vector(pointer: Ptr, name: str, count: int, dtype: str) -> Fault | None:
-    if pointer.dtype.name != dtype:
-        return WrongSpace(f"{name} is {pointer.dtype}", operand=name, legal=dtype, hint="cast the pointer")
-    fault = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
+def _check_operands(mlu: "Mlu", call: Call) -> Fault | None:
+    operands = {
+        "dst": (call.dst, call.direction.dst),
+        "src": (call.src, call.direction.src),
+        "offset": (call.offset, NRAM),
+    }
+    if call.bitmask is not None:
+        operands["bitmask"] = (call.bitmask, NRAM)
+    fault = check_spaces(mlu, operands)
     if fault is not None:
-        fault.operand = name
-    return fault
+        return fault
+    if call.offset.dtype.name != "uint32":
+        text = f"offset is {call.offset.dtype}"
+        return WrongSpace(text, operand="offset", legal="uint32", hint="cast the pointer")
+    return check_room(call.offset, "offset", call.count)
 
 
-def _check_places(call: Call, places: Offsets, chosen: Offsets, pointer: Ptr, name: str) -> Fault | None:
+def _check_places(call: Call, places: Places, chosen: Places, pointer: Ptr, name: str) -> Fault | None:
     wrong = np.flatnonzero((places < 0) | (places + call.size > pointer.view.nbytes))
     if not wrong.size:
         return None
@@ -175,14 +156,8 @@ def _check_places(call: Call, places: Offsets, chosen: Offsets, pointer: Ptr, na
     return fault
 
 
-def element(pointer: Ptr, i: int) -> Access:
-    """The bytes of element *i* behind *pointer*."""
-    size = pointer.view.itemsize
-    return Access(pointer.view.allocation, pointer.offset + i * size, size)
-
-
 def _act(
-    mlu: "Mlu", row: Intrinsic, number: int, call: Call, apart: Offsets, inline: Offsets, *, waits: bool
+    mlu: "Mlu", row: Intrinsic, number: int, call: Call, apart: Places, inline: Places, *, waits: bool
 ) -> None:
     """Announce, move or start to move, account."""
     core, watch = mlu.core, mlu.watch
@@ -218,13 +193,13 @@ def _act(
     mlu.traffic[call.direction.value] += nbytes
 
 
-def _move(target: Any, to: Offsets, source: Any, frm: Offsets, size: int) -> None:
+def _move(target: Any, to: Places, source: Any, frm: Places, size: int) -> None:
     """Move pieces of *size* bytes, all of them at once; of pieces at one place the last one stays."""
     within = np.arange(size)
     target[to[:, None] + within] = source[frm[:, None] + within]
 
 
-def _load(mlu: "Mlu", call: Call, apart: Offsets, pipe: Pipe) -> Load:
+def _load(mlu: "Mlu", call: Call, apart: Places, pipe: Pipe) -> Load:
     pieces = len(apart)
     if pipe is Pipe.MOVE:
         return Load(lines=pieces * -(-call.size // LINE))
@@ -232,11 +207,8 @@ def _load(mlu: "Mlu", call: Call, apart: Offsets, pipe: Pipe) -> Load:
     return Load(transactions, max(0, pieces * LEAST - transactions * mlu.core.each))
 
 
-def _accesses(call: Call, to: Offsets, frm: Offsets) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
-    offset = call.offset
-    reads = [Access(offset.view.allocation, offset.offset, call.count * offset.view.itemsize)]
-    if call.bitmask is not None:
-        reads.append(Access(call.bitmask.view.allocation, call.bitmask.offset, -(-call.count // 8)))
+def _accesses(call: Call, to: Places, frm: Places) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
+    reads = reads_of(call.offset, call.bitmask, call.count)
     reads += [Access(call.src.view.allocation, int(at), call.size) for at in frm]
     return tuple(reads), tuple(Access(call.dst.view.allocation, int(at), call.size) for at in to)
 
