@@ -9,7 +9,7 @@ from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
 from mlusim.machine.log import CoreLog
 from mlusim.machine.notes import CoreSteps, NotedLog
-from mlusim.machine.rates import VECTOR_LINE
+from mlusim.machine.work import VECTOR_BYTES
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import NRAM, SRAM, WRAM, Space
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 NO_LOG = CoreLog(())
-LINE = int(VECTOR_LINE.value)
 
 
 class Instructions(dict[str, int]):
@@ -127,7 +126,11 @@ class Tally:
     def lanes(self) -> dict[str, Lanes]:
         """Lanes by vector intrinsic, for those that were executed."""
         rows = zip(ISA, self._lines, self._spare, strict=True)
-        return {name: Lanes(lines * LINE - spare, lines * LINE) for name, lines, spare in rows if lines}
+        return {
+            name: Lanes(lines * VECTOR_BYTES - spare, lines * VECTOR_BYTES)
+            for name, lines, spare in rows
+            if lines
+        }
 
     @property
     def io_bytes(self) -> int:

@@ -20,6 +20,7 @@ from mlusim.machine.rates import (
     SEGMENT,
     TENSOR_START,
     TRANSACTION,
+    VECTOR_LINE,
     VECTOR_START,
 )
 from mlusim.memory.direction import DIRECTIONS
@@ -34,6 +35,9 @@ TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, 
 PLACES = 13
 
 LINE = int(MOVE_LINE.value)
+VECTOR_BYTES = int(
+    VECTOR_LINE.value
+)  # what the vector unit takes in a cycle; a shorter operand costs as much
 UNIT = int(TRANSACTION.value)
 LEAST = int(SEGMENT.value)
 START = int(VECTOR_START.value)

@@ -19,10 +19,10 @@ from mlusim.machine.overload import LEFT, open_signature, other_form, present
 from mlusim.machine.padding import Padded, before_padding, count_code, padded_count
 from mlusim.machine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.machine.strides import strided
+from mlusim.machine.work import VECTOR_BYTES as LINE
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.memory.pointer import KINDS, Ptr
 
-LINE = 128  # bytes that the vector unit takes in a cycle; a shorter operand costs as much
 NO_DEFAULT = inspect.Parameter.empty
 
 # Scalar loads and stores are accounted and announced by the core, as those through a pointer are.
