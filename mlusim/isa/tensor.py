@@ -123,10 +123,11 @@ _CONV_READS = {"src": "ci * height * width", "weight": "co * kernel_height * ker
 
 
 def _convolved(
-    src: Tile, weight: Tile, kernel: tuple[int, int], strides: tuple[int, int], dilations: tuple[int, int]
+    picture: Tile, taps: Tile, strides: tuple[int, int], dilations: tuple[int, int], generation: Generation
 ) -> Any:
-    """The sums of a convolution; *src* HWC and *weight* as factors, pairs in the order height, width."""
-    (height, width, _), (kernel_height, kernel_width) = src.shape, kernel
+    """The sums of a convolution; *picture* HWC, *taps* filter by filter, pairs in the order height, width."""
+    src, weight = factor(picture, generation), factor(taps, generation)
+    (height, width, _), (_, kernel_height, kernel_width, _) = src.shape, weight.shape
     (stride_h, stride_w), (dilation_h, dilation_w) = strides, dilations
     high = (height - (kernel_height - 1) * dilation_h - 1) // stride_h + 1
     wide = (width - (kernel_width - 1) * dilation_w - 1) // stride_w + 1
@@ -172,10 +173,13 @@ def bang_conv(
     ``__bang_reshape_filter`` lays them out.  **Width comes before height** among the strides.  A call with *bias*
     behind *weight* is one of ``__bang_conv_bias``.
     """
-    taps = factor(filters(weight, co), generation).reshape(co, kernel_height, kernel_width, ci)
-    picture = factor(src.reshape(height, width, ci), generation)
-    kernel, strides, dilations = (kernel_height, kernel_width), (stride_h, stride_w), (dilation_h, dilation_w)
-    sums = _convolved(picture, taps, kernel, strides, dilations) * 2.0**fix_pos
+    picture, taps = (
+        src.reshape(height, width, ci),
+        filters(weight, co).reshape(co, kernel_height, kernel_width, ci),
+    )
+    sums = (
+        _convolved(picture, taps, (stride_h, stride_w), (dilation_h, dilation_w), generation) * 2.0**fix_pos
+    )
     dst[...] = finish(sums, dst.dtype).reshape(-1)
 
 
@@ -208,10 +212,13 @@ def bang_conv_bias(
 
     The form of ``__bang_conv`` with *bias*, *co* elements, behind *weight*; all else is as there.
     """
-    taps = factor(filters(weight, co), generation).reshape(co, kernel_height, kernel_width, ci)
-    picture = factor(src.reshape(height, width, ci), generation)
-    kernel, strides, dilations = (kernel_height, kernel_width), (stride_h, stride_w), (dilation_h, dilation_w)
-    sums = _convolved(picture, taps, kernel, strides, dilations) * 2.0**fix_pos
+    picture, taps = (
+        src.reshape(height, width, ci),
+        filters(weight, co).reshape(co, kernel_height, kernel_width, ci),
+    )
+    sums = (
+        _convolved(picture, taps, (stride_h, stride_w), (dilation_h, dilation_w), generation) * 2.0**fix_pos
+    )
     dst[...] = finish(sums + bias.astype(sums.dtype), dst.dtype).reshape(-1)
 
 
