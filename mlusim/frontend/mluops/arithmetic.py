@@ -1,5 +1,6 @@
 """Division, reciprocal and remainder of vectors, which take another way on every architecture."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,15 @@ def invert(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
         mlu.bang_recip(dst, src, n)
     else:
         mlu.bang_active_reciphp(dst, src, n)
+
+
+def through_floats(
+    mlu: Mlu, function: Callable[[Mlu, Ptr, Ptr, int], None], dst: Ptr, src: Ptr, room: Ptr, n: int
+) -> None:
+    """*function* of *n* halves, computed in place in *room* for as many floats."""
+    mlu.bang_half2float(room, src, n)
+    function(mlu, room, room, n)
+    mluop_float2half(mlu, dst, room, n)
 
 
 def mluop_div(
@@ -86,9 +96,7 @@ def mluop_recip(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_prec
         mlu.bang_active_reciphp(dst, src, n)
     else:
         room = _RECIP.scratch(mlu, "addition", addition, n, source)
-        mlu.bang_half2float(room, src, n)
-        invert(mlu, room, room, n)
-        mluop_float2half(mlu, dst, room, n)
+        through_floats(mlu, invert, dst, src, room, n)
 
 
 def mluop_mod(mlu: Mlu, dst: Ptr, src: Ptr, divisor: Any, addition: Ptr | None, n: int) -> None:

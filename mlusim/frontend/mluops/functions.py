@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half
-from mlusim.frontend.mluops.arithmetic import invert
+from mlusim.frontend.mluops.arithmetic import invert, through_floats
 from mlusim.frontend.mluops.checks import Helper
 from mlusim.frontend.mluops.scalars import mluop_float2half
 from mlusim.machine.mlu import Mlu
@@ -24,6 +24,11 @@ def _power_of_e(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
         mlu.bang_active_exphp(dst, src, n)
 
 
+def _log2(mlu: Mlu, dst: Ptr, src: Ptr, n: int) -> None:
+    """``dst[i] = log2(src[i])`` in float, in place or apart."""
+    mlu.bang_log2(dst, src, n)
+
+
 def mluop_exp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: bool, n: int) -> None:
     """Exponential: ``dst[i] = e ** src[i]`` as ``2 ** (src[i] * log2(e))``, *n* elements of half or float in NRAM.
 
@@ -41,10 +46,7 @@ def mluop_exp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precis
     elif mlu.BANG_ARCH < 300 and not precise:
         mlu.bang_active_exphp(dst, src, n)
     else:
-        room = _EXP.scratch(mlu, "addition", addition, n, source)
-        mlu.bang_half2float(room, src, n)
-        _power_of_e(mlu, room, room, n)
-        mluop_float2half(mlu, dst, room, n)
+        through_floats(mlu, _power_of_e, dst, src, _EXP.scratch(mlu, "addition", addition, n, source), n)
 
 
 def mluop_log(
@@ -67,12 +69,9 @@ def mluop_log(
     _LOG.flag(mlu, "is_high_precision", is_high_precision)
     _, source = _LOG.vectors(mlu, n, dst=dst, src=src)
     if dst.dtype is half:
-        room = _LOG.scratch(mlu, "addition", addition, n, source)
-        mlu.bang_half2float(room, src, n)
-        mlu.bang_log2(room, room, n)
-        mluop_float2half(mlu, dst, room, n)
+        through_floats(mlu, _log2, dst, src, _LOG.scratch(mlu, "addition", addition, n, source), n)
     else:
-        mlu.bang_log2(dst, src, n)
+        _log2(mlu, dst, src, n)
     mlu.bang_mul_scalar(dst, dst, LN_2, n)
 
 
