@@ -42,11 +42,11 @@ check: $(VENV)/check.stamp
 
 # What is generated from the code: the typed stub, the ISA pages, the page of the command line.
 docs: $(VENV)/test.stamp
-	$(BIN)/python -m mlusim.machine.stub
-	$(BIN)/python -m mlusim.report.isa_pages
-	$(BIN)/python -m mlusim.cli.manual > docs/reference/command-line.md.new
+	$(BIN)/python -m mlusim.manual.stub
+	$(BIN)/python -m mlusim.manual.isa_pages
+	$(BIN)/python -m mlusim.manual.command_line > docs/reference/command-line.md.new
 	mv docs/reference/command-line.md.new docs/reference/command-line.md
-	$(BIN)/python -m mlusim.cli.debug_manual > docs/reference/debugger.md.new
+	$(BIN)/python -m mlusim.manual.debugger > docs/reference/debugger.md.new
 	mv docs/reference/debugger.md.new docs/reference/debugger.md
 
 bench: $(VENV)/test.stamp

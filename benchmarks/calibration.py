@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mlusim.arch.catalog import find_board
-from mlusim.machine.rates import HOST_CALL
+from mlusim.time.rates import HOST_CALL
 
 HERE = Path(__file__).parent
 LADDER = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "10_matmul_ladder.py")))

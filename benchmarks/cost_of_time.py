@@ -12,7 +12,7 @@ import ops
 from benchmarks.timing import Row
 from mlusim.machine.device import Device
 from mlusim.machine.hub import Observer
-from mlusim.observe.steps import EveryStep
+from mlusim.observe.every_step import EveryStep
 
 LIMIT = 1.3
 LIMIT_STEPS = 3.5

@@ -9,7 +9,7 @@ from mlusim.machine.device import Device, DeviceTensor
 from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 from mlusim.machine.launch import Launch
-from mlusim.observe.steps import EveryStep
+from mlusim.observe.every_step import EveryStep
 
 __version__ = "0.1.0"
 

@@ -9,6 +9,21 @@ from types import MappingProxyType
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.check.checking import (
+    CheckJob,
+    check_arrays,
+    check_case,
+    check_script,
+    printing_aside,
+    report_of,
+)
+from mlusim.check.findings import Checked, CheckReport
+from mlusim.check.findings_text import findings_text, renderables, summary
+from mlusim.check.junit import junit
+from mlusim.check.replays import Replay, replay_document, replay_in
+from mlusim.check.sarif import sarif
+from mlusim.check.schedules import RULE, Schedule, schedules
+from mlusim.check.subjects import OperatorSubject
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import check_writable, read_arrays, write_text
 from mlusim.cli.settings import boards_in, names_in, parameters, whole, workers
@@ -19,22 +34,7 @@ from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
-from mlusim.report.findings import Checked, CheckReport
-from mlusim.report.findings_text import findings_text, renderables, summary
-from mlusim.report.junit import junit
-from mlusim.report.plain import json_text
-from mlusim.report.sarif import sarif
-from mlusim.testing.checking import (
-    CheckJob,
-    check_arrays,
-    check_case,
-    check_script,
-    printing_aside,
-    report_of,
-)
-from mlusim.testing.replays import Replay, replay_document, replay_in
-from mlusim.testing.schedules import RULE, Schedule, schedules
-from mlusim.testing.subjects import OperatorSubject
+from mlusim.report.json_values import json_text
 
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     {

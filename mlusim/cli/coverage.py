@@ -4,9 +4,9 @@ from typing import Any
 
 from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError
-from mlusim.report.coverage import row_of
-from mlusim.report.grid import table
-from mlusim.report.vendor_names import VendorName, vendor_names
+from mlusim.manual.coverage import row_of
+from mlusim.manual.vendor_names import VendorName, vendor_names
+from mlusim.report.text_grid import table
 
 
 def show_coverage(name: str | None, *, json: bool) -> None:

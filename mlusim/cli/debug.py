@@ -15,8 +15,8 @@ from mlusim.cli.files import read_arrays
 from mlusim.cli.settings import names_in, parameters, whole
 from mlusim.cli.show import emit
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
-from mlusim.debug.launches import DEFAULT_HISTORY
 from mlusim.debug.recording import load, stand
+from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
@@ -224,7 +224,7 @@ def _full_screen(args: argparse.Namespace, history: int) -> int:
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
     try:
-        from mlusim.debug.tui import DebuggerApp  # noqa: PLC0415 - an extra
+        from mlusim.debug.tui.app import DebuggerApp  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise UsageError(
             f"the full-screen view needs Textual ({error}); install it with `pip install 'mlusim[tui]'`"

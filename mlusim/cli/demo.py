@@ -13,9 +13,9 @@ from mlusim.cli.show import emit, output
 from mlusim.cli.studies import studies_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
-from mlusim.report.html import html_text
-from mlusim.report.table import problems, summary_table
-from mlusim.report.text import document
+from mlusim.report.page.html import html_text
+from mlusim.report.tables.files import document
+from mlusim.report.tables.records import problems, summary_table
 
 PAGE = "mlusim-report.html"
 

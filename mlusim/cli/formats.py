@@ -7,11 +7,11 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.report.compare import Comparison, comparison_json, comparison_markdown
-from mlusim.report.html import html_text
-from mlusim.report.plain import json_text
+from mlusim.report.json_values import json_text
+from mlusim.report.page.html import html_text
 from mlusim.report.record import Record
-from mlusim.report.text import csv_text, document, markdown_text
-from mlusim.report.whatif import WhatIfStudy, what_if_markdown
+from mlusim.report.tables.files import csv_text, document, markdown_text
+from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown
 
 
 @frozen

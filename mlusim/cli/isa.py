@@ -11,7 +11,7 @@ from mlusim.cli.show import emit, output
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import Intrinsic, Operand, Rule
 from mlusim.isa.table import ISA, find_intrinsic
-from mlusim.report.grid import facts, table
+from mlusim.report.text_grid import facts, table
 
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 OVERLAP = {

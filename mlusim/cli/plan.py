@@ -31,7 +31,7 @@ from mlusim.plan.render import (
     plan_view,
 )
 from mlusim.plan.svg import frontier_svg, layout_svg
-from mlusim.report.plain import json_text
+from mlusim.report.json_values import json_text
 
 HELP = "validate a kernel's NRAM plan, or find the largest shape that fits"
 EXAMPLE = """examples:

@@ -21,12 +21,12 @@ from mlusim.errors import UsageError
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
-from mlusim.report.html import html_text
+from mlusim.report.page.html import html_text
 from mlusim.report.record import Record
-from mlusim.report.table import work_table
-from mlusim.report.text import boards_of
-from mlusim.report.whatif import what_if_table
-from mlusim.report.why import sentences, why_table
+from mlusim.report.tables.explanations import sentences, why_table
+from mlusim.report.tables.files import boards_of
+from mlusim.report.tables.records import work_table
+from mlusim.report.tables.whatif import what_if_table
 
 GROUP = "network"
 EVERY = "all"  # of the groups, without the cases that run only when named

@@ -12,17 +12,17 @@ from mlusim.cli.settings import names_in, parameters, whole, workers
 from mlusim.cli.show import emit, output, progress
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.machine.device import EFFECTS
+from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
-from mlusim.observe.steps import EveryStep
 from mlusim.operators.campaign import Job, matching_cases, perform_all, usual_workers
-from mlusim.operators.records import record_of, record_of_fault
 from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
 from mlusim.report.chrome import write_trace
-from mlusim.report.lines import lines_table
 from mlusim.report.record import Record
-from mlusim.report.table import detail, efficiency_table, problems
+from mlusim.report.tables.lines import lines_table
+from mlusim.report.tables.records import detail, efficiency_table, problems
 
 EXAMPLES = """examples:
   mlusim run tin_shift_forward

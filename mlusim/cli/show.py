@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from mlusim.report.plain import json_text
+from mlusim.report.json_values import json_text
 
 
 class Output(Console):

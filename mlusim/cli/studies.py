@@ -7,7 +7,7 @@ from mlusim.cli.show import progress
 from mlusim.operators.campaign import spread, usual_workers
 from mlusim.operators.whatif import Question, ask
 from mlusim.report.record import Record
-from mlusim.report.whatif import WhatIfStudy, representatives
+from mlusim.report.tables.whatif import WhatIfStudy, representatives
 
 
 def studies_of(records: Sequence[Record], workers: int | None) -> list[WhatIfStudy]:

@@ -16,7 +16,7 @@ from mlusim.errors import UsageError
 from mlusim.operators.campaign import Job
 from mlusim.operators.sweep import ALL, jobs_of, sweep
 from mlusim.report.record import Record
-from mlusim.report.text import document
+from mlusim.report.tables.files import document
 
 EXAMPLES = """examples:
   mlusim sweep three_interpolate_backward --policy all -o tiles.jsonl

@@ -12,7 +12,7 @@ from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
 from mlusim.operators.whatif import Question, WhatIf, ask, study_of, what_if
-from mlusim.report.whatif import WhatIfStudy, what_if_table
+from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
 
 EXAMPLES = """examples:
   mlusim what-if tin_shift_forward --case network_3x15x16x45435_half

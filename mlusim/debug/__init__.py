@@ -1,9 +1,9 @@
 """The kernel debugger: stops, looks and goes back in a launch, with the whole device in view."""
 
-from mlusim.debug.console import COMMANDS, Console, Reply
-from mlusim.debug.programs import FunctionProgram, OperatorProgram, Program, ScriptProgram
+from mlusim.debug.console.console import COMMANDS, Console, Reply
 from mlusim.debug.session import DebugSession
-from mlusim.debug.when import Position, Stop
+from mlusim.debug.stop.moments import Position, Stop
+from mlusim.programs.program import FunctionProgram, OperatorProgram, Program, ScriptProgram
 
 __all__ = [
     "COMMANDS",

@@ -19,17 +19,17 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.dtypes import as_dtype
-from mlusim.debug.breakpoints import Breakpoint, LineLocation, Watch
-from mlusim.debug.frames import installed
-from mlusim.debug.places import Span
-from mlusim.debug.programs import OperatorProgram, Program, ScriptProgram
-from mlusim.debug.quiet import condition
+from mlusim.debug.look.evaluate import condition
+from mlusim.debug.look.frames import installed
+from mlusim.debug.look.places import Span
 from mlusim.debug.session import DebugSession
-from mlusim.debug.steps import LineStep
-from mlusim.debug.when import Position
+from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
+from mlusim.debug.stop.moments import Position
+from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
 from mlusim.memory.space import SPACES
 from mlusim.operators.registry import find_operator
+from mlusim.programs.program import OperatorProgram, Program, ScriptProgram
 
 NEARBY = 32  # lines that are looked at beyond those of a recording, before its place is given up
 FORMAT = "mlusim debug 1"
@@ -274,7 +274,7 @@ def _settle(session: DebugSession, lines: int, digest: str) -> None:
 
 
 def _restore(session: DebugSession, breakpoints: list[Mapping[str, Any]]) -> list[str]:
-    from mlusim.debug.cmd_stop import location_of  # noqa: PLC0415 - the words of a breakpoint are a command's
+    from mlusim.debug.console.cmd_stop import location_of  # noqa: PLC0415 - the words of a breakpoint are a command's
 
     notes = []
     for facts in breakpoints:

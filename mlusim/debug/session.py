@@ -10,21 +10,21 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from mlusim.debug.breakpoints import Breakpoint, FindingLocation, Stopper
-from mlusim.debug.cores import name_of
-from mlusim.debug.describe import failed_text
-from mlusim.debug.frames import line_of
-from mlusim.debug.host import ENDED, FAILED, INTERRUPTED, LAUNCH, Host
-from mlusim.debug.launches import DEFAULT_HISTORY, Recorded
-from mlusim.debug.programs import Program, as_program
-from mlusim.debug.replica import Replica
-from mlusim.debug.runs import LOOKBACK, Runs
-from mlusim.debug.steps import Interrupt
-from mlusim.debug.when import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
-from mlusim.debug.world import World
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.look.describe import failed_text
+from mlusim.debug.look.frames import line_of
+from mlusim.debug.look.world import World
+from mlusim.debug.run.host import ENDED, FAILED, INTERRUPTED, LAUNCH, Host
+from mlusim.debug.run.launches import DEFAULT_HISTORY, Recorded
+from mlusim.debug.run.replica import Replica
+from mlusim.debug.run.runs import LOOKBACK, Runs
+from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, Stopper
+from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
+from mlusim.debug.stop.steppers import Interrupt
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.observe.names import checkers
+from mlusim.programs.program import Program, as_program
 
 PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
 NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"

@@ -1,7 +1,7 @@
 """Going back: each way of it is a search for the last place before this one, and a run to that place."""
 
 from mlusim.debug.session import DebugSession
-from mlusim.debug.when import END, Position, Stop
+from mlusim.debug.stop.moments import END, Position, Stop
 
 
 def back_to(session: DebugSession, found: Stop | None) -> None:

@@ -3,8 +3,8 @@
 import operator
 from typing import SupportsIndex
 
+from mlusim.engine.padding import Padded
 from mlusim.errors import UsageError
-from mlusim.machine.padding import Padded
 
 
 def _whole(value: SupportsIndex) -> int:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, frozen
 
 from mlusim.arch.dtypes import DType, as_dtype, as_numbers
+from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect, Sync
 from mlusim.machine.kernel import kernel_site
-from mlusim.machine.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.machine.polls import Polls
-from mlusim.machine.refuse import foreign
-from mlusim.machine.split import half_barrier
-from mlusim.machine.work import Load, cycles_each
+from mlusim.machine.split_barrier import half_barrier
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
+from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
+from mlusim.time.work import Load, cycles_each
 
 if TYPE_CHECKING:
     from mlusim.machine.carrier import Carrier

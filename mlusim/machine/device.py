@@ -11,17 +11,17 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import Fault, LaunchError, UsageError
-from mlusim.machine.choices import choices_of, effects_of
 from mlusim.machine.core import Core
 from mlusim.machine.hub import attendants
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.schedule import choices_of, effects_of
 from mlusim.machine.session import Request, Session
-from mlusim.machine.timeline import Timeline
-from mlusim.machine.timing import UNTIMED, predict
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import GDRAM, GDRAM_BASE
+from mlusim.time.timeline import Timeline
+from mlusim.time.timing import UNTIMED, predict
 
 EFFECTS = ("late", "eager")
 

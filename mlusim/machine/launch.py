@@ -9,11 +9,11 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
-from mlusim.machine.lines import Line, lines
-from mlusim.machine.profile import NO_PROFILE, Profile, profile
 from mlusim.machine.tally import Instructions, Lanes, TaskWork, Usage
-from mlusim.machine.timeline import Timeline
-from mlusim.machine.timing import predict
+from mlusim.time.lines import Line, lines
+from mlusim.time.profile import NO_PROFILE, Profile, profile
+from mlusim.time.timeline import Timeline
+from mlusim.time.timing import predict
 
 
 @frozen(eq=False)

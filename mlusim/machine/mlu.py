@@ -4,12 +4,12 @@ import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlusim.machine.work import PLACES
 from mlusim.memory.space import LDRAM, NRAM, WRAM
+from mlusim.time.work import PLACES
 
 if TYPE_CHECKING:
+    from mlusim.machine.announcer import Watch
     from mlusim.machine.core import Core
-    from mlusim.machine.watch import Watch
     from mlusim.memory.pointer import Ptr
 
 

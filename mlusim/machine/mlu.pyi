@@ -1,4 +1,4 @@
-# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m mlusim.machine.stub`; do not edit
+# ruff: noqa: PYI021, D, E501, PLR0904 - made by `python -m mlusim.manual.stub`; do not edit
 """`Mlu`: what a kernel is handed, with every intrinsic."""
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType
 from mlusim.isa.register import Register
 from mlusim.machine.core import Core
-from mlusim.machine.watch import Watch
+from mlusim.machine.announcer import Watch
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import Ptr
 

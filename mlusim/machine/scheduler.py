@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from mlusim.errors import Fault, RuleFault, UsageError
 from mlusim.machine.carrier import Carrier
-from mlusim.machine.choices import Choices
 from mlusim.machine.cluster import stuck
+from mlusim.machine.schedule import Choices
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

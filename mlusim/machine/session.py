@@ -8,24 +8,24 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
+from mlusim.engine.issue import mlu_class
+from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
-from mlusim.machine.choices import Choices, Drawn
+from mlusim.machine.announcer import Watch
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core, Place
 from mlusim.machine.hub import Hub
-from mlusim.machine.issue import mlu_class
 from mlusim.machine.kernel import Kernel, Kind
-from mlusim.machine.log import Log
 from mlusim.machine.mlu import Mlu
-from mlusim.machine.notes import Accesses, NotedLog, Table, noting_class
-from mlusim.machine.routes import Routes, routes
+from mlusim.machine.schedule import Choices, Drawn
 from mlusim.machine.scheduler import Scheduler
 from mlusim.machine.tally import Tally
-from mlusim.machine.watch import Watch
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
+from mlusim.time.log import Log
+from mlusim.time.step_log import Accesses, NotedLog, Table, noting_class
 
 MEMORY_CORE_ID = 0x80
 SPIN_ROWS = frozenset(number for number, row in enumerate(ISA.values()) if row.quiet)

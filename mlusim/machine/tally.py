@@ -7,12 +7,12 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
-from mlusim.machine.log import CoreLog
-from mlusim.machine.notes import CoreSteps, NotedLog
-from mlusim.machine.work import VECTOR_BYTES
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import NRAM, SRAM, WRAM, Space
+from mlusim.time.log import CoreLog
+from mlusim.time.step_log import CoreSteps, NotedLog
+from mlusim.time.work import VECTOR_BYTES
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

@@ -19,8 +19,8 @@ from mlusim.memory.space import GDRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, Place
 from mlusim.observe.origin import in_flight, lacking, neighbours, places, trail
-from mlusim.observe.rerun import dependence
 from mlusim.observe.shadow import Mask, Shadow
+from mlusim.observe.value_flow import dependence
 
 ABSORBING = frozenset({np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or})
 """Bodies of which one operand can settle the result whatever the other holds."""

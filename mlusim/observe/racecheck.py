@@ -13,8 +13,8 @@ from mlusim.observe.cells import ATOMIC, READ, WRITE
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.clocks import Clocks
 from mlusim.observe.finding import Finding, Place
-from mlusim.observe.handing import Handing, Withheld
-from mlusim.observe.idle import IdleSyncs, SyncPlace, place_of_sync
+from mlusim.observe.handovers import Handing, Withheld
+from mlusim.observe.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
 from mlusim.observe.pipes import COMPUTE, Clash, PipeOrder
 from mlusim.observe.remedy import EVERY, meet, wait_for
 from mlusim.observe.sharing import WORD, Conflict, Party, Sharing

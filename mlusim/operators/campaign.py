@@ -14,10 +14,10 @@ from typing import TypeVar
 from attrs import frozen
 
 from mlusim.errors import Fault
-from mlusim.observe.steps import EveryStep
-from mlusim.operators.pool import carried
-from mlusim.operators.records import record_of, record_of_fault
+from mlusim.observe.every_step import EveryStep
+from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import run_case
 from mlusim.operators.spec import Case, Operator
 from mlusim.report.record import Record

@@ -16,15 +16,15 @@ from mlusim.errors import UsageError
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
-from mlusim.operators.keep import Keep
-from mlusim.operators.pool import carried
-from mlusim.operators.records import unused_memory
+from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.sources import sources_of
+from mlusim.operators.run_records import unused_memory
+from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import policy_of
-from mlusim.report.plain import plain
+from mlusim.operators.sweep_file import Keep
+from mlusim.report.json_values import plain
 from mlusim.report.record import FAULTED, Record
-from mlusim.report.stored import restored
+from mlusim.report.record_reader import restored
 
 
 @frozen

@@ -20,7 +20,7 @@ from mlusim.operators.spec import Operator, policy_of
 from mlusim.plan.layout import Layout
 from mlusim.report.acceptance import acceptance
 from mlusim.report.efficiency import efficiency
-from mlusim.report.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
+from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 
 Choices = tuple[tuple[Any, ...], ...]
 

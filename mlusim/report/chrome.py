@@ -13,8 +13,8 @@ from attrs import define, field
 
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
-from mlusim.machine.timeline import MOST_SPANS, PLACES, CoreSpan, Scene, Span
-from mlusim.machine.timing import LAUNCH_US
+from mlusim.time.timeline import MOST_SPANS, PLACES, CoreSpan, Scene, Span
+from mlusim.time.timing import LAUNCH_US
 
 TRACKS = ("task", *PLACES)
 NEAR = 1e-5  # us; shorter spans have no arrow: the format has six decimals of a microsecond

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import asdict, frozen
 
 from mlusim.arch.catalog import find_board
-from mlusim.machine.rates import DRAM_CEILING
-from mlusim.machine.timing import LAUNCH_US
 from mlusim.report.acceptance import NETWORK_BAR, Acceptance, acceptance
 from mlusim.report.figures import Figures
-from mlusim.report.words import count, percent, size, whole
+from mlusim.report.quantities import count, percent, size, whole
+from mlusim.time.rates import DRAM_CEILING
+from mlusim.time.timing import LAUNCH_US
 
 if TYPE_CHECKING:
     from mlusim.report.record import LaunchRecord, Record

@@ -11,11 +11,11 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.machine.launch import Launch
-from mlusim.machine.log import IO_FLIGHT, KIND, SUMS
-from mlusim.machine.replay import moved
 from mlusim.machine.tally import Lanes, TaskWork
-from mlusim.machine.timing import LAUNCH_US, PIPES
-from mlusim.machine.work import IO_STARTS, VECTOR
+from mlusim.time.log import IO_FLIGHT, KIND, SUMS
+from mlusim.time.replay import moved
+from mlusim.time.timing import LAUNCH_US, PIPES
+from mlusim.time.work import IO_STARTS, VECTOR
 
 
 @frozen

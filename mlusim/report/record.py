@@ -9,14 +9,14 @@ from typing import Any
 
 from attrs import asdict, field, frozen
 
-from mlusim.machine.lines import Line
 from mlusim.machine.tally import Usage
-from mlusim.machine.timing import TaskSpan
 from mlusim.plan.layout import Layout
 from mlusim.report.efficiency import Efficiency
-from mlusim.report.excerpt import Excerpt
 from mlusim.report.explain import explained
 from mlusim.report.figures import Figures
+from mlusim.report.page.excerpt import Excerpt
+from mlusim.time.lines import Line
+from mlusim.time.timing import TaskSpan
 
 FAULTED = "MLUOP_STATUS_EXECUTION_FAILED"
 """The status of a call that ended in a fault of the simulated machine."""

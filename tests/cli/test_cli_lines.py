@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from mlusim.observe.steps import EveryStep
-from mlusim.operators.records import record_of
+from mlusim.observe.every_step import EveryStep
 from mlusim.operators.registry import find_case, operators
+from mlusim.operators.run_records import record_of
 from mlusim.operators.runner import run_case
 
 

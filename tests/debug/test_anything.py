@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlusim.debug import COMMANDS
-from mlusim.debug.command import LOOKING, MEMORY
+from mlusim.debug.console.command import LOOKING, MEMORY
 
 TYPED = """
 0 1 2 7 -1 99 x 0x10 all if == task 0m 1m begin end @3 @begin @9:9 : :3 3: /4f /x /9z [ ] [2:4] [9:2] [-1]

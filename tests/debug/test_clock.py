@@ -5,7 +5,7 @@ from debug_kernels import beyond_program, counting_program, line, scale_program,
 from debug_tools import console_on, place, refuses, says
 
 from mlusim.debug import DebugSession, OperatorProgram
-from mlusim.debug.clock import clock_of
+from mlusim.debug.look.clock import clock_of
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 

@@ -7,9 +7,9 @@ from debug_kernels import counting_program, line, staged_program
 from debug_tools import console_on, place, says
 
 from mlusim.debug import DebugSession, Position
-from mlusim.debug.milestones import SNAPSHOTS, Milestones, Snapshot
-from mlusim.debug.replica import Replica
-from mlusim.debug.when import END
+from mlusim.debug.run.milestones import SNAPSHOTS, Milestones, Snapshot
+from mlusim.debug.run.replica import Replica
+from mlusim.debug.stop.moments import END
 from mlusim.memory.allocation import Allocation, fresh_bytes
 from mlusim.memory.space import GDRAM
 

@@ -5,8 +5,8 @@ import io
 import re
 from pathlib import Path
 
-from mlusim.cli.debug_manual import manual
 from mlusim.debug import Console, DebugSession, ScriptProgram
+from mlusim.manual.debugger import manual
 
 DOCS = Path(__file__).parents[2] / "docs"
 STORY = DOCS / "tutorial" / "find-a-wrong-diagonal.md"

@@ -15,9 +15,9 @@ from debug_kernels import (
 from debug_tools import console_on, place, refuses, says
 
 from mlusim.debug import DebugSession, OperatorProgram
-from mlusim.debug.places import resolve
-from mlusim.debug.regions import array_of
-from mlusim.machine.choices import Director, directing
+from mlusim.debug.look.places import resolve
+from mlusim.debug.look.regions import array_of
+from mlusim.machine.schedule import Director, directing
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from mlusim.cli.manual import manual
+from mlusim.manual.command_line import manual
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_the_page_of_the_command_line_is_fresh():
-    """`python -m mlusim.cli.manual` would write what is there."""
+    """`python -m mlusim.manual.command_line` would write what is there."""
     assert manual() == (ROOT / "docs" / "reference" / "command-line.md").read_text()
 
 

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from mlusim.check.checking import check_script, report_of
+from mlusim.check.schedules import schedules
 from mlusim.errors import Fault
 from mlusim.machine.hub import Observer, attending
 from mlusim.observe.collect import collecting, finding_of
 from mlusim.observe.memcheck import MemCheckNotes
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.rules import RULES
-from mlusim.testing.checking import check_script, report_of
-from mlusim.testing.schedules import schedules
 
 FOLDER = Path(__file__).parents[2] / "docs" / "reference" / "rules"
 TOLD = [rule for rule in RULES.values() if rule.checker in {*CHECKERS, "fault", "schedule", "suppression"}]

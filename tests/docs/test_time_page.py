@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mlusim.machine.rates import MARKS, RATES
+from mlusim.time.rates import MARKS, RATES
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "time.md"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlusim.bang import CEIL_ALIGN, PAD_UP
-from mlusim.machine.padding import Padded
+from mlusim.engine.padding import Padded
 
 SIZES = st.integers(0, 10_000)
 STEPS = st.integers(1, 200)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.bang import kernel
+from mlusim.check.replays import replay_in
 from mlusim.cli.files import read_arrays
 from mlusim.cli.main import main
 from mlusim.errors import MlusimError, UsageError
@@ -21,7 +22,6 @@ from mlusim.machine.kernel import KINDS
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.suppress import suppressions_in
 from mlusim.report.baseline import Baseline, Entry, baseline_in, baseline_text
-from mlusim.testing.replays import replay_in
 
 ANYTHING = st.one_of(
     st.none(),

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.bang import kernel
+from mlusim.check.replays import replay_in
 from mlusim.cli.files import read_arrays
 from mlusim.errors import RuleFault, UsageError
 from mlusim.observe.suppress import suppressions_in
-from mlusim.testing.replays import replay_in
 
 TARGETS = (*KERNELS, *INPUTS)
 SHARE = 100  # tries of each target in every run of the suite

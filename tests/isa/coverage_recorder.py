@@ -14,10 +14,10 @@ from types import MappingProxyType
 import pytest
 
 import mlusim.bang
+from mlusim.engine import issue
 from mlusim.isa.table import ISA
-from mlusim.machine import issue
 from mlusim.machine.hub import Observer, attending
-from mlusim.report.vendor_names import vendor_names
+from mlusim.manual.vendor_names import vendor_names
 
 TESTS = Path(__file__).parents[1]
 HELPERS = {

@@ -10,8 +10,8 @@ import pytest
 
 from mlusim.errors import UsageError
 from mlusim.isa.table import ISA
-from mlusim.report.coverage import LANGUAGE, OUR_FORMS, coverage_page, row_of
-from mlusim.report.vendor_names import VendorName, vendor_names
+from mlusim.manual.coverage import LANGUAGE, OUR_FORMS, coverage_page, row_of
+from mlusim.manual.vendor_names import VendorName, vendor_names
 
 ROOT = Path(__file__).parents[2]
 NAMES = vendor_names()

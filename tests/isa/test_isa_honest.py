@@ -19,11 +19,11 @@ from isa_rows import (
 )
 
 from mlusim.arch.catalog import find_board
+from mlusim.engine.issue import source_of
+from mlusim.engine.refuse import extent
+from mlusim.engine.strides import access_of
 from mlusim.isa.declare import Tile, intrinsic
 from mlusim.isa.table import ISA, find_intrinsic
-from mlusim.machine.issue import source_of
-from mlusim.machine.refuse import extent
-from mlusim.machine.strides import access_of
 
 POISONS = (0x00, 0xFF, 0xA5)
 LANE = 5

@@ -4,13 +4,13 @@ import re
 from pathlib import Path
 
 from mlusim.isa.table import FAMILIES, ISA
-from mlusim.report.isa_pages import isa_pages, write_pages
+from mlusim.manual.isa_pages import isa_pages, write_pages
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference" / "isa"
 
 
 def test_the_pages_are_fresh():
-    """`python -m mlusim.report.isa_pages` would write what is there, and nothing else is there."""
+    """`python -m mlusim.manual.isa_pages` would write what is there, and nothing else is there."""
     assert isa_pages() == {page.name: page.read_text() for page in PAGES.glob("*.md")}
 
 

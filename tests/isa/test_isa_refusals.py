@@ -20,8 +20,8 @@ from isa_rows import (
 )
 
 from mlusim.arch.dtypes import DTYPES
+from mlusim.engine.refuse import extent
 from mlusim.errors import OutOfBounds, ReadOnly, RuleFault, WrongSpace
-from mlusim.machine.refuse import extent
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, WRAM
 

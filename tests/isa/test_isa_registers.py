@@ -21,7 +21,7 @@ from mlusim.bang import (
 )
 from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.table import ISA
-from mlusim.machine.rates import LAUNCH, VECTOR_START
+from mlusim.time.rates import LAUNCH, VECTOR_START
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
 DECLARE = {np.dtype(np.float32): vv_float, np.dtype(np.int32): vv_int32, np.dtype(np.uint32): vv_uint32}

@@ -5,11 +5,11 @@ import inspect
 
 from mlusim.isa.table import ISA
 from mlusim.machine.mlu import Mlu
-from mlusim.machine.stub import BUILT_IN, MEMORY, STUB, stub_text
+from mlusim.manual.stub import BUILT_IN, MEMORY, STUB, stub_text
 
 
 def test_the_stub_is_fresh():
-    """`python -m mlusim.machine.stub` would write what is there."""
+    """`python -m mlusim.manual.stub` would write what is there."""
     assert stub_text() == STUB.read_text()
 
 

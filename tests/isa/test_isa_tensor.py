@@ -8,7 +8,7 @@ import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2WRAM, float32, kernel
 from mlusim.errors import RuleFault
 from mlusim.isa.table import ISA
-from mlusim.machine.rates import LAUNCH, TENSOR_START
+from mlusim.time.rates import LAUNCH, TENSOR_START
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
 GENERATOR = np.random.default_rng(5)

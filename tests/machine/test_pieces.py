@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlusim
-from mlusim.machine import notes
-from mlusim.machine.pieces import WAITING, pieces
-from mlusim.machine.timing import groups_of, paces_of
-from mlusim.machine.tracks import tracks
-from mlusim.observe.steps import EveryStep
+from mlusim.observe.every_step import EveryStep
+from mlusim.time import step_log as notes
+from mlusim.time.intervals import WAITING, pieces
+from mlusim.time.row_times import tracks
+from mlusim.time.timing import groups_of, paces_of
 
 NEAR = 1e-9  # us
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlusim
-from mlusim.machine.rates import LAUNCH
-from mlusim.machine.replay import replay
-from mlusim.machine.timing import groups_of, paces_of
-from mlusim.machine.tracks import LAST, tracks
+from mlusim.time.rates import LAUNCH
+from mlusim.time.replay import replay
+from mlusim.time.row_times import LAST, tracks
+from mlusim.time.timing import groups_of, paces_of
 
 
 @settings(deadline=None, max_examples=60)

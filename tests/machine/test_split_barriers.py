@@ -7,7 +7,7 @@ import mlusim
 from mlusim import BLOCK, UNION1, UNION2
 from mlusim.bang import GDRAM2NRAM, GDRAM2SRAM, NRAM2GDRAM, NRAM2SRAM, SRAM2NRAM, float32, int32, kernel
 from mlusim.errors import Deadlock, RuleFault
-from mlusim.machine.rates import BARRIER
+from mlusim.time.rates import BARRIER
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
 SEEDS = (None, 0, 1, 2, 3)

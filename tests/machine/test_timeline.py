@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.errors import UsageError
-from mlusim.machine import notes
-from mlusim.machine.rates import LAUNCH
-from mlusim.machine.timing import PIPES
-from mlusim.observe.steps import EveryStep
+from mlusim.observe.every_step import EveryStep
+from mlusim.time import step_log as notes
+from mlusim.time.rates import LAUNCH
+from mlusim.time.timing import PIPES
 
 NEAR = 1e-7  # us
 TRAFFIC = 100 * [("load", 2048), ("add", 64)]

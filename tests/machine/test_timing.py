@@ -18,8 +18,8 @@ from mlusim.bang import (
     kernel,
 )
 from mlusim.machine.hub import Observer
-from mlusim.machine.rates import CORE_IO, DRAM_CEILING, LAUNCH, RATES, VECTOR_START
-from mlusim.machine.timing import schedule
+from mlusim.time.rates import CORE_IO, DRAM_CEILING, LAUNCH, RATES, VECTOR_START
+from mlusim.time.timing import schedule
 
 BOARDS = ("MLU580-H5", "MLU370-X4", "MLU370-X8", "MLU590-H8")
 ROOM = 8192  # floats a task

@@ -11,7 +11,7 @@ import pytest
 
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import spread
-from mlusim.operators.pool import WorkerDied, carried
+from mlusim.operators.executors import WorkerDied, carried
 
 
 def work(job):

@@ -15,9 +15,9 @@ from sweep_jobs import DEADLY, JOBS, clumsy, deadly, foreign
 from mlusim.errors import UsageError
 from mlusim.operators import sweep as module
 from mlusim.operators.campaign import Job, perform
-from mlusim.operators.sources import sources_of
+from mlusim.operators.source_digest import sources_of
 from mlusim.operators.sweep import jobs_of, sweep
-from mlusim.report.plain import plain
+from mlusim.report.json_values import plain
 
 DOCUMENTS = [plain(perform(job).to_json()) for job in JOBS]
 FEW = JOBS[:3]

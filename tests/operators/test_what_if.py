@@ -13,7 +13,7 @@ from mlusim.host import Status
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import attempt
 from mlusim.operators.whatif import Question, ask, study_of, what_if
-from mlusim.report.plain import plain
+from mlusim.report.json_values import plain
 
 X = np.arange(2 * 4 * 6 * 10, dtype=np.float32).reshape(2, 4, 6, 10)
 SHIFTS = np.array([[1, -1, 2], [0, 1, -2]], np.int32)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mlusim.debug.programs import ScriptProgram
 from mlusim.observe.collect import collecting
+from mlusim.programs.program import ScriptProgram
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ABOUT_FAULTS = {

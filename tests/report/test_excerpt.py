@@ -8,14 +8,14 @@ from attrs import evolve
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
-from mlusim.machine.timing import PIPES
-from mlusim.observe.steps import EveryStep
+from mlusim.observe.every_step import EveryStep
 from mlusim.operators.campaign import Job, perform
-from mlusim.report.excerpt import WHOLE, excerpt_of, pipe_picture
-from mlusim.report.heat import listings, worth_showing
-from mlusim.report.html import html_text
-from mlusim.report.lines import lines_table
+from mlusim.report.page.excerpt import WHOLE, excerpt_of, pipe_picture
+from mlusim.report.page.html import html_text
+from mlusim.report.page.source_heat import listings, worth_showing
 from mlusim.report.record import LaunchRecord
+from mlusim.report.tables.lines import lines_table
+from mlusim.time.timing import PIPES
 
 
 @kernel

@@ -12,7 +12,7 @@ from mlusim.report.acceptance import acceptance
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
-from mlusim.report.plain import plain
+from mlusim.report.json_values import plain
 from mlusim.report.record import LaunchRecord, Record
 
 BOARD = find_board("MLU370-X4")

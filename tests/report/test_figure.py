@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.report.figure import COLORS, Picture, bars, line, marks, require, words
+from mlusim.report.page.figure import COLORS, Picture, bars, line, marks, require, words
 
 
 def drawn():

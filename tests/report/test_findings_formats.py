@@ -10,13 +10,13 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mlusim.check.findings import Checked, CheckReport, fold
+from mlusim.check.findings_text import findings_text
+from mlusim.check.junit import junit
+from mlusim.check.sarif import sarif
 from mlusim.observe.checker import Allowed
 from mlusim.observe.finding import Finding, Place
-from mlusim.report.findings import Checked, CheckReport, fold
-from mlusim.report.findings_text import findings_text
-from mlusim.report.junit import junit
-from mlusim.report.plain import json_text
-from mlusim.report.sarif import sarif
+from mlusim.report.json_values import json_text
 
 HERE = str(Path(__file__))
 ROOT = Path(__file__).parents[2]

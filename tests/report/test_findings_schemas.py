@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from mlusim.check.findings import Checked, CheckReport
+from mlusim.check.junit import junit
+from mlusim.check.sarif import sarif
 from mlusim.errors import Fault
 from mlusim.observe.checker import Allowed
 from mlusim.observe.collect import collecting
 from mlusim.observe.rules import RULES
-from mlusim.report.findings import Checked, CheckReport
-from mlusim.report.junit import junit
-from mlusim.report.plain import json_text
-from mlusim.report.sarif import sarif
+from mlusim.report.json_values import json_text
 
 ROOT = Path(__file__).parents[2]
 RULE_PAGES = ROOT / "docs" / "reference" / "rules"

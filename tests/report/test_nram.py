@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.report.nram import WIDTH, map_picture
+from mlusim.report.page.memory_map import WIDTH, map_picture
 
 LANE = 30  # the height of a region
 

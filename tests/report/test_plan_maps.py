@@ -1,9 +1,9 @@
 """The page shows the NRAM plan of each call as a map."""
 
-from mlusim.operators.records import record_of
 from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.run_records import record_of
 from mlusim.operators.runner import run_case
-from mlusim.report.html import html_text
+from mlusim.report.page.html import html_text
 
 
 def test_the_page_shows_the_plan_in_use():

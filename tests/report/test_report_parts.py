@@ -15,17 +15,17 @@ from hypothesis import strategies as st
 
 from mlusim.arch.catalog import find_board
 from mlusim.machine.tally import Usage
-from mlusim.machine.timing import TaskSpan
 from mlusim.report.efficiency import efficiency
-from mlusim.report.html import html_text
-from mlusim.report.pictures import roofline
-from mlusim.report.plain import json_text, plain
+from mlusim.report.json_values import json_text, plain
+from mlusim.report.page.html import html_text
+from mlusim.report.page.pictures import roofline
+from mlusim.report.page.tasks import timeline
+from mlusim.report.quantities import brief, count, microseconds, share, size
 from mlusim.report.record import NO_COPY, Argument, LaunchRecord, Record
 from mlusim.report.summary import summaries
-from mlusim.report.table import verdict
-from mlusim.report.tasks import timeline
-from mlusim.report.text import csv_text, markdown_text
-from mlusim.report.words import brief, count, microseconds, share, size
+from mlusim.report.tables.files import csv_text, markdown_text
+from mlusim.report.tables.records import verdict
+from mlusim.time.timing import TaskSpan
 
 BOARD = find_board("MLU370-X4")
 SUCCESS = "MLUOP_STATUS_SUCCESS"

@@ -7,8 +7,8 @@ from attrs import evolve
 
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import Job, perform
-from mlusim.report.plain import json_text, plain
-from mlusim.report.stored import restored
+from mlusim.report.json_values import json_text, plain
+from mlusim.report.record_reader import restored
 
 JOBS = [
     Job("tin_shift_forward", "golden_document", "MLU370-X4"),

@@ -10,11 +10,11 @@ import pytest
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
-from mlusim.machine.timing import PIPES
-from mlusim.observe.steps import EveryStep
+from mlusim.observe.every_step import EveryStep
 from mlusim.operators.registry import operators
 from mlusim.operators.runner import run_case
 from mlusim.report.chrome import write_trace
+from mlusim.time.timing import PIPES
 
 COUNT = 4096
 NEAR = 2e-6  # us; times are rounded to 1e-6

@@ -6,8 +6,8 @@ import pytest
 from attrs import evolve
 
 from mlusim.machine.tally import Lanes, Usage
-from mlusim.report.html import html_text
-from mlusim.report.whatif import (
+from mlusim.report.page.html import html_text
+from mlusim.report.tables.whatif import (
     WORK,
     WhatIfRow,
     WhatIfStudy,

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from mlusim.report.grid import Name
-from mlusim.report.why import sentences, why_table
+from mlusim.report.tables.explanations import sentences, why_table
+from mlusim.report.text_grid import Name
 from tests.report.test_explanation import EVEN, record
 
 

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from mlusim.check.checking import check_script
+from mlusim.check.schedules import Schedule, explore, schedules
+from mlusim.check.subjects import ScriptSubject, difference
 from mlusim.errors import Deadlock, OutOfBounds
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import SUCCESS, Run
-from mlusim.testing.checking import check_script
-from mlusim.testing.schedules import Schedule, explore, schedules
-from mlusim.testing.subjects import ScriptSubject, difference
 
 OPERATOR = find_operator("three_interpolate_backward")
 OUTPUT = OPERATOR.outputs[0].name

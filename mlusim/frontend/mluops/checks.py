@@ -6,9 +6,9 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.dtypes import DType, float32, half, is_number
+from mlusim.engine.refuse import foreign, no_pointer
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.machine.mlu import Mlu
-from mlusim.machine.refuse import foreign, no_pointer
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM, Space
 

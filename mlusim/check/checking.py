@@ -1,0 +1,242 @@
+"""Programs under checkers: a case of an operator, or a script that launches kernels."""
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mlusim.check.findings import Checked, CheckReport
+from mlusim.check.schedules import USUAL, Schedule, explore
+from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
+from mlusim.errors import Fault, StatusError, UsageError
+from mlusim.machine.schedule import Decision, Director, directing
+from mlusim.observe.collect import Collector, collecting
+from mlusim.observe.comments import unused_comments
+from mlusim.observe.finding import NOTE
+from mlusim.observe.names import CHECKERS
+from mlusim.observe.rules import RULES
+from mlusim.observe.suppress import Suppression, sift, unused
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
+from mlusim.programs.program import ScriptProgram
+
+
+@frozen
+class CheckJob:
+    """One case of one operator on one board under *checkers* (empty: all of them), by name.
+
+    What *schedules* give is compared with what the usual one gives, until *enough* were compared.
+    """
+
+    operator: str
+    case: str
+    board: str
+    checkers: tuple[str, ...] = ()
+    notes: bool = False
+    seed: int | None = None
+    effects: str = "late"
+    decisions: tuple[Decision, ...] | None = None
+    schedules: tuple[Schedule, ...] = ()
+    enough: int = 0
+
+
+def check_case(job: CheckJob) -> Checked:
+    """Run the case; its outputs are judged as `mlusim run` judges them, its fault is a finding."""
+    operator = find_operator(job.operator)
+    case = find_case(operator, job.case)
+    problem = ""
+    with collecting(job.checkers, notes=job.notes) as collector, _directed(job):
+        try:
+            run = run_case(operator, case, board=job.board, seed=job.seed, effects=job.effects)
+            problem = problem_of(run)
+        except Fault as fault:
+            collector.add(fault)
+    done = evolve(checked(collector, job.operator, problem), case=job.case, board=job.board)
+    return _explored(done, OperatorSubject(job.operator, job.case, job.board), job.schedules, job.enough)
+
+
+def _explored(done: Checked, subject: Subject, schedules: Iterable[Schedule], enough: int) -> Checked:
+    """*done* with what other *schedules* of *subject* have shown."""
+    others = tuple(schedules)
+    if not others:
+        return done
+    explored = explore(subject, others, enough)
+    fresh = () if explored.finding is None else (explored.finding,)
+    return evolve(done, findings=(*done.findings, *fresh), schedules=explored.compared)
+
+
+def _directed(job: CheckJob) -> contextlib.AbstractContextManager[object]:
+    """The decisions of the job, where it has some."""
+    if job.decisions is None:
+        return contextlib.nullcontext()
+    return directing(Director(decisions=job.decisions))
+
+
+def _schedule(directed: Schedule | None) -> contextlib.AbstractContextManager[object]:
+    """All launches in the schedule *directed*, where there is one."""
+    if directed is None:
+        return contextlib.nullcontext()
+    director = directed.director()
+    director.effects = directed.effects
+    return directing(director)
+
+
+def check_arrays(
+    job: CheckJob, inputs: Mapping[str, np.ndarray[Any, Any]], params: Mapping[str, Any]
+) -> Checked:
+    """Run the operator of *job* on *inputs* instead of its case.
+
+    Raises `StatusError` where the host interface refuses them.
+    """
+    problem = ""
+    with collecting(job.checkers, notes=job.notes) as collector:
+        try:
+            run = attempt(
+                find_operator(job.operator),
+                inputs,
+                params,
+                board=job.board,
+                seed=job.seed,
+                effects=job.effects,
+            )
+            if run.status != SUCCESS:
+                raise StatusError(run.status, f"{run.status.name}: {run.message}")
+            problem = problem_of(judged(run, inputs, params))
+        except Fault as fault:
+            collector.add(fault)
+    return evolve(checked(collector, job.operator, problem), board=job.board)
+
+
+def check_script(
+    path: str,
+    arguments: Iterable[str] = (),
+    checkers: Iterable[str] = (),
+    *,
+    notes: bool = False,
+    schedules: Iterable[Schedule] = (),
+    enough: int = 0,
+    directed: Schedule | None = None,
+) -> Checked:
+    """Run the script as ``__main__``; every launch that it makes is watched.
+
+    Its fault is a finding; its error, or that it launched nothing, the problem of the run.  *directed*
+    is the schedule in which it is watched.  What it leaves in other *schedules* is compared, until
+    *enough* were.  Raises `UsageError` where there is no such file.
+    """
+    subject = ScriptSubject(path, tuple(arguments))
+    if not Path(path).is_file():
+        raise UsageError(f"{path} is no file; name a Python script, or an operator of `mlusim ops`")
+    program = ScriptProgram(path, subject.arguments)
+    problem = ""
+    with collecting(checkers, notes=notes) as collector, _schedule(directed):
+        try:
+            program.run(())
+        except Fault as fault:
+            collector.add(fault)
+        except SystemExit as leaving:
+            problem = f"it ended with exit code {leaving.code}"
+        except Exception as error:  # noqa: BLE001 - whatever the script raises is the script's
+            problem = _sentence(error, path)
+    if not (collector.launches or collector.faults or problem):
+        problem = (
+            "it launched no kernel that could be watched; launches in new threads are not (decision 0013)"
+        )
+    others = tuple(schedules)
+    if others and not problem:
+        problem = _unsteady(subject)
+    done = checked(collector, path, problem)
+    return done if problem else _explored(done, subject, others, enough)
+
+
+def _unsteady(subject: ScriptSubject) -> str:
+    """What is wrong with a script that gives something else each time; empty where nothing is."""
+    first, second = (subject.outcome(USUAL.effects, USUAL.director()) for _ in range(2))
+    told = subject.difference(first, second)
+    if told is None:
+        return ""
+    return f"it gives something else each time in one schedule ({told}); seed its random numbers"
+
+
+def checked(collector: Collector, program: str, problem: str) -> Checked:
+    """Everything that *collector* has, as plain data."""
+    return Checked(
+        program=program,
+        findings=tuple(collector.found),
+        allowed=tuple(collector.allowed),
+        comments=tuple(collector.comments),
+        launches=collector.launches,
+        faults=len(collector.faults),
+        problem=problem,
+    )
+
+
+def report_of(
+    checkers: Iterable[str],
+    runs: Iterable[Checked],
+    suppressions: Iterable[Suppression] = (),
+    *,
+    notes: bool = False,
+) -> CheckReport:
+    """The report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on.
+
+    Of a rule that nobody could report, for its checker did not watch or *notes* were not asked for,
+    nothing is remarked.
+    """
+    names, accepted = tuple(checkers), tuple(suppressions)
+    every = tuple(runs)
+    found = [finding for run in every for finding in run.findings]
+    sifted = [_sifted(run, accepted) for run in every]
+    comments = [c for run in every for c in run.comments if _told(c.id, names, notes=notes)]
+    remarks = unused(found, (s for s in accepted if _told(s.id, names, notes=notes)))
+    remarks += unused_comments(comments, (a for run in every for a in run.allowed))
+    return CheckReport(names, tuple(sifted), remarks)
+
+
+def _told(rule: str, checkers: tuple[str, ...], *, notes: bool) -> bool:
+    """Whether *rule* could have been reported; those of others could."""
+    known = RULES.get(rule)
+    if known is None or known.checker not in CHECKERS:
+        return True
+    return known.checker in checkers and (notes or known.level != NOTE)
+
+
+def _sifted(run: Checked, suppressions: tuple[Suppression, ...]) -> Checked:
+    kept, accepted = sift(run.findings, suppressions)
+    return evolve(run, findings=kept, accepted=accepted)
+
+
+def problem_of(done: Run) -> str:
+    """What is wrong with the status or the accuracy of *done*, in a sentence; empty where nothing is."""
+    if done.status != done.expected:
+        said = f": {done.message}" if done.message else ""
+        return f"the status is {done.status.name}, not {done.expected.name}{said}"
+    if done.status == SUCCESS and not done.passed:
+        failed = ", ".join(name for name, accuracy in done.accuracy.items() if not accuracy.passed)
+        return f"the output {failed} is not accurate enough; `mlusim run` shows the errors"
+    return ""
+
+
+def _sentence(error: Exception, path: str) -> str:
+    """What *error* says, and the last line of the script that led to it."""
+    text = " ".join(str(error).split())
+    if isinstance(error, SyntaxError):
+        return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
+    own = [line.lineno for line in _lines(error) if Path(line.filename) == Path(path).resolve()]
+    where = f"line {own[-1]}: " if own else ""
+    return f"{where}{type(error).__name__}: {text}" if text else f"{where}{type(error).__name__}"
+
+
+def _lines(error: Exception) -> traceback.StackSummary:
+    return traceback.extract_tb(error.__traceback__)
+
+
+@contextlib.contextmanager
+def printing_aside() -> Iterator[Any]:
+    """What a script prints goes to standard error, so that standard output holds the report alone."""
+    with contextlib.redirect_stdout(sys.stderr) as stream:
+        yield stream

@@ -1,0 +1,51 @@
+"""Findings for people: each in the manner of pip, with its source line, then one line that sums up."""
+
+import io
+from collections.abc import Iterable, Iterator
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from mlusim.check.findings import CheckReport
+
+
+def findings_text(report: CheckReport) -> str:
+    """The report as text without colours; lines are as long as they are."""
+    return rendered(renderables(report))
+
+
+def rendered(parts: Iterable[RenderableType]) -> str:
+    """What rich shows of *parts*, one below the other, as text without colours."""
+    file = io.StringIO()
+    console = Console(file=file, width=200, highlight=False, emoji=False, markup=False, no_color=True)
+    for part in parts:
+        console.print(part, soft_wrap=True)
+    return file.getvalue()
+
+
+def renderables(report: CheckReport) -> Iterator[RenderableType]:
+    """The findings with blank lines between them, what else went wrong, and the line that sums up."""
+    for finding in report.findings:
+        yield finding
+        yield ""
+    for problem in report.problems:
+        yield Text(f"failed: {problem}", style="bold red")
+    yield Text(summary(report), style="green" if report.clean else "bold red")
+
+
+def summary(report: CheckReport) -> str:
+    """One line: how many findings, faults and suppressed findings in how many launches, by which checkers."""
+    parts = [counted(report.errors, "finding") if report.errors else "no findings"]
+    parts += [counted(report.notes, "note")] if report.notes else []
+    parts += [counted(report.faults, "fault")] if report.faults else []
+    suppressed = len(report.allowed) + len(report.accepted)
+    parts += [f"{suppressed} suppressed"] if suppressed else []
+    runs = f"{counted(report.launches, 'launch', 'launches')} of {counted(len(report.runs), 'run')}"
+    if report.schedules:
+        runs += f" and {counted(report.schedules, 'other schedule')}"
+    return f"{', '.join(parts)} in {runs}, checked by {', '.join(report.checkers)}."
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """``1 finding``, ``2 findings``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,250 @@
+"""What is run again in other schedules: a case of an operator, or a script; what it gives, and what differs."""
+
+import contextlib
+import io
+from typing import Any, Protocol
+
+import numpy as np
+from attrs import define, field, frozen
+
+from mlusim.errors import Fault
+from mlusim.machine.events import Effect
+from mlusim.machine.hub import Observer
+from mlusim.machine.schedule import Director, directing
+from mlusim.operators.accuracy import bit_equal, judge
+from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.runner import Run, run_case
+from mlusim.operators.spec import Operator, Thresholds
+from mlusim.programs.program import ScriptProgram
+
+Array = np.ndarray[Any, Any]
+ROUNDED = Thresholds(diff1=1e-5, diff2=1e-5)
+"""Errors that adding in another order may make in a script, which says no thresholds of its own."""
+
+
+class Subject(Protocol):
+    """Something that can be run in any schedule, and whose outcomes can be compared."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for a sentence."""
+        ...
+
+    def outcome(self, effects: str, director: Director) -> Any:
+        """Run it once in the schedule of *director* with *effects*."""
+        ...
+
+    def difference(self, usual: Any, other: Any) -> str | None:
+        """Say how *other* differs from *usual*; None where it does not."""
+        ...
+
+    def asynchronous(self, outcome: Any) -> bool:
+        """Whether something in it could land at another time."""
+        ...
+
+    def again(self, seed: int | None, effects: str) -> str:
+        """Say how to look at it closer."""
+        ...
+
+    def facts(self) -> dict[str, Any]:
+        """What a replay file has to say of it."""
+        ...
+
+
+@frozen
+class OperatorSubject:
+    """A *case* of an *operator* on a *board*, by name.
+
+    Outputs are compared bit for bit; those of floating-point type whose kernels use atomics, which add
+    in any order, within the operator's thresholds.  A fault on one side only, or another one, differs too.
+    """
+
+    operator: str
+    case: str
+    board: str
+
+    @property
+    def name(self) -> str:
+        """The operator, its case and its board."""
+        return f"{self.operator} {self.case} on {self.board}"
+
+    def outcome(self, effects: str, director: Director) -> Run | Fault:
+        """Run the case."""
+        spec = find_operator(self.operator)
+        try:
+            with directing(director):
+                case = find_case(spec, self.case)
+                return run_case(spec, case, board=self.board, effects=effects, reference=False)
+        except Fault as fault:
+            return fault
+
+    def difference(self, usual: Run | Fault, other: Run | Fault) -> str | None:
+        """Say how *other* differs from *usual*."""
+        return difference(find_operator(self.operator), usual, other)
+
+    def asynchronous(self, outcome: Run | Fault) -> bool:
+        """Whether an asynchronous intrinsic ran; after a fault it may have."""
+        return isinstance(outcome, Fault) or any("async" in name for name in outcome.instructions)
+
+    def again(self, seed: int | None, effects: str) -> str:
+        """The command of the debugger."""
+        seeded = "" if seed is None else f" --seed {seed}"
+        return (
+            f"the debugger stops in this schedule with `mlusim debug {self.operator} --case {self.case} "
+            f"--board {self.board}{seeded} --effects {effects}`"
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """The names."""
+        return {"operator": self.operator, "case": self.case, "board": self.board}
+
+
+def difference(operator: Operator, usual: Run | Fault, other: Run | Fault) -> str | None:
+    """Say how *other* differs from *usual*, two runs of *operator*; None where it does not."""
+    if isinstance(usual, Fault) or isinstance(other, Fault):
+        return None if type(usual) is type(other) else f"it ends {_ending(other)}, not {_ending(usual)}"
+    if usual.status != other.status:
+        return f"the status is {other.status.name}, not {usual.status.name}"
+    atomic = any("atomic" in name for name in (*usual.instructions, *other.instructions))
+    for name, expected in usual.outputs.items():
+        found = other.outputs[name]
+        if not _same(found, expected, operator.thresholds.get(name) if atomic else None):
+            return _elements(name, found, expected)
+    return None
+
+
+# -- scripts ---------------------------------------------------------------------------------------
+
+
+@define
+class Left:
+    """What a launch has left: its kernel, its tensors by the place of the argument, whether atomics added."""
+
+    kernel: str
+    tensors: dict[int, Array] = field(factory=dict)
+    atomic: bool = False
+    asynchronous: bool = False
+    fault: str | None = None
+
+
+class Leavings(Observer):
+    """Copies what every launch leaves in the tensors among its arguments."""
+
+    name = "leavings"
+
+    def __init__(self) -> None:
+        self.launches: list[Left] = []
+
+    def launch_begin(self, launch: Any) -> None:
+        """Begin with nothing."""
+        self.launches.append(Left(launch.request.kernel.name))
+
+    def issue(self, effect: Effect) -> bool:
+        """Note whether there are atomics, and what could land at another time."""
+        self.launches[-1].asynchronous |= effect.asynchronous
+        row = effect.step.row
+        if row is not None and row.atomic:
+            self.launches[-1].atomic = True
+        return True
+
+    def launch_end(self, launch: Any) -> None:
+        """Copy the tensors."""
+        for place, argument in enumerate(launch.request.arguments):
+            allocation = getattr(getattr(argument, "view", argument), "allocation", None)
+            if allocation is not None and allocation.writable:
+                raw = allocation.raw.copy()
+                whole = len(raw) % argument.dtype.size == 0
+                self.launches[-1].tensors[place] = raw.view(argument.dtype.dtype) if whole else raw
+
+    def fault(self, core: Any, fault: Fault) -> None:
+        """Note how the launch has ended."""
+        del core
+        self.launches[-1].fault = type(fault).__name__
+
+
+@frozen
+class ScriptSubject:
+    """A script with its arguments; what each launch leaves in its tensors is compared, element by element.
+
+    Bits are, but for floating-point tensors of launches with atomics, which add in any order: these may
+    differ as sums do.  What the script prints goes nowhere.
+    """
+
+    script: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The script."""
+        return self.script
+
+    def outcome(self, effects: str, director: Director) -> tuple[Left, ...]:
+        """Run the script."""
+        leavings = Leavings()
+        director.effects = effects
+        errors = contextlib.suppress(Exception, SystemExit)  # the run under the checkers tells them
+        with directing(director), errors, contextlib.redirect_stdout(io.StringIO()):
+            ScriptProgram(self.script, self.arguments).run((leavings,))
+        return tuple(leavings.launches)
+
+    def difference(self, usual: tuple[Left, ...], other: tuple[Left, ...]) -> str | None:
+        """Say what the first launch with a difference left."""
+        for number, (expected, found) in enumerate(zip(usual, other, strict=False), 1):
+            where = f"launch {number}, {expected.kernel}"
+            if expected.kernel != found.kernel:
+                return f"launch {number} is of {found.kernel}, not of {expected.kernel}"
+            if expected.fault != found.fault:
+                return f"{where}, ends with {found.fault or 'no fault'}, not with {expected.fault or 'none'}"
+            told = _tensors(expected, found)
+            if told is not None:
+                return f"{where}: {told}"
+        if len(usual) != len(other):
+            return f"it makes {len(other)} launches, not {len(usual)}"
+        return None
+
+    def asynchronous(self, outcome: tuple[Left, ...]) -> bool:
+        """Whether an asynchronous intrinsic ran."""
+        return any(left.asynchronous for left in outcome)
+
+    def again(self, seed: int | None, effects: str) -> str:
+        """Where the schedule can be chosen."""
+        chosen = [f'effects="{effects}"', *(() if seed is None else (f"seed={seed}",))]
+        return f"choose this schedule with {', '.join(chosen)} in `device.launch`"
+
+    def facts(self) -> dict[str, Any]:
+        """The command."""
+        return {"script": self.script, "arguments": list(self.arguments)}
+
+
+def _tensors(expected: Left, found: Left) -> str | None:
+    atomic = expected.atomic or found.atomic
+    for place, array in expected.tensors.items():
+        if not _same(found.tensors[place], array, ROUNDED if atomic else None):
+            return _elements(f"argument {place}", found.tensors[place], array)
+    return None
+
+
+# -- arrays ----------------------------------------------------------------------------------------
+
+
+def _ending(outcome: Run | Fault) -> str:
+    return f"in a fault ({outcome.message})" if isinstance(outcome, Fault) else "without a fault"
+
+
+def _same(found: Array, expected: Array, allowed: Thresholds | None) -> bool:
+    if bit_equal(found, expected):
+        return True
+    integer = found.dtype.kind in "biu"
+    return allowed is not None and not integer and judge(found, expected, allowed).passed
+
+
+def _elements(name: str, found: Array, expected: Array) -> str:
+    """Which elements of the output *name* differ, by their bytes."""
+    width = found.dtype.itemsize
+    raw = [np.ascontiguousarray(a).reshape(-1).view(np.uint8).reshape(-1, width) for a in (found, expected)]
+    places = np.flatnonzero((raw[0] != raw[1]).any(axis=1))
+    at = tuple(int(n) for n in np.unravel_index(places[0], found.shape))
+    return (
+        f"{len(places)} of {found.size} elements of {name} differ, the first at {list(at)}: "
+        f"{found[at]} instead of {expected[at]}"
+    )

@@ -1,0 +1,1 @@
+"""The front that reads words and prints text."""

@@ -1,0 +1,269 @@
+"""The command `info`: one view of the machine after the other."""
+
+from typing import TYPE_CHECKING
+
+from mlusim.debug.console.cmd_stop import describe
+from mlusim.debug.console.columns import pairs, table
+from mlusim.debug.look import regions, states
+from mlusim.debug.look.clock import clock_of
+from mlusim.debug.look.core_names import full_name, name_of, parse_name
+from mlusim.debug.look.describe import launch_text, value_text, where_text
+from mlusim.debug.look.frames import line_of
+from mlusim.debug.look.world import need_core
+from mlusim.errors import UsageError
+from mlusim.observe.finding import short
+from mlusim.report.quantities import size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+    from mlusim.debug.console.console import Console
+    from mlusim.debug.session import DebugSession
+
+BAR = 32  # columns of a bar
+
+
+def info(console: "Console", words: str) -> str:
+    """One of the views."""
+    name, _, rest = words.partition(" ")
+    found = [view for view in INFO if view.startswith(name)] if name else []
+    if name in INFO:
+        found = [name]
+    if len(found) != 1:
+        raise UsageError(f"info shows one of: {', '.join(INFO)}")
+    return INFO[found[0]][0](console.session, rest.strip())
+
+
+def _tasks(session: "DebugSession", words: str) -> str:
+    del words
+    world = session.world
+    focus = session.core
+    rows = [
+        [
+            "*" if focus is not None and t.name == name_of(focus) else "",
+            t.name,
+            t.cluster,
+            t.core,
+            t.state,
+            t.where,
+            t.waits,
+        ]
+        for t in states.tasks(world)
+    ]
+    ended, waiting = states.others(world)
+    count = f"{ended} ended, {waiting} not begun"
+    return (
+        table(["", "task", "cluster", "core", "state", "where", "waits for"], rows) + f"\n{count}"
+        if rows
+        else count
+    )
+
+
+def _cores(session: "DebugSession", words: str) -> str:
+    del words
+    rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in states.cores(session.world)]
+    return (
+        table(["task", "cluster", "core", "instructions", "NRAM declared"], rows)
+        if rows
+        else "no core is running here"
+    )
+
+
+def _clusters(session: "DebugSession", words: str) -> str:
+    del words
+    rows = [[name, members, size(int(nbytes))] for name, members, nbytes in states.clusters(session.world)]
+    return (
+        table(["cluster", "cores", "SRAM declared"], rows)
+        if rows
+        else "no cluster is running here; Block tasks have none"
+    )
+
+
+def _pipes(session: "DebugSession", words: str) -> str:
+    world = session.watched_world()
+    core = need_core(world, parse_name(words)) if words else session.core
+    if core is None:
+        return "no task is running here"
+    lines = [full_name(core)]
+    for pipe in states.pipes(world, core):
+        what = [f"next: {pipe.issuing}"] * bool(pipe.issuing) + [
+            f"in flight: {flight}" for flight in pipe.flights
+        ]
+        lines += [f"{pipe.pipe.ljust(8)}  {text}" for text in what or ["idle"]]
+    return "\n".join(lines)
+
+
+def _barriers(session: "DebugSession", words: str) -> str:
+    del words
+    lines = [
+        f"{b.name} ({b.who}): {', '.join(b.arrived) or 'nobody'} arrived; "
+        + (f"{', '.join(b.waiting)} waiting; " if b.waiting else "")
+        + f"{', '.join(b.missing)} missing"
+        for b in states.barriers(session.world)
+    ]
+    lines += [f"mutex {numbers}: held by {owner}" for numbers, owner in states.mutexes(session.world)]
+    return "\n".join(lines) or "nobody waits at a barrier, and no mutex is held"
+
+
+def _breakpoints(session: "DebugSession", words: str) -> str:
+    del words
+    lines = [
+        describe(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "")
+        for b in session.breakpoints.values()
+    ]
+    return "\n".join(lines) or "no breakpoints"
+
+
+def _locals(session: "DebugSession", words: str) -> str:
+    del words
+    frame = session.frame
+    if frame is None:
+        return "no task is in the kernel here"
+    rows = [(name, value_text(value, session.world)) for name, value in frame.f_locals.items()]
+    return pairs(rows) or "this function has no variables yet"
+
+
+def _launch(session: "DebugSession", words: str) -> str:
+    del words
+    world, recorded = session.world, session.recorded
+    request = world.session.request
+    head = [
+        (f"launch {recorded.index}", launch_text(world)),
+        (
+            "effects",
+            f"land {request.effects}" + (f", seed {request.seed}" if request.seed is not None else ""),
+        ),
+        ("moments", str(recorded.moments) if recorded.moments is not None else "not counted yet"),
+    ]
+    rows = [(n, value_text(a, world)) for n, a in zip(recorded.parameters, request.arguments, strict=True)]
+    return pairs([*head, *rows])
+
+
+def _launches(session: "DebugSession", words: str) -> str:
+    del words
+    rows = []
+    for one in session.launches:
+        mark = "*" if one is session.recorded else ""
+        kept = "behind the history" if one.tensors is None else size(one.nbytes)
+        count = str(one.moments) if one.moments is not None else ""
+        rows.append([mark, str(one.index), one.kernel, count, kept])
+    return table(["", "launch", "kernel", "moments", "tensors kept"], rows)
+
+
+def _time(session: "DebugSession", words: str) -> str:
+    del words
+    clock = clock_of(session.runs, session.recorded.index)
+    mhz = session.recorded.session.board.clock_mhz
+    rows = []
+    for core in session.world.cores:
+        known = clock.at(name_of(core), session.position.moment)
+        mark = "*" if core is session.core else ""
+        time = "" if known is None else f"{known[1]:.3f}"
+        cycles = "" if known is None else f"{known[1] * mhz:.0f}"
+        rows.append([mark, name_of(core), "-" if known is None else str(known[0]), time, cycles])
+    whole = f"the launch is predicted to take {clock.whole_us:.3f} us, {clock.whole_us * mhz:.0f} cycles at {mhz} MHz"
+    note = f"\nthe time of {clock.unknown} instructions is not known one by one" if clock.unknown else ""
+    heads = ["", "task", "last instruction at moment", "begins at us", "cycle"]
+    return (table(heads, rows) + "\n" if rows else "") + whole + note
+
+
+def _printed(session: "DebugSession", words: str) -> str:
+    del words
+    return "\n".join(session.world.session.printed) or "__bang_printf has printed nothing yet"
+
+
+def _functions(session: "DebugSession", words: str) -> str:
+    del words
+    rows = [
+        [f.name, f"{short(f.code.co_filename)}:{f.code.co_firstlineno}"] for f in session.recorded.functions
+    ]
+    return table(["function", "begins at"], rows)
+
+
+def _state_rows(rows: list[regions.RegionState]) -> str:
+    return table(
+        ["name", "memory", "type", "elements", "offset", "bytes", "minimum", "maximum", "nan", "poison", "first"],
+        [
+            [r.name, r.memory, r.dtype, str(r.elements), f"{r.offset:#x}", str(r.nbytes), r.minimum, r.maximum, str(r.nan), str(r.poison), r.first]
+            for r in rows
+        ],
+    )  # fmt: skip
+
+
+def _regions(session: "DebugSession", words: str) -> str:
+    del words
+    world, core = session.world, session.core
+    rows = regions.plan_regions(world, core) or regions.declarations(world, core)
+    if not rows:
+        return "no task has declared memory here; `info tensors` shows GDRAM"
+    return _state_rows(rows)
+
+
+def _tensors(session: "DebugSession", words: str) -> str:
+    del words
+    rows = regions.tensors(session.world)
+    return _state_rows(rows) if rows else "the launch has no tensors"
+
+
+def _nram(session: "DebugSession", words: str) -> str:
+    del words
+    world, core = session.world, session.core
+    if core is None:
+        return "no task is running here"
+    lines = [full_name(core)]
+    for space, arena in core.arenas.items():
+        if arena.top:
+            lines.append(f"{space}: {arena.top} of {arena.capacity} bytes declared")
+    if core.cluster is not None and core.cluster.sram.top:
+        lines.append(f"SRAM: {core.cluster.sram.top} of {core.cluster.sram.capacity} bytes declared")
+    rows = regions.plan_regions(world, core) or [
+        r for r in regions.declarations(world, core) if r.memory == "NRAM"
+    ]
+    extent = max((r.offset + r.nbytes for r in rows), default=1)
+    width = max((len(r.name) for r in rows), default=0)
+    for r in rows:
+        left = r.offset * BAR // extent
+        filled = max(1, -(-r.nbytes * BAR // extent))
+        bar = (" " * left + "#" * filled)[:BAR].ljust(BAR)
+        lines.append(f"  {r.name.ljust(width)} |{bar}| {r.offset:#x}, {r.nbytes} bytes")
+    return "\n".join(lines)
+
+
+def _line(session: "DebugSession", words: str) -> str:
+    del words
+    frame: FrameType | None = session.frame
+    if frame is None:
+        return "no task is in the kernel here"
+    return where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)
+
+
+INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
+    "tasks": (_tasks, "every running task and memory core: what it is doing, where, what it waits for"),
+    "cores": (_cores, "the cores that run: instructions executed, NRAM declared"),
+    "clusters": (_clusters, "the clusters that run: their cores, SRAM declared"),
+    "pipes": (
+        _pipes,
+        "the pipes of this task, or of `task N`: what is in flight, and which bytes it will touch",
+    ),
+    "barriers": (
+        _barriers,
+        "barriers that some have reached: who arrived, who is missing; mutexes that are held",
+    ),
+    "regions": (
+        _regions,
+        "the regions of the plan, or the declarations, of this task, with values in numbers",
+    ),
+    "tensors": (_tensors, "the launch's tensors, with values in numbers"),
+    "nram": (_nram, "a map of this task's memory on the chip"),
+    "locals": (_locals, "the variables of the function in focus"),
+    "line": (_line, "the line in focus"),
+    "launch": (_launch, "the launch: kernel, grid, board, arguments"),
+    "launches": (_launches, "the launches that the program has begun"),
+    "time": (_time, "the predicted time on the board: of the launch, and of what each task did last"),
+    "printed": (_printed, "the lines that __bang_printf has printed so far in this launch"),
+    "functions": (_functions, "the functions that the kernel can reach"),
+    "breakpoints": (_breakpoints, "the breakpoints, with hits"),
+}
+
+VIEWS = "\n".join(f"  info {name.ljust(12)} {text}" for name, (_, text) in INFO.items())

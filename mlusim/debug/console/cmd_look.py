@@ -1,0 +1,175 @@
+"""The commands that look around: where, list, focus, info, history."""
+
+import linecache
+from typing import TYPE_CHECKING
+
+from mlusim.debug.console.cmd_info import VIEWS, info
+from mlusim.debug.console.columns import table
+from mlusim.debug.console.command import LOOKING, Command
+from mlusim.debug.look.code import find_function
+from mlusim.debug.look.core_names import full_name, name_of, parse_name
+from mlusim.debug.look.describe import effect_text, where_text
+from mlusim.debug.look.frames import line_of
+from mlusim.debug.look.world import need_core
+from mlusim.debug.stop.breakpoints import LineLocation
+from mlusim.errors import UsageError
+from mlusim.observe.finding import short
+
+if TYPE_CHECKING:
+    from mlusim.debug.console.console import Console
+    from mlusim.debug.session import DebugSession
+
+AROUND = 5  # lines of source shown before and behind the current one
+
+
+def where(console: "Console", words: str) -> str:
+    """The stack."""
+    del words
+    session = console.session
+    stack, world = session.stack, session.world
+    if not stack:
+        return console.stop_text()
+    level = min(session.level, len(stack) - 1)
+    lines = []
+    for n, frame in enumerate(stack):
+        place = where_text(frame.f_code.co_filename, line_of(frame, world.stop.error), frame.f_code.co_name)
+        lines.append(f"{'*' if n == level else ' '} {n}  {place}")
+    assert session.core is not None
+    return "\n".join([f"{full_name(session.core)}, {session.place}", *lines])
+
+
+def up(console: "Console", words: str) -> str:
+    """To the caller."""
+    return _level(console.session, console.session.level + _steps(words))
+
+
+def down(console: "Console", words: str) -> str:
+    """To the function called."""
+    return _level(console.session, console.session.level - _steps(words))
+
+
+def frame_(console: "Console", words: str) -> str:
+    """To a frame by its number."""
+    if words and not words.isdigit():
+        raise UsageError(f"{words!r} is no number of a frame; `where` shows them")
+    return _level(console.session, int(words) if words else console.session.level)
+
+
+def _steps(words: str) -> int:
+    if words and not words.isdigit():
+        raise UsageError(f"{words!r} is no count of frames")
+    return int(words) if words else 1
+
+
+def _level(session: "DebugSession", level: int) -> str:
+    stack = session.stack
+    if not stack:
+        raise UsageError("no task is in the kernel here")
+    if not 0 <= level < len(stack):
+        raise UsageError(f"the stack has the frames 0 to {len(stack) - 1}; this would be frame {level}")
+    session.level = level
+    frame = stack[level]
+    return f"frame {level}, {where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)}"
+
+
+def list_(console: "Console", words: str) -> str:
+    """Source around a line."""
+    session = console.session
+    site = session.site
+    if words:
+        file, _, line = words.rpartition(":")
+        if words.isidentifier():
+            code = find_function(words, session.recorded.functions, session.recorded.owned).code
+            return listing(session, code.co_filename, code.co_firstlineno, 1, 2 * AROUND - 1)
+        if not line.isdigit():
+            raise UsageError(f"list takes a line or a function, as in `list 94`, not {words!r}")
+        files = [f.code.co_filename for f in session.recorded.functions]
+        here = site[0] if site is not None else files[0]
+        named = next((f for f in files if f.endswith(file)), None) if file else here
+        if named is None:
+            raise UsageError(f"no file of the kernel is called {file}; `info functions` lists them")
+        last = len(linecache.getlines(named))
+        if not 1 <= int(line) <= last:
+            raise UsageError(f"{short(named)} has the lines 1 to {last}")
+        site = named, int(line)
+    if site is None:
+        function = session.recorded.functions[0].code
+        site = function.co_filename, function.co_firstlineno
+    return listing(session, site[0], site[1], AROUND, AROUND)
+
+
+def listing(session: "DebugSession", file: str, line: int, before: int, behind: int) -> str:
+    """Lines of source with the current one and breakpoints marked."""
+    source = linecache.getlines(file)
+    if not source:
+        raise UsageError(f"there is no source of {short(file)}")
+    here = session.site
+    stops = {
+        (b.location.file, b.location.line)
+        for b in session.breakpoints.values()
+        if b.enabled and isinstance(b.location, LineLocation)
+    }
+    lines = []
+    for n in range(max(1, line - before), min(len(source), line + behind) + 1):
+        mark = "->" if here == (file, n) else "  "
+        stop = "B" if (file, n) in stops else " "
+        lines.append(f"{stop}{mark} {n:4}  {source[n - 1].rstrip()}".rstrip())
+    return "\n".join(lines)
+
+
+def task(console: "Console", words: str) -> str:
+    """Look at another task."""
+    session = console.session
+    if not words:
+        core = session.core
+        return "no task is running here" if core is None else f"{full_name(core)} is in focus"
+    name = parse_name(words)
+    need_core(session.world, name)
+    session.focus, session.level = name, 0
+    core = session.core
+    assert core is not None
+    frame = session.frame
+    if frame is None:
+        return f"{full_name(core)}, which has not entered the kernel yet"
+    line = line_of(frame, session.stop.error if core is session.world.cast.failed else None)
+    text = f"{full_name(core)} in {where_text(frame.f_code.co_filename, line, frame.f_code.co_name)}"
+    source = linecache.getline(frame.f_code.co_filename, line).rstrip()
+    return f"{text}\n{line}\t{source}" if source else text
+
+
+def history(console: "Console", words: str) -> str:
+    """The last operations."""
+    session = console.session
+    given = words.split()
+    mine = "task" in given
+    numbers = [word for word in given if word != "task"]
+    if len(numbers) > 1 or (numbers and not numbers[0].isdigit()):
+        raise UsageError(f"history takes a count, and `task` for this task only, not {words!r}")
+    count = int(numbers[0]) if numbers else 10
+    world = session.watched_world(history=True)
+    core = session.core
+    recent = [op for op in world.recent if not mine or op.core is core]
+    if not recent:
+        return (
+            "nothing has been watched here"
+            if not world.watched
+            else "nothing has happened yet in this launch"
+        )
+    rows = []
+    for op in recent[-count:]:
+        what = op.name if op.effect is None else f"{op.name}, {effect_text(world, op.effect)}"
+        site = "" if op.effect is None else f"{short(op.effect.site.file)}:{op.effect.site.line}"
+        rows.append([str(op.moment), "-" if op.core is None else name_of(op.core), op.kind, site, what])
+    return table(["moment", "task", "", "line", "operation"], rows)
+
+
+COMMANDS = (
+    Command("where", ("bt", "backtrace"), "", LOOKING, "show the functions that this task is in, innermost first", where),
+    Command("up", (), "[N]", LOOKING, "look at the function that called this one", up, repeats=True),
+    Command("down", (), "[N]", LOOKING, "look at the function that this one called", down, repeats=True),
+    Command("frame", ("f",), "[N]", LOOKING, "look at frame N of `where`", frame_),
+    Command("list", ("l",), "[[FILE:]LINE|FUNCTION]", LOOKING, "show source around the current line, or another", list_),
+    Command("task", ("t",), "[N]", LOOKING, "look at task N, or at memory core Nm; the schedule is not changed", task, completes="task"),
+    Command("info", ("i",), "VIEW", LOOKING, "show a view of the machine", info, VIEWS, completes="info"),
+    Command("history", (), "[N] [task]", LOOKING, "show the last N operations of all tasks, or of this task", history),
+)  # fmt: skip

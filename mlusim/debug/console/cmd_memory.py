@@ -1,0 +1,259 @@
+"""The commands that show, compare and save memory and values."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlusim.debug.console.command import MEMORY, Command
+from mlusim.debug.look.describe import pointer_text, value_text
+from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.names import names_of
+from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
+from mlusim.debug.look.places import Span, resolve
+from mlusim.debug.look.regions import array_of, difference, examine, same_place
+from mlusim.debug.look.world import World
+from mlusim.debug.stop.moments import END, Position
+from mlusim.errors import UsageError
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM
+from mlusim.observe.finding import short
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from mlusim.debug.console.console import Console
+    from mlusim.debug.session import DebugSession
+
+_FORM = re.compile(r"/(?P<count>\d*)(?P<letters>[a-z]*)$")
+MOST = 100_000  # elements shown at once
+SHOWN = 16  # elements of a pointer that `print` shows
+
+
+def print_(console: "Console", words: str) -> str:
+    """A value."""
+    session = console.session
+    form, words = _form(words)
+    if form and form["letters"] not in ("", "x"):
+        raise UsageError(f"print/{form['letters']} is no form; print/x shows integers in hexadecimal")
+    if not words:
+        raise UsageError("print takes an expression in the kernel's variables, as in `print count * 4`")
+    world = session.world
+    try:
+        value = evaluate(parse(words), session.frame, session.core, _known(session))
+    except UsageError:
+        value = _elements(session, words)
+        if value is None:
+            raise
+    if form and form["letters"] == "x" and isinstance(value, int | np.integer):
+        return f"{words} = {int(value):#x}"
+    if isinstance(value, Ptr):
+        return f"{words} = {pointer_text(value, world, SHOWN)}"
+    return f"{words} = {value_text(value, world)}"
+
+
+def _known(session: "DebugSession") -> "dict[str, Any]":
+    """Names for expressions: memory, and the arrays of the host, dotted ones as members of what is before the dot."""
+    arrays = session.arrays
+    known: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
+    for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
+        members = {n.removeprefix(f"{head}."): a for n, a in arrays.items() if n.startswith(f"{head}.")}
+        known[head] = SimpleNamespace(**members)
+    return known | names_of(session.world, session.core)
+
+
+def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | None":
+    """The elements that brackets with a colon or commas mean, which are no expression of Python; else None."""
+    if not words.endswith("]"):
+        return None
+    try:
+        span = resolve(words, session.world, session.core, session.frame)
+        return array_of(session.world, session.core, span)
+    except UsageError:
+        return None
+
+
+def examine_(console: "Console", words: str) -> str:
+    """Memory, element by element."""
+    session = console.session
+    form, words = _form(words)
+    if not words:
+        raise UsageError("x takes a place, as in `x/8f nram+0x100` or `x/4x term1`")
+    given = int(form["count"] or 1) if form else None
+    letters = form["letters"] if form else ""
+    sizes = [c for c in letters if c in "bhwg"]
+    kinds = [c for c in letters if c in "fduxtc"]
+    if len(sizes) > 1 or len(kinds) > 1 or len(sizes) + len(kinds) != len(letters):
+        raise UsageError(
+            f"x/{letters} is no form; letters: f d u x t c for the kind, b h w g for 1, 2, 4, 8 bytes"
+        )
+    if given is not None and not 1 <= given <= MOST:
+        raise UsageError(f"x shows 1 to {MOST} elements, not {given}")
+    span = resolve(words, session.world, session.core, session.frame)
+    exact = re.search(r":\w+\]?$", words) is not None
+    lines = examine(session.world, session.core, span, given, "".join(kinds), "".join(sizes), exact=exact)
+    return "\n".join(lines)
+
+
+def _form(words: str) -> "tuple[re.Match[str] | None, str]":
+    if not words.startswith("/"):
+        return None, words
+    first, _, rest = words.partition(" ")
+    found = _FORM.match(first)
+    if found is None:
+        raise UsageError(f"{first} is no form; write a count and letters, as in x/8f")
+    return found, rest.strip()
+
+
+# -- comparing and saving ----------------------------------------------------------------------------
+
+
+def diff(console: "Console", words: str) -> str:
+    """A region against something else."""
+    session = console.session
+    place, _, other = words.rpartition(" ")
+    place, other = place.strip(), other.strip()
+    if not place:
+        raise UsageError("diff takes a place and what to compare with: @MOMENT, FILE.npy, or an array's name")
+    span = resolve(place, session.world, session.core, session.frame)
+    ours = array_of(session.world, session.core, span)
+    lines = difference(ours, _other(session, span, other))
+    return "\n".join([f"{place} here ({session.place}) and {other} there:", *lines])
+
+
+def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
+    if text.startswith("@"):
+        return _at_moment(session, span, text[1:])
+    if text in session.arrays:
+        return np.asarray(session.arrays[text])
+    if (ours := _here(session, text)) is not None:
+        return ours
+    name, _, key = text.partition("::")
+    path = Path(name)
+    if not path.is_file():
+        known = ", ".join(session.arrays) or "none"
+        raise UsageError(
+            f"{text!r} is neither @MOMENT, nor a file, nor an array, nor a place; arrays that are known: {known}"
+        )
+    try:
+        stored = np.load(path, allow_pickle=False)
+        if isinstance(stored, np.ndarray):
+            return stored
+        with stored:
+            if key not in stored.files:
+                raise UsageError(f"{name} holds {', '.join(stored.files)}; write {name}::{stored.files[0]}")
+            return np.asarray(stored[key])
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"{name} is no readable .npy or .npz file: {error}") from None
+
+
+def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
+    """The elements of another place of the device, as they are now; None where *text* is none."""
+    try:
+        span = resolve(text, session.world, session.core, session.frame)
+        return array_of(session.world, session.core, span)
+    except UsageError:
+        return None
+
+
+def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
+    launch, _, moment = text.rpartition(":")
+    number = {"begin": 0, "end": END}.get(moment)
+    if number is None:
+        if not moment.isdigit():
+            raise UsageError(f"@{text} is no moment; write @1234, @begin, @end or @LAUNCH:MOMENT")
+        number = int(moment)
+    index = int(launch) if launch.isdigit() else session.position.launch
+    _same_tensor(session, span, index)
+    replica = session.runs.aside(Position(index, number))
+    try:
+        assert replica.stop is not None
+        world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
+        where, core = same_place(span, world, session.core)
+        return array_of(world, core, where)
+    finally:
+        replica.abandon()
+
+
+def _same_tensor(session: "DebugSession", span: Span, launch: int) -> None:
+    """Raises `UsageError` where *launch* was not given the tensor of GDRAM that *span* lies in here."""
+    homes = session.recorded.homes
+    home = next((a for a in homes if a.address <= span.low < a.address + a.nbytes), None)
+    if span.space is GDRAM and home is not None and home not in session.runs.recorded(launch).homes:
+        raise UsageError(f"launch {launch} was not given the tensor that {span.text} is in")
+
+
+def dump(console: "Console", words: str) -> str:
+    """A region to a file."""
+    session = console.session
+    place, _, name = words.rpartition(" ")
+    if not place or not name.endswith(".npy"):
+        raise UsageError("dump takes a place and a file, as in `dump term1 term1.npy`")
+    span = resolve(place.strip(), session.world, session.core, session.frame)
+    array = array_of(session.world, session.core, span)
+    try:
+        with Path(name).open("wb") as file:
+            np.save(file, array)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be written: {error.strerror}") from None
+    return f"{array.size} elements of {array.dtype}, shape {list(array.shape)}, written to {name}"
+
+
+# -- origins -----------------------------------------------------------------------------------------
+
+
+def who_wrote(console: "Console", words: str) -> str:
+    """Who wrote a byte."""
+    session = console.session
+    place, _, number = words.rpartition(" ")
+    deep = bool(place) and number.isdigit()
+    place, depth = (place.strip(), int(number)) if deep else (words, DEPTH)
+    span = resolve(place, session.world, session.core, session.frame)
+    session.leave_interrupt()
+    search = Search(session, max(1, depth))
+    try:
+        origin = search.origin(Byte(span.space, span.low, span.owner), place)
+    finally:
+        search.close()
+    return "\n".join(_told(session, origin))
+
+
+def _told(session: "DebugSession", origin: Origin, level: int = 0) -> "list[str]":
+    indent = "  " * level
+    head = f"{indent}{'from ' * (level > 0)}{origin.place}"
+    if not origin.moment:
+        return [f"{head}: {origin.note}"]
+    launch = f"launch {origin.launch}, " * (len(session.launches) > 1)
+    line = (
+        f"{head}: written at {launch}moment {origin.moment} by {origin.task}, {origin.instruction} "
+        f"at {short(origin.file)}:{origin.line}"
+    ) + _when(session, origin)
+    return [line, *(text for source in origin.sources for text in _told(session, source, level + 1))]
+
+
+def _when(session: "DebugSession", origin: Origin) -> str:
+    """The predicted time of a write, where `info time` has asked for the launch's."""
+    clock = session.runs.recorded(origin.launch).clock
+    known = clock.at(origin.task, origin.moment) if clock is not None else None
+    return f", {known[1]:.3f} us" if known is not None and known[0] == origin.moment else ""
+
+
+FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for
+1, 2, 4 and 8 bytes.  Without letters the place's own type is shown, without a count all of p[2:8] or nram+0x100:64,
+and of other places eight elements.  `poison` is a float that nobody has
+written, `-1?` an integer that looks like one."""
+
+PLACES = """PLACE is nram+0x100 (gdram, ldram, wram, sram; an offset in bytes), an address as 0x200100, either with a count
+of bytes as nram+0x100:64, a region of the plan, a tensor, a declaration by its variable, or an expression that
+gives a pointer; elements as p[3], p[2:8], out[0, 3, 5].  Where a region and a tensor share a name, a variable
+comes first, then the region; region.NAME and tensor.NAME say which."""
+
+COMMANDS = (
+    Command("print", ("p",), "[/x] EXPR", MEMORY, "evaluate an expression in the kernel's variables; it changes nothing", print_, completes="place"),
+    Command("x", (), "[/FORM] PLACE", MEMORY, "show memory, element by element", examine_, FORMS + "\n" + PLACES, repeats=False, completes="place"),
+    Command("diff", (), "PLACE @MOMENT|FILE.npy|ARRAY|PLACE", MEMORY, "compare memory with itself at another moment, with a file, an array, or another place", diff, "FILE.npz::NAME names an array of an .npz file; @begin and @end are moments, @LAUNCH:MOMENT another launch's.\nAn operator's inputs and reference are arrays, input.NAME and reference.NAME; so are a script's own variables.", completes="place"),
+    Command("dump", (), "PLACE FILE.npy", MEMORY, "save memory as a NumPy array", dump, completes="place"),
+    Command("who-wrote", ("ww",), "PLACE [DEPTH]", MEMORY, "who last wrote a byte, and where its sources came from, back to the tensors", who_wrote, completes="place"),
+)  # fmt: skip

@@ -1,0 +1,77 @@
+"""The commands about the session itself."""
+
+from typing import TYPE_CHECKING
+
+from mlusim.debug.console.columns import pairs
+from mlusim.debug.console.command import GROUPS, SESSION, Command
+from mlusim.debug.recording import save
+from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.debug.console.console import Console
+
+
+def help_(console: "Console", words: str) -> str:
+    """The table of commands, or one of them."""
+    del console
+    from mlusim.debug.console.console import COMMANDS, find_command  # noqa: PLC0415 - the table holds this very command
+
+    if words:
+        return help_text(find_command(words.split(maxsplit=1)[0]))
+    parts = []
+    for group in GROUPS:
+        rows = [(_head(c), c.summary) for c in COMMANDS if c.group == group]
+        parts.append(f"{group}:\n" + "\n".join(f"  {line}" for line in pairs(rows).splitlines()))
+    return "\n\n".join([*parts, "`help COMMAND` says more; an empty line repeats a step."])
+
+
+def _head(command: Command) -> str:
+    return ", ".join((command.name, *command.aliases)) + (f" {command.usage}" if command.usage else "")
+
+
+def help_text(command: Command) -> str:
+    """What `help COMMAND` shows."""
+    lines = [_head(command), f"  {command.summary}"]
+    return "\n".join([*lines, *(f"  {line}" for line in command.details.splitlines())])
+
+
+def source(console: "Console", words: str) -> str:
+    """Commands from a file."""
+    if not words:
+        raise UsageError("source takes a file of commands, one a line")
+    return "\n".join(reply.text for reply in console.execute_file(words) if reply.text)
+
+
+def record(console: "Console", words: str) -> str:
+    """Write a recording."""
+    if not words:
+        raise UsageError("record takes a file, as in `record wrong.mlusim`")
+    size = save(console.session, words)
+    return f"{console.session.program.name} at {console.session.position} recorded in {words}, {size} bytes"
+
+
+def replay(console: "Console", words: str) -> str:
+    """Stand at the place of a recording."""
+    if not words:
+        raise UsageError("replay takes the file of a recording")
+    return "\n".join([*console.replay(words), console.stop_text()])
+
+
+def quit_(console: "Console", words: str) -> str:
+    """Leave."""
+    del words
+    console.leaves = True
+    return ""
+
+
+RECORDINGS = """The file holds an operator's name and arrays, or a script's text; `mlusim debug --replay FILE` or `replay FILE`
+stands at the same place, and says so if the state is not the same to the byte.  A function that was
+given to `DebugSession` in Python cannot be recorded."""
+
+COMMANDS = (
+    Command("source", (), "FILE", SESSION, "execute the commands of a file, one a line; # begins a comment", source),
+    Command("record", (), "FILE", SESSION, "write the program, this place and the breakpoints to a file, for another machine", record, RECORDINGS),
+    Command("replay", (), "FILE", SESSION, "leave this program, and stand at the place of a recording", replay),
+    Command("help", ("h",), "[COMMAND]", SESSION, "list the commands, or say more about one", help_, completes="command"),
+    Command("quit", ("q", "exit"), "", SESSION, "leave the debugger; the program ends where it is", quit_),
+)  # fmt: skip

@@ -1,0 +1,189 @@
+"""`Console`: lines of text in, text out; the one table of commands."""
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop
+from mlusim.debug.console.command import Command
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.look.describe import end_text, failed_text, stop_text
+from mlusim.debug.look.names import names_of
+from mlusim.debug.recording import load, stand
+from mlusim.debug.session import NOT_LAUNCHED, DebugSession
+from mlusim.debug.stop.moments import LAUNCH_END
+from mlusim.errors import MlusimError, UsageError
+from mlusim.isa.table import ISA
+
+COMMANDS: tuple[Command, ...] = (
+    *cmd_run.COMMANDS,
+    *cmd_stop.COMMANDS,
+    *cmd_look.COMMANDS,
+    *cmd_memory.COMMANDS,
+    *cmd_session.COMMANDS,
+)
+"""Every command; help, completion and the manual page are made from this."""
+
+
+@frozen
+class Reply:
+    """The answer to a line: ``text`` to show; ``ok`` is false for a mistake; ``leaves`` ends the console."""
+
+    text: str
+    ok: bool = True
+    leaves: bool = False
+
+
+class Console:
+    """Executes command lines on a session; keeps what an empty line repeats.  Prints nothing."""
+
+    def __init__(self, session: DebugSession) -> None:
+        self.session = session
+        self.leaves = False
+        self._again = ""
+
+    def execute(self, line: str) -> Reply:
+        """Execute one line; a mistake is a reply with ``ok`` false, and the session goes on."""
+        text = line.strip() or self._again
+        self._again = ""
+        if not text or text.startswith("#"):
+            return Reply("")
+        try:
+            command, words = self._parse(text)
+            shown = self._run(command, words)
+        except MlusimError as error:
+            return Reply(f"error: {' '.join(str(error).split())}", ok=False)
+        except KeyboardInterrupt:
+            return Reply("interrupted", ok=False)
+        if command.repeats:
+            self._again = text
+        return Reply(shown, leaves=self.leaves)
+
+    def _run(self, command: Command, words: str) -> str:
+        """Run a command; afterwards the program's own variables are bound again."""
+        try:
+            return command.run(self, words)
+        finally:
+            self.session.runs.holder.take(None)
+
+    def execute_file(self, name: str) -> Iterator[Reply]:
+        """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""
+        try:
+            lines = Path(name).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        for line in lines:
+            if line.strip():
+                reply = self.execute(line)
+                yield reply
+                if not reply.ok or reply.leaves:
+                    return
+
+    def _parse(self, text: str) -> tuple[Command, str]:
+        word, _, rest = text.partition(" ")
+        name, slash, form = word.partition("/")
+        command = find_command(name)
+        words = rest.strip()
+        if slash:
+            if command.name not in ("x", "print"):
+                raise UsageError(f"{command.name} takes no /{form}")
+            words = f"/{form} {words}"
+        return command, words
+
+    def replay(self, name: str) -> list[str]:
+        """Leave the session for that of a recording; return what is not as recorded."""
+        recording = load(name)
+        session = DebugSession(recording.program, history=self.session.host.history)
+        self.session.close()
+        self.session = session
+        return stand(session, recording.facts)
+
+    def stop_text(self) -> str:
+        """Why and where the session stands."""
+        session = self.session
+        if not session.launches:
+            return NOT_LAUNCHED + self._ended()
+        if session.stop.kind is LAUNCH_END:  # its world would have to be run to, and has nobody in it
+            return end_text(session.recorded, session.stop) + self._ended()
+        world, stop = session.world, session.stop
+        return stop_text(world, world.stop if stop.core is None else stop, self._ended())
+
+    def _ended(self) -> str:
+        session = self.session
+        if not session.ended or not session.position.at_end:
+            return ""
+        if session.launches and session.recorded is not session.launches[-1]:
+            return ""
+        failure = session.host.failure
+        if failure is not None:
+            return f"\nthe program has ended with {failed_text(failure)}"
+        return "\nthe program has ended" + _outcome(session.host.result)
+
+    def complete(self, text: str) -> list[str]:
+        """What the last word of *text* may become."""
+        word, blank, rest = text.lstrip().partition(" ")
+        if not blank:
+            return sorted(c.name for c in COMMANDS if c.name.startswith(word))
+        try:
+            kind = find_command(word.partition("/")[0]).completes
+        except UsageError:
+            return []
+        last = rest.split(" ")[-1]
+        try:
+            return sorted({name for name in self._names(kind) if name.startswith(last)})
+        except MlusimError:
+            return []
+        finally:
+            self.session.runs.holder.take(None)
+
+    def _names(self, kind: str) -> list[str]:
+        session = self.session
+        if kind == "command":
+            return [c.name for c in COMMANDS]
+        if kind == "info":
+            return list(cmd_info.INFO)
+        if kind == "breakpoint":
+            return [str(n) for n in session.breakpoints]
+        if kind == "task":
+            return [name_of(core).removeprefix("task ") for core in session.world.cores]
+        if kind == "function":
+            return [*(f.name for f in session.recorded.functions), *ISA]
+        if kind == "place":
+            frame = session.frame
+            return [*names_of(session.world, session.core), *(frame.f_locals if frame is not None else ())]
+        return []
+
+
+def find_command(name: str) -> Command:
+    """The command called *name*, or the only one that begins so; raises `UsageError` for none and for several."""
+    for command in COMMANDS:
+        if name == command.name or name in command.aliases:
+            return command
+    begun = [c for c in COMMANDS if c.name.startswith(name)]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        raise UsageError(f"{name} may be {', '.join(c.name for c in begun)}; write more of it")
+    near = difflib.get_close_matches(name, [c.name for c in COMMANDS], n=2)
+    raise UsageError(
+        f"there is no command {name!r}; {f'did you mean {chr(32).join(near)}?' if near else '`help` lists them'}"
+    )
+
+
+def _outcome(result: object) -> str:
+    """What the program has to say for itself, where it is an operator's run."""
+    status = getattr(result, "status", None)
+    if status is None:
+        return ""
+    text = f" with {getattr(status, 'name', status)}"
+    for name, accuracy in getattr(result, "accuracy", {}).items():
+        verdict = "accurate" if accuracy.passed else "not accurate"
+        worst = (
+            ""
+            if accuracy.worst_index is None
+            else f", worst at [{', '.join(map(str, accuracy.worst_index))}]"
+        )
+        text += f"\n{name}: {verdict}, diff1 {accuracy.diff1:.3g}, diff2 {accuracy.diff2:.3g}{worst}"
+    return text

@@ -1,0 +1,155 @@
+"""Predicted time of moments: when the instructions of each task begin, by the launch's timeline.
+
+Moments follow the schedule of the simulation, in which one task runs as far as it can before the next;
+predicted time is that of the board, where tasks run at once.  So a time is a moment of each task.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, frozen
+
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.run.launches import Recorded
+from mlusim.debug.run.output import Ear, Shown
+from mlusim.debug.run.replica import Replica
+from mlusim.debug.run.runs import Runs
+from mlusim.debug.run.tracer import Tracer
+from mlusim.debug.stop.moments import END, Position
+from mlusim.errors import Fault, UsageError
+from mlusim.machine.events import Effect
+from mlusim.machine.hub import Observer
+from mlusim.observe.every_step import EveryStep
+from mlusim.time.timeline import CoreSpan, Span, Timeline
+from mlusim.time.timing import predict
+
+ISSUES = 1_000_000  # instructions whose moments are kept
+Key = tuple[str, str, str, int]  # the core, the instruction, and its line
+
+
+@frozen
+class Clock:
+    """Moments and the predicted times in us at which they begin, by the core's name, both ascending; and the launch's."""
+
+    moments: dict[str, list[int]]
+    times: dict[str, list[float]]
+    whole_us: float
+    unknown: int
+
+    def at(self, core: str, moment: int) -> tuple[int, float] | None:
+        """The last moment of *core* up to *moment* whose time is known, and that time; None where there is none."""
+        known = self.moments.get(core, [])
+        at = bisect_right(known, moment) - 1
+        return (known[at], self.times[core][at]) if at >= 0 else None
+
+    def first(self, core: str, time_us: float) -> int | None:
+        """The first moment of *core* that begins at *time_us* or later; None behind its last."""
+        at = bisect_left(self.times.get(core, []), time_us)
+        known = self.moments.get(core, [])
+        return known[at] if at < len(known) else None
+
+
+@define(eq=False)
+class _Issues(Observer):
+    """The moments of every instruction, by core, name and line."""
+
+    name = "issues"
+    tracer: Tracer | None = None
+    room: int = ISSUES
+
+    def __attrs_post_init__(self) -> None:
+        self.found: dict[Key, array[int]] = {}
+
+    def begin(self, replica: Replica) -> None:
+        """Listen to *replica*."""
+        self.tracer = replica.tracer
+
+    def issue(self, effect: Effect) -> None:
+        """Note the moment."""
+        if self.tracer is None or self.room <= 0:
+            return
+        self.room -= 1
+        name = effect.step.row.spelling if effect.step.row is not None else effect.step.name
+        key = (name_of(effect.core), name, effect.site.file, effect.site.line)
+        self.found.setdefault(key, array("q")).append(self.tracer.moment)
+
+
+def clock_of(runs: Runs, launch: int) -> Clock:
+    """The clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
+
+    Raises `UsageError` where the launch fails, because a launch that does not end has no time.
+    """
+    recorded = runs.recorded(launch)
+    if recorded.clock is None:
+        issues = _Issues()
+        runs.aside(Position(launch, END), since=0, watching=issues).abandon()
+        runs.holder.take(recorded.pins.hold())
+        try:
+            recorded.clock = _clock(issues.found, *_spans(recorded))
+        finally:
+            runs.holder.take(None)
+    clock: Clock = recorded.clock
+    return clock
+
+
+def _spans(recorded: Recorded) -> tuple[dict[Key, list[float]], float]:
+    """When every instruction begins, by core, name and line, each in turn; and how long the launch takes."""
+    session, _ = recorded.again([EveryStep()], timing=True)
+    ear = Ear(Shown())
+    ear.loud = False
+    try:
+        with ear.listening():
+            session.run()
+    except (Fault, Exception) as error:  # noqa: BLE001 - whatever a kernel raises
+        raise UsageError(
+            f"launch {recorded.index} ends with {type(error).__name__}, so it has no predicted time"
+        ) from None
+    unions, tasks = session.kind.unions, session.tally.tasks
+    predicted = predict(tasks, session.board, session.board.places(unions))
+    found: dict[Key, list[float]] = {}
+    for scene in Timeline(predicted.spans, tasks, session.board, unions).scenes():
+        for span in scene.spans:
+            if _is_issue(span):
+                key = (_label(scene.cores[span.member]), span.name, span.file, span.line)
+                found.setdefault(key, []).append(span.start_us)
+    return found, predicted.time_us
+
+
+def _is_issue(span: Span) -> bool:
+    """Whether an instruction begins with this span: not a wait, nor the flight of an asynchronous copy."""
+    if span.where == "wait" or not span.line:
+        return False
+    return span.where == "scalar" or not span.name.endswith("_async")
+
+
+def _label(core: CoreSpan) -> str:
+    return f"task {core.task}{'m' * core.memory_core}"
+
+
+def _clock(issues: dict[Key, Any], times: dict[Key, list[float]], whole_us: float) -> Clock:
+    """Lay the n-th issue of an instruction at a line against its n-th span, where there are as many."""
+    pairs: dict[str, list[tuple[int, float]]] = {}
+    unknown = 0
+    for key, moments in issues.items():
+        begun = times.get(key, [])
+        if len(begun) == len(moments):
+            pairs.setdefault(key[0], []).extend(zip(moments, begun, strict=True))
+        else:
+            unknown += len(moments)
+    ordered = {core: sorted(found) for core, found in pairs.items()}
+    return Clock(
+        {core: [moment for moment, _ in found] for core, found in ordered.items()},
+        {core: _ascending(time for _, time in found) for core, found in ordered.items()},
+        whole_us,
+        unknown,
+    )
+
+
+def _ascending(times: Iterable[float]) -> list[float]:
+    """*times*, none before the one in front of it: a core issues in order."""
+    kept: list[float] = []
+    for time in times:
+        kept.append(max(time, kept[-1]) if kept else time)
+    return kept

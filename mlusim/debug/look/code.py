@@ -1,0 +1,173 @@
+"""Which code a kernel can reach: for breakpoints by function and by line, and for completion."""
+
+import dis
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.debug.look.frames import Owned
+from mlusim.errors import UsageError
+
+
+@frozen
+class Function:
+    """A function of the user's: its name and its code."""
+
+    name: str
+    code: CodeType
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The lines that have code, without the ``def`` itself."""
+        return frozenset(line for code in _nested(self.code) for line in _lines(code))
+
+
+def reachable(body: Any, owned: Owned) -> list[Function]:
+    """The kernel *body* and every function of the user's that it names, directly or through others."""
+    return [Function(f.__name__, f.__code__) for f in functions_of(body, owned)]
+
+
+def functions_of(body: Any, owned: Owned) -> list[FunctionType]:
+    """As `reachable`, the functions themselves."""
+    found: dict[CodeType, FunctionType] = {}
+    waiting = [body]
+    while waiting:
+        function = _function(waiting.pop(0))
+        if function is None or function.__code__ in found or not owned(function.__code__.co_filename):
+            continue
+        found[function.__code__] = function
+        waiting += _named(function)
+    return list(found.values())
+
+
+def _function(value: Any) -> FunctionType | None:
+    """The plain function behind a kernel, a wrapper or a method."""
+    for _ in range(8):
+        if isinstance(value, FunctionType):
+            return value
+        value = (
+            getattr(value, "body", None)
+            or getattr(value, "__wrapped__", None)
+            or getattr(value, "__func__", None)
+        )
+    return None
+
+
+def _named(function: FunctionType) -> Iterator[Any]:
+    """What the code of *function* names in its module and its closure, and what it reads off modules and classes."""
+    names = sorted({name for code in _nested(function.__code__) for name in code.co_names})
+    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    values += [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
+    for value in values:
+        yield value
+        if isinstance(value, ModuleType | type):
+            yield from (getattr(value, name) for name in names if hasattr(value, name))
+            if isinstance(value, type):
+                yield from (m.fget if isinstance(m, property) else m for m in vars(value).values())
+
+
+def _filled(cell: Any) -> bool:
+    try:
+        return cell.cell_contents is not None
+    except ValueError:
+        return False
+
+
+def _nested(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _nested(constant)
+
+
+def _lines(code: CodeType) -> Iterator[int]:
+    for _, _, line in code.co_lines():
+        if line is not None and line != code.co_firstlineno:
+            yield line
+
+
+def lines_naming(name: str, functions: Iterable[Function]) -> frozenset[tuple[str, int]]:
+    """File and line of every place in *functions* that names *name*."""
+    return frozenset(
+        (code.co_filename, instruction.positions.lineno)
+        for function in functions
+        for code in _nested(function.code)
+        for instruction in dis.get_instructions(code)
+        if instruction.argval == name and instruction.positions and instruction.positions.lineno
+    )
+
+
+# -- what the user may mean --------------------------------------------------------------------------
+
+
+def find_function(name: str, near: Iterable[Function], owned: Owned) -> Function:
+    """The function called *name*: of those *near*, else of any module of the user's that is loaded."""
+    found = [f for f in near if f.name == name] or [f for f in _loaded(owned) if f.name == name]
+    files = {f.code.co_filename for f in found}
+    if not found:
+        raise UsageError(
+            f"there is no function, intrinsic or file {name!r}; `info functions` lists the kernel's functions, "
+            "`mlusim isa` the intrinsics"
+        )
+    if len(files) > 1:
+        raise UsageError(f"{name} is in {', '.join(sorted(files))}; name the line instead, as FILE:LINE")
+    return found[0]
+
+
+def find_line(file: str, line: int, near: Iterable[Function], owned: Owned) -> tuple[str, int]:
+    """The full file name for *file*, if its *line* has code.
+
+    Raises `UsageError` for an unknown or ambiguous file and for a line without code.
+    """
+    functions = [f for f in near if _ends(f.code.co_filename, file)] or [
+        f for f in _loaded(owned) if _ends(f.code.co_filename, file)
+    ]
+    files = sorted({f.code.co_filename for f in functions})
+    if not files:
+        raise UsageError(f"no loaded file is called {file}; `info functions` lists the kernel's files")
+    if len(files) > 1:
+        raise UsageError(f"{file} may be {' or '.join(files)}; write more of the path")
+    lines = sorted(
+        {
+            n
+            for f in (*functions, *_in_file(files[0], owned))
+            if f.code.co_filename == files[0]
+            for n in f.lines
+        }
+    )
+    if line not in lines:
+        behind = next((n for n in lines if n > line), None)
+        hint = (
+            f"the next line with code is {behind}"
+            if behind
+            else f"the last line with code is {max(lines, default=0)}"
+        )
+        raise UsageError(f"there is no code of a function at {file}:{line}; {hint}")
+    return files[0], line
+
+
+def _ends(path: str, name: str) -> bool:
+    parts, wanted = Path(path).parts, Path(name).parts
+    return parts[-len(wanted) :] == wanted
+
+
+def _in_file(file: str, owned: Owned) -> list[Function]:
+    return [f for f in _loaded(owned) if f.code.co_filename == file]
+
+
+def _loaded(owned: Owned) -> Iterator[Function]:
+    """Every function at the top of a loaded module of the user's, and every method of its classes."""
+    modules = [(getattr(module, "__file__", None), vars(module)) for module in tuple(sys.modules.values())]
+    for file, names in [*modules, (owned.kernel_file, owned.names)]:
+        if not isinstance(file, str) or not owned(file):
+            continue
+        for value in tuple(names.values()):
+            members = tuple(vars(value).values()) if isinstance(value, type) else (value,)
+            for member in members:
+                function = _function(member.fget if isinstance(member, property) else member)
+                if function is not None and function.__code__.co_filename == file:
+                    yield Function(function.__name__, function.__code__)

@@ -1,0 +1,113 @@
+"""Names of declarations: the variables in which a kernel's source keeps them."""
+
+import ast
+import functools
+import linecache
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.memory.allocation import Allocation
+
+if TYPE_CHECKING:
+    from mlusim.debug.look.world import World
+
+_SITE = re.compile(r"\w+ (?P<dtype>\w+)\[\d+\] declared at (?P<file>.+):(?P<line>\d+)$")
+_CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
+
+
+@frozen
+class Declaration:
+    """A call that declares memory: its line, which memory, and the variable that keeps it, if one does.
+
+    With ``many`` the call is the element of a list, and is executed once for each of its places.
+    """
+
+    line: int
+    space: str
+    name: str | None
+    many: bool = False
+
+
+def declared(world: "World", allocation: Allocation) -> tuple[str | None, DType | None]:
+    """The variable that the kernel keeps a declaration in, as its source has it, and the element type.
+
+    ``row``, ``pair[1]`` for an element of a list; None for what cannot be told.
+    """
+    found = _SITE.match(allocation.site)
+    if found is None:
+        return None, None
+    dtype, line = as_dtype(found["dtype"]), int(found["line"])
+    files = {
+        f.code.co_filename for f in world.recorded.functions if Path(f.code.co_filename).name == found["file"]
+    }
+    if len(files) != 1:
+        return None, dtype
+    source = "".join(linecache.getlines(files.pop()))
+    calls = [d for d in _declarations(source) if d.line == line and d.space == allocation.space.name]
+    if len(calls) == 1 and not calls[0].many:
+        return calls[0].name, dtype
+    at = _place(world, allocation)
+    if not calls or at is None or (len(calls) > 1 and any(d.many for d in calls)):
+        return None, dtype
+    call = calls[at % len(calls)]
+    return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
+
+
+def _place(world: "World", allocation: Allocation) -> int | None:
+    """How many declarations of the same line its memory has before it; None where its task has ended."""
+    for core in world.cast.cores:
+        arenas = [*core.arenas.values(), *([core.cluster.sram] if core.cluster is not None else [])]
+        for arena in arenas:
+            if allocation in arena.allocations:
+                where = allocation.site.rpartition(" ")[2]
+                same = [a for a in arena.allocations if a.site.rpartition(" ")[2] == where]
+                return same.index(allocation)
+    return None
+
+
+@functools.lru_cache(maxsize=32)
+def _declarations(source: str) -> tuple[Declaration, ...]:
+    """Every declaration of a module, in the order of its source."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return ()
+    names: dict[ast.AST, tuple[str, bool]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            names |= {call: (name, many) for call, name, many in _kept(node.targets[0], node.value)}
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            names |= {call: (name, many) for call, name, many in _kept(node.target, node.value)}
+    calls = sorted((n for n in ast.walk(tree) if _space(n)), key=lambda n: (n.lineno, n.col_offset))  # type: ignore[attr-defined]
+    return tuple(
+        Declaration(call.lineno, _space(call), *names.get(call, (None, False)))  # type: ignore[attr-defined]
+        for call in calls
+    )
+
+
+def _space(node: ast.AST | None) -> str:
+    """The memory that a call declares, or nothing."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return ""
+    return _CALLS.get(node.func.attr, "") if isinstance(node.func.value, ast.Name) else ""
+
+
+def _kept(target: ast.AST, value: ast.AST) -> Iterator[tuple[ast.AST, str, bool]]:
+    """The declarations in *value*, and how *target* names them."""
+    if isinstance(target, ast.Tuple | ast.List):
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+            for one, given in zip(target.elts, value.elts, strict=True):
+                yield from _kept(one, given)
+        return
+    name = ast.unparse(target)
+    if _space(value):
+        yield value, name, False
+    elif isinstance(value, ast.Tuple | ast.List):
+        yield from ((one, f"{name}[{n}]", False) for n, one in enumerate(value.elts) if _space(one))
+    elif isinstance(value, ast.ListComp) and _space(value.elt) and len(value.generators) == 1:
+        yield value.elt, name, True

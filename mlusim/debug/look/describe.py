@@ -1,0 +1,250 @@
+"""Sentences about what the machine does: bytes by the names of regions and tensors, effects, stops."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.debug.look.core_names import full_name, name_of
+from mlusim.debug.look.declared import declared
+from mlusim.debug.look.frames import line_of, raised_at, source_line
+from mlusim.debug.look.world import World
+from mlusim.debug.run.host import INTERRUPTED
+from mlusim.debug.run.launches import Recorded
+from mlusim.debug.stop.moments import (
+    BEGIN,
+    CONTROL,
+    FAULT,
+    FINISH,
+    ISSUE,
+    LANDING,
+    LAUNCH_BEGIN,
+    LAUNCH_END,
+    Op,
+    Stop,
+)
+from mlusim.errors import Fault
+from mlusim.machine.core import Core
+from mlusim.machine.events import Access, Effect
+from mlusim.memory.allocation import POISON, Allocation
+from mlusim.memory.pointer import Ptr
+from mlusim.observe.finding import short
+
+PIECES = 4  # pieces of an instruction's bytes that are named
+WIDE = 110  # characters of a value that is shown on one line
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def named(
+    world: World, allocation: Allocation, offset: int, nbytes: int = 1
+) -> tuple[str, int, DType | None]:
+    """What holds *nbytes* bytes at *offset* of *allocation*: its name, where it begins there, its element type.
+
+    Where regions of several stages do, those that hold all of the bytes are named.  A name that a region and a
+    tensor share says which of them is meant.
+    """
+    for name, (tensor, argument) in world.tensors.items():
+        if tensor is allocation or (
+            tensor.space is allocation.space and tensor.address == allocation.address
+        ):
+            return (f"tensor.{name}" if name in world.region_names else name), 0, argument.dtype
+    if world.is_buffer(allocation) and world.layout is not None:
+        found = {r.name: r for _, r in world.layout.regions_at(offset)}
+        whole = {name: r for name, r in found.items() if offset + nbytes <= r.offset + r.bytes}
+        if found:
+            kept = whole or found
+            first = next(iter(kept.values()))
+            shown = (f"region.{name}" if name in world.tensors else name for name in kept)
+            return "/".join(shown), first.offset, as_dtype(first.dtype)
+    variable, dtype = declared(world, allocation)
+    if variable is not None:
+        return variable, 0, dtype
+    return f"{allocation.space}+{allocation.address - world.base(allocation.space):#x}", 0, None
+
+
+def access_text(world: World, access: Access) -> str:
+    """The bytes of an access: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides where it has some."""
+    name, begins, dtype = named(world, access.allocation, max(access.start, 0), access.size)
+    first = access.start - begins
+    if dtype is not None and first % dtype.size == 0 and access.size % dtype.size == 0:
+        at, count = first // dtype.size, access.size // dtype.size
+        text = f"{name}[{at}]" if count == 1 else f"{name}[{at}:{at + count}]"
+    else:
+        text = f"{name}, bytes {first}:{first + access.size}"
+    times = "".join(f", {count} times, every {stride} bytes" for stride, count in access.steps if count > 1)
+    return text + times
+
+
+def accesses_text(world: World, accesses: Sequence[Access]) -> str:
+    """Several accesses: pieces that follow each other as one, and of many only the first."""
+    joined: list[Access] = []
+    for access in accesses:
+        last = joined[-1] if joined else None
+        follows = last is not None and last.allocation is access.allocation and not last.steps + access.steps
+        if last is not None and follows and last.start + last.size == access.start:
+            joined[-1] = Access(last.allocation, last.start, last.size + access.size)
+        else:
+            joined.append(access)
+    shown = "; ".join(access_text(world, access) for access in joined[:PIECES])
+    return shown + (f" and {len(joined) - PIECES} more" if len(joined) > PIECES else "")
+
+
+def effect_text(world: World, effect: Effect, *, pipe: bool = True) -> str:
+    """What an effect writes and reads, and which *pipe* carries it."""
+    parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
+    for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
+        if accesses:
+            parts.append(f"{verb} {accesses_text(world, accesses)}")
+    return ", ".join(parts)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def value_text(value: Any, world: World | None = None) -> str:
+    """A value of the kernel on one line."""
+    if isinstance(value, Ptr):
+        return pointer_text(value, world)
+    if isinstance(value, np.ndarray):
+        text = np.array2string(value, threshold=16, edgeitems=4, max_line_width=10**6).replace("\n", "")
+        return f"{value.dtype}{list(value.shape)} {text}"
+    if isinstance(value, np.generic):
+        fresh = value.dtype.kind in "fiuV" and bool(poisoned(np.array([value]))[0])
+        return f"{elements(np.array([value]))[0] if fresh else value} ({value.dtype})"
+    if isinstance(value, tuple | list) and any(isinstance(one, Ptr) for one in value):
+        shown = (
+            f"&{address_text(one, world)}" if isinstance(one, Ptr) else value_text(one, world)
+            for one in value
+        )
+        text = f"({', '.join(shown)})" if isinstance(value, tuple) else f"[{', '.join(shown)}]"
+    else:
+        text = " ".join(repr(value).split())
+    return text if len(text) <= WIDE else text[: WIDE - 3] + "..."
+
+
+def pointer_text(pointer: Ptr, world: World | None, count: int = 4) -> str:
+    """A pointer: type, memory, region, first values, with poison marked."""
+    view = pointer.view
+    head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
+    place = address_text(pointer, world)
+    if not place.startswith(("0x", str(pointer.space))):
+        head += f" {place}"
+    if view.nbytes < 0 or not 0 <= pointer.index < view.size:
+        return f"{head}: outside"
+    shown = elements(view.array[pointer.index : pointer.index + count])
+    more = ", ..." if view.size - pointer.index > count else ""
+    return f"{head}: {', '.join(shown)}{more}"
+
+
+def address_text(pointer: Ptr, world: World | None) -> str:
+    """What a pointer points to: ``term1[105]``, or its address."""
+    if world is None:
+        return f"{pointer.address:#x}"
+    name, begins, dtype = named(world, pointer.view.allocation, max(pointer.offset, 0))
+    if dtype is None:
+        return f"{pointer.space} {pointer.address:#x}"
+    index, rest = divmod(pointer.offset - begins, dtype.size)
+    return f"{name}[{index}]" if rest == 0 else f"{name}, byte {pointer.offset - begins}"
+
+
+def poisoned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Which elements consist of poison: every byte as fresh memory has it."""
+    raw = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)
+    return np.asarray((raw == POISON).all(axis=1))
+
+
+def elements(array: np.ndarray[Any, Any]) -> list[str]:
+    """Elements as text; ``poison`` for a float that nobody has written, ``-1?`` for such an integer."""
+    unwritten = "poison" if array.dtype.kind not in "iu" else None
+    texts = []
+    for value, fresh in zip(array, poisoned(array), strict=True):
+        shown = f"{float(value):.7g}" if unwritten else str(int(value))
+        texts.append(shown if not fresh else unwritten or f"{shown}?")
+    return texts
+
+
+# -- stops -----------------------------------------------------------------------------------------
+
+
+def where_text(file: str, line: int, function: str) -> str:
+    """``computeExp at kernel.py:143``, the file relative to the current folder."""
+    return f"{function} at {short(file)}:{line}"
+
+
+def op_text(world: World, op: Op) -> str:
+    """What happens at a moment, as something that is about to happen."""
+    if op.kind is ISSUE and op.effect is not None:
+        spelling = op.effect.step.row.spelling if op.effect.step.row is not None else op.name
+        verb = "issue" if op.effect.asynchronous else "execute"
+        return f"about to {verb} {spelling} {effect_text(world, op.effect)}"
+    if op.kind is LANDING and op.effect is not None:
+        return f"about to land: {op.name} of line {op.effect.site.line}, {effect_text(world, op.effect)}"
+    if op.kind is CONTROL:
+        goes_on = op.name.endswith(("_arrive", "unlock"))
+        return f"about to execute __{op.name}" if goes_on else f"about to wait: __{op.name}"
+    return {BEGIN: "it has not entered the kernel yet", FINISH: "it has returned from the kernel"}.get(
+        op.kind, ""
+    )
+
+
+def end_text(recorded: Recorded, stop: Stop) -> str:
+    """That a launch has ended, and why somebody wanted to know."""
+    count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
+    lines = [reason for reason in stop.reasons if reason]
+    return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}"])
+
+
+def stop_text(world: World, stop: Stop, ended: str = "") -> str:
+    """Why and where an execution stands, with the line of source."""
+    lines = [reason for reason in stop.reasons if reason]
+    if stop.kind is LAUNCH_BEGIN:
+        return "\n".join([*lines, f"launch {world.recorded.index} begins: {launch_text(world)}"])
+    if stop.kind is LAUNCH_END:
+        return end_text(world.recorded, stop) + ended
+    if stop.error is not None:
+        said = f": {stop.error}" if str(stop.error) else ""
+        sentence = str(stop.error) if isinstance(stop.error, Fault) else f"{type(stop.error).__name__}{said}"
+        lines.append(f"{'fault' if isinstance(stop.error, Fault) else 'error'}: {sentence}")
+    lines += _place_lines(world, stop)
+    if stop.op is not None and (text := op_text(world, stop.op)):
+        lines.append(text)
+    lines += [f"value returned: {value_text(value, world)}" for value in stop.value]
+    return "\n".join(lines) + ended
+
+
+def failed_text(failure: BaseException) -> str:
+    """How the program itself has ended: the error, and its line."""
+    said = f": {failure}" if str(failure) and not isinstance(failure, Fault) else ""
+    return f"{type(failure).__name__}{said}" + raised_at(failure)
+
+
+def _place_lines(world: World, stop: Stop) -> list[str]:
+    core = stop.core
+    if core is None:
+        return [f"launch {world.recorded.index}, between tasks"]
+    stack = world.stack(core)
+    when = "" if stop.kind in (FAULT, INTERRUPTED) else f", {stop.position}"
+    if not stack:
+        return [f"{full_name(core)}{when}"]
+    frame = stack[0]
+    line = line_of(frame, stop.error)
+    head = f"{full_name(core)} in {where_text(frame.f_code.co_filename, line, frame.f_code.co_name)}{when}"
+    source = source_line(frame.f_code.co_filename, line)
+    return [head, *([f"{line}\t{source}"] if source else [])]
+
+
+def launch_text(world: World) -> str:
+    """The launch in one line: the kernel, its grid, its kind, the board."""
+    request = world.session.request
+    return (
+        f"{request.kernel.name} with dim {' x '.join(map(str, request.dim))}, {request.kind.name}, "
+        f"on {world.session.board.name}"
+    )
+
+
+def short_name(core: Core | None) -> str:
+    """The core's name, or a dash."""
+    return "-" if core is None else name_of(core)

@@ -1,0 +1,129 @@
+"""Expressions in the variables of a kernel, evaluated without a trace in the machine."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType
+from mlusim.debug.run.output import unfiltered
+from mlusim.errors import Fault, MlusimError, UsageError
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr, View
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+
+class Probe:
+    """The port of the debugger's own pointers: they load without being counted, and never store."""
+
+    place: Any = None
+    session: Any = None
+
+    def scalar_load(self, view: View, index: int) -> None:
+        """Account for nothing."""
+
+    def scalar_store(self, view: View, index: int, value: Any) -> None:
+        """Refuse."""
+        _no(view, index, value)
+
+    def region_at(self, allocation: Allocation, offset: int) -> str:
+        """Nothing; the debugger names regions itself."""
+        del allocation, offset
+        return ""
+
+    def blame(self, fault: Fault) -> Fault:
+        """Nobody is to blame."""
+        return fault
+
+
+def pointer_at(allocation: Allocation, offset: int, dtype: DType) -> Ptr:
+    """A pointer of the debugger's own to byte *offset* of *allocation*."""
+    index, phase = divmod(offset, dtype.size)
+    return Ptr(View(allocation, dtype, Probe(), phase), index)
+
+
+class _Refusing:
+    """Stands for the announcer of a core while an expression runs: no intrinsic gets past it."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise UsageError("an expression of the debugger cannot execute intrinsics")
+
+
+@contextmanager
+def quiet(core: "Core | None") -> Iterator[None]:
+    """While it lasts, *core*'s pointers load without being counted, and neither store nor wait nor switch."""
+    if core is None:
+        yield
+        return
+    watch, core.mlu.watch = core.mlu.watch, _Refusing()  # type: ignore[assignment]
+    passing: dict[str, Any] = {"scalar_load": _nothing}
+    passing |= dict.fromkeys(
+        ("scalar_store", "wait", "barrier", "lock", "unlock", "declare", "declare_shared"), _no
+    )
+    vars(core).update(passing)
+    try:
+        yield
+    finally:
+        core.mlu.watch = watch
+        for name in passing:
+            del vars(core)[name]
+
+
+def _nothing(*_: Any) -> None:
+    """Account for nothing."""
+
+
+def _no(*_: Any) -> None:
+    raise UsageError("an expression of the debugger changes nothing in the machine")
+
+
+def parse(text: str) -> CodeType:
+    """The code of an expression; raises `UsageError` for what is none."""
+    try:
+        return compile(text.strip(), "<expression>", "eval")
+    except (SyntaxError, ValueError) as error:
+        reason = getattr(error, "msg", None) or str(error)
+        raise UsageError(f"{text.strip()!r} is no expression: {reason}") from None
+
+
+def evaluate(
+    code: CodeType, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None = None
+) -> Any:
+    """The value of *code* in the variables of *frame*; *extra* names count where the frame has no such name.
+
+    Raises `UsageError` with the reason where the expression raises.
+    """
+    names: dict[str, Any] = {"np": np, **(extra or {})}
+    if frame is not None:
+        names |= frame.f_globals
+        names |= frame.f_locals
+    try:
+        with quiet(core), unfiltered(), np.errstate(all="ignore"):
+            return eval(code, names)  # noqa: S307 - the user's own expression, as in any debugger
+    except MlusimError as error:
+        raise UsageError(str(error)) from None
+    except NameError as error:
+        raise UsageError(f"{error}; `info locals` lists what there is") from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's expression may raise anything
+        raise UsageError(f"the expression raises {type(error).__name__}: {error}") from None
+
+
+def condition(text: str) -> Any:
+    """A test of *text* on a core and a frame: whether it holds, or a note where it cannot be evaluated."""
+    code = parse(text)
+
+    def test(core: "Core", frame: FrameType | None) -> bool | str:
+        try:
+            value = evaluate(code, frame, core)
+        except UsageError as error:
+            return f" (its condition cannot be evaluated: {error})"
+        try:
+            return bool(value)
+        except Exception as error:  # noqa: BLE001 - the truth of an array raises, and so may anything
+            return f" (its condition has no truth value: {error})"
+
+    return test

@@ -1,0 +1,105 @@
+"""The frames of a kernel: which are the user's, where a parked core is, what its source says."""
+
+import linecache
+import sysconfig
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+from mlusim.machine.kernel import kernel_frame
+from mlusim.observe.finding import short
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_OWN = str(Path(__file__).resolve().parents[2])
+
+
+def installed(filename: str) -> bool:
+    """Whether *filename* is Python's, mlusim's, or an installed package's."""
+    return filename.startswith((*LIBRARIES, _OWN))
+
+
+class Owned:
+    """Which files are the user's: not mlusim's, not Python's, and of installed packages only the kernel's own."""
+
+    def __init__(self, kernel_file: str, names: Mapping[str, Any] | None = None) -> None:
+        self.names = names or {}  # the kernel's own module, which may be a script that is no module
+        self.kernel_file = kernel_file
+        self._known: dict[str, bool] = {}
+        self._kernel_file = kernel_file
+        self._home = _package_of(kernel_file)
+
+    def __call__(self, filename: str) -> bool:
+        """Whether the debugger steps through the lines of *filename*."""
+        known = self._known.get(filename)
+        if known is None:
+            known = self._known[filename] = self._decide(filename)
+        return known
+
+    def _decide(self, filename: str) -> bool:
+        if filename == self._kernel_file:
+            return True
+        if filename.startswith(("<", _OWN)) and not filename.startswith("<ipython"):
+            return False  # generated code has names like <string>
+        return not filename.startswith(LIBRARIES) or filename.startswith(self._home)
+
+
+def _package_of(filename: str) -> str:
+    """The folder of the package that *filename* belongs to, or the file itself outside any package."""
+    path = Path(filename)
+    if not (path.parent / "__init__.py").is_file():
+        return filename
+    folder = path.parent
+    while (folder.parent / "__init__.py").is_file():
+        folder = folder.parent
+    return str(folder)
+
+
+def kernel_frames(frame: FrameType | None) -> Iterator[FrameType]:
+    """The frames at and above *frame* that are not mlusim's, innermost first."""
+    found = kernel_frame(frame)
+    while found is not None:
+        yield found
+        found = kernel_frame(found.f_back)
+
+
+def stack_of(core: "Core", error: BaseException | None = None) -> list[FrameType]:
+    """The kernel's frames on a parked *core*, innermost first; after *error* those that it came through."""
+    if error is not None:
+        raised = [tb.tb_frame for tb in _tracebacks(error.__traceback__)]
+        return [frame for frame in reversed(raised) if kernel_frame(frame) is frame]
+    return list(kernel_frames(core.carrier.frame if core.carrier is not None else None))
+
+
+def line_of(frame: FrameType, error: BaseException | None = None) -> int:
+    """The line that *frame* is at, or was at when *error* came through it."""
+    for tb in _tracebacks(error.__traceback__ if error is not None else None):
+        if tb.tb_frame is frame:
+            return tb.tb_lineno
+    return frame.f_lineno
+
+
+def _tracebacks(tb: TracebackType | None) -> Iterator[TracebackType]:
+    while tb is not None:
+        yield tb
+        tb = tb.tb_next
+
+
+def raised_at(error: BaseException) -> str:
+    """`` at FILE:LINE``: the last line of the user's that *error* came through, or nothing."""
+    lines = [(tb.tb_frame.f_code.co_filename, tb.tb_lineno) for tb in _tracebacks(error.__traceback__)]
+    mine = [(file, line) for file, line in lines if not installed(file) and not file.startswith("<")]
+    return f" at {short(mine[-1][0])}:{mine[-1][1]}" if mine else ""
+
+
+def source_line(filename: str, line: int) -> str:
+    """One line of source without its end, or nothing where there is no source."""
+    return linecache.getline(filename, line).rstrip()
+
+
+def depth_of(frame: FrameType | None) -> int:
+    """How many kernel frames are on the stack at *frame*."""
+    return sum(1 for _ in kernel_frames(frame))

@@ -1,0 +1,89 @@
+"""Names that the user may say for memory: variables, regions of the plan, tensors, declarations."""
+
+import re
+from collections.abc import Mapping
+from types import FrameType, SimpleNamespace
+from typing import Any
+
+from mlusim.arch.dtypes import as_dtype
+from mlusim.debug.look.declared import declared
+from mlusim.debug.look.evaluate import pointer_at
+from mlusim.debug.look.world import World
+from mlusim.machine.core import Core
+from mlusim.machine.device import DeviceTensor
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
+
+BARE = re.compile(r"(?:(?P<of>tensor|region)\.)?(?P<name>[A-Za-z_]\w*)$")
+
+
+def named(text: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr | None:
+    """The pointer called *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
+
+    ``region.NAME`` and ``tensor.NAME`` say which, where a region and a tensor share a name.
+    """
+    form = BARE.match(text)
+    if form is None:
+        return None
+    name = form["name"]
+    if form["of"]:
+        return (tensor_pointers(world) if form["of"] == "tensor" else region_pointers(world, core)).get(name)
+    value = frame.f_locals.get(name) if frame is not None else None
+    if isinstance(value, Ptr):
+        return value
+    found = names_of(world, core).get(name)
+    return found if isinstance(found, Ptr) else None
+
+
+def tensor_at(pointer: Ptr, world: World) -> DeviceTensor | None:
+    """The tensor that *pointer* stands at the beginning of, if it does."""
+    for allocation, argument in world.tensors.values():
+        if allocation is pointer.view.allocation and isinstance(argument, DeviceTensor):
+            return argument if pointer.offset == 0 and pointer.dtype == argument.dtype else None
+    return None
+
+
+def names_of(world: World, core: Core | None) -> dict[str, Any]:
+    """What an expression may name besides the frame's variables, as pointers."""
+    tensors, regions = tensor_pointers(world), region_pointers(world, core)
+    both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
+    return {**both, **declared_pointers(world, core), **tensors, **regions}
+
+
+def tensor_pointers(world: World) -> dict[str, Ptr]:
+    """A pointer to each tensor of the launch, by the name of its parameter."""
+    found = {}
+    for name, (allocation, argument) in world.tensors.items():
+        offset = 0 if isinstance(argument, DeviceTensor) else argument.offset
+        found[name] = pointer_at(allocation, offset, argument.dtype)
+    return found
+
+
+def region_pointers(world: World, core: Core | None) -> dict[str, Ptr]:
+    """A pointer to each region of the plan in *core*'s NRAM, by name."""
+    layout, buffer = world.layout, world.buffer(core)
+    if layout is None or buffer is None:
+        return {}
+    found: dict[str, Ptr] = {}
+    for stage in layout.stages:
+        for region in stage.regions:
+            if region.name not in found and region.offset < buffer.nbytes:
+                found[region.name] = pointer_at(buffer, region.offset, as_dtype(region.dtype))
+    return found
+
+
+def declared_pointers(world: World, core: Core | None) -> Mapping[str, Ptr]:
+    """A pointer to each declaration of *core* and its cluster that one variable alone keeps, by that name."""
+    if core is None:
+        return {}
+    mine: list[Allocation] = [a for arena in core.arenas.values() for a in arena.allocations]
+    mine += core.cluster.sram.allocations if core.cluster is not None else []
+    found: dict[str, Ptr] = {}
+    twice: set[str] = set()
+    for allocation in mine:
+        name, dtype = declared(world, allocation)
+        if name is None or dtype is None or not name.isidentifier():
+            continue
+        twice |= {name} & found.keys()
+        found[name] = pointer_at(allocation, 0, dtype)
+    return {name: pointer for name, pointer in found.items() if name not in twice}

@@ -1,0 +1,340 @@
+"""Who wrote a byte: the instruction, task, line and moment that last did, and where its sources came from."""
+
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.look.describe import access_text
+from mlusim.debug.look.world import World, owner_of
+from mlusim.debug.run.replica import Replica
+from mlusim.debug.run.tracer import Tracer
+from mlusim.debug.session import DebugSession
+from mlusim.debug.stop.breakpoints import touches
+from mlusim.debug.stop.moments import END, Position
+from mlusim.errors import UsageError
+from mlusim.isa.declare import Flow
+from mlusim.machine.core import Core
+from mlusim.machine.events import Access, Effect, Step
+from mlusim.machine.hub import Observer
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.space import GDRAM, Space
+
+WRITES = 2_000_000  # writes that a log holds; 12 bytes each
+STEPS = 50_000  # different steps that a log holds; about 1 KiB each
+WINDOW = 1 << 14  # moments that the first log of a launch reaches back
+NOBODY = "nobody has written it; it holds poison, or what its declaration gave it"
+SOURCES = 8  # sources of one write that are followed
+GIVEN = "as the host gave it to the device"
+NODES, DEPTH = 24, 6
+
+
+@frozen
+class Byte:
+    """One byte of the device: its memory, its address, and whose memory it is."""
+
+    space: Space
+    address: int
+    owner: str | None
+
+
+@define(eq=False)
+class Logged:
+    """A step that writes: by which core, into whose memory, and from whose."""
+
+    step: Step
+    core: Core
+    owners: tuple[str | None, ...]
+    read_owners: tuple[str | None, ...]
+
+    def touches(self, byte: Byte) -> Access | None:
+        """The access that writes *byte*, if one does; the last, where several do."""
+        for access, owner in reversed(tuple(zip(self.step.writes, self.owners, strict=True))):
+            if access.allocation.space is byte.space and owner == byte.owner:
+                at = byte.address - access.allocation.address
+                if touches(access, at, at + 1):
+                    return access
+        return None
+
+
+class WriteLog(Observer):
+    """Every write of an execution, in order; the oldest are dropped when there are too many.
+
+    ``since`` is the moment behind which nothing is missing.
+    """
+
+    name = "writes"
+
+    def __init__(self) -> None:
+        self.tracer: Tracer | None = None
+        self.since = 0
+        self._moments = array("q")
+        self._which = array("i")
+        self._steps: list[Logged] = []
+        self._known: dict[Step, int] = {}
+
+    def begin(self, replica: Replica) -> None:
+        """Listen to *replica*, which is watched from some moment on."""
+        self.tracer, self.since = replica.tracer, replica.since
+
+    def effect(self, effect: Effect) -> None:
+        """Note what is about to be written."""
+        if not effect.step.writes or self.tracer is None:
+            return
+        number = self._known.get(effect.step)
+        if number is None:
+            if len(self._steps) >= STEPS:
+                self._drop()
+            number = self._known[effect.step] = len(self._steps)
+            core = effect.core
+            owners, read_owners = (
+                tuple(owner_of(core, access.allocation) for access in accesses)
+                for accesses in (effect.step.writes, effect.step.reads)
+            )
+            self._steps.append(Logged(effect.step, core, owners, read_owners))
+        if len(self._moments) >= WRITES:
+            self._drop()
+            self.effect(effect)
+            return
+        self._moments.append(self.tracer.moment)
+        self._which.append(number)
+
+    def _drop(self) -> None:
+        """Forget the older half."""
+        half = len(self._moments) // 2
+        self.since = self._moments[half] if half < len(self._moments) else self.since
+        self._moments, which = self._moments[half:], self._which[half:]
+        kept = sorted(set(which))
+        place = {old: new for new, old in enumerate(kept)}
+        self._which = array("i", (place[old] for old in which))
+        self._steps = [self._steps[old] for old in kept]
+        self._known = {logged.step: n for n, logged in enumerate(self._steps)}
+
+    def last(self, byte: Byte, before: int) -> tuple[int, Logged, Access] | None:
+        """The last write of *byte* before moment *before*: its moment, what it was, and which operand."""
+        writers = {n: a for n, logged in enumerate(self._steps) if (a := logged.touches(byte)) is not None}
+        if not writers:
+            return None
+        moments = np.frombuffer(self._moments, np.int64)
+        stop = int(np.searchsorted(moments, before, side="left"))
+        hits = np.flatnonzero(np.isin(np.frombuffer(self._which, np.int32)[:stop], list(writers)))
+        if not hits.size:
+            return None
+        at = int(hits[-1])
+        number = self._which[at]
+        return self._moments[at], self._steps[number], writers[number]
+
+
+# -- the chain ---------------------------------------------------------------------------------------
+
+
+@define(eq=False)
+class Origin:
+    """A byte and its last write; ``sources`` are the bytes that the write was made of.
+
+    ``launch`` and ``moment`` are 0 where nobody has written the byte; ``note`` says what it holds then.
+    """
+
+    place: str
+    launch: int = 0
+    moment: int = 0
+    task: str = ""
+    instruction: str = ""
+    file: str = ""
+    line: int = 0
+    note: str = ""
+    sources: "list[Origin]" = field(factory=list)
+
+
+class Search:
+    """Follows bytes back through the launches of a session, from where it stands."""
+
+    def __init__(self, session: DebugSession, depth: int = DEPTH, nodes: int = NODES) -> None:
+        self._session = session
+        self._depth = depth
+        self._nodes = nodes
+        self._logs: dict[int, tuple[WriteLog, World]] = {}
+        self._replicas: dict[int, Replica] = {}
+        self._until: dict[int, int] = {}
+        self._ends: dict[int, Replica] = {}
+
+    def origin(self, byte: Byte, text: str) -> Origin:
+        """Where *byte*, which the user calls *text*, comes from."""
+        here = self._session.position
+        before = here.moment if here.lines == 0 else here.moment + 1
+        return self._follow(byte, text, here.launch, before, self._depth)
+
+    def _follow(self, byte: Byte, text: str, launch: int, before: int, depth: int) -> Origin:
+        self._nodes -= 1
+        home = self._home(byte, launch)
+        while (found := self._last(byte, launch, before)) is None:
+            if byte.space is not GDRAM:
+                return Origin(text, note=NOBODY)
+            earlier = self._earlier(home, launch)
+            if home is None or not earlier:
+                return Origin(text, note=NOBODY if home is not None and not home.filled else GIVEN)
+            try:
+                changed = self._changed(home, byte.address - home.address, earlier, launch)
+            except UsageError as error:  # behind the history
+                return Origin(text, note=str(error))
+            if changed:
+                return Origin(
+                    text, note=f"the host has changed it between launch {earlier} and launch {launch}"
+                )
+            launch, before = earlier, END
+        moment, logged, access = found
+        made = Origin(text, launch, moment, name_of(logged.core), _spelling(logged.step), *logged.step.site)
+        sources = list(self._sources(byte, logged, access, launch))
+        for source, name in sources[:SOURCES]:
+            if depth <= 1 or self._nodes <= 0:
+                made.sources.append(Origin(name, note="not followed any further"))
+            else:
+                made.sources.append(self._follow(source, name, launch, moment, depth - 1))
+        if logged.step.name == "vv_store":
+            made.sources.append(
+                Origin("a vector register", note="registers have no history; step back from here")
+            )
+        if len(sources) > SOURCES:
+            made.sources.append(Origin(f"{len(sources) - SOURCES} more pieces", note="not followed"))
+        return made
+
+    def _home(self, byte: Byte, launch: int) -> Allocation | None:
+        """The tensor's own allocation that a byte of GDRAM lies in, as *launch* was given it."""
+        if byte.space is not GDRAM or not launch:
+            return None
+        homes = self._session.runs.recorded(launch).homes
+        return next((a for a in homes if a.address <= byte.address < a.address + a.nbytes), None)
+
+    def _earlier(self, home: Allocation | None, launch: int) -> int:
+        """The last launch before *launch* that was given the same tensor, or 0."""
+        earlier = range(launch - 1, 0, -1)
+        return next((n for n in earlier if home in self._session.runs.recorded(n).homes), 0)
+
+    def _changed(self, home: Allocation, offset: int, earlier: int, launch: int) -> bool:
+        """Whether the element at *offset* is another one at the beginning of *launch* than at the end of the *earlier* one."""
+        recorded = self._session.runs.recorded(launch)
+        kept, size = recorded.tensors, recorded.homes[home].size
+        first = offset - offset % size
+        if earlier not in self._ends:
+            self._ends[earlier] = self._session.runs.aside(Position(earlier, END))
+        copy = self._ends[earlier].tracer.copies.get(home)
+        if kept is None or home not in kept or copy is None:
+            return False
+        return not np.array_equal(kept[home][first : first + size], copy.raw[first : first + size])
+
+    def _sources(
+        self, byte: Byte, logged: Logged, written: Access, launch: int
+    ) -> Iterator[tuple[Byte, str]]:
+        """The bytes that the one was made of, and their names."""
+        world = self._logs[launch][1]
+        gathered = _gathered(logged, written)
+        if gathered is not None:
+            at = byte.address - written.allocation.address - written.start
+            for access, owner, whole in gathered:
+                start = access.allocation.address + access.start + (at if whole else 0)
+                yield Byte(access.allocation.space, start, owner), access_text(world, access)
+            return
+        offset = flat_offset(written, byte.address - written.allocation.address)
+        for access, owner in zip(logged.step.reads, logged.read_owners, strict=True):
+            lane = logged.step.flow is Flow.LANEWISE
+            at = byte_at(access, _lane(offset, written, access, logged.step.name)) if lane else access.span[0]
+            width = _width(access, written)
+            shown = Access(access.allocation, at - at % width, width) if lane else access
+            name = access_text(world, shown) + ("" if lane else ", mixed")
+            yield Byte(access.allocation.space, access.allocation.address + at, owner), name
+
+    def _last(self, byte: Byte, launch: int, before: int) -> tuple[int, Logged, Access] | None:
+        """The last write in one launch: from a log of the last moments, then from logs of earlier ones."""
+        window = WINDOW
+        if before > self._until.get(launch, -1):
+            here = self._session.position
+            end = here.moment + (here.lines > 0) if launch == here.launch else END
+            self._log(launch, end, window)
+        while True:
+            log = self._logs[launch][0]
+            found = log.last(byte, before) if before > log.since else None
+            if found is not None or log.since == 0:
+                return found
+            window *= 16
+            self._log(launch, log.since, window)
+
+    def _log(self, launch: int, until: int, window: int) -> None:
+        """Run the launch up to moment *until* with a log of its writes in the last *window* moments."""
+        log = WriteLog()
+        last = self._session.runs.moments(launch) if until >= END else until
+        replica = self._session.runs.aside(Position(launch, until), since=max(0, last - window), watching=log)
+        assert replica.stop is not None
+        world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
+        if launch in self._replicas:
+            self._replicas[launch].abandon()
+        self._logs[launch], self._replicas[launch] = (log, world), replica
+        self._until[launch] = until
+
+    def close(self) -> None:
+        """Let go of the executions that were looked at."""
+        for replica in (*self._replicas.values(), *self._ends.values()):
+            replica.abandon()
+
+
+def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None, bool]] | None":
+    """Of an instruction that moves pieces: the piece behind *written*, and its element of each list of places.
+
+    With each its owner, and whether it is the piece itself.  None for every other instruction.
+    """
+    writes, reads, owners = logged.step.writes, logged.step.reads, logged.read_owners
+    count = len(writes)
+    pieces = reads[-count:]
+    if count < 2 or len(reads) <= count or any(p.size != written.size or p.steps for p in (*pieces, *writes)):
+        return None
+    at = next(n for n, access in enumerate(writes) if access is written)
+    found = [(pieces[at], owners[-count:][at], True)]
+    for access, owner in zip(reads[:-count], owners[:-count], strict=True):
+        each, rest = divmod(access.size, count)
+        if not rest and not access.steps and each >= 1:
+            found.append((Access(access.allocation, access.start + at * each, each), owner, False))
+    return found
+
+
+def _spelling(step: Step) -> str:
+    return step.row.spelling if step.row is not None else step.name
+
+
+def _width(access: Access, written: Access) -> int:
+    """The bytes of one element, as well as sizes tell."""
+    return 4 if access.size % 4 == 0 and written.size % 4 == 0 else 2 if access.size % 2 == 0 else 1
+
+
+def _lane(offset: int, written: Access, read: Access, name: str) -> int:
+    """The byte of *read*, in its order, that goes with byte *offset* of *written*."""
+    if written.nbytes == read.nbytes:
+        return offset
+    if "cycle" in name:
+        return offset % read.nbytes
+    return min(offset * read.nbytes // written.nbytes, read.nbytes - 1)
+
+
+def flat_offset(access: Access, byte: int) -> int:
+    """Which byte of *access*, in the order in which it touches them, lies at *byte* of the allocation."""
+    if not access.steps:
+        return byte - access.start
+    starts = _starts(access)
+    held = np.flatnonzero((starts <= byte) & (byte < starts + access.size))
+    return int(held[0]) * access.size + byte - int(starts[held[0]])
+
+
+def byte_at(access: Access, offset: int) -> int:
+    """The byte of the allocation that *access* touches as its *offset*-th."""
+    if not access.steps:
+        return access.start + offset
+    repetition, rest = divmod(offset, access.size)
+    return int(_starts(access)[repetition]) + rest
+
+
+def _starts(access: Access) -> Any:
+    starts = np.array([access.start], np.int64)
+    for stride, count in access.steps:
+        starts = (starts[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
+    return starts

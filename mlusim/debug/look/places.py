@@ -1,0 +1,300 @@
+"""Places in memory: what the user's words for addresses, regions, tensors and pointers mean."""
+
+import re
+from types import FrameType
+from typing import Any
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.look.declared import declared
+from mlusim.debug.look.describe import value_text
+from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.names import named, names_of, tensor_at
+from mlusim.debug.look.world import World, cluster_name, owner_of
+from mlusim.errors import UsageError
+from mlusim.machine.core import Core
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM, LDRAM_SIZE, NRAM, SPACES, SRAM, WRAM, Space
+
+_NUMBER = r"(0x[0-9a-f]+|\d+)"
+_SPACE = re.compile(rf"(gdram|ldram|nram|wram|sram)(?:\s*([+-])\s*{_NUMBER})?(?::{_NUMBER})?$", re.IGNORECASE)
+_ADDRESS = re.compile(rf"(0x[0-9a-f]+)(?::{_NUMBER})?$", re.IGNORECASE)
+_ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
+
+
+@frozen
+class Span:
+    """Bytes [``low``, ``high``) of one memory, as device addresses.
+
+    ``owner`` is whose memory it is: a core's name, a cluster's, or None for GDRAM; with ``anyone`` the
+    same addresses of every core or cluster are meant.  ``dtype`` is the element type, where it is known.
+    """
+
+    space: Space
+    low: int
+    high: int
+    text: str
+    dtype: DType | None = None
+    owner: str | None = None
+    anyone: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return self.high - self.low
+
+    def belongs(self, core: Core, allocation: Allocation) -> bool:
+        """Whether *allocation*, which an instruction of *core* names, is in this memory."""
+        return self.anyone or self.owner is None or owner_of(core, allocation) == self.owner
+
+    def __str__(self) -> str:
+        mine = "" if self.owner is None or self.anyone else f" of {self.owner}"
+        return f"{self.space} {self.low:#x}..{self.high:#x}{mine}"
+
+
+def resolve(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span:
+    """The bytes that *text* means on *core*, in the variables of *frame*.
+
+    A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), both to the end of what is
+    declared there or with a count of bytes (``nram+0x100:64``), a region of the plan, a tensor or pointer
+    by name (to its end), an expression that gives a pointer (one element), or any of the last with
+    elements: ``p[3]``, ``p[2:8]``, ``tensor[0, 3, 5]``.  Raises `UsageError` for what is none of these, or
+    is outside every memory of the core.
+    """
+    text = text.strip()
+    if not text:
+        raise UsageError("name a place: a region, a tensor, nram+0x100, an address, or a pointer")
+    found = _by_number(text, world, core)
+    if found is None:
+        found = _by_item(text, world, core, frame)
+    if found is None:
+        found = _by_name(text, world, core, frame)
+    if found is None:
+        found = _one(_pointer(text, world, core, frame), text, world, core)
+    return found
+
+
+def ahead(text: str, world: World) -> Span | None:
+    """What *text* will mean in any task once it has begun: a region of the plan or elements of it, ``nram+0x100``.
+
+    None for everything else; raises `UsageError` for bytes that the board's memory does not have.
+    """
+    form = _SPACE.match(text)
+    if form is not None and form[1].upper() != GDRAM.name:
+        space = next(s for s in SPACES if s.name == form[1].upper())
+        first, count = _offset(form), int(form[4], 0) if form[4] else 1
+        size = _capacity(space, world)
+        if not 0 <= first < first + count <= size:
+            raise UsageError(
+                f"{text} is no run of bytes of {space}, which has {size} on {world.session.board.name}"
+            )
+        low = world.base(space) + first
+        return Span(space, low, low + count, text, anyone=True)
+    item = _ITEM.match(text)
+    name = (item["base"] if item is not None else text).strip()
+    stages = world.layout.stages if world.layout is not None else ()
+    for region in (region for stage in stages for region in stage.regions):
+        if region.name == name.removeprefix("region.") and name not in world.tensors:
+            dtype = as_dtype(region.dtype)
+            first, stop = _elements(item["item"], None, None, None) if item is not None else (0, region.bytes)
+            low = world.base(NRAM) + region.offset
+            size = region.bytes if item is None else (stop - first) * dtype.size
+            return Span(
+                NRAM, low + first * dtype.size, low + first * dtype.size + size, text, dtype, anyone=True
+            )
+    return None
+
+
+def _offset(form: re.Match[str]) -> int:
+    offset = int(form[3], 0) if form[3] else 0
+    return -offset if form[2] == "-" else offset
+
+
+def _capacity(space: Space, world: World) -> int:
+    arch = world.session.board.arch
+    sizes = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
+    return sizes.get(space, LDRAM_SIZE)
+
+
+def locate(span: Span, world: World, core: Core | None) -> tuple[Allocation, int]:
+    """The allocation that *span* lies in, and the byte of it at which it begins.
+
+    Raises `UsageError` for bytes that belong to nothing that is alive.
+    """
+    for owner, a in world.allocations(core):
+        inside = a.space is span.space and a.address <= span.low < a.address + max(a.nbytes, 1)
+        if inside and (owner == span.owner or span.anyone):
+            return a, span.low - a.address
+    known = [f"{a.space} {a.address:#x}..{a.address + a.nbytes:#x}" for _, a in world.allocations(core)]
+    raise UsageError(
+        f"there is no declared memory at {span.space} {span.low:#x}; there is "
+        + (", ".join(known[:6]) + (" and more" if len(known) > 6 else "") if known else "none")
+    )
+
+
+def bytes_of(span: Span, world: World, core: Core | None) -> np.ndarray[Any, Any]:
+    """The bytes of *span*, as far as its allocation reaches, as a view."""
+    allocation, start = locate(span, world, core)
+    return allocation.raw[start : start + span.nbytes]
+
+
+def owner_in(space: Space, core: Core | None) -> str | None:
+    """Whose memory an address of *space* is, seen from *core*."""
+    if space is GDRAM:
+        return None
+    if core is None:
+        raise UsageError(f"{space} belongs to a task; choose one with `task N` once it has begun")
+    if space is SRAM:
+        if core.cluster is None:
+            raise UsageError("a Block task has no SRAM")
+        return cluster_name(core)
+    return name_of(core)
+
+
+# -- the forms, one by one -------------------------------------------------------------------------
+
+
+def _by_number(text: str, world: World, core: Core | None) -> Span | None:
+    space_form = _SPACE.match(text)
+    if space_form is not None:
+        space = next(s for s in SPACES if s.name == space_form[1].upper())
+        address = world.base(space) + _offset(space_form)
+        found = _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), world, core)
+        return _bounded(found, space_form[4])
+    address_form = _ADDRESS.match(text)
+    if address_form is not None:
+        address = int(address_form[1], 0)
+        for owner, a in world.allocations(core):
+            if a.address <= address < a.address + a.nbytes:
+                return _bounded(
+                    Span(a.space, address, a.address + a.nbytes, text, owner=owner), address_form[2]
+                )
+        raise UsageError(
+            f"no memory of the device is at {text}; `info regions` and `info tensors` list what is"
+        )
+    return None
+
+
+def _bounded(span: Span, nbytes: str | None) -> Span:
+    """*span*, or its first *nbytes* bytes; raises `UsageError` where it has fewer."""
+    if nbytes is None:
+        return span
+    count = int(nbytes, 0)
+    if not 1 <= count <= span.nbytes:
+        raise UsageError(
+            f"{span.text} means {count} bytes; give 1 to {span.nbytes}, which are declared from there on"
+        )
+    return evolve(span, high=span.low + count)
+
+
+def _rest(span: Span, world: World, core: Core | None) -> Span:
+    allocation, start = locate(span, world, core)
+    dtype = declared(world, allocation)[1]
+    fits = dtype is not None and start % dtype.size == 0
+    return evolve(span, high=allocation.address + allocation.nbytes, dtype=dtype if fits else None)
+
+
+def _by_item(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:
+    parts = _ITEM.match(text)
+    if parts is None:
+        return None
+    try:
+        base, shape = _based(parts["base"], world, core, frame)
+    except UsageError:
+        return None  # the brackets may be Python's own
+    if base is None:
+        return None
+    size = base.view.itemsize
+    first, stop = _elements(parts["item"], shape, frame, core)
+    low = base.address + first * size
+    owner = owner_in(base.space, core)
+    span = Span(base.space, low, low + max(stop - first, 1) * size, text, base.dtype, owner)
+    locate(span, world, core)
+    return span
+
+
+def _based(
+    text: str, world: World, core: Core | None, frame: FrameType | None
+) -> tuple[Ptr | None, tuple[int, ...] | None]:
+    """The pointer that brackets are behind, and the shape, where it is a whole tensor's."""
+    name = text.strip()
+    pointer = named(name, world, core, frame)
+    if pointer is not None:
+        tensor = tensor_at(pointer, world)
+        return pointer, None if tensor is None else tensor.shape
+    value = evaluate(parse(text), frame, core, names_of(world, core))
+    return (value, None) if isinstance(value, Ptr) else (None, None)
+
+
+def _elements(
+    item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: Core | None
+) -> tuple[int, int]:
+    """The first element that *item* means and the one behind the last."""
+
+    class Index:
+        def __getitem__(self, item: Any) -> Any:
+            return item
+
+    index = evaluate(parse(f"_index_[{item}]"), frame, core, {"_index_": Index()})
+    if isinstance(index, slice):
+        first = int(index.start or 0)
+        if index.stop is None or index.step not in (None, 1) or index.stop <= first:
+            raise UsageError(f"[{item}] is no run of elements; write [first:stop]")
+        return first, int(index.stop)
+    if isinstance(index, tuple):
+        if shape is None or len(index) != len(shape):
+            raise UsageError(
+                f"[{item}] has {len(index)} indices; {f'the shape is {list(shape)}' if shape else 'give one'}"
+            )
+        try:
+            first = int(np.ravel_multi_index(index, shape))
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"[{item}] is outside the shape {list(shape)}: {error}") from None
+        return first, first + 1
+    try:
+        return int(index), int(index) + 1
+    except (TypeError, ValueError):
+        raise UsageError(f"[{item}] is no element number") from None
+
+
+def _by_name(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:
+    pointer = named(text, world, core, frame)
+    if pointer is None:
+        return None
+    allocation = pointer.view.allocation
+    high = allocation.address + allocation.nbytes
+    if allocation is world.buffer(core) and world.layout is not None:
+        regions = [r for _, r in world.layout.regions_at(pointer.offset)]
+        meant = (
+            [r for r in regions if r.name == text.removeprefix("region.")]
+            or [r for r in regions if r.offset == pointer.offset]
+            or regions
+        )
+        high = allocation.address + meant[0].offset + meant[0].bytes if meant else high
+    owner = owner_in(pointer.space, core)
+    return Span(pointer.space, pointer.address, high, text, pointer.dtype, owner)
+
+
+def _pointer(text: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr:
+    value = evaluate(parse(text), frame, core, names_of(world, core))
+    if not isinstance(value, Ptr):
+        shown = value_text(value)
+        what = text if shown == text else f"{text} is {shown}, which"
+        raise UsageError(f"{what} is no place in memory; `help x` lists the forms")
+    return value
+
+
+def _one(pointer: Ptr, text: str, world: World, core: Core | None) -> Span:
+    low, size = pointer.address, pointer.view.itemsize
+    allocation = pointer.view.allocation
+    if (
+        pointer.offset == 0 and declared(world, allocation)[0] == text
+    ):  # as `pair[1]`, a declaration in a list
+        size = allocation.nbytes
+    span = Span(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
+    locate(span, world, core)
+    return span

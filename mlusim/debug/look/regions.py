@@ -1,0 +1,257 @@
+"""Memory as the user sees it: regions, tensors, values, files."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.arch.dtypes import (
+    DType,
+    as_dtype,
+    float32,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.look.declared import declared
+from mlusim.debug.look.describe import elements, poisoned
+from mlusim.debug.look.places import Span, locate, owner_in
+from mlusim.debug.look.world import World
+from mlusim.errors import UsageError
+from mlusim.machine.core import Core
+from mlusim.machine.device import DeviceTensor
+from mlusim.memory.allocation import Allocation
+
+USUAL, LONGEST = 8, 1024  # elements shown where nobody says: from a place on, and of a place with an end
+SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
+FLOATS = {2: half, 4: float32}
+SIGNED = {1: int8, 2: int16, 4: int32, 8: int64}
+UNSIGNED = {1: uint8, 2: uint16, 4: uint32, 8: uint64}
+
+
+@frozen
+class RegionState:
+    """A region, tensor or declaration: where it is, and its values in numbers.
+
+    ``minimum`` and ``maximum`` are over the values that are numbers; ``nan`` counts those that are not
+    and are not poison; ``poison`` counts the elements of which every byte is as fresh memory has it.
+    """
+
+    name: str
+    memory: str
+    dtype: str
+    elements: int
+    offset: int
+    nbytes: int
+    minimum: str
+    maximum: str
+    nan: int
+    poison: int
+    first: str
+
+
+def plan_regions(world: World, core: Core | None) -> list[RegionState]:
+    """The regions of the launch's plan in *core*'s NRAM, each once; none without a plan."""
+    layout, buffer = world.layout, world.buffer(core)
+    if layout is None or buffer is None:
+        return []
+    found: dict[str, RegionState] = {}
+    for stage in layout.stages:
+        for region in stage.regions:
+            if region.bytes and region.name not in found:
+                dtype = as_dtype(region.dtype)
+                found[region.name] = _state(
+                    region.name, buffer, region.offset, region.bytes, dtype, region.offset
+                )
+    return list(found.values())
+
+
+def declarations(world: World, core: Core | None) -> list[RegionState]:
+    """What *core* and its cluster have declared on the chip, by the names of the variables that point there."""
+    rows = []
+    for owner, allocation in world.allocations(core):
+        if owner is None or core is None:
+            continue
+        name, dtype = declared(world, allocation)
+        where = allocation.site.rpartition(" ")[2]
+        offset = allocation.address - world.base(allocation.space)
+        rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
+    return rows
+
+
+def tensors(world: World) -> list[RegionState]:
+    """The launch's tensors."""
+    return [
+        _state(name, allocation, 0, allocation.nbytes, argument.dtype, allocation.address)
+        for name, (allocation, argument) in world.tensors.items()
+        if allocation.live
+    ]
+
+
+def _state(
+    name: str, allocation: Allocation, start: int, nbytes: int, dtype: DType, offset: int
+) -> RegionState:
+    count = min(nbytes, allocation.nbytes - start) // dtype.size
+    array = np.ndarray((count,), dtype.dtype, allocation.raw, start)
+    fresh = poisoned(array)
+    low, high, nan = _numbers(array, fresh)
+    return RegionState(
+        name, str(allocation.space), str(dtype), count, offset, nbytes, low, high, nan, int(fresh.sum()),
+        ", ".join(elements(array[:4])) + (", ..." if count > 4 else ""),
+    )  # fmt: skip
+
+
+def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[str, str, int]:
+    """The least and the greatest value, and how many are no numbers."""
+    if array.dtype.kind in "iu":
+        kept = array[~fresh]
+        return (str(kept.min()), str(kept.max()), 0) if kept.size else ("-", "-", 0)
+    wide = array.astype(np.float32)
+    missing = np.isnan(wide)
+    kept = wide[~missing]
+    nan = int((missing & ~fresh).sum())
+    return (f"{kept.min():.6g}", f"{kept.max():.6g}", nan) if kept.size else ("-", "-", nan)
+
+
+# -- values ----------------------------------------------------------------------------------------
+
+
+def examine(
+    world: World,
+    core: Core | None,
+    span: Span,
+    count: int | None,
+    letter: str,
+    size: str,
+    *,
+    exact: bool = False,
+) -> Iterator[str]:
+    """Lines of *count* elements from *span* on: *letter* f, d, u, x, t or c, *size* b, h, w, g or "" (its own).
+
+    Without a count all of *span* where it is *exact*, else a few of it.  Raises `UsageError` where the memory ends before that.
+    """
+    dtype = _dtype(letter, size, span.dtype)
+    allocation, start = locate(span, world, core)
+    if count is None:
+        count = _usual(span, dtype, allocation.nbytes - start, exact=exact)
+    stop = start + count * dtype.size
+    if stop > allocation.nbytes:
+        fit = (allocation.nbytes - start) // dtype.size
+        raise UsageError(
+            f"{count} elements of {dtype} reach {stop - allocation.nbytes} bytes beyond {span.text}; {fit} fit"
+        )
+    array = np.ndarray((count,), dtype.dtype, allocation.raw, start)
+    shown = _formatted(array, letter)
+    width = max((len(text) for text in shown), default=1)
+    per_line = max(1, min(16, 64 // (width + 2), 32 // dtype.size if dtype.size > 1 else 16))
+    for first in range(0, count, per_line):
+        address = span.low + first * dtype.size
+        yield f"{address:#x}: " + "  ".join(text.rjust(width) for text in shown[first : first + per_line])
+
+
+def _usual(span: Span, dtype: DType, left: int, *, exact: bool) -> int:
+    """How many elements are shown where nobody says; of what is exact all, even those that do not exist."""
+    if exact:
+        return max(1, min(span.nbytes // dtype.size, LONGEST))
+    return max(1, min(USUAL, left // dtype.size))
+
+
+def _dtype(letter: str, size: str, own: DType | None) -> DType:
+    if letter == "f":
+        if own is not None and own.kind == "float" and not size:
+            return own
+        width = SIZES[size] if size else 4
+        if width not in FLOATS:
+            raise UsageError(f"there is no float of {width} bytes; use x/fh for half or x/fw for float")
+        return FLOATS[width]
+    if not letter and own is not None and not size:
+        return own
+    width = SIZES[size] if size else own.size if own is not None else 4
+    if letter in ("", "d"):
+        return SIGNED[width]
+    return UNSIGNED[1 if letter == "c" else width]
+
+
+def _formatted(array: np.ndarray[Any, Any], letter: str) -> list[str]:
+    if letter == "x":
+        return [f"0x{int(v):0{2 * array.dtype.itemsize}x}" for v in array]
+    if letter == "t":
+        return [f"{int(v):0{8 * array.dtype.itemsize}b}" for v in array]
+    if letter == "c":
+        return [repr(chr(int(v))) for v in array]
+    if letter == "u":
+        return [str(int(v)) for v in array]
+    return elements(array)
+
+
+def array_of(world: World, core: Core | None, span: Span) -> np.ndarray[Any, Any]:
+    """The elements of *span* as a copy, in the tensor's shape where it is a whole tensor; bytes without a type."""
+    allocation, start = locate(span, world, core)
+    nbytes = min(span.nbytes, allocation.nbytes - start)
+    dtype = span.dtype.dtype if span.dtype is not None else np.dtype(np.uint8)
+    array = np.ndarray((nbytes // dtype.itemsize,), dtype, allocation.raw, start).copy()
+    for tensor, argument in world.tensors.values():
+        whole = tensor is allocation and isinstance(argument, DeviceTensor) and array.size == argument.size
+        if whole and start == 0:
+            return array.reshape(argument.shape)
+    return array
+
+
+def difference(ours: np.ndarray[Any, Any], theirs: np.ndarray[Any, Any], most: int = 8) -> list[str]:
+    """Sentences about where two arrays differ; the worst elements first.
+
+    Raises `UsageError` where the second array cannot be laid against the first.
+    """
+    if ours.size != theirs.size:
+        raise UsageError(
+            f"{list(theirs.shape)} has {theirs.size} elements and {list(ours.shape)} has {ours.size}"
+        )
+    theirs = theirs.reshape(ours.shape)
+    same = ours.dtype == theirs.dtype
+    if same:
+        raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (ours, theirs)]
+        differs = (raw[0] != raw[1]).any(axis=1).reshape(ours.shape)
+    else:
+        differs = ~((ours == theirs) | (_nan(ours) & _nan(theirs)))
+    total = int(differs.sum())
+    if total == 0:
+        return [f"no difference in {ours.size} elements"]
+    with np.errstate(all="ignore"):
+        apart = np.abs(ours.astype(np.float64) - theirs.astype(np.float64))
+    apart = np.where(differs, np.where(np.isnan(apart), np.inf, apart), -1.0).reshape(-1)
+    worst = np.argsort(-apart, kind="stable")[: min(most, total)]
+    lines = [f"{total} of {ours.size} elements differ; the worst:"]
+    flat_ours, flat_theirs = ours.reshape(-1), theirs.reshape(-1)
+    for at in worst:
+        index = ", ".join(str(int(i)) for i in np.unravel_index(at, ours.shape))
+        here, there = elements(flat_ours[at : at + 1])[0], elements(flat_theirs[at : at + 1])[0]
+        lines.append(f"  [{index}]  {here}  here, {there} there")
+    return lines
+
+
+def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.asarray(np.isnan(array.astype(np.float64)))
+
+
+def same_place(span: Span, other: World, core: Core | None) -> tuple[Span, Core | None]:
+    """The bytes of *span* in another world: of the core with the same name.
+
+    Raises `UsageError` where that core does not run there.
+    """
+    if span.owner is None:
+        return span, None
+    found = other.core(span.owner) if span.owner.startswith("task") else None
+    if found is None and core is not None:
+        found = other.core(name_of(core))
+    if found is None:
+        raise UsageError(f"{span.owner} does not run at {other.stop.position}")
+    owner_in(span.space, found)
+    return span, found

@@ -1,0 +1,187 @@
+"""What every task, pipe, barrier, core and cluster is doing: the rows behind `info`."""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from mlusim.debug.look.core_names import name_at, name_of
+from mlusim.debug.look.describe import effect_text
+from mlusim.debug.look.frames import line_of
+from mlusim.debug.look.world import World, cluster_name
+from mlusim.debug.stop.moments import ISSUE, Op
+from mlusim.isa.declare import Pipe
+from mlusim.machine.barrier import SCOPES, Meeting
+from mlusim.machine.core import Core, Flight
+from mlusim.machine.split_barrier import Half
+from mlusim.observe.finding import short
+
+
+@frozen
+class TaskState:
+    """One task, or memory core: what it is doing, where, and what it waits for."""
+
+    name: str
+    cluster: str
+    core: str
+    state: str
+    where: str
+    waits: str
+
+
+@frozen
+class PipeState:
+    """One pipe of a core: the instruction that is being issued, and what is in flight, oldest first."""
+
+    pipe: str
+    issuing: str
+    flights: tuple[str, ...]
+
+
+@frozen
+class BarrierState:
+    """A barrier that some have reached; ``waiting`` are those at one in two halves, where waiting is no arriving."""
+
+    name: str
+    who: str
+    arrived: tuple[str, ...]
+    waiting: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def tasks(world: World) -> list[TaskState]:
+    """The tasks that have begun and not ended."""
+    return [task(world, core) for core in world.cores]
+
+
+def others(world: World) -> tuple[int, int]:
+    """How many tasks and memory cores have ended, and how many have not begun."""
+    x, y, z = world.session.dim
+    board, kind = world.session.board, world.session.kind
+    total = x * y * z
+    if kind.unions and board.arch.memory_core:
+        total += x * y * z // board.arch.cores_per_cluster
+    ended = world.cast.finished
+    return ended, total - ended - len(world.cores)
+
+
+def task(world: World, core: Core) -> TaskState:
+    """One of them."""
+    place, stack = core.place, world.stack(core)
+    state, waits = _doing(world, core)
+    where = ""
+    if stack:
+        line = line_of(stack[0], world.stop.error if core is world.cast.failed else None)
+        where = f"{stack[0].f_code.co_name} at {short(stack[0].f_code.co_filename)}:{line}"
+    number = "memory" if place.memory_core else str(place.core_id)
+    cluster = str(core.cluster.number) if core.cluster is not None else "-"
+    return TaskState(name_of(core), cluster, number, state, where, waits)
+
+
+def _doing(world: World, core: Core) -> tuple[str, str]:
+    """The state of a core, and what it waits for."""
+    if core is world.cast.failed:
+        return "failed", ""
+    if core is world.stop.core:
+        return "stopped", ""
+    if isinstance(core.waiting, Meeting):
+        missing = ", ".join(_absent(c) for c in core.waiting.missing[:6])
+        return "waiting", f"{_title(core.waiting)}: {missing} missing"
+    last = [op for op in world.recent if op.core is core][-3:]
+    if last and last[-1].name == "bang_lock" and core not in world.session.locks.values():
+        return "waiting", "; ".join(
+            f"mutex {numbers} is held by {owner}" for numbers, owner in mutexes(world)
+        )
+    effects = [op.effect for op in last if op.effect is not None]
+    if len(effects) == 3 and len({(e.name, e.site) for e in effects}) == 1 and not effects[0].writes:
+        return "polling", "another task to change what it reads"
+    return "ready", ""
+
+
+def _absent(core: Core) -> str:
+    """The name of a core that has not arrived, and whether it ever can."""
+    return f"{name_of(core)} (ended)" if core.ended else name_of(core)
+
+
+# -- pipes -----------------------------------------------------------------------------------------
+
+
+def pipes(world: World, core: Core) -> list[PipeState]:
+    """The five pipes of *core*."""
+    current = world.stop.op if world.stop.core is core else None
+    return [
+        PipeState(
+            pipe.value,
+            _issuing(world, current, pipe),
+            tuple(_flight(world, flight) for flight in core.flights if flight.pipe is pipe),
+        )
+        for pipe in Pipe
+    ]
+
+
+def _issuing(world: World, op: Op | None, pipe: Pipe) -> str:
+    if op is None or op.kind is not ISSUE or op.effect is None or op.effect.pipe is not pipe:
+        return ""
+    return f"{op.name}, {effect_text(world, op.effect, pipe=False)}"
+
+
+def _flight(world: World, flight: Flight) -> str:
+    effect = flight.effect
+    if effect is None:
+        return "an instruction that was issued while nobody watched"
+    return f"{effect.name} of {short(effect.site.file)}:{effect.site.line}, {effect_text(world, effect, pipe=False)}"
+
+
+# -- barriers --------------------------------------------------------------------------------------
+
+
+def barriers(world: World) -> list[BarrierState]:
+    """The barriers that some cores have reached and others have not."""
+    meetings = dict.fromkeys(core.waiting for core in world.cores if isinstance(core.waiting, Meeting))
+    meetings |= dict.fromkeys(half for core in world.cores for half in core.union.splits.begun)
+    return [
+        BarrierState(
+            _title(meeting),
+            SCOPES.get(meeting.scope, meeting.scope),
+            tuple(name_of(core) for core in meeting.arrived),
+            tuple(name_of(core) for core in meeting.waiting) if isinstance(meeting, Half) else (),
+            tuple(_absent(core) for core in meeting.missing),
+        )
+        for meeting in meetings
+    ]
+
+
+def _title(meeting: Meeting) -> str:
+    """The barrier's name; of one in two halves its number too, and how many arrivals it has of how many."""
+    if not isinstance(meeting, Half):
+        return meeting.name
+    return f"{meeting.name} {meeting.ident}, {len(meeting.arrived)} of {meeting.count} arrived"
+
+
+def mutexes(world: World) -> list[tuple[str, str]]:
+    """The mutexes that are held: their two numbers, and by whom."""
+    return [(f"{first}, {second}", name_of(core)) for (first, second), core in world.session.locks.items()]
+
+
+# -- cores and clusters ----------------------------------------------------------------------------
+
+
+def cores(world: World) -> Iterator[tuple[str, str, str, str, str]]:
+    """Name, cluster, core number, instructions executed and NRAM declared in bytes, of every core that runs."""
+    for core in world.cores:
+        place = core.place
+        nram = sum(arena.top for space, arena in core.arenas.items() if space.name == "NRAM")
+        cluster = cluster_name(core) if core.cluster is not None else "-"
+        number = "memory" if place.memory_core else str(place.core_id)
+        yield name_at(place), cluster, number, str(sum(core.mlu.counts)), str(nram)
+
+
+def clusters(world: World) -> Iterator[tuple[str, str, str]]:
+    """Name, members, and SRAM declared in bytes, of every cluster that runs."""
+    found: dict[str, list[Core]] = {}
+    for core in world.cores:
+        if core.cluster is not None:
+            found.setdefault(cluster_name(core), []).append(core)
+    for name, members in found.items():
+        cluster = members[0].cluster
+        assert cluster is not None
+        yield name, ", ".join(name_of(core) for core in members), str(cluster.sram.top)

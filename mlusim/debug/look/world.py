@@ -1,0 +1,174 @@
+"""`World`: a machine that stands still, as the debugger's commands look at it."""
+
+from types import FrameType
+from typing import Any
+
+from attrs import define
+
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.look.frames import stack_of
+from mlusim.debug.run.launches import Recorded
+from mlusim.debug.run.observer import Cast
+from mlusim.debug.run.tracer import Tracer
+from mlusim.debug.stop.moments import Op, Stop
+from mlusim.errors import UsageError
+from mlusim.machine.core import Core
+from mlusim.machine.device import DeviceTensor
+from mlusim.machine.session import Session
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM_BASE, NRAM, SRAM, WRAM, Space
+from mlusim.observe.regions import Layout, layout_of
+
+
+@define(eq=False)
+class World:
+    """One launch at one place: its session, its cores that have begun and not ended, and why it stands."""
+
+    recorded: Recorded
+    session: Session
+    cast: Cast
+    stop: Stop
+
+    @property
+    def cores(self) -> list[Core]:
+        """The cores that have begun and not ended, in the order of their tasks."""
+        return sorted(self.cast.cores, key=lambda c: (c.place.task, c.place.memory_core))
+
+    @property
+    def recent(self) -> tuple[Op, ...]:
+        """The last operations, oldest first; none where nobody watched."""
+        return tuple(self.cast.recent) if isinstance(self.cast, Tracer) else ()
+
+    @property
+    def watched(self) -> bool:
+        """Whether every instruction was announced, so that what is in flight is known."""
+        return isinstance(self.cast, Tracer)
+
+    def core(self, name: str) -> Core | None:
+        """The core called *name*, if it has begun and not ended."""
+        return next((core for core in self.cast.cores if name_of(core) == name), None)
+
+    def stack(self, core: Core) -> list[FrameType]:
+        """The kernel frames of *core*, innermost first."""
+        return stack_of(core, self.stop.error if core is self.cast.failed else None)
+
+    @property
+    def layout(self) -> Layout | None:
+        """The plan's layout among the launch's arguments."""
+        return layout_of(self.session.request.arguments)
+
+    @property
+    def region_names(self) -> set[str]:
+        """The names of the plan's regions, of every stage."""
+        stages = self.layout.stages if self.layout is not None else ()
+        return {region.name for stage in stages for region in stage.regions}
+
+    # -- memory --------------------------------------------------------------------------------
+
+    @property
+    def tensors(self) -> dict[str, tuple[Allocation, Any]]:
+        """The launch's tensors by the names of its parameters: the allocation, and the argument itself."""
+        found = {}
+        for name, argument in zip(self.recorded.parameters, self.session.request.arguments, strict=True):
+            allocation = tensor_of(argument)
+            if allocation is not None:
+                found[name] = allocation, argument
+        return found
+
+    def allocations(self, core: Core | None) -> list[tuple[str | None, Allocation]]:
+        """Everything that *core* can address, with the owner: tensors, its cluster's SRAM, its own memories."""
+        found: dict[Allocation, str | None] = {a: None for a, _ in self.tensors.values()}
+        if core is not None:
+            if core.cluster is not None:
+                found |= dict.fromkeys(core.cluster.sram.allocations, cluster_name(core))
+            for arena in core.arenas.values():
+                found |= dict.fromkeys(arena.allocations, name_of(core))
+        return [(owner, allocation) for allocation, owner in found.items() if allocation.live]
+
+    def every_allocation(self) -> list[tuple[str | None, Allocation]]:
+        """What `allocations` gives for all cores together, each once, in a fixed order."""
+        found: dict[Allocation, str | None] = {}
+        for core in (None, *self.cores):
+            for owner, allocation in self.allocations(core):
+                found.setdefault(allocation, owner)
+        return sorted(
+            ((owner, a) for a, owner in found.items()),
+            key=lambda e: (e[0] or "", e[1].space.name, e[1].address),
+        )
+
+    def base(self, space: Space) -> int:
+        """The address at which offsets into *space* begin."""
+        arch = self.session.board.arch
+        bases = {NRAM: arch.nram_base, WRAM: arch.wram_base, SRAM: arch.sram_base}
+        return bases.get(space, GDRAM_BASE if space is GDRAM else LDRAM_BASE)
+
+    def is_buffer(self, allocation: Allocation) -> bool:
+        """Whether the plan's regions lie in it: the first NRAM declaration of a core."""
+        return allocation.space is NRAM and allocation.address == self.base(NRAM)
+
+    def buffer(self, core: Core | None) -> Allocation | None:
+        """The NRAM buffer of *core* in which the plan's regions lie."""
+        if core is None:
+            return None
+        return next((a for _, a in self.allocations(core) if self.is_buffer(a)), None)
+
+
+def tensor_of(argument: Any) -> Allocation | None:
+    """The allocation behind an argument of a launch, if it is a tensor or a pointer."""
+    if isinstance(argument, DeviceTensor):
+        return argument.allocation
+    return argument.view.allocation if isinstance(argument, Ptr) else None
+
+
+def cluster_name(core: Core) -> str:
+    """What the debugger calls the cluster of *core*: by its number, and the union's first task where there are more."""
+    assert core.cluster is not None
+    first = min(c.place.task for c in core.union.cores)
+    return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")
+
+
+def owner_of(core: Core, allocation: Allocation) -> str | None:
+    """Whose memory *allocation* is, which an instruction of *core* names: a core's, a cluster's, or the device's."""
+    if allocation.space is GDRAM:
+        return None
+    if allocation.space is not SRAM:
+        return name_of(core)
+    holders = (
+        c for c in core.union.cores if c.cluster is not None and allocation in c.cluster.sram.allocations
+    )
+    holder = next(holders, None)
+    return None if holder is None else cluster_name(holder)
+
+
+def need_core(world: World, name: str) -> Core:
+    """The core called *name*; raises `UsageError` with what has become of it."""
+    found = world.core(name)
+    if found is None:
+        alive = ", ".join(name_of(c) for c in world.cores[:8]) or "none"
+        if name in world.cast.ended or world.stop.position.at_end:
+            fate = "has ended; `reverse-stepi all` goes back"
+        else:
+            fate = "has not begun"
+        if unknown := no_such_task(world, name):
+            raise UsageError(unknown)
+        raise UsageError(f"{name} {fate}; running now: {alive} (`info tasks`)")
+    return found
+
+
+def no_such_task(world: World, name: str) -> str:
+    """Why the launch has no core called *name*, as a sentence; nothing where it has one."""
+    x, y, z = world.session.dim
+    number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
+    board = world.session.board
+    if number >= x * y * z:
+        has = f"the tasks 0 to {x * y * z - 1}" if x * y * z > 1 else "task 0 only"
+        return f"the launch has {has}, and no {name}"
+    if not memory:
+        return ""
+    if not (world.session.kind.unions and board.arch.memory_core):
+        return f"the launch has no memory cores: {world.session.kind.name} on {board.name}"
+    width = board.arch.cores_per_cluster
+    if number % x % width:
+        return f"a memory core is named after the first task of its cluster, 0m, {width}m and so on; there is no {name}"
+    return ""

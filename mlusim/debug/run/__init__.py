@@ -1,0 +1,1 @@
+"""A program that runs and runs again under the debugger."""

@@ -1,0 +1,166 @@
+"""The program that is being debugged: it runs once, launch by launch, and nobody watches its kernels.
+
+Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.run.replica`); the program
+itself goes on only where the debugger has nothing to stop for.
+"""
+
+from typing import Any
+
+from mlusim.debug.run.bindings import Holder
+from mlusim.debug.run.launches import DEFAULT_HISTORY, Recorded, trim
+from mlusim.debug.run.observer import Cast
+from mlusim.debug.run.output import Ear, Shown
+from mlusim.isa.table import ISA
+from mlusim.machine.carrier import Strand
+from mlusim.machine.core import Core
+from mlusim.programs.program import Program
+
+LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
+
+
+ANNOUNCED = tuple(
+    number
+    for number, row in enumerate(ISA.values())
+    if row.form in ("copy", "gather", "discrete") or (row.operands and row.form not in ("load", "store"))
+)
+
+
+HEARD = frozenset(
+    name
+    for number, name in enumerate(ISA)
+    if number in ANNOUNCED or name.startswith("sync") or name in ("bang_lock", "bang_unlock")
+)
+"""Intrinsics that the machine announces by name; of others only their lines are known."""
+
+
+class Abandoned(BaseException):
+    """Ends an execution that nobody wants any more; raised where it is paused."""
+
+
+class Host(Cast):
+    """Runs the program; ``state`` says where it has come to, ``result`` and ``failure`` how it ended.
+
+    It observes the launches of the program: their beginning, where it pauses, their end, and faults.
+    """
+
+    def __init__(self, program: Program, history: int = DEFAULT_HISTORY) -> None:
+        super().__init__()
+        self.program = program
+        self.history = history
+        self.holder = Holder()
+        self.launches: list[Recorded] = []
+        self.state = ""
+        self.result: Any = None
+        self.failure: BaseException | None = None
+        self.inside = False
+        self.trapped = False
+        self._ear = Ear(Shown())
+        self._ear.aside = True  # until a launch begins
+        self._issued = 0
+        self._interrupted = False
+        self._stop_at_faults = True
+        self._strand = Strand(self._body)
+
+    def advance(self, *, stop_at_faults: bool = True) -> str:
+        """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
+        self._stop_at_faults, self._interrupted = stop_at_faults, False
+        self.holder.take(None)
+        self.inside, self.trapped = True, False
+        try:
+            with self._ear.listening(self._trap):
+                self._strand.resume()
+        finally:
+            self.inside = False
+        if self._strand.ended:
+            self.state = ENDED
+        return self.state
+
+    @property
+    def issued(self) -> int:
+        """How many instructions and scalar accesses the launch has begun, by the counts of its cores."""
+        return self._issued + sum(_issued(core) for core in self.cores)
+
+    def interrupt(self) -> None:
+        """Pause where the program is; called from inside, by a signal."""
+        self._pause(INTERRUPTED)
+
+    def interrupt_soon(self) -> None:
+        """Pause where the next task begins or ends; called from any thread."""
+        self._interrupted = True
+
+    def _trap(self) -> None:
+        """A kernel calls ``breakpoint()``."""
+        self.trapped = True
+        self._pause(INTERRUPTED)
+
+    def _heed(self) -> None:
+        if self._interrupted:
+            self._interrupted = False
+            self._pause(INTERRUPTED)
+
+    def close(self) -> None:
+        """End the program where it is."""
+        self.holder.take(None)
+        if self.state and not self._strand.ended:
+            self._strand.throw(Abandoned())
+        self.state = ENDED
+
+    def _body(self) -> None:
+        try:
+            self.result = self.program.run((self,))
+        except Abandoned:
+            pass
+        except BaseException as error:  # noqa: BLE001 - the user is told, whatever it is
+            self.failure = error
+
+    def _pause(self, state: str) -> None:
+        self.state = state
+        self._strand.pause()
+
+    # -- what the machine announces --------------------------------------------------------------
+
+    def launch_begin(self, launch: Any) -> None:
+        """Keep the launch, and pause."""
+        super().launch_begin(launch)
+        self.cores, self.finished, self.raised, self.failed = [], 0, None, None
+        self.launches.append(Recorded.of(len(self.launches) + 1, launch, self.history // 4))
+        trim(self.launches, self.history)
+        self._issued = 0
+        self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
+        self._pause(LAUNCH)
+
+    def task_begin(self, core: Any) -> None:
+        """Perhaps pause."""
+        super().task_begin(core)
+        self._heed()
+
+    def task_end(self, core: Any) -> None:
+        """Add up."""
+        super().task_end(core)
+        self._issued += _issued(core)
+
+    def launch_end(self, launch: Any) -> None:
+        """What is printed from here on is the program's own."""
+        super().launch_end(launch)
+        self._ear.aside = True
+
+    def fault(self, core: Any, fault: Any) -> None:
+        """Keep the fault, and pause before the kernel is unwound."""
+        super().fault(core, fault)
+        self._fail()
+
+    def error(self, core: Any, error: BaseException) -> None:
+        """Keep the error, and pause before the memories are given back."""
+        super().error(core, error)
+        self._fail()
+
+    def _fail(self) -> None:
+        self._ear.aside = True
+        self.launches[-1].error = self.raised
+        if self._stop_at_faults:
+            self._pause(FAILED)
+
+
+def _issued(core: Core) -> int:
+    scalars = sum(core.scalar_loads.values()) + sum(core.scalar_stores.values())
+    return scalars + sum(core.mlu.counts[number] for number in ANNOUNCED)

@@ -1,0 +1,146 @@
+"""The launches of a program as the debugger keeps them: everything that running one again needs."""
+
+import copy
+import inspect
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.arch.dtypes import DType
+from mlusim.debug.look.code import Function, reachable
+from mlusim.debug.look.frames import Owned
+from mlusim.debug.run.bindings import Pins
+from mlusim.debug.run.milestones import Milestones, Snapshot
+from mlusim.debug.run.output import Shown
+from mlusim.errors import UsageError
+from mlusim.machine.device import DeviceTensor
+from mlusim.machine.schedule import Choices
+from mlusim.machine.session import Session
+from mlusim.memory.allocation import Allocation, Bytes
+from mlusim.memory.pointer import Ptr, View
+
+DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
+
+
+@define(eq=False)
+class Recorded:
+    """One launch of the program: what it was asked, and the tensors' bytes when it began.
+
+    ``choices`` are those of its schedule before any was made, ``pins`` what its kernel's variables were bound to.
+    ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
+    copies have been given up for those of later launches.  ``moments`` is how many moments the launch
+    has, once somebody has counted; ``shown`` what its kernels have printed to the user; ``clock`` the
+    predicted time of its moments, once somebody has asked (`mlusim.debug.look.clock`).
+    """
+
+    index: int
+    session: Session
+    tensors: dict[Allocation, Bytes] | None
+    owned: Owned
+    milestones: Milestones
+    choices: Choices | None
+    pins: Pins
+    moments: int | None = None
+    error: BaseException | None = None
+    shown: Shown = field(factory=Shown)
+    clock: Any = None
+
+    @classmethod
+    def of(cls, index: int, session: Session, room: int) -> "Recorded":
+        """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
+        found = (_allocation(argument) for argument in session.request.arguments)
+        tensors = {a: a.raw.copy() for a in found if a is not None and a.writable}
+        body = session.request.kernel.body
+        code = getattr(body, "__code__", None)
+        owned = Owned(code.co_filename if code is not None else "", getattr(body, "__globals__", None))
+        pins = Pins.of(body, owned)
+        return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices), pins)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the copies take."""
+        return sum(raw.size for raw in (self.tensors or {}).values())
+
+    @property
+    def homes(self) -> dict[Allocation, DType]:
+        """The allocations of the tensors and pointers among the arguments, the program's own, and their types."""
+        found = ((_allocation(argument), argument) for argument in self.session.request.arguments)
+        return {allocation: argument.dtype for allocation, argument in found if allocation is not None}
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+        return self.session.request.kernel.name
+
+    @property
+    def functions(self) -> list[Function]:
+        """The kernel and the functions that it can reach."""
+        return reachable(self.session.request.kernel.body, self.owned)
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the kernel's parameters, without ``mlu``, as many as there are arguments."""
+        count = len(self.session.request.arguments)
+        try:
+            names = list(inspect.signature(self.session.request.kernel.body).parameters)[1:]
+        except (TypeError, ValueError):
+            names = []
+        return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
+
+    def again(
+        self, observers: Iterable[Any], snapshot: Snapshot | None = None, *, timing: bool = False
+    ) -> tuple[Session, dict[Allocation, Allocation]]:
+        """The same launch once more, not yet run, from its beginning or from *snapshot*.
+
+        It works on copies of the tensors; the second value says which copy stands for which tensor.
+        Raises `UsageError` where the tensors' first bytes have been given up.
+        """
+        kept = self.tensors if snapshot is None else snapshot.tensors
+        if self.tensors is None or kept is None:
+            raise UsageError(
+                f"launch {self.index} is behind the debugger's history; start again with more of it (--history)"
+            )
+        copies: dict[Allocation, Allocation] = {}
+        arguments = [_copied(argument, kept, copies) for argument in self.session.request.arguments]
+        groups = 0 if snapshot is None else snapshot.groups
+        session = self.session.again(arguments, observers, groups, copy.deepcopy(self.choices), timing=timing)
+        session.printed += () if snapshot is None else snapshot.printed
+        return session, copies
+
+
+def _allocation(argument: Any) -> Allocation | None:
+    if isinstance(argument, DeviceTensor):
+        return argument.allocation
+    return argument.view.allocation if isinstance(argument, Ptr) else None
+
+
+def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Allocation, Allocation]) -> Any:
+    """The argument of a second run: a tensor or pointer into a copy, or anything else as it is."""
+    original = _allocation(argument)
+    if original is None or original not in kept:
+        return argument
+    twin = copies.get(original)
+    if twin is None:
+        twin = Allocation(original.space, original.address, kept[original].copy(), original.site)
+        twin.filled, twin.launches = original.filled, original.launches
+        copies[original] = twin
+    if isinstance(argument, DeviceTensor):
+        return DeviceTensor(argument.device, twin, argument.shape, argument.dtype)
+    view = argument.view
+    return Ptr(View(twin, view.dtype, None, view.phase), argument.index)
+
+
+def explored(session: Session) -> bool:
+    """Whether the launch follows another schedule than the default one."""
+    return session.choices is not None
+
+
+def trim(launches: list[Recorded], budget: int) -> None:
+    """Give up the copies of the oldest launches until the rest takes at most *budget* bytes; the last stays."""
+    total = sum(one.nbytes for one in launches)
+    for one in launches[:-1]:
+        if total <= budget:
+            return
+        total -= one.nbytes
+        one.tensors = None

@@ -1,0 +1,122 @@
+"""A launch run again under the debugger's eyes, on copies of its tensors."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from mlusim.debug.run.bindings import Holder
+from mlusim.debug.run.host import Abandoned
+from mlusim.debug.run.launches import Recorded, explored
+from mlusim.debug.run.tracer import Tracer
+from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, Stopper
+from mlusim.debug.stop.moments import END, LAUNCH_END, Position, Stop
+from mlusim.debug.stop.steppers import Trap
+from mlusim.machine.carrier import Strand
+from mlusim.observe.names import observers_of
+
+
+class Replica:
+    """One execution of a recorded launch; `run` lets it go on, ``stop`` is where it is.
+
+    From moment *since* on everything is watched; what comes before may be passed at full speed, or left
+    out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
+    debugger; with checkers everything is watched from the beginning.  What its kernels print is shown
+    where it is *loud* and the user has not seen it.
+    """
+
+    def __init__(
+        self,
+        recorded: Recorded,
+        checks: Iterable[str] = (),
+        beside: Iterable[Any] = (),
+        *,
+        since: int = 0,
+        loud: bool = False,
+        holder: Holder | None = None,
+    ) -> None:
+        self.recorded = recorded
+        self.hold = recorded.pins.hold()
+        self._holder = Holder() if holder is None else holder
+        self.checks = tuple(checks)
+        self.checkers = observers_of(self.checks)
+        if self.checkers or explored(recorded.session):
+            since = 0
+        self.tracer = Tracer(recorded, self._pause)
+        self.tracer.ear.loud = loud
+        snapshot = recorded.milestones.snapshot(since)
+        mark = recorded.milestones.mark(since)
+        if since >= END or (snapshot is not None and mark is not None and mark[0] <= snapshot.moment):
+            mark = None
+        self.tracer.begin_at(snapshot, mark, asleep=mark is not None or since >= END)
+        self.since = max(mark[0] if mark is not None else 0, snapshot.moment if snapshot is not None else 0)
+        self.session, self.tracer.copies = recorded.again([*self.checkers, self.tracer, *beside], snapshot)
+        self.stop: Stop | None = None
+        self.error: BaseException | None = None
+        self.inside = False
+        self._strand = Strand(self._body)
+        self._begun = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether the launch is over."""
+        return self._strand.ended
+
+    def run(
+        self,
+        stoppers: Iterable[Stopper] = (),
+        goal: Position | None = None,
+        collect: Callable[[Stop], None] | None = None,
+        trace_from: int | None = None,
+    ) -> Stop | None:
+        """Go on to the next stop and return it; None when the launch has ended.
+
+        With *collect* the stops before *goal* are handed over, and only *goal* stops.  Raises what the
+        host would see where that is no fault of the kernel's.
+        """
+        every = tuple(stoppers)
+        for stopper in every:
+            if isinstance(stopper, Breakpoint) and isinstance(stopper.location, FindingLocation):
+                stopper.location.listen(self.checkers)
+        self.tracer.arm(() if self.tracer.raised is not None else every, goal, trace_from)
+        self.tracer.collect = collect
+        self.stop, self._begun = None, True
+        self.inside = True
+        self._holder.take(self.hold)
+        try:
+            with self.tracer.ear.listening(self._trap if goal is None else None):
+                self._strand.resume()
+        finally:
+            self.inside = False
+        if self.tracer.raised is None and self.error is not None:
+            raise self.error
+        return self.stop
+
+    def abandon(self) -> None:
+        """End the execution where it is; nothing of it is left."""
+        self.tracer.disarm()
+        self.tracer.ear.loud = False
+        if self._begun and not self._strand.ended:
+            self._holder.take(self.hold)
+            with self.tracer.ear.listening():
+                self._strand.throw(Abandoned())
+        if self._holder.current is self.hold:
+            self._holder.take(None)
+
+    def _trap(self) -> None:
+        """The kernel calls ``breakpoint()``: stop at its next line."""
+        self.tracer.interrupt(Trap())
+
+    def _body(self) -> None:
+        try:
+            self.session.run()
+        except Abandoned:
+            pass
+        except BaseException as error:  # noqa: BLE001 - the one who resumes is told
+            self.error = error
+
+    def _pause(self, stop: Stop) -> None:
+        self.stop = stop
+        if stop.kind is LAUNCH_END or stop.error is not None:
+            self.recorded.error = stop.error
+            if not self.tracer.asleep:
+                self.recorded.moments = self.tracer.moment
+        self._strand.pause()

@@ -1,0 +1,150 @@
+"""Runs of launches that have begun: to a position, for a search, beside the present, to count moments."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from mlusim.debug.run.bindings import Holder
+from mlusim.debug.run.host import Host
+from mlusim.debug.run.launches import Recorded
+from mlusim.debug.run.replica import Replica
+from mlusim.debug.stop.breakpoints import Stopper
+from mlusim.debug.stop.moments import END, Position, Stop
+from mlusim.debug.stop.steppers import Issues
+from mlusim.errors import UsageError
+
+
+class Beside(Protocol):
+    """An observer that listens to a run beside the debugger, and is told which run it is."""
+
+    def begin(self, replica: Replica) -> None:
+        """Listen to *replica*."""
+        ...
+
+
+LOOKBACK = 256  # moments before a stop that are watched, so that there is a history
+WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, one after the other
+
+
+class Runs:
+    """Makes replicas of *host*'s launches; *checks* names the checkers that they need.
+
+    ``active`` is the one that is being run on the way to somewhere, and must not stop elsewhere.
+    """
+
+    def __init__(self, host: Host, checks: Callable[[], tuple[str, ...]]) -> None:
+        self._host = host
+        self._checks = checks
+        self.active: Replica | None = None
+
+    @property
+    def holder(self) -> Holder:
+        """Who says whose bindings are in place."""
+        return self._host.holder
+
+    def _replica(self, recorded: Recorded, *arguments: Any, **options: Any) -> Replica:
+        return Replica(recorded, *arguments, holder=self.holder, **options)
+
+    def recorded(self, launch: int) -> Recorded:
+        """The launch with that number; raises `UsageError` where there is none."""
+        if not 1 <= launch <= len(self._host.launches):
+            raise UsageError(f"there is no launch {launch}; the program has begun {len(self._host.launches)}")
+        return self._host.launches[launch - 1]
+
+    def _visited(self, launch: int) -> Recorded:
+        """The launch, which alone keeps snapshots from now on."""
+        recorded = self.recorded(launch)
+        for other in self._host.launches:
+            if other is not recorded:
+                other.milestones.forget()
+        return recorded
+
+    def to(self, position: Position, since: int | None = None) -> Replica:
+        """A replica at *position*, watched from moment *since* on; raises `UsageError` where there is none."""
+        recorded = self._visited(position.launch)
+        if since is None:
+            since = END if position.at_end else position.moment - LOOKBACK
+        replica = self._replica(recorded, self._checks(), since=max(0, since), loud=True)
+        stop = self._run(replica, goal=position)
+        if stop is None or stop.position != position:
+            replica.abandon()
+            raise self._none(position)
+        return replica
+
+    def aside(
+        self, position: Position, *, since: int | None = None, watching: Beside | None = None
+    ) -> Replica:
+        """A replica for another look, at *position*, perhaps with a log of its writes, or at the end before it.
+
+        It is watched from moment *since* on, or as late as can be; the caller abandons it.
+        """
+        recorded = self.recorded(position.launch)
+        beside = () if watching is None else (watching,)
+        replica = self._replica(recorded, (), beside, since=position.moment if since is None else since)
+        if watching is not None:
+            watching.begin(replica)
+        stop = self._run(replica, goal=position)
+        if stop is None or (stop.position != position and watching is None):
+            replica.abandon()
+            raise self._none(position)
+        return replica
+
+    def last_before(self, limit: Position, stoppers: Iterable[Stopper]) -> Stop | None:
+        """The last stop that *stoppers* would make in the launch of *limit* before it, or None.
+
+        Looks at the last moments first, then further back.
+        """
+        wanted = tuple(stoppers)
+        moment = self.moments(limit.launch) if limit.at_end else limit.moment
+        for window in WINDOWS:
+            since = max(0, moment - window)
+            found = self._search(limit, wanted, since)
+            if found is not None or since == 0:
+                return found
+        return None
+
+    def _search(self, limit: Position, stoppers: tuple[Stopper, ...], since: int) -> Stop | None:
+        """The last stop of *stoppers* in moments from *since* on and before *limit*."""
+        found: list[Stop] = []
+        replica = self._replica(self.recorded(limit.launch), self._checks(), since=since)
+        lines = replica.since if any(s.lines for s in stoppers) else END
+        try:
+            self._run(replica, stoppers, limit, lambda stop: found.__setitem__(slice(None), [stop]), lines)
+        finally:
+            replica.abandon()
+        return found[0] if found else None
+
+    def issue(self, launch: int, number: int) -> Stop | None:
+        """The stop at the *number*-th instruction of a launch."""
+        if number == 0:
+            return None
+        replica = self._replica(self.recorded(launch))
+        stop = self._run(replica, [Issues(number)])
+        replica.abandon()
+        return stop
+
+    def moments(self, launch: int) -> int:
+        """How many moments a launch that has ended has; counted by running it, if nobody has yet."""
+        recorded = self.recorded(launch)
+        if recorded.moments is None:
+            self.aside(Position(launch, END), since=0).abandon()
+        assert recorded.moments is not None
+        return recorded.moments
+
+    def _none(self, position: Position) -> UsageError:
+        return UsageError(
+            f"launch {position.launch} has {self.moments(position.launch)} moments, and no {position}"
+        )
+
+    def _run(
+        self,
+        replica: Replica,
+        stoppers: Iterable[Stopper] = (),
+        goal: Position | None = None,
+        collect: Callable[[Stop], None] | None = None,
+        trace_from: int | None = None,
+    ) -> Stop | None:
+        before, self.active = self.active, replica
+        try:
+            return replica.run(stoppers, goal, collect, trace_from)
+        finally:
+            self.active = before

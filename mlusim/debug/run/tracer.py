@@ -1,0 +1,386 @@
+"""The observer behind the debugger: counts the moments of one execution, and stops it where asked.
+
+It listens to every instruction, so an execution that it watches takes a few times as long as one that
+nobody watches.  Lines are traced only while something asks for lines.
+"""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+from mlusim.debug.run.launches import Recorded, explored
+from mlusim.debug.run.milestones import Snapshot
+from mlusim.debug.run.observer import Cast
+from mlusim.debug.run.output import Ear
+from mlusim.debug.stop.breakpoints import Stopper
+from mlusim.debug.stop.moments import (
+    BEGIN,
+    CONTROL,
+    END,
+    FAULT,
+    FINISH,
+    ISSUE,
+    LANDING,
+    LAUNCH_BEGIN,
+    LAUNCH_END,
+    LINE,
+    SOME,
+    Op,
+    Position,
+    Stop,
+)
+from mlusim.machine.core import Core
+from mlusim.machine.events import Effect, Step
+from mlusim.machine.kernel import kernel_frame
+from mlusim.memory.allocation import Allocation, Bytes
+
+HISTORY = 1000  # moments that an execution remembers
+STEPS = 4096  # steps whose stoppers are remembered
+
+Trace = Callable[[FrameType, str, Any], Any]
+
+
+class Tracer(Cast):
+    """Counts moments, and calls *pause* where a stopper, or the position asked for, is reached.
+
+    ``moment`` is the last one announced and ``lines`` the lines of the kernel since.  While ``collect``
+    is set, stops are handed to it and the execution goes on.  While ``asleep`` only rare events are
+    heard of, and nothing is counted: the execution goes at full speed.
+    """
+
+    def __init__(self, recorded: Recorded, pause: Callable[[Stop], None]) -> None:
+        super().__init__()
+        self.launch = recorded.index
+        self.moment = 0
+        self.lines = 0
+        self.tracing = False
+        self.asleep = False
+        self.copies: dict[Allocation, Allocation] = {}
+        self.ear = Ear(recorded.shown)
+        self._milestones = recorded.milestones
+        self._wake: tuple[int, int] | None = None
+        self._watches: dict[Core, tuple[Any, Any]] = {}
+        self._rare_events = self._groups = 0
+        self._recent: deque[Effect | Op] = deque(maxlen=HISTORY)
+        self.collect: Callable[[Stop], None] | None = None
+        self._owned = recorded.owned
+        self._pause = pause
+        self._goal: Position | None = None
+        self._goal_lines = -1
+        self._trace_from = END
+        self._alarm = END
+        self._armed = False
+        self._stoppers: tuple[Stopper, ...] = ()
+        self._line_stoppers: tuple[Stopper, ...] = ()
+        self._late: tuple[Stopper, ...] = ()
+        self._known: dict[tuple[Step, bool], tuple[Stopper, ...]] = {}
+        self._fresh: FrameType | None = None
+
+    @property
+    def recent(self) -> list[Op]:
+        """The last operations that were heard of, oldest first."""
+        first = self.moment - len(self._recent) + 1
+        return [
+            one if isinstance(one, Op) else Op(first + n, ISSUE, one.core, one.step.name, one)
+            for n, one in enumerate(self._recent)
+        ]
+
+    # -- what is asked -------------------------------------------------------------------------
+
+    def begin_at(self, snapshot: Snapshot | None, wake: tuple[int, int] | None, *, asleep: bool) -> None:
+        """Count from *snapshot* on; while *asleep*, count nothing before the mark *wake*, or at all."""
+        if snapshot is not None:
+            self.moment, self._rare_events = snapshot.moment - 1, snapshot.rare
+            self._groups, self.finished = snapshot.groups, snapshot.finished
+            self.ended, self.ear.count = set(snapshot.ended), snapshot.pieces
+        self.asleep, self._wake = asleep, wake
+
+    def arm(
+        self, stoppers: Iterable[Stopper], goal: Position | None = None, trace_from: int | None = None
+    ) -> None:
+        """From now on stop where a stopper says so, and at *goal*; trace lines from moment *trace_from* on."""
+        every = tuple(stoppers)
+        self._stoppers = tuple(s for s in every if s.ops)
+        self._line_stoppers = tuple(s for s in every if s.lines)
+        self._known = {}
+        self._late = tuple(s for s in self._stoppers if s.late)
+        self._armed = bool(self._stoppers)
+        self._goal, self._goal_lines = goal, -1
+        if trace_from is None:
+            trace_from = 0 if any(s.lines_from_start for s in every) else END
+        self._trace_from = trace_from
+        self._alarm = min(END if goal is None else goal.moment, self._trace_from)
+
+    def disarm(self) -> None:
+        """Stop nowhere any more; the execution is being abandoned."""
+        self.arm(())
+        self.collect, self._pause = None, _go_on
+
+    # -- what the machine announces --------------------------------------------------------------
+
+    def launch_begin(self, launch: Any) -> None:
+        """Moment 0."""
+        super().launch_begin(launch)
+        if self._alarm <= 0:
+            self._judge(Op(0, LAUNCH_BEGIN, None, "launch"))
+
+    def task_begin(self, core: Any) -> None:
+        """A moment; lines of the core are traced if those of the others are."""
+        super().task_begin(core)
+        if self.asleep:
+            self._watches[core] = core.mlu.watch, core.scalars
+            core.mlu.watch = core.scalars = None
+        if core is core.union.cores[0]:
+            self._begin_group()
+        if self.tracing:
+            sys.settrace(self._call)
+        self._rare(BEGIN, core, "task begins")
+
+    def issue(self, effect: Effect) -> None:
+        """A moment: an instruction is issued."""
+        self.moment = moment = self.moment + 1
+        self.lines = 0
+        self._recent.append(effect)
+        if self._armed or moment >= self._alarm:
+            self._judge(Op(moment, ISSUE, effect.core, effect.step.name, effect))
+
+    def effect(self, effect: Effect) -> None:
+        """A moment, if the effect is asynchronous: it lands now.  Else the checkers have had their say."""
+        if effect.asynchronous:
+            self.moment = moment = self.moment + 1
+            self.lines = 0
+            op = Op(moment, LANDING, effect.core, effect.step.name, effect)
+            self._recent.append(op)
+            if self._armed or moment >= self._alarm:
+                self._judge(op)
+        elif self._late:
+            op = Op(self.moment, ISSUE, effect.core, effect.step.name, effect)
+            if hits := self._asked(self._late, op):
+                self._hit(op.kind, op.core, hits, op)
+
+    def control(self, core: Any, name: str) -> None:
+        """A moment: a wait begins."""
+        self._rare(CONTROL, core, name.lstrip("_"))
+
+    def task_end(self, core: Any) -> None:
+        """A moment."""
+        self._rare(FINISH, core, "task ends")
+        super().task_end(core)
+
+    def launch_end(self, launch: Any) -> None:
+        """The last moment."""
+        del launch
+        self._last(LAUNCH_END, None)
+
+    def fault(self, core: Any, fault: Any) -> None:
+        """The last moment: the core could not do what it was told."""
+        super().fault(core, fault)
+        self._last(FAULT, core)
+
+    def error(self, core: Any, error: BaseException) -> None:
+        """The last moment: the kernel raised an error of its own."""
+        super().error(core, error)
+        self._last(FAULT, core)
+
+    def _rare(self, kind: str, core: Core, name: str) -> None:
+        self._rare_events += 1
+        if self.asleep and not self._awakes():
+            return
+        self.moment += 1
+        self.lines = 0
+        if not any(c.flights for c in self.cores):
+            self._milestones.note(self._rare_events, self.moment)
+        op = Op(self.moment, kind, core, name)
+        self._recent.append(op)
+        if self._armed or self.moment >= self._alarm:
+            self._judge(op)
+
+    def _awakes(self) -> bool:
+        """Whether this is the mark to wake at: from here on every instruction is heard of."""
+        if self._wake is None or self._rare_events != self._wake[1]:
+            return False
+        self.asleep, self.moment = False, self._wake[0] - 1
+        for core, (watch, scalars) in self._watches.items():
+            if core in self.cores:
+                core.mlu.watch, core.scalars = watch, scalars
+        self._watches.clear()
+        return True
+
+    def _begin_group(self) -> None:
+        """A group of tasks begins; where no other is under way, a snapshot may be made."""
+        session, milestones = self.session, self._milestones
+        quiescent = (
+            session is not None and len(self.cores) == 1 and not session.locks and not explored(session)
+        )
+        nbytes = sum(copy.nbytes for copy in self.copies.values())
+        if quiescent and not self.asleep and milestones.wanted(self.moment + 1, nbytes):
+            tensors = {original: copy.raw.copy() for original, copy in self.copies.items()}
+            milestones.keep(self._snapshot(tensors))
+        self._groups += 1
+
+    def _snapshot(self, tensors: dict[Allocation, Bytes]) -> Snapshot:
+        return Snapshot(
+            self.moment + 1,
+            self._rare_events,
+            self._groups,
+            self.finished,
+            tensors,
+            frozenset(self.ended),
+            self.ear.count,
+            tuple(self.session.printed) if self.session is not None else (),
+        )
+
+    def _last(self, kind: str, core: Core | None) -> None:
+        """The last moment: at the latest here checkers tell what they have found."""
+        self.moment += 1
+        self.lines = 0
+        op = Op(self.moment, kind, core, kind)
+        self._recent.append(op)
+        hits = [] if self.asleep else self._asked(self._late, op)
+        if self._goal is not None or hits or (kind is FAULT and self.collect is None):
+            self._stop(_with(hits, Stop(Position(self.launch, END), kind, core, error=self.raised)))
+
+    # -- judging -------------------------------------------------------------------------------
+
+    def _judge(self, op: Op) -> None:
+        if op.moment >= self._alarm and self._alarmed(op):
+            return
+        if hits := self._asked(self._interested(op), op):
+            self._hit(op.kind, op.core, hits, op)
+
+    def _asked(self, stoppers: Iterable[Stopper], op: Op) -> list[tuple[Stopper, str]]:
+        return [(s, why) for s in stoppers if (why := s.at_op(op, self)) is not None]
+
+    def _alarmed(self, op: Op) -> bool:
+        """Begin to trace, or arrive; whether this was the arrival."""
+        goal = self._goal
+        if op.moment >= self._trace_from:
+            self._trace_from = END
+            self.trace()
+        if goal is not None and op.moment >= goal.moment:
+            self._alarm = END
+            if goal.lines == 0:
+                self._stop(Stop(Position(self.launch, op.moment), op.kind, op.core, op))
+                return True
+            self._goal_lines = goal.lines
+            self.trace()
+        else:
+            self._alarm = END if goal is None else goal.moment
+        return False
+
+    def _interested(self, op: Op) -> tuple[Stopper, ...]:
+        if op.effect is None:
+            return self._stoppers
+        key = op.effect.step, op.kind is LANDING
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= STEPS:
+                self._known.clear()
+            found = tuple(s for s in self._stoppers if s.follows(op.effect.step, landing=key[1]))
+            self._known[key] = found
+        return found
+
+    def _hit(self, kind: str, core: Core | None, hits: list[tuple[Stopper, str]], op: Op | None) -> None:
+        self._stop(_with(hits, Stop(Position(self.launch, self.moment, self.lines), kind, core, op)))
+
+    def _stop(self, stop: Stop) -> None:
+        if self.collect is not None and (self._goal is None or stop.position < self._goal):
+            self.collect(stop)
+            return
+        self._pause(stop)
+        self._retrace()
+
+    # -- lines ---------------------------------------------------------------------------------
+
+    def frame_of(self, core: Core) -> FrameType | None:
+        """The kernel frame that *core* is in, from inside the execution."""
+        running = self.session is not None and self.session.scheduler.running is core
+        if running:
+            return kernel_frame(sys._getframe())  # noqa: SLF001 - the kernel, behind mlusim's own frames
+        return kernel_frame(core.carrier.frame if core.carrier is not None else None)
+
+    def interrupt(self, stopper: Stopper, *, here: bool = True) -> None:
+        """Stop as soon as *stopper* can; called while the execution runs, from inside or (not *here*) from another thread."""
+        self._stoppers += (stopper,)
+        self._known, self._armed = {}, True
+        if here:
+            self._line_stoppers += (stopper,)
+            self.lines += 0 if self.tracing else SOME
+            self.trace()
+
+    def trace(self) -> None:
+        """Follow the lines of every core from here on."""
+        self.tracing = True
+        for core in self.cores:
+            if core.carrier is not None and core.carrier.frame is not None:
+                self._mark(core.carrier.frame)
+                core.carrier.trace = self._call
+        if self.session is not None and self.session.scheduler.running is not None:
+            self._mark(sys._getframe())  # noqa: SLF001 - the frames of the core that runs
+            sys.settrace(self._call)
+
+    def _mark(self, frame: FrameType | None) -> None:
+        while frame is not None:
+            if self._owned(frame.f_code.co_filename):
+                frame.f_trace = self._line
+            frame = frame.f_back
+
+    def _retrace(self) -> None:
+        """After a pause: trace if what is asked now needs lines, and only then."""
+        wanted = bool(self._line_stoppers) or self._goal_lines > 0
+        if wanted:
+            self.trace()
+        elif self.tracing:
+            self.tracing = False
+            for core in self.cores:
+                if core.carrier is not None:
+                    core.carrier.trace = None
+            sys.settrace(None)
+
+    def _call(self, frame: FrameType, event: str, argument: Any) -> Trace | None:
+        del event, argument
+        if not self._owned(frame.f_code.co_filename):
+            return None
+        self._fresh = frame
+        return self._line
+
+    def _line(self, frame: FrameType, event: str, argument: Any) -> Trace | None:
+        if event == "line":
+            self.lines += 1
+            entered, self._fresh = self._fresh is frame, None
+            self._at_line(frame, entered=entered)
+        elif event == "return":
+            for stopper in self._line_stoppers:
+                stopper.at_return(frame, argument)
+        return self._line if self.tracing else None
+
+    def _at_line(self, frame: FrameType, *, entered: bool) -> None:
+        core = self.session.scheduler.running if self.session is not None else None
+        if core is None:
+            return
+        goal = self._goal
+        if goal is not None and self.lines == self._goal_lines and self.moment == goal.moment:
+            self._goal_lines = -1
+            self._stop(Stop(goal, LINE, core))
+            return
+        hits = [
+            (s, why)
+            for s in self._line_stoppers
+            if (why := s.at_line(core, frame, self, entered=entered)) is not None
+        ]
+        if hits:
+            self._hit(LINE, core, hits, None)
+
+
+def _with(hits: list[tuple[Stopper, str]], stop: Stop) -> Stop:
+    """*stop*, and who asked for it."""
+    stop.reasons = tuple(why for _, why in hits)
+    stop.hits = tuple(b for s, _ in hits if (b := s.breakpoint) is not None)
+    stop.value = next((s.value for s, _ in hits if s.value), ())
+    return stop
+
+
+def _go_on(stop: Stop) -> None:
+    """Do not pause."""

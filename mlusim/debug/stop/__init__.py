@@ -1,0 +1,1 @@
+"""Moments, and what stops an execution at one."""

@@ -1,0 +1,379 @@
+"""What stops an execution: breakpoints, watchpoints, and the steps of the console.
+
+A `Stopper` is asked at moments, or at lines, or both.  A `Breakpoint` is a stopper with a number and
+with conditions, which the user keeps; what a `step` waits for is a stopper without.
+"""
+
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define
+
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op
+from mlusim.machine.events import Access, Step
+
+if TYPE_CHECKING:
+    from mlusim.debug.look.places import Span
+    from mlusim.debug.run.tracer import Tracer
+    from mlusim.machine.core import Core
+
+
+class Stopper:
+    """Something that may stop an execution.
+
+    ``ops`` and ``lines`` say what it wants to be asked about; ``lines_from_start`` that it needs lines
+    from the launch's beginning; ``late`` that it is asked again after the checkers.  ``value`` is what a function that it waited for has returned.
+    """
+
+    ops = False
+    lines = False
+    late = False
+    value: tuple[Any, ...] = ()
+    breakpoint: "Breakpoint | None" = None
+
+    @property
+    def lines_from_start(self) -> bool:
+        """Whether lines must be followed from the first on."""
+        return self.lines
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Whether an instruction with these operands can concern it; asked once per step."""
+        del step, landing
+        return False
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Why to stop at this moment, or None."""
+        del op, tracer
+        return None
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Why to stop at this line, the first of its function if *entered*, or None."""
+        del core, frame, tracer, entered
+        return None
+
+    def at_return(self, frame: FrameType, value: Any) -> None:
+        """Note that *frame* returns *value*."""
+
+
+class Location(Stopper):
+    """Where a breakpoint is; ``text`` says it as the user would."""
+
+    text = ""
+
+
+@define(eq=False)
+class LineLocation(Location):
+    """A line of a source file."""
+
+    file: str
+    line: int
+    text: str
+    lines = True
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop at the line."""
+        del core, tracer, entered
+        here = frame.f_lineno == self.line and frame.f_code.co_filename == self.file
+        return "" if here else None
+
+
+@define(eq=False)
+class CallLocation(Location):
+    """The lines that name something which the machine does not announce, as an instruction on registers."""
+
+    places: frozenset[tuple[str, int]]
+    text: str
+    lines = True
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop at each of the lines."""
+        del core, tracer, entered
+        return "" if (frame.f_code.co_filename, frame.f_lineno) in self.places else None
+
+
+@define(eq=False)
+class FunctionLocation(Location):
+    """The first line of a function of the kernel."""
+
+    code: CodeType
+    text: str
+    lines = True
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop at the first line of a call."""
+        del core, tracer
+        return "" if entered and frame.f_code is self.code else None
+
+
+@define(eq=False)
+class TaskLocation(Location):
+    """The first line of the kernel in one task."""
+
+    label: str
+    text: str
+    ops = True
+    lines = True
+    _begun: "Core | None" = None
+
+    @property
+    def lines_from_start(self) -> bool:
+        """Lines are followed from the beginning of the task on."""
+        return False
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Follow the lines of the task."""
+        if op.kind is BEGIN and op.core is not None and name_of(op.core) == self.label:
+            self._begun = op.core
+            tracer.trace()
+        return None
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop at the first line."""
+        del frame, tracer, entered
+        if core is not self._begun:
+            return None
+        self._begun = None
+        return ""
+
+
+@define(eq=False)
+class IntrinsicLocation(Location):
+    """Every issue of an intrinsic."""
+
+    name: str
+    text: str
+    ops = True
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """By name."""
+        return step.name == self.name and not landing
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop where it is issued."""
+        del tracer
+        return "" if op.name == self.name and op.kind in (ISSUE, CONTROL) else None
+
+
+@define(eq=False)
+class PipeLocation(Location):
+    """Every instruction that a pipe takes."""
+
+    pipe: str
+    text: str
+    ops = True
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """By pipe."""
+        return step.pipe.value == self.pipe and not landing
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop where it is issued."""
+        del tracer
+        return "" if op.effect is not None else None
+
+
+@define(eq=False)
+class MomentLocation(Location):
+    """A moment by its number."""
+
+    moment: int
+    text: str
+    ops = True
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Any step may be the one."""
+        del step, landing
+        return True
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop at the moment."""
+        del tracer
+        return "" if op.moment == self.moment else None
+
+
+@define(eq=False)
+class TimeLocation(Location):
+    """A predicted time: a moment of each task of one launch."""
+
+    launch: int
+    moments: frozenset[int]
+    text: str
+    ops = True
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Any step may be the one."""
+        del step
+        return not landing
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop at the moments of the launch."""
+        return "" if op.moment in self.moments and tracer.launch == self.launch else None
+
+
+@define(eq=False)
+class Watch(Location):
+    """Bytes that are about to be written, or read: an asynchronous effect counts when it lands."""
+
+    span: "Span"
+    text: str
+    writes: bool
+    reads: bool
+    ops = True
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """By the bytes of its operands."""
+        del landing
+        return self._verb(step) is not None
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop before the bytes change, or are read."""
+        del tracer
+        effect = op.effect
+        if effect is None or (effect.asynchronous and op.kind is not LANDING):
+            return None
+        verb = self._verb(effect.step, effect.core)
+        return None if verb is None else f"{self.text} is {verb}"
+
+    def _verb(self, step: Step, core: "Core | None" = None) -> str | None:
+        if self.writes and any(self._touches(a, core) for a in step.writes):
+            return "written"
+        return "read" if self.reads and any(self._touches(a, core) for a in step.reads) else None
+
+    def _touches(self, access: Access, core: "Core | None") -> bool:
+        """Whether *access* touches the bytes; of any core's memory where *core* is None."""
+        span, allocation = self.span, access.allocation
+        if allocation.space is not span.space or not (core is None or span.belongs(core, allocation)):
+            return False
+        return touches(access, span.low - allocation.address, span.high - allocation.address)
+
+
+@define(eq=False)
+class FindingLocation(Location):
+    """A new finding of a checker."""
+
+    rule: str | None
+    text: str
+    ops = True
+    late = True
+    _checkers: tuple[Any, ...] = ()
+    _seen: int = 0
+
+    def listen(self, checkers: tuple[Any, ...]) -> None:
+        """Look out for what *checkers* find from now on."""
+        self._checkers = checkers
+        self._seen = sum(len(tuple(checker.findings)) for checker in checkers)
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Any step may be found fault with."""
+        del step, landing
+        return True
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop where a checker has found something new."""
+        del op, tracer
+        found = [f for checker in self._checkers for f in checker.findings]
+        if len(found) <= self._seen:
+            return None
+        self._seen = len(found)
+        mine = [f for f in found if self.rule is None or f.id.startswith(self.rule)]
+        return str(mine[-1]) if mine else None
+
+
+def touches(access: Access, low: int, high: int) -> bool:
+    """Whether *access* touches a byte of [low, high) of its allocation."""
+    if not access.steps:
+        return access.start < high and low < access.start + access.size
+    first, stop = access.span
+    if first >= high or stop <= low:
+        return False
+    starts = np.array([access.start], np.int64)
+    for n, (stride, count) in enumerate(access.steps):
+        starts = (starts[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
+        inner = Access(access.allocation, 0, access.size, access.steps[n + 1 :]).span
+        starts = starts[(starts + inner[0] < high) & (starts + inner[1] > low)]
+    return bool(starts.size)
+
+
+@define(eq=False)
+class Breakpoint(Stopper):
+    """A breakpoint of the user's: a location with a number, a condition and counts.
+
+    ``test`` evaluates the condition on a core (None: no condition); ``ignore`` more hits are passed
+    over; ``task`` limits it to the core of that label; ``words`` are the user's for the location.
+    """
+
+    number: int
+    location: Location
+    temporary: bool = False
+    enabled: bool = True
+    task: str | None = None
+    condition: str | None = None
+    test: "Callable[[Core, FrameType | None], bool | str] | None" = None
+    ignore: int = 0
+    hits: int = 0
+    words: str = ""
+
+    @property
+    def breakpoint(self) -> "Breakpoint":  # type: ignore[override]
+        """It is one."""
+        return self
+
+    @property
+    def ops(self) -> bool:  # type: ignore[override]
+        """As its location."""
+        return self.location.ops
+
+    @property
+    def lines(self) -> bool:  # type: ignore[override]
+        """As its location."""
+        return self.location.lines
+
+    @property
+    def late(self) -> bool:  # type: ignore[override]
+        """As its location."""
+        return self.location.late
+
+    @property
+    def lines_from_start(self) -> bool:
+        """As its location."""
+        return self.location.lines_from_start
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """As its location."""
+        return self.location.follows(step, landing=landing)
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop where its location says so and its conditions hold."""
+        why = self.location.at_op(op, tracer)
+        return None if why is None else self._holds(why, op.core, tracer, None)
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop where its location says so and its conditions hold."""
+        why = self.location.at_line(core, frame, tracer, entered=entered)
+        return None if why is None else self._holds(why, core, tracer, frame)
+
+    def _holds(self, why: str, core: "Core | None", tracer: "Tracer", frame: FrameType | None) -> str | None:
+        """The reason, where task, condition and counts allow it; no core: the launch has come to its end."""
+        if self.task is not None and (core is None or name_of(core) != self.task):
+            return None
+        note = ""
+        if self.test is not None and core is not None:
+            answer = self.test(core, frame if frame is not None else tracer.frame_of(core))
+            if not answer:
+                return None
+            note = answer if isinstance(answer, str) else ""
+        if tracer.collect is None:
+            self.hits += 1
+            if self.ignore > 0:
+                self.ignore -= 1
+                return None
+        verb = self.kind.capitalize()
+        return f"{verb} {self.number}, {why or self.location.text}{note}"
+
+    @property
+    def kind(self) -> str:
+        """What the console calls it."""
+        return "watchpoint" if isinstance(self.location, Watch) else "breakpoint"

@@ -1,0 +1,90 @@
+"""Moments: the places of an execution at which the debugger can be, and why it stopped there.
+
+Everything that the machine announces is a moment of its launch, counted from 1: a task begins, an
+instruction is issued, an asynchronous effect lands, a wait begins, a task ends, the launch ends.
+Moment 0 is the beginning of the launch.  A stop at a moment is before its effect.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from attrs import define, field, frozen
+
+if TYPE_CHECKING:
+    from mlusim.debug.stop.breakpoints import Breakpoint
+    from mlusim.machine.core import Core
+    from mlusim.machine.events import Effect
+
+END = 1 << 60
+"""The moment of a position that means the end of a launch, or the fault that ended it."""
+
+SOME = 1 << 40
+"""So many lines or more: nobody counted from the moment on, because Ctrl-C came in between."""
+
+BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
+TRAPPED = "the kernel calls breakpoint()"
+LAUNCH_BEGIN, LAUNCH_END, FAULT, LINE = "launch begins", "launch ends", "fault", "line"
+
+
+def parse_time(text: str) -> float | None:
+    """The microseconds of ``12.5us``; None for what is no time."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)us", text.replace(" ", ""))
+    return float(found[1]) if found is not None else None
+
+
+@frozen(order=True)
+class Position:
+    """A place in a program: a launch, a moment of it, and lines of the kernel since that moment.
+
+    With no lines it is just before the moment's effect.  The same program is at the same position in
+    the same state, to the byte.
+    """
+
+    launch: int
+    moment: int
+    lines: int = 0
+
+    @property
+    def exact(self) -> bool:
+        """Whether one can come back to it."""
+        return self.lines < SOME
+
+    @property
+    def at_end(self) -> bool:
+        """Whether it is the end of its launch."""
+        return self.moment >= END
+
+    def __str__(self) -> str:
+        if self.at_end:
+            return f"the end of launch {self.launch}"
+        if not self.exact:
+            return f"moment {self.moment} and some lines"
+        return f"moment {self.moment}" + (f", line {self.lines}" if self.lines else "")
+
+
+class Op(NamedTuple):
+    """What happens at a moment: *kind* as above, on *core*; *effect* for instructions."""
+
+    moment: int
+    kind: str
+    core: "Core | None"
+    name: str
+    effect: "Effect | None" = None
+
+
+@define(eq=False)
+class Stop:
+    """Why and where an execution stopped.
+
+    ``reasons`` are sentences without an end, one for each breakpoint in ``hits`` or for the step that
+    was asked for; ``value`` is what a finished function returned, in a tuple.
+    """
+
+    position: Position
+    kind: str
+    core: "Core | None" = None
+    op: Op | None = None
+    reasons: tuple[str, ...] = ()
+    hits: "tuple[Breakpoint, ...]" = ()
+    error: BaseException | None = None
+    value: tuple[Any, ...] = field(default=())

@@ -1,0 +1,255 @@
+"""What `step`, `next`, `stepi`, `until` and `finish` wait for."""
+
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from mlusim.debug.look.core_names import name_of
+from mlusim.debug.look.frames import depth_of, kernel_frames
+from mlusim.debug.stop.breakpoints import Stopper
+from mlusim.debug.stop.moments import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op
+from mlusim.machine.events import Step
+
+if TYPE_CHECKING:
+    from mlusim.debug.run.tracer import Tracer
+    from mlusim.machine.core import Core
+
+
+class Stepper(Stopper):
+    """A step of *core*, or of whichever core comes first (None); *count* times."""
+
+    ops = True
+
+    def __init__(self, core: "Core | None", count: int = 1) -> None:
+        self.core = core
+        self.left = count
+
+    @property
+    def lines_from_start(self) -> bool:
+        """Lines are followed from where the step begins."""
+        return False
+
+    def mine(self, core: "Core | None") -> bool:
+        """Whether *core* is the one that steps."""
+        return self.core is None or core is self.core
+
+    def counted(self) -> str | None:
+        """One more step is done; "" when it was the last."""
+        self.left -= 1
+        return None if self.left > 0 else ""
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop where the stepping core ends."""
+        del tracer
+        ended = op.kind is FINISH and self.core is not None and op.core is self.core
+        return f"{name_of(op.core)} ends" if ended and op.core is not None else None
+
+
+class LineStep(Stepper):
+    """`step`: the next line, in whichever function."""
+
+    lines = True
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Count the core's lines."""
+        del frame, tracer, entered
+        return self.counted() if self.mine(core) else None
+
+
+class NextStep(Stepper):
+    """`next`: the next line of the same function, or of one that called it."""
+
+    lines = True
+
+    def __init__(self, core: "Core | None", frame: FrameType, count: int = 1) -> None:
+        super().__init__(core, count)
+        self.frame = frame
+        self.depth = depth_of(frame)
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Count lines that are no deeper than where the step began."""
+        del tracer, entered
+        if not self.mine(core) or not self._outside(frame):
+            return None
+        if self.core is not None:
+            self.frame = frame
+        return self.counted()
+
+    def _outside(self, frame: FrameType) -> bool:
+        if self.core is None:
+            return depth_of(frame) <= self.depth
+        return frame is self.frame or all(f is not self.frame for f in kernel_frames(frame))
+
+
+class Until(Stepper):
+    """`until`: a later line of the same function, or *line* of *file*, or the function's return."""
+
+    lines = True
+
+    def __init__(
+        self, core: "Core", frame: FrameType, file: str | None = None, line: int | None = None
+    ) -> None:
+        super().__init__(core)
+        self.frame = frame
+        self.begun = frame.f_lineno
+        self.file, self.line = file, line
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop beyond the line, at the line asked for, or outside the function."""
+        del tracer, entered
+        if core is not self.core:
+            return None
+        if self.line is not None and frame.f_lineno == self.line and frame.f_code.co_filename == self.file:
+            return ""
+        if frame is self.frame:
+            return "" if self.line is None and frame.f_lineno > self.begun else None
+        return "" if all(f is not self.frame for f in kernel_frames(frame)) else None
+
+
+class Finish(Stepper):
+    """`finish`: what comes first in the caller after the function has returned."""
+
+    lines = True
+
+    def __init__(self, core: "Core", frame: FrameType) -> None:
+        super().__init__(core)
+        self.frame = frame
+        self.returned = False
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Any instruction may be the first."""
+        del step, landing
+        return True
+
+    def at_return(self, frame: FrameType, value: Any) -> None:
+        """Note the value."""
+        if frame is self.frame:
+            self.returned, self.value = True, (value,)
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop at the caller's next line."""
+        del frame, tracer, entered
+        return "" if self.returned and core is self.core else None
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop at the caller's next instruction."""
+        if self.returned and op.core is self.core and op.kind in (ISSUE, CONTROL):
+            return ""
+        return super().at_op(op, tracer)
+
+
+class IntrinsicStep(Stepper):
+    """`stepi`: the next intrinsic, scalar access or wait."""
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Every instruction that is issued."""
+        del step
+        return not landing
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Count the core's instructions."""
+        if op.kind in (ISSUE, CONTROL) and self.mine(op.core):
+            return self.counted()
+        return super().at_op(op, tracer)
+
+
+class Interrupt(Stopper):
+    """Ctrl-C: whatever comes first."""
+
+    ops = True
+    lines = True
+    reason = "interrupted"
+
+    @property
+    def lines_from_start(self) -> bool:
+        """From where the execution is."""
+        return False
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Any."""
+        del step, landing
+        return True
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Stop."""
+        del op, tracer
+        return self.reason
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Stop."""
+        del core, frame, tracer, entered
+        return self.reason
+
+
+class Trap(Interrupt):
+    """`breakpoint()` in a kernel: the line behind it."""
+
+    reason = TRAPPED
+
+
+class Lines(Stopper):
+    """Every line of a core that is no deeper than *depth* functions, and its beginning; for searches backwards."""
+
+    ops = True
+    lines = True
+
+    def __init__(self, label: str | None, depth: int | None = None) -> None:
+        self.label = label
+        self.depth = depth
+
+    @property
+    def lines_from_start(self) -> bool:
+        """The search says from where."""
+        return False
+
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+        """Any line of the core."""
+        del tracer, entered
+        if self.label is not None and name_of(core) != self.label:
+            return None
+        return "" if self.depth is None or depth_of(frame) <= self.depth else None
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """The beginning of the core."""
+        del tracer
+        return _begins(op, self.label)
+
+
+def _begins(op: Op, label: str | None) -> str | None:
+    """The reason to stop where the core called *label* begins."""
+    begins = op.kind is BEGIN and op.core is not None and name_of(op.core) == label
+    return f"{label} begins" if begins else None
+
+
+class Intrinsics(Stopper):
+    """Every instruction of a core, and its beginning; for searches backwards."""
+
+    ops = True
+
+    def __init__(self, label: str | None) -> None:
+        self.label = label
+
+    def follows(self, step: Step, *, landing: bool) -> bool:
+        """Every instruction that is issued."""
+        del step
+        return not landing
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Any instruction of the core."""
+        del tracer
+        if op.kind not in (ISSUE, CONTROL) or op.core is None:
+            return _begins(op, self.label)
+        return "" if self.label is None or name_of(op.core) == self.label else None
+
+
+class Issues(Intrinsics):
+    """The *count*-th instruction of the launch that is announced with its operands."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(None)
+        self.left = count
+
+    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+        """Count."""
+        del tracer
+        self.left -= op.kind is ISSUE
+        return "" if self.left == 0 else None

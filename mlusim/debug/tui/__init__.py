@@ -1,0 +1,1 @@
+"""The full-screen front, built on Textual (the extra ``tui``)."""

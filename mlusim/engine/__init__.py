@@ -1,0 +1,1 @@
+"""What runs an instruction: operands resolved, checked, performed, accounted, announced."""

@@ -1,0 +1,83 @@
+"""What instructions at byte offsets have in common: their operands, the mask, and which elements take part."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.engine.refuse import foreign, no_pointer
+from mlusim.errors import Fault, ReadOnly, WrongSpace
+from mlusim.machine.events import Access
+from mlusim.memory.pointer import Ptr, bounds_fault
+from mlusim.memory.space import Space
+
+if TYPE_CHECKING:
+    from mlusim.machine.mlu import Mlu
+
+Places = np.ndarray[Any, np.dtype[np.int64]]
+"""Places or offsets in bytes, or numbers of elements."""
+
+
+def check_spaces(mlu: "Mlu", operands: Mapping[str, tuple[Any, Space]]) -> Fault | None:
+    """What is wrong if one of *operands* is no pointer of this device into its space."""
+    for name, (pointer, space) in operands.items():
+        if not isinstance(pointer, Ptr):
+            return no_pointer(name, pointer, space)
+        fault = foreign(mlu, name, pointer)
+        if fault is not None:
+            return fault
+        if pointer.space is not space:
+            return WrongSpace(
+                f"{name} points into {pointer.space}",
+                operand=name,
+                space=pointer.space.name,
+                legal=str(space),
+            )
+    return None
+
+
+def check_writable(pointer: Ptr, name: str) -> Fault | None:
+    """What is wrong if the host passed the memory behind *pointer* as const."""
+    target = pointer.view.allocation
+    if target.writable:
+        return None
+    return ReadOnly(f"it would change {target.site}, which the host passed as const", operand=name)
+
+
+def check_room(pointer: Ptr, name: str, count: int) -> Fault | None:
+    """What is wrong if *count* elements do not fit behind *pointer*."""
+    fault = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
+    if fault is not None:
+        fault.operand = name
+    return fault
+
+
+def taking_part(offset: Ptr, bitmask: Any, count: int) -> Fault | tuple[Places, Places]:
+    """Which of *count* elements take part, and their offsets (bytes); or what is wrong with the mask.
+
+    *bitmask* is a pointer or None for all; bit i, the lowest first, is that of element i.
+    """
+    chosen = np.arange(count)
+    if bitmask is not None:
+        mask, nbytes = bitmask.cast("uint8"), -(-count // 8)
+        fault = check_room(mask, "bitmask", nbytes)
+        if fault is not None:
+            return fault
+        bits = mask.view.array[mask.index : mask.index + nbytes]
+        chosen = np.flatnonzero(np.unpackbits(bits, bitorder="little")[:count])
+    offsets = offset.view.array[offset.index : offset.index + count].astype(np.int64)
+    return chosen, offsets[chosen]
+
+
+def element(pointer: Ptr, i: int) -> Access:
+    """The bytes of element *i* behind *pointer*."""
+    size = pointer.view.itemsize
+    return Access(pointer.view.allocation, pointer.offset + i * size, size)
+
+
+def reads_of(offset: Ptr, bitmask: Any, count: int) -> list[Access]:
+    """What is read to know the places: *count* offsets, and the mask if there is one."""
+    reads = [Access(offset.view.allocation, offset.offset, count * offset.view.itemsize)]
+    if bitmask is not None:
+        reads.append(Access(bitmask.view.allocation, bitmask.offset, -(-count // 8)))
+    return reads

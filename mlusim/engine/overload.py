@@ -1,0 +1,81 @@
+"""Rows with a longer form: one operand more in front of the counts makes a call one of another row.
+
+As in C the types of the arguments decide; the shorter form's own code only looks at one class.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from inspect import Parameter, signature
+from typing import Any
+
+from mlusim.engine.refuse import refuse_here
+from mlusim.errors import RuleFault
+from mlusim.isa.declare import Intrinsic
+from mlusim.memory.pointer import Ptr
+
+
+class Left:
+    """What a count holds that the caller left out, until it is clear which form was meant."""
+
+    def __index__(self) -> int:
+        raise TypeError
+
+    def __repr__(self) -> str:
+        return "left out"
+
+
+LEFT = Left()
+
+
+def present(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """What the caller did give."""
+    return {name: value for name, value in arguments.items() if value is not LEFT}
+
+
+def open_signature(row: Intrinsic) -> str:
+    """Parameters that take a call of either form."""
+    names = (f"{p.name}=LEFT" if p.kind == "count" else p.name for p in row.given)
+    return ", ".join(("mlu", *names, "*more", "**named"))
+
+
+def other_form(row: Intrinsic, arguments: str) -> Iterator[str]:
+    """Code that passes a call of the longer form on, and fills in the defaults of this one."""
+    counts = [p for p in row.given if p.kind == "count"]
+    longer = f"longer(mlu, *present({arguments}).values(), *more)"
+    yield f"if {counts[0].name}.__class__ is Ptr or more: return {longer}"
+    yield f"if named: return longer(mlu, **present({arguments}), **named)"
+    for p in counts:
+        if p.default is not Parameter.empty:
+            yield f"if {p.name} is LEFT: {p.name} = default_{p.name}"
+
+
+def complete(row: Intrinsic, longer: Callable[..., Any]) -> Callable[..., Any]:
+    """The method *longer*, which refuses calls that lack operands as faults of *row*, whose name was written."""
+    own = signature(longer).parameters.values()
+    needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in own) - 1
+
+    def method(mlu: Any, *given: Any, **named: Any) -> Any:
+        if len(given) + len(named) < needed:
+            fault = RuleFault(f"{len(given) + len(named)} operands", legal=row.signature)
+            raise refuse_here(mlu, row, fault)
+        return longer(mlu, *given, **named)
+
+    return method
+
+
+def either_form(
+    row: Intrinsic, shorter: Callable[..., Any], longer: Callable[..., Any]
+) -> Callable[..., Any]:
+    """The method of *row* that passes calls of the longer form on to the method *longer*."""
+    assert row.overload is not None
+    longer = complete(row, longer)
+    if "longer" in shorter.__code__.co_names:
+        shorter.__globals__["longer"] = longer
+        return shorter
+    at, inserted = sum(p.kind != "count" for p in row.given), row.overload[1]
+
+    def refused_unless_longer(mlu: Any, *given: Any, **named: Any) -> Any:
+        if inserted in named or (len(given) > at and given[at].__class__ is Ptr):
+            return longer(mlu, *given, **named)
+        return shorter(mlu, *given, **named)
+
+    return refused_unless_longer

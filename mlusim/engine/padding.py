@@ -1,0 +1,81 @@
+"""Counts that a kernel padded: what they were before, for the lanes that hold an element."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from mlusim.engine.refuse import count_of
+from mlusim.isa.declare import Intrinsic, Parameter
+
+if TYPE_CHECKING:
+    from mlusim.machine.mlu import Mlu
+
+
+class Padded(int):
+    """An integer that was rounded up, and that remembers from what: ``unpadded``; ``plain`` is it without that.
+
+    It is an integer in every other way.  Products keep both, so that a count of padded rows and padded columns
+    says how many of its elements are padding; the lanes of a launch are counted by it.
+    """
+
+    plain: int
+    unpadded: int
+
+    def __new__(cls, value: int, unpadded: int) -> Self:
+        """*value*, which was *unpadded* once."""
+        made = int.__new__(cls, value)
+        made.plain = int(value)
+        made.unpadded = unpadded
+        return made
+
+    def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
+        """What copies are made of."""
+        return self.plain, self.unpadded
+
+    def __mul__(self, other: int) -> int:
+        """The product, of what was as well."""
+        if other.__class__ is not int and not isinstance(other, int):
+            return NotImplemented  # for NumPy's numbers and the like
+        made = int.__new__(Padded, self.plain * other)
+        made.plain = self.plain * other
+        made.unpadded = self.unpadded * getattr(other, "unpadded", other)
+        return made
+
+    __rmul__ = __mul__
+
+
+def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
+    """Code that makes *counts* integers and, for *vector* rows, ``unpadded`` what they were before padding, or None.
+
+    That is the number itself where the row has one count, else a mapping by name.
+    """
+    if vector:
+        yield "unpadded = None"
+    for p in counts:
+        optional = f"{p.name} is not None and " if p.default is None else ""
+        asked = f"(mlu, row, {p.name!r}, {p.name}"
+        yield f"if {optional}{p.name}.__class__ is not int:"
+        if not vector:
+            yield f"    {p.name} = count_of{asked})"
+        elif len(counts) == 1:
+            yield f"    if {p.name}.__class__ is Padded: unpadded = {p.name}.unpadded; {p.name} = {p.name}.plain"
+            yield f"    else: {p.name} = count_of{asked})"
+        else:
+            yield f"    {p.name}, unpadded = padded_count{asked}, unpadded)"
+
+
+def padded_count(
+    mlu: "Mlu", row: Intrinsic, name: str, value: Any, before: Mapping[str, int] | None
+) -> tuple[int, Mapping[str, int] | None]:
+    """*value* as `count_of` gives it, and *before* with what it was before it was padded, if it was."""
+    if value.__class__ is Padded:
+        return value.plain, {**(before or {}), name: value.unpadded}
+    return count_of(mlu, row, name, value), before
+
+
+def before_padding(counts: list[Parameter], extent: str) -> str:
+    """Code for *extent* with *counts* as they were before, which the code has as ``unpadded``."""
+    names = [p.name for p in counts]
+    if [extent] == names:
+        return "unpadded"
+    given = "unpadded" if len(names) == 1 else ", ".join(f"unpadded.get({n!r}, {n})" for n in names)
+    return f"(lambda {', '.join(names)}: {extent})({given})"

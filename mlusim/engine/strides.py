@@ -1,0 +1,176 @@
+"""The strided forms of rows: operands that repeat at distances in bytes, and fills that land later.
+
+They are rarer than the dense forms, so one function interprets the row here where the dense forms
+have generated code; checks, announcements and accounts are the same.
+"""
+
+import functools
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.engine.refuse import check_kind, check_rules, extent, foreign, no_pointer, refuse_here, spaces
+from mlusim.errors import Fault, ReadOnly, RuleFault
+from mlusim.isa.declare import Intrinsic, Operand, Pipe
+from mlusim.machine.core import Flight
+from mlusim.machine.events import Access
+from mlusim.memory.pointer import Ptr, View, bounds_fault
+from mlusim.time.work import LINE, charge, charge_flight, load_of
+
+if TYPE_CHECKING:
+    from mlusim.machine.mlu import Mlu
+
+MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows
+
+
+def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any]) -> None:
+    """Execute the strided form of *row*; raises the faults of the dense form and those of strides."""
+    fault = _check(mlu, row, arguments)
+    if fault is not None:
+        raise refuse_here(mlu, row, fault)
+    accesses = {o.name: access_of(o, arguments) for o in row.operands.values()}
+    given = [
+        _array(arguments[p.name].view, accesses[p.name]) if p.name in accesses else arguments[p.name]
+        for p in row.given
+    ]
+    act = functools.partial(row.body, *given)
+    reads = tuple(accesses[o.name] for o in row.operands.values() if o.access != "write")
+    writes = tuple(accesses[o.name] for o in row.operands.values() if o.access != "read")
+    core, watch = mlu.core, mlu.watch
+    load = load_of(row.pipe, reads[0] if reads else None, writes[0], memory_core=core.place.memory_core)
+    if row.form == "async":
+        seen = (
+            None if watch is None else watch.flight(row, row.pipe, reads, writes, tuple(arguments.values()))
+        )
+        core.fly(Flight(row.pipe, act, seen), load)
+        charge_flight(mlu, row.pipe, writes[0].nbytes)
+    else:
+        if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
+            core.settle(row.pipe)
+        if watch is None:
+            act()
+        else:
+            effect = watch.copy(row, row.pipe, reads, writes, tuple(arguments.values()))
+            act()
+            watch.retire(effect)
+        charge(mlu, row.pipe, load, writes[0].nbytes)
+        if row.pipe is Pipe.VECTOR:
+            mlu.lines[number] += load.lines
+            mlu.spare[number] += load.lines * LINE - max(side.nbytes for side in (*reads, *writes))
+    mlu.counts[number] += 1
+
+
+def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:
+    """The bytes that *operand* takes in a strided call."""
+    pointer = arguments[operand.name]
+    view = pointer.view
+    pairs = ((_value(stride, arguments), _value(more, arguments)) for stride, more in operand.strides)
+    steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # one alone has no distance
+    size = extent(operand, arguments) * view.itemsize
+    return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
+
+
+def _value(text: str, arguments: Mapping[str, Any]) -> int:
+    """A distance or a number of repetitions: mostly a parameter, else an expression of some."""
+    found = arguments.get(text)
+    return int(found if found is not None else eval(text, {}, dict(arguments)))  # noqa: S307 - a row's own text
+
+
+def apart(access: Access) -> bool:
+    """Whether no two repetitions share a byte."""
+    reach = access.size
+    for stride, count in reversed(access.steps):
+        if count > 1 and abs(stride) < reach:
+            return False
+        reach += abs(stride) * (count - 1)
+    return True
+
+
+def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
+    counts = (*(count for _, count in access.steps), access.size // view.itemsize)
+    strides = (*(stride for stride, _ in access.steps), view.itemsize)
+    return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
+
+
+def _in_place(target: Access, source: Access) -> bool:
+    """Whether *target* begins exactly where *source* does and only its first repetition meets it."""
+    if target == source:
+        return True
+    if target.start != source.start or len(target.steps) != 1:
+        return False
+    stride, count = target.steps[0]
+    if count == 1:
+        return True
+    rest = Access(target.allocation, target.start + stride, target.size, ((stride, count - 1),))
+    return not rest.meets(source)
+
+
+def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+    generation = mlu.core.session.board.arch.generation
+    missing = [n for o in row.operands.values() for n in sorted(o.stride_names) if arguments[n] is None]
+    if missing:
+        return RuleFault(
+            f"{missing[0]} is missing", operand=missing[0], legal="all strides and iterations, or none"
+        )
+    first: View | None = None
+    for operand in row.operands.values():
+        pointer = arguments[operand.name]
+        if not isinstance(pointer, Ptr):
+            return no_pointer(operand.name, pointer, spaces(operand))
+        fault = foreign(mlu, operand.name, pointer)
+        fault = fault or check_kind(row, operand, pointer.view, first, generation)
+        if fault is not None:
+            return fault
+        if operand.name in row.same:
+            first = first or pointer.view
+    return check_rules(row, arguments, generation) or _check_ranges(row, arguments)
+
+
+def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+    for operand in row.operands.values():
+        access, view = access_of(operand, arguments), arguments[operand.name].view
+        for _, more in operand.strides:
+            if not 0 <= (repeated := _value(more, arguments)) <= MOST:
+                return RuleFault(f"{more} = {repeated} is out of range", operand=more, legal=f"0 to {MOST}")
+        if access.size <= 0:
+            return RuleFault(
+                f"{operand.name} has {operand.extent} = {access.size // view.itemsize} elements",
+                operand=operand.name,
+                legal="1 or more",
+                hint="guard the call with `if n > 0`",
+            )
+        low, high = access.span
+        fault: Fault | None = bounds_fault(view, low, high - low)
+        if fault is not None:
+            fault.operand = operand.name
+            return fault
+    for operand in (o for o in row.operands.values() if o.access != "read"):
+        fault = _check_target(row, operand, access_of(operand, arguments), arguments)
+        if fault is not None:
+            fault.operand = operand.name
+            return fault
+    return None
+
+
+def _check_target(
+    row: Intrinsic, operand: Operand, access: Access, arguments: Mapping[str, Any]
+) -> Fault | None:
+    view = arguments[operand.name].view
+    if not view.allocation.writable:
+        return ReadOnly(f"it would change {view.allocation.site}, which the host passed as const")
+    if not apart(access):
+        return RuleFault(
+            f"the repetitions of {operand.name} overlap each other",
+            legal=f"a stride of {access.size} bytes or more for one repetition of {access.size} bytes",
+        )
+    for source in row.operands.values():
+        how = row.overlap.get(source.name, "free")
+        taken = access_of(source, arguments)
+        if how != "free" and access.meets(taken) and not (how == "exact" and _in_place(access, taken)):
+            exact = f"exactly at {source.name} or " if how == "exact" else ""
+            return RuleFault(
+                f"{operand.name} overlaps {source.name}",
+                legal=f"{operand.name} {exact}apart from {source.name}",
+            )
+    return None

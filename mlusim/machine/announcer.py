@@ -1,0 +1,237 @@
+"""The announcer of one core: makes effects of what the core does and tells the hub.
+
+A core has one only while somebody listens, or another schedule explores; everything here costs nothing otherwise.
+"""
+
+import sys
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+
+from mlusim.isa.declare import Flow, Intrinsic, Pipe
+from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.machine.kernel import kernel_frame
+from mlusim.machine.schedule import Choices
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+    from mlusim.memory.pointer import View
+
+STEPS = 4096  # steps of either kind that a core remembers; beyond that it begins anew
+LOUD = -1
+
+
+@define(eq=False)
+class _Known:
+    """A step that may come again: its method and code, the mark it was last executed at, when it fell quiet."""
+
+    step: Step
+    row: Intrinsic | None
+    code: CodeType
+    mark: int = LOUD
+    quiet: int = LOUD
+
+
+class Watch:
+    """What the intrinsics of *core* call before and after they act."""
+
+    __slots__ = (
+        "_choices", "_core", "_fresh", "_hub", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
+    )  # fmt: skip
+
+    def __init__(self, core: "Core", choices: Choices | None) -> None:
+        session = core.session
+        self._core = core
+        self._hub = session.hub
+        self._numbers = session.numbers
+        self._choices = choices
+        self._steps: dict[Any, _Known] = {}
+        self._scalars: dict[Any, _Known] = {}  # apart, lest a long loop over scalars drives the others out
+        self._fresh: list[Step] = []
+        self._since = 0
+        self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
+        self.issue, self.effect, self.retired = session.hub.issue, session.hub.effect, session.hub.retire
+
+    # -- before and after ----------------------------------------------------------------------
+
+    def row(self, row: Intrinsic, operands: tuple[Any, ...], arguments: tuple[Any, ...]) -> Effect | None:
+        """Announce an intrinsic, unless nobody wants to hear of this step just now.
+
+        *operands* are (view, first element, one after the last) of each in turn.
+        """
+        if self._choices is not None:
+            self._explore(self._choices)
+        frame = sys._getframe(2)  # noqa: SLF001 - the kernel, behind the intrinsic's method
+        key = frame.f_lasti, operands
+        known = self._steps.get(key)
+        if known is None or known.code is not frame.f_code or known.row is not row:
+            known = self._remember(key, row, frame)
+        if known.mark != self._since:
+            known.mark = self._since
+            self._fresh.append(known.step)
+        if known.quiet == self._hub.epoch:
+            return None
+        effect = Effect(known.step, self._core, next(self._numbers), arguments)
+        satisfied = self.issue is None or self.issue(effect) is True
+        if self.effect is not None and self.effect(effect) is not True:
+            satisfied = False
+        if satisfied and self.retired is None:
+            known.quiet = self._hub.epoch
+        return effect
+
+    def mark(self) -> list[Step]:
+        """The steps of intrinsics and scalar accesses since the last mark, announced or not, each once.
+
+        For one observer: the one who orders pipes.
+        """
+        fresh, self._fresh = self._fresh, []
+        if fresh:
+            self._since += 1
+        return fresh
+
+    def copy(
+        self,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        arguments: tuple[Any, ...],
+    ) -> Effect:
+        """Announce a blocking copy, or another blocking effect with strides."""
+        effect = self._made(row, pipe, reads, writes, arguments)
+        if self.issue is not None:
+            self.issue(effect)
+        if self.effect is not None:
+            self.effect(effect)
+        return effect
+
+    def flight(
+        self,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        arguments: tuple[Any, ...],
+    ) -> Effect:
+        """Announce the issue of an asynchronous effect; `lands` announces the rest."""
+        effect = self._made(row, pipe, reads, writes, arguments)
+        effect.asynchronous = True
+        if self.issue is not None:
+            self.issue(effect)
+        return effect
+
+    def lands(self, effect: Effect) -> None:
+        """Announce that an asynchronous effect is about to change its bytes."""
+        if self.effect is not None:
+            self.effect(effect)
+
+    def retire(self, effect: Effect) -> None:
+        """Announce that the bytes of *effect* have changed."""
+        effect.landed = True
+        if self.retired is not None:
+            self.retired(effect)
+
+    def scalar(self, name: str, view: "View", index: int, value: Any = None, *, depth: int = 3) -> None:
+        """Announce a scalar load, or a store of *value*, of element *index*, unless nobody wants to hear it.
+
+        The kernel is *depth* frames up.  Accesses to memory that others share are announced every time.
+        """
+        if self._choices is not None:
+            self._explore(self._choices)
+        frame = sys._getframe(depth)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
+        private = not view.space.shared
+        key = frame.f_lasti, view, index, value is None
+        known = self._scalars.get(key) if private else None
+        if known is None or known.code is not frame.f_code:
+            known = self._scalar_step(key, name, frame, private=private)
+        if known.mark != self._since:
+            known.mark = self._since
+            self._fresh.append(known.step)
+        if known.quiet == self._hub.epoch:
+            return
+        effect = Effect(known.step, self._core, next(self._numbers), (view.dtype, value))
+        satisfied = self._hub.scalar is None or self._hub.scalar(effect) is True
+        if self.issue is not None and self.issue(effect) is not True:
+            satisfied = False
+        if self.effect is not None and self.effect(effect) is not True:
+            satisfied = False
+        if satisfied and private:
+            known.quiet = self._hub.epoch
+
+    # -- what is announced ---------------------------------------------------------------------
+
+    def _made(
+        self,
+        row: Intrinsic,
+        pipe: Pipe,
+        reads: tuple[Access, ...],
+        writes: tuple[Access, ...],
+        arguments: tuple[Any, ...],
+    ) -> Effect:
+        if self._choices is not None:
+            self._explore(self._choices)
+        site = self._site(sys._getframe(3))  # noqa: SLF001 - behind `copy` and the copy's method
+        step = Step(row.name, row, pipe, row.flow, reads, writes, site)
+        return Effect(step, self._core, next(self._numbers), arguments)
+
+    def _scalar_step(self, key: Any, name: str, frame: FrameType, *, private: bool) -> _Known:
+        _, view, index, loads = key
+        access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
+        reads, writes = (access, ()) if loads else ((), access)
+        step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, self._site(frame))
+        known = _Known(step, None, frame.f_code)
+        if private:
+            self._keep(self._scalars, key, known, frame)
+        return known
+
+    def _remember(self, key: Any, row: Intrinsic, frame: FrameType) -> _Known:
+        reads, writes = [], []
+        operands = key[1]
+        for n, operand in enumerate(row.operands.values()):
+            view, first, stop = operands[3 * n : 3 * n + 3]
+            if view is None:
+                continue
+            size = (stop - first) * view.itemsize
+            start = view.phase + first * view.itemsize
+            if operand.step == "1":
+                access = Access(view.allocation, start, size)
+            else:
+                skip = operand.step_on(self._core.session.board.arch.generation, view.itemsize)
+                steps = ((skip * view.itemsize, -(-(stop - first) // skip)),)
+                access = Access(view.allocation, start, view.itemsize, steps)
+            if operand.access != "write":
+                reads.append(access)
+            if operand.access != "read":
+                writes.append(access)
+        step = Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
+        known = _Known(step, row, frame.f_code)
+        self._keep(self._steps, key, known, frame)
+        return known
+
+    @staticmethod
+    def _keep(steps: dict[Any, _Known], key: Any, known: _Known, frame: FrameType) -> None:
+        """Remember a step; what calls through another function has more than one place and is not kept."""
+        if kernel_frame(frame) is frame:
+            if len(steps) >= STEPS:
+                steps.clear()
+            steps[key] = known
+
+    def _site(self, frame: FrameType | None) -> Site:
+        """The place of the kernel statement at or above *frame*."""
+        found = kernel_frame(frame)
+        if found is None:
+            return Site("<unknown>", 0)
+        key = id(found.f_code), found.f_lasti
+        known = self._sites.get(key)
+        if known is None:
+            known = self._sites[key] = Site(found.f_code.co_filename, found.f_lineno), found.f_code
+        return known[0]
+
+    def _explore(self, choices: Choices) -> None:
+        """In another schedule: perhaps land something that is in flight, perhaps let another core go first."""
+        core = self._core
+        pipe = choices.land(core.number, [flight.pipe for flight in core.flights])
+        if pipe is not None:
+            core.land_one(pipe)
+        core.session.scheduler.point(core)

@@ -1,0 +1,62 @@
+"""The page of the command line, written from the parsers: ``python -m mlusim.manual.command_line > PAGE``."""
+
+import argparse
+import importlib
+from collections.abc import Iterator
+
+from mlusim.cli.main import VERBS, Parser, Verb
+
+HEAD = """# Command line
+
+Made from the program's own parsers by `python -m mlusim.manual.command_line`.
+
+Exit codes: 0 clean; 1 findings, failed accuracy, a regression or a plan that does not fit; 2 usage; 3 a fault in the simulated
+machine; 130 interrupted.
+Errors are one sentence on standard error.
+With `--json`, standard output holds one JSON document and nothing else.
+Long work shows progress on standard error when it is a terminal; `NO_COLOR` is honoured.
+"""
+
+
+def manual() -> str:
+    """The page as Markdown."""
+    return "\n".join([HEAD, *(line for verb in VERBS for line in _verb(verb))])
+
+
+def _verb(verb: Verb) -> Iterator[str]:
+    parser = Parser(prog=f"mlusim {verb.name}")
+    importlib.import_module(verb.module).add_arguments(parser)
+    yield f"## mlusim {verb.name}\n"
+    yield f"{verb.summary[0].upper()}{verb.summary[1:]}.\n"
+    yield "| argument | meaning |"
+    yield "| --- | --- |"
+    for action in parser._actions:  # noqa: SLF001 - argparse has no public list of its arguments
+        if action.help is not argparse.SUPPRESS:
+            meaning = (
+                (action.help or "")
+                .replace("%(default)s", str(action.default))
+                .replace("%%", "%")
+                .replace("|", "\\|")
+            )
+            yield f"| `{_spelling(action)}` | {meaning} |"
+    yield ""
+    if parser.epilog:
+        yield f"```console\n{parser.epilog.strip()}\n```\n"
+
+
+def _spelling(action: argparse.Action) -> str:
+    value = (
+        ""
+        if action.nargs == 0
+        else action.metavar or (action.dest if not action.option_strings else action.dest.upper())
+    )
+    if isinstance(value, tuple):
+        value = " ".join(value)
+    many = " ..." if action.nargs in ("*", "+") else ""
+    return " ".join(part for part in (", ".join(action.option_strings), f"{value}{many}") if part).replace(
+        "|", "\\|"
+    )
+
+
+if __name__ == "__main__":
+    print(manual(), end="")

@@ -1,0 +1,173 @@
+"""The pages of the instruction set, written from the table.
+
+``python -m mlusim.manual.isa_pages`` writes ``docs/reference/isa`` below the current directory.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from mlusim.arch.catalog import ARCHES
+from mlusim.isa.declare import Intrinsic, Operand, Pipe
+from mlusim.isa.table import FAMILIES, ISA, Family
+from mlusim.manual.coverage import coverage_page
+
+CERTAINTY: Mapping[str, str] = MappingProxyType(
+    {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
+)
+OVERLAP: Mapping[str, str] = MappingProxyType(
+    {"exact": "may be exactly", "disjoint": "must not overlap", "free": "may overlap"}
+)
+INDEX = f"""# The instruction set
+
+{len(ISA)} intrinsics in {len(FAMILIES)} families, made from the table by `python -m mlusim.manual.isa_pages`.
+A kernel calls `__bang_add` as `mlu.bang_add`; `mlusim isa NAME` shows one row in the terminal.
+
+What holds for all of them:
+
+* Counts are elements, of the type that the pointers have, and at least 1; sizes and strides are bytes.
+* Vector operands lie in NRAM.  From the third generation on any address and any count is legal; MLU2xx wants
+  vector operands at multiples of 64 bytes with multiples of 128 bytes, where a row does not say otherwise.
+* A destination may be exactly a source where the row says so; any other overlap is a fault.
+* `T` is one of the operand's types, the same for all operands without a type of their own.  bfloat16 does not exist
+  on MLU2xx, and the types of some rows are fewer there.
+* A vector instruction takes as many cycles as its source has lines of 128 bytes; copies and atomics count bytes.
+* Floats round to the nearest, ties to even, and know NaN and infinities as IEEE 754 has them; integers wrap.
+
+[Coverage](coverage.md) lists the vendor's names, used by its kernels or documented, and the test that executes each.
+
+The marks: **C** certain (the vendor's header, manual or kernels), **D** derived, **I** inferred from use, **U** unknown,
+with the default that the text names.
+
+The sources: the *vendor declaration header* carries the BANG C manual as comments beside each declaration and reaches up
+to mtp_372; the *vendor function header* holds the definitions behind them; the *develop guide* is
+BANG-C-OPS-Develop-Guide.md of Cambricon/mlu-ops; *vendor kernels* are that repository's kernels, which say how a newer
+intrinsic is used where no manual is public.
+"""
+
+
+def isa_pages() -> dict[str, str]:
+    """Every page as Markdown, by file name."""
+    pages = {f"{family.name}.md": _page(family) for family in FAMILIES}
+    return {"index.md": _index(), "coverage.md": coverage_page()} | pages
+
+
+def write_pages(directory: Path) -> None:
+    """Write the pages to *directory*; other pages there are removed."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for old in directory.glob("*.md"):
+        old.unlink()
+    for name, text in isa_pages().items():
+        (directory / name).write_text(text)
+
+
+def _index() -> str:
+    lines = [INDEX, "| family | intrinsics |", "| --- | --- |"]
+    for family in FAMILIES:
+        rows = ", ".join(f"[{row.name}]({family.name}.md#{_anchor(row)})" for row in family.rows)
+        lines.append(f"| [{family.name}]({family.name}.md): {_markdown(family.title.rstrip('.'))} | {rows} |")
+    return "\n".join(lines) + "\n"
+
+
+def _page(family: Family) -> str:
+    heading, _, rest = family.title.rstrip(".").partition(": ")
+    opening = f"{rest[0].upper()}{rest[1:]}.\n" if rest else ""
+    parts = [
+        f"# {_markdown(heading)}\n",
+        opening and _markdown(opening),
+        _markdown(family.text) + "\n" * bool(family.text),
+    ]
+    parts += ["\n".join(_row(row)) for row in family.rows]
+    return "\n".join(part for part in parts if part)
+
+
+def _row(row: Intrinsic) -> Iterator[str]:
+    yield f"## `{row.spelling}`\n"
+    result = "" if row.returns == "None" else f" -> {row.returns}"
+    yield f"`{row.signature}{result}`\n"
+    yield _markdown(row.doc) + "\n"
+    if row.operands:
+        yield "| operand | | elements | memory | types |"
+        yield "| --- | --- | --- | --- | --- |"
+        yield from (_operand(row, o) for o in row.operands.values())
+        yield ""
+    yield from (f"* {fact}" for fact in _facts(row))
+    yield ""
+
+
+def _operand(row: Intrinsic, o: Operand) -> str:
+    spaces = ", ".join(space.name for space in o.spaces)
+    return f"| {o.name} | {_access(o)} | {_footprint(o)} | {spaces} | {_types(row, o)} |"
+
+
+def _access(o: Operand) -> str:
+    word = {"read": "read", "write": "written", "update": "read and written"}[o.access]
+    return f"{word}, as far as the data say" if o.partial else word
+
+
+def _footprint(o: Operand) -> str:
+    text = f"`{o.extent.replace('itemsize', 'sizeof(T)')}`"
+    if o.step != "1":
+        text += f", every `{o.step.replace('itemsize', 'sizeof(T)')}`"
+    for stride, more in reversed(o.strides):
+        text += f", `{more} + 1` times at `{stride}` bytes"
+    return text
+
+
+def _types(row: Intrinsic, o: Operand) -> str:
+    if o.name in row.void:
+        how = row.void[o.name]
+        return (
+            f"by the type of {how}" if any(p.name == how for p in row.parameters) else f"any, seen as {how}"
+        )
+    text = ", ".join(d.name for d in o.dtypes)
+    old = ", ".join(d.name for d in o.dtypes_2xx)
+    return f"{text}; MLU2xx: {old}" if row.available(270) and old != text else text
+
+
+def _facts(row: Intrinsic) -> Iterator[str]:
+    for rule in row.rules:
+        where = f" (generation {', '.join(map(str, rule.generations))})" if rule.generations else ""
+        yield f'rule: {rule.legal}{where}; else: "{rule.sentence}"'
+    for source, how in row.overlap.items():
+        spaces = set(row.operands[source].spaces)
+        targets = [o.name for o in row.operands.values() if o.access != "read" and spaces & set(o.spaces)]
+        if targets:
+            yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}"
+    yield f"pipe: {row.pipe.value}; cost: {_cost(row)}; definedness travels {row.flow.value}"
+    if row.overload is not None:
+        longer, operand = ISA[row.overload[0]], row.overload[1]
+        yield f"a call with *{operand}*: that of [`{longer.spelling}`](#{_anchor(longer)})"
+    if row.approximation is not None:
+        yield f"the hardware approximates: {row.approximation}"
+    found = ", ".join(a.name for a in ARCHES.values() if row.available(a.bang_arch))
+    known = found or f"none of the catalogue, those from `__BANG_ARCH__` {row.since} on"
+    yield f"architectures: {known}{'; on memory cores too' if row.memory_core else ''}"
+    yield f"certainty: {CERTAINTY[row.certainty]}; source: {row.source}"
+
+
+def _cost(row: Intrinsic) -> str:
+    if row.cost is None:
+        return "one scalar operation" if row.pipe is Pipe.SCALAR and not row.control else "none of its own"
+    extent = row.cost.extent.replace("itemsize", f"sizeof({row.cost.operand})")
+    nbytes = f"({extent}) * sizeof({row.cost.operand}[0])"
+    if row.pipe is Pipe.VECTOR:
+        return f"`ceil({nbytes} / 128)` cycles"
+    if row.pipe is Pipe.TENSOR:
+        return f"`{extent}` multiply-adds"
+    return f"`{nbytes}` bytes" if row.pipe in (Pipe.IO, Pipe.MOVE) else "one scalar access"
+
+
+def _markdown(text: str) -> str:
+    """The marks of reStructuredText as those of Markdown."""
+    code = re.sub(r"``(.+?)``", lambda m: f"`{m[1]}`".replace("\n", " "), text, flags=re.DOTALL)
+    return code.replace("::\n", ":\n")
+
+
+def _anchor(row: Intrinsic) -> str:
+    return row.spelling
+
+
+if __name__ == "__main__":
+    write_pages(Path("docs/reference/isa"))

@@ -1,0 +1,1 @@
+"""Programs that launch kernels: operators and scripts, behind one interface."""

@@ -1,0 +1,1 @@
+"""The HTML page: its pictures and its parts."""

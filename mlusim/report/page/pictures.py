@@ -1,0 +1,200 @@
+"""The pictures of the HTML report: roofline, bytes by direction, NRAM."""
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from mlusim.arch.board import Board
+from mlusim.report.page.figure import COLORS, PLAIN, SMALL, Picture, bars, line, words
+from mlusim.report.quantities import count, share, size
+from mlusim.report.record import Record
+
+SERIES = 8  # colours c0 to c7; whatever comes after is grey
+_LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
+
+
+def color(position: int) -> str:
+    """The colour, and the class, of the series at *position*."""
+    return f"c{position}" if position < SERIES else "other"
+
+
+# -- roofline --------------------------------------------------------------------------------------
+
+
+def roofline(records: Sequence[Record], board: Board, colors: Mapping[str, str]) -> str:
+    """Operations per second over operations per byte, both theory; log scales; *colors* by operator.
+
+    Calls without operations have no place in it.
+    """
+    shown = [
+        r
+        for r in records
+        if r.efficiency is not None and min(r.efficiency.theory_ops, r.efficiency.theory_ios) > 0
+    ]
+    picture = Picture(460, 330, f"Roofline of {board.name}")
+    plot = _Roofline(picture, shown, board)
+    for dtype in ("float", "half"):
+        force = board.compute_force(dtype)
+        used = any(r.efficiency is not None and r.efficiency.compute_force == force for r in shown)
+        if used or dtype == "float":
+            plot.roof(board, force, dtype)
+    for record in shown:
+        found = record.efficiency
+        assert found is not None
+        intensity = found.theory_ops / found.theory_ios
+        tip = (
+            f"{record.operator} {record.case}: {count(intensity)} ops/byte, "
+            f"IO {share(found.io_efficiency)}, compute {share(found.compute_efficiency)}"
+        )
+        plot.point(intensity, found.theory_ops / found.hardware_time_us * 1e6, colors[record.operator], tip)
+    return picture.render()
+
+
+class _Roofline:
+    """Axes of powers of ten that hold the calls and the bend of the roof."""
+
+    left, top, width, height = 52.0, 12.0, 396.0, 278.0
+
+    def __init__(self, picture: Picture, records: Sequence[Record], board: Board) -> None:
+        found = [r.efficiency for r in records if r.efficiency is not None]
+        force = max(board.compute_force(dtype) for dtype in ("float", "half"))
+        bend = force / board.bandwidth
+        self._x = _decades([*(e.theory_ops / e.theory_ios for e in found), bend / 30, bend * 3])
+        rates = [e.theory_ops / e.hardware_time_us * 1e6 for e in found]
+        self._y = _decades([*rates, force / 300, force * 1.5])
+        self._picture = picture
+        self._axes = picture.axes((self.left, self.top, self.width, self.height), self._x, self._y)
+        self._grid()
+
+    def _grid(self) -> None:
+        """A line and a label for each power of ten."""
+        (low_x, high_x), (low_y, high_y) = self._x, self._y
+        dx, dy = (high_x - low_x) / self.width, (high_y - low_y) / self.height
+        for power in range(low_x, high_x + 1):
+            line(self._axes, [power, power], [low_y, high_y], "line")
+            words(self._axes, power, low_y - 15 * dy, f"{10.0**power:g}", across="center", up="baseline")
+        for power in range(low_y, high_y + 1):
+            line(self._axes, [low_x, high_x], [power, power], "line")
+            words(self._axes, low_x - 6 * dx, power, _tick(power), across="right")
+        style: dict[str, Any] = {"up": "baseline", "size": PLAIN, "color": COLORS["ink"]}
+        middle = (low_x + high_x) / 2
+        words(self._axes, middle, low_y - 33 * dy, "theory operations per byte", across="center", **style)
+        words(self._axes, low_x + 4 * dx, high_y - 11 * dy, "operations per second", **style)
+
+    def roof(self, board: Board, force: float, dtype: str) -> None:
+        """The memory's slope, and the flat roof of *force*."""
+        (low_x, high_x), (low_y, high_y) = self._x, self._y
+        bend, bandwidth = math.log10(force / board.bandwidth), math.log10(board.bandwidth)
+        first = max(low_x, low_y - bandwidth)
+        x, y = [first, bend, high_x], [first + bandwidth, math.log10(force), math.log10(force)]
+        line(self._axes, x, y, "soft", linewidth=1.6, zorder=1)
+        above = dtype == "half"  # the roofs lie close; their labels go to either side
+        at = y[-1] + (5 if above else -5) * (high_y - low_y) / self.height
+        text, up = f"{dtype} {count(force)} ops/s", "bottom" if above else "top"
+        words(self._axes, high_x - 4 * (high_x - low_x) / self.width, at, text, across="right", up=up)
+
+    def point(self, intensity: float, rate: float, name: str, tip: str) -> None:
+        """A call."""
+        from matplotlib.patches import Ellipse  # noqa: PLC0415 - an extra
+
+        size_x = 9 * (self._x[1] - self._x[0]) / self.width
+        size_y = 9 * (self._y[1] - self._y[0]) / self.height
+        look: dict[str, Any] = {
+            "facecolor": COLORS[name],
+            "edgecolor": COLORS["card"],
+            "linewidth": 1.2,
+            "clip_on": False,
+        }
+        dot = Ellipse((math.log10(intensity), math.log10(rate)), size_x, size_y, zorder=3, **look)
+        self._axes.add_patch(dot)
+        self._picture.tip(dot, tip)
+
+
+def _tick(power: int) -> str:
+    """A power of ten without a fraction: "100M", "1T"."""
+    return count(10.0**power).replace(".00", "").replace(".0", "")
+
+
+def _decades(values: Sequence[float]) -> tuple[int, int]:
+    return math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+
+
+# -- bars ------------------------------------------------------------------------------------------
+
+
+def traffic(records: Sequence[Record], directions: Sequence[str]) -> str:
+    """Bytes that left or reached the chip in each call, by direction, in multiples of the theory bytes."""
+    shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
+    most = max([1.0, *(_multiple(r, r.io_bytes) for r in shown)])
+    unit = _BARS / most
+    step = max(1, math.ceil(most / 8))
+    places = sorted({1, *range(0, int(most) + 1, step)})
+    marks = [(n * unit, f"{n}x", n == 1) for n in places]
+    picture, axes, rows = _bar_picture("Bytes moved, relative to theory", shown, marks)
+    for record, y in rows:
+        x = _LABELS
+        for position, name in enumerate(directions):
+            nbytes = record.off_chip.get(name, 0)
+            if nbytes:
+                width = _multiple(record, nbytes) * unit
+                shape = bars(axes, [(x, y, max(width - 1, 0.3), _ROW - 5)], color(position))
+                picture.tip(shape, f"{record.operator} {record.case}: {name} {nbytes:,} bytes")
+                x += width
+        crossed = _LABELS + unit - 60 < x < _LABELS + unit  # the line at 1x would run through the number
+        words(axes, (_LABELS + unit if crossed else x) + 5, y + 6.5, size(record.io_bytes))
+    return picture.render()
+
+
+def off_chip_directions(records: Sequence[Record]) -> list[str]:
+    """What carries bytes off the chip and on, in the order of the first use."""
+    return list(dict.fromkeys(name for record in records for name in record.off_chip))
+
+
+def memory(records: Sequence[Record]) -> str:
+    """The most NRAM that a core declared in each call, as a share of what a kernel may use."""
+    shown = [record for record in records if record.launches]
+    marks = [(_BARS * n / 4, f"{25 * n}%", False) for n in range(5)]
+    picture, axes, rows = _bar_picture("NRAM used", shown, marks)
+    for record, y in rows:
+        usage = record.memory["NRAM"]
+        part = usage.high_water / usage.capacity
+        bars(axes, [(_LABELS, y, _BARS, _ROW - 5)], "track")
+        shape = bars(axes, [(_LABELS, y, max(part * _BARS, 0.3), _ROW - 5)], color(0))
+        picture.tip(
+            shape, f"{record.operator} {record.case}: {usage.high_water:,} of {usage.capacity:,} bytes"
+        )
+        words(axes, _LABELS + _BARS + 5, y + 6.5, size(usage.high_water))
+    return picture.render()
+
+
+def _multiple(record: Record, nbytes: int) -> float:
+    return nbytes / record.efficiency.theory_ios if record.efficiency is not None else 0.0
+
+
+def _bar_picture(
+    title: str, records: Sequence[Record], marks: Sequence[tuple[float, str, bool]]
+) -> tuple[Picture, Any, list[tuple[Record, float]]]:
+    """A picture with a labelled row for each record under its operator's name, its axes, and where the rows are.
+
+    *marks* are lines of the axis: place, label, whether it is the one to compare with.
+    """
+    heads = len({record.operator for record in records})
+    bottom = _TOP + (len(records) + heads) * _ROW
+    width, height = _LABELS + _BARS + 90, bottom + 6
+    picture = Picture(width, height, title)
+    axes = picture.axes((0, 0, width, height), (0, width), (height, 0))
+    for at, text, chief in marks:
+        x = _LABELS + at
+        words(axes, x, 8, text, across="center")
+        line(axes, [x, x], [18, bottom], "ink" if chief else "line", zorder=2 if chief else 0.5)
+    rows: list[tuple[Record, float]] = []
+    y = _TOP
+    for operator, calls in groupby(records, key=lambda record: record.operator):
+        words(axes, 0, y + 6.5, operator, size=PLAIN, color=COLORS["ink"], weight="bold")
+        for record in calls:
+            y += _ROW
+            words(axes, _LABELS - 8, y + 6.5, record.case or "own arrays", across="right", size=SMALL)
+            rows.append((record, y))
+        y += _ROW
+    return picture, axes, rows

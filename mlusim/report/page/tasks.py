@@ -1,0 +1,111 @@
+"""The picture of a call's tasks: which core runs what, when, and which pipe keeps it busy."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.arch.board import Board
+from mlusim.report.page.figure import Picture, bars, line, marks, words
+from mlusim.report.page.pictures import color
+from mlusim.report.record import LaunchRecord, Record
+from mlusim.time.timing import LAUNCH_US, PIPES, TaskSpan
+
+IO = PIPES.index("IO-DMA")
+_LEFT, _WIDTH, _TOP = 70.0, 820.0, 22.0
+_TOLD = 300  # bars that each have words of their own
+_FINEST = 0.5  # tasks closer than this, in units of the picture, become one
+
+
+@frozen
+class _Bar:
+    """A task, or several of one core, on the time axis in us."""
+
+    core: int
+    start: float
+    end: float
+    pipe: int
+    label: str
+
+
+def timeline(record: Record, board: Board) -> str:
+    """One row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest.
+
+    Where the bandwidth that all cores share sets the launch's time, the IO-DMA is what keeps them busy.
+    """
+    total = sum(launch.time_us for launch in record.launches)
+    every = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
+    rows = 1 + max((bar.core for bar in every), default=0)
+    height = max(5.0, min(12.0, 300.0 / rows))
+    bottom = rows * height
+    picture = Picture(_LEFT + _WIDTH + 20, _TOP + bottom + 10, f"Tasks of {record.operator} {record.case}")
+    axes = picture.axes((_LEFT, _TOP, _WIDTH, bottom), (0.0, total or 1.0), (bottom, 0.0))
+    unit = _WIDTH / (total or 1.0)
+    for value in marks(0.0, total or 1.0):
+        line(axes, [value, value], [-4, bottom], "line")
+        words(axes, value, -6, f"{value:,.6g} us", across="center", up="bottom")
+    words(axes, -8 / unit, height / 2, "core 0", across="right")
+    if rows > 2:
+        words(axes, -8 / unit, bottom - height / 2, f"core {rows - 1}", across="right")
+    _draw(picture, axes, list(_merged(every, unit)), height, unit)
+    return picture.render()
+
+
+def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: float) -> None:
+    """Each bar with words of its own; of very many, those of a pipe as one."""
+    if len(shown) <= _TOLD:
+        groups = [(bar.label, bar.pipe, [bar]) for bar in shown]
+    else:
+        groups = [(name, n, [bar for bar in shown if bar.pipe == n]) for n, name in enumerate(PIPES)]
+    for label, pipe, own in groups:
+        boxes = [
+            (bar.start, bar.core * height, max((bar.end - bar.start) - 0.3 / unit, 0.3 / unit), height - 1)
+            for bar in own
+        ]
+        if boxes:
+            picture.tip(bars(axes, boxes, color(pipe)), label)
+
+
+def _bars(record: Record, board: Board) -> Iterator[_Bar]:
+    begin = 0.0
+    for launch in record.launches:
+        stretch = _stretch(launch)
+        for core, span in _placed(launch, board):
+            if max(span.busy_us) > 0:
+                start, end = (begin + LAUNCH_US + stretch * t for t in (span.start_us, span.end_us))
+                pipe = IO if launch.bound == PIPES[IO] else span.busy_us.index(max(span.busy_us))
+                label = f"{launch.kernel} task {span.task}: {PIPES[pipe]}"
+                yield _Bar(core, start, end, pipe, label)
+        begin += launch.time_us
+
+
+def _stretch(launch: LaunchRecord) -> float:
+    """What the spans are stretched by when all cores together wait for the bandwidth that they share."""
+    last = max((span.end_us for span in launch.spans), default=0.0)
+    return max(1.0, (launch.time_us - LAUNCH_US) / last) if last > 0 else 1.0
+
+
+def _placed(launch: LaunchRecord, board: Board) -> Iterator[tuple[int, TaskSpan]]:
+    """Each IPU task with the number of its core on the board."""
+    unions = int(launch.kind.removeprefix("UNION")) if launch.kind.startswith("UNION") else 0
+    width = max(1, unions * board.arch.cores_per_cluster)
+    tasks = sorted((s for s in launch.spans if not s.memory_core), key=lambda s: (s.slot, s.start_us, s.task))
+    for (slot, _), group in groupby(tasks, key=lambda s: (s.slot, s.start_us)):
+        for nth, span in enumerate(group):
+            yield slot * width + nth % width, span
+
+
+def _merged(bars: list[_Bar], unit: float) -> Iterator[_Bar]:
+    """The bars, with neighbours that no eye could tell apart made one."""
+    held: _Bar | None = None
+    for bar in bars:
+        near = held is not None and (bar.core, bar.pipe) == (held.core, held.pipe)
+        if held is not None and near and (bar.end - held.start) * unit < _FINEST:
+            held = _Bar(held.core, held.start, max(held.end, bar.end), held.pipe, f"{held.label} and more")
+            continue
+        if held is not None:
+            yield held
+        held = bar
+    if held is not None:
+        yield held

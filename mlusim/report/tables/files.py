@@ -1,0 +1,215 @@
+"""Records as files: JSON, CSV, and Markdown in the shape of the vendor's pull-request table."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mlusim.memory.direction import DIRECTIONS
+from mlusim.report.explain import Explanation, below_the_bar, explained, waves
+from mlusim.report.json_values import plain
+from mlusim.report.quantities import error, share, size, times, whole
+from mlusim.report.record import Record
+from mlusim.time.timing import PIPES
+
+SPACES = ("NRAM", "WRAM", "SRAM")
+EXPLAINED = ("overlap", "balance", "slowest", "working", "cores", "waves", "last_wave")
+
+
+def document(records: Sequence[Record], version: str) -> dict[str, Any]:
+    """The document of ``report --json``; *version* is mlusim's."""
+    return {
+        "mlusim": version,
+        "boards": boards_of(records),
+        "passed": all(record.clean for record in records),
+        "runs": [record.to_json() for record in records],
+    }
+
+
+def boards_of(records: Iterable[Record]) -> list[str]:
+    """The boards of *records*, in their order."""
+    return list(dict.fromkeys(record.board for record in records))
+
+
+# -- CSV -------------------------------------------------------------------------------------------
+
+
+def csv_text(records: Sequence[Record]) -> str:
+    """One line a call; bytes by direction have a column each, for the directions that occur."""
+    directions = [d.name for d in DIRECTIONS if any(d.name in record.traffic for record in records)]
+    rows = [_csv_row(record, directions) for record in records]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(rows[0]) if rows else ["operator"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def _csv_row(record: Record, directions: Sequence[str]) -> dict[str, Any]:
+    found = record.efficiency
+    row: dict[str, Any] = {
+        "operator": record.operator,
+        "case": record.case or "",
+        "board": record.board,
+        "dtype": record.inputs[0].dtype if record.inputs else "",
+        "shape": "; ".join(map(str, record.inputs)),
+        "status": record.status,
+        "passed": record.passed,
+        "findings": len(record.findings),
+        "message": record.message,
+    }
+    for name in (
+        "hardware_time_us",
+        "io_efficiency",
+        "compute_efficiency",
+        "bottleneck",
+        "theory_ops",
+        "theory_ios",
+    ):
+        row[name] = "" if found is None else plain(getattr(found, name))
+    for name in ("diff1", "diff2", "diff3"):
+        row[name] = plain(max((float(a[name]) for a in record.accuracy.values()), default=""))
+    row |= {f"bytes_{name}": record.traffic.get(name, 0) for name in directions}
+    row["io_bytes"] = record.io_bytes
+    row["instructions"] = sum(record.instructions.values())
+    row |= _csv_explanation(explained(record))
+    for space in SPACES:
+        row[f"{space.lower()}_high_water"] = record.memory[space].high_water
+        row[f"{space.lower()}_capacity"] = record.memory[space].capacity
+    return row
+
+
+def _csv_explanation(why: Explanation) -> dict[str, Any]:
+    """What explains a call, a column each; empty where it launched nothing."""
+    judged = why.acceptance
+    row: dict[str, Any] = {
+        "class": "" if judged is None else judged.grade,
+        "accepted": "" if judged is None else judged.accepted,
+        "moved_of_theory": why.of_theory,
+        "lane_padding": why.padding,
+    }
+    row |= {f"busy_{pipe}": (why.busy or {}).get(pipe) for pipe in PIPES}
+    row |= {name: getattr(why, name) for name in EXPLAINED}
+    return {name: "" if value is None else plain(value) for name, value in row.items()} | {
+        "explanation": why.sentence
+    }
+
+
+# -- Markdown --------------------------------------------------------------------------------------
+
+BELOW = "Below what the vendor's acceptance rule asks (60 % on network shapes, 30 % on others), and why:"
+
+COLUMNS = (
+    "operator",
+    "mlu_hardware_time (us)",
+    "mlu_interface_time (us)",
+    "mlu_io_efficiency",
+    "mlu_compute_efficiency",
+    "mlu_workspace_size (Bytes)",
+    "data_type",
+    "shape",
+)
+
+
+def markdown_text(records: Sequence[Record], version: str) -> str:
+    """The vendor's performance table for each board, then accuracy, then what is below the bar and why."""
+    parts = []
+    for board in boards_of(records):
+        own = [record for record in records if record.board == board]
+        parts += [f"### {board}", _rows(COLUMNS, (_performance(record) for record in own))]
+        slow = [f"- {_name(r)}: {explained(r).sentence}" for r in own if below_the_bar(r)]
+        if slow:
+            parts += [BELOW, "\n".join(slow)]
+    judged = [(record, name) for record in records for name in record.accuracy]
+    if judged:
+        heads = ("operator", "case", "board", "output", "diff1", "diff2", "diff3", "passed")
+        parts += ["### Accuracy", _rows(heads, (_accuracy(record, name) for record, name in judged))]
+    moved = ("operator", "case", "board", "theory ops", "theory IO", "bytes moved", "instructions", "NRAM")
+    parts += ["### Work", _rows(moved, map(_work, records))]
+    whys: tuple[str, ...] = (
+        "operator",
+        "case",
+        "board",
+        "class",
+        "moved / theory",
+        "lanes padded",
+        *PIPES,
+        "overlap",
+    )
+    whys += ("slowest / mean core", "cores", "waves")
+    parts += ["### What explains it", _rows(whys, map(_explanation, records))]
+    parts.append(
+        f"Times are predicted by mlusim {version} without a card; the interface time, which is the "
+        "host's, is not predicted."
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+
+
+def _performance(record: Record) -> list[str]:
+    found = record.efficiency
+    times = ["-", "-", "-", "-"]
+    if found is not None:
+        times = [
+            f"{found.hardware_time_us:.1f}",
+            "-",
+            f"{found.io_efficiency:.4f}",
+            f"{found.compute_efficiency:.4f}",
+        ]
+    dtype = record.inputs[0].dtype if record.inputs else "-"
+    shapes = "; ".join(f"{a.name} {list(a.shape)}" for a in record.inputs)
+    return [record.operator, *times, str(record.workspace), dtype, shapes or record.message or "-"]
+
+
+def _accuracy(record: Record, output: str) -> list[str]:
+    found = record.accuracy[output]
+    errors = [error(plain(found[name])) for name in ("diff1", "diff2", "diff3")]
+    return [
+        record.operator,
+        record.case or "",
+        record.board,
+        output,
+        *errors,
+        "yes" if found["passed"] else "**no**",
+    ]
+
+
+def _work(record: Record) -> list[str]:
+    found = record.efficiency
+    nram = record.memory["NRAM"]
+    return [
+        record.operator,
+        record.case or "",
+        record.board,
+        "-" if found is None else f"{found.theory_ops:,}",
+        "-" if found is None else f"{found.theory_ios:,}",
+        "; ".join(f"{name} {nbytes:,}" for name, nbytes in record.moved.items()) or "-",
+        f"{sum(record.instructions.values()):,}",
+        f"{size(nram.high_water)}, {share(nram.high_water / nram.capacity)}",
+    ]
+
+
+def _explanation(record: Record) -> list[str]:
+    why = explained(record)
+    busy = why.busy or {}
+    return [
+        record.operator,
+        record.case or "",
+        record.board,
+        "-" if why.acceptance is None else why.acceptance.grade,
+        times(why.of_theory),
+        whole(why.padding),
+        *(whole(busy.get(pipe)) for pipe in PIPES),
+        whole(why.overlap),
+        times(why.balance),
+        "-" if why.working is None else f"{why.working}/{why.cores}",
+        waves(why),
+    ]
+
+
+def _name(record: Record) -> str:
+    return f"{record.operator} {record.case or 'own arrays'}"

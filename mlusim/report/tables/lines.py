@@ -1,0 +1,67 @@
+"""The time of each kernel line as a table for a terminal, and where the lines' text comes from."""
+
+import linecache
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from mlusim.report.quantities import brief, count, share, size
+from mlusim.report.record import LaunchRecord, Record
+from mlusim.report.text_grid import table
+from mlusim.time.lines import Line
+
+LEAST = 0.001  # of the time of a launch; lines below are summed up in one
+NUMBERS = ("time", "us", "count", "scalar", "vector", "tensor", "IO", "move", "wait", "bytes")
+
+
+def lines_table(record: Record) -> RenderableType:
+    """A table for each launch of *record* that kept its instructions: its lines, the dearest first."""
+    parts: list[RenderableType] = []
+    for launch in record.launches:
+        if launch.lines:
+            parts += [Text(), _of_launch(launch)]
+    note = (
+        "time: a line's share of everything that cores do or wait for.  us: that, added over all cores; then the share "
+        "of it by pipe and in waiting, for pipes, other cores and the memory that all share."
+    )
+    return Group(*parts, Text(note, style="dim")) if parts else Text("no launch, so no lines", style="dim")
+
+
+def _of_launch(launch: LaunchRecord) -> RenderableType:
+    shown = table("line", *NUMBERS, right=NUMBERS, title=f"lines of {launch.kernel}", tight=True)
+    total = sum(line.time_us for line in launch.lines)
+    ordered = sorted(launch.lines, key=lambda line: -line.time_us)
+    dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us]
+    for line in dear:
+        shown.add_row(place(line), *_cells(line, total))
+    rest = ordered[len(dear) :]
+    if rest:
+        time_us = sum(line.time_us for line in rest)
+        number = sum(line.count for line in rest)
+        part = share(time_us / total) if total else "-"
+        shown.add_row(f"{len(rest)} others", part, brief(count(time_us)), brief(count(number)), *[""] * 7)
+    return shown
+
+
+def place(line: Line) -> str:
+    """The line's file and number; of what no line is of, the end of tasks."""
+    return f"{Path(line.file).name}:{line.line}" if line.line else "end of the tasks"
+
+
+def _cells(line: Line, total: float) -> Iterator[str]:
+    time_us = line.time_us
+    yield share(time_us / total)
+    yield brief(count(round(time_us, 3)))
+    yield brief(count(line.count))
+    waits = line.wait_us + line.memory_us
+    for part in (*line.busy_us.values(), waits):
+        yield f"{100 * part / time_us:.0f}%" if part else ""
+    yield brief(size(line.nbytes)).replace("iB", "").replace(" B", "").replace(" ", "") if line.nbytes else ""
+
+
+def source_lines(lines: Sequence[Line]) -> dict[str, list[str]]:
+    """The text of each file that *lines* are of, where it can still be read; without ends of lines."""
+    files = dict.fromkeys(line.file for line in lines if line.line)
+    return {file: [text.rstrip("\n") for text in linecache.getlines(file)] for file in files}

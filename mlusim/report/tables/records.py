@@ -1,0 +1,232 @@
+"""Records as tables for a terminal."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from mlusim.report.acceptance import acceptance
+from mlusim.report.explain import Explanation, explained
+from mlusim.report.quantities import brief, count, error, microseconds, share, size
+from mlusim.report.record import NO_COPY, Record
+from mlusim.report.summary import summaries
+from mlusim.report.text_grid import Name, facts, table
+
+OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
+
+
+def verdict(record: Record) -> str:
+    """One word: what became of the call."""
+    if record.fault is not None:
+        return "fault"
+    if record.status != record.expected:
+        return "status"
+    if not record.passed:
+        return "FAILED"
+    if record.complaints:
+        return f"{record.complaints} found"
+    return "refused" if record.message else "passed" if record.accuracy else "ran"
+
+
+def _styled(record: Record) -> Text:
+    return Text(verdict(record), style="green" if record.clean else "bold red")
+
+
+def efficiency_table(records: Sequence[Record]) -> RenderableType:
+    """Time, efficiency, NRAM and verdict of each call, under a line for each operator."""
+    numbers = ("time us", "IO", "compute", "class", "NRAM")
+    boards = {record.board for record in records}
+    shown = table("case", *numbers, "verdict", right=numbers, fold=("case",))
+    before = ""
+    for (operator, board), calls in groupby(records, key=lambda record: (record.operator, record.board)):
+        if operator != before:
+            shown.add_row(heading(operator))
+        before = operator
+        if len(boards) > 1:
+            shown.add_row(Name(f"on {board}", indent=1, style="italic"))
+        for record in calls:
+            shown.add_row(case_cell(record), *_efficiency_cells(record), _styled(record))
+    model = "each board" if len(boards) > 1 else ", ".join(boards)
+    return Group(shown, _notes(f"Predicted by the model of {model}; no card was used.", records))
+
+
+def _notes(first: str, records: Sequence[Record]) -> Text:
+    found = [record.efficiency for record in records if record.efficiency is not None]
+    over = any(efficiency.io_efficiency > 1 for efficiency in found)
+    return Text(f"{first} {OVER}" if over else first, style="dim")
+
+
+def heading(operator: str) -> Name:
+    """The line above the cases of *operator*."""
+    return Name(operator, style="bold")
+
+
+def case_cell(record: Record) -> Name:
+    """The case of *record*, under its operator."""
+    chosen = "" if record.policy is None else f", {record.policy}"
+    return Name(f"{record.case or 'own arrays'}{chosen}", indent=2)
+
+
+def _efficiency_cells(record: Record) -> list[str]:
+    found = record.efficiency
+    if found is None:
+        return ["-", "-", "-", "-", "-"]
+    nram = record.memory["NRAM"]
+    return [
+        microseconds(found.hardware_time_us),
+        share(found.io_efficiency),
+        share(found.compute_efficiency),
+        acceptance(found, record.group).grade,
+        f"{100 * nram.high_water / nram.capacity:.0f}%",
+    ]
+
+
+def work_table(records: Sequence[Record], board: str) -> RenderableType:
+    """Theory and real work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
+    numbers = ("ops", "theory", "read", "write", "other", "instr", "NRAM")
+    shown = table("case", *numbers, right=numbers, fold=("case",), title=f"work on {board}")
+    for operator, calls in groupby((r for r in records if r.board == board), key=lambda r: r.operator):
+        shown.add_row(heading(operator))
+        for record in calls:
+            shown.add_row(case_cell(record), *_work_cells(record))
+    note = (
+        "theory, read, write, other: bytes between GDRAM and the chip, as the vendor counts them, by copies to "
+        "the chip, by copies from it, by atomics and fills.  NRAM: bytes, the most that a core declares."
+    )
+    return Group(shown, Text(note, style="dim"))
+
+
+def _work_cells(record: Record) -> Iterator[str]:
+    found = record.efficiency
+    yield "-" if found is None else brief(count(found.theory_ops))
+    yield "-" if found is None else _short(found.theory_ios)
+    for which in ("GDRAM2", "2GDRAM", NO_COPY):
+        yield _short(sum(nbytes for name, nbytes in record.off_chip.items() if which in name))
+    yield brief(count(sum(record.instructions.values())))
+    yield _short(record.memory["NRAM"].high_water)
+
+
+def _short(nbytes: int) -> str:
+    return brief(size(nbytes)).replace("iB", "").replace(" B", "").replace(" ", "")
+
+
+def problems(records: Sequence[Record]) -> Iterator[Text]:
+    """A line for each call that is not clean: the sentence of its fault, refusal or finding."""
+    for record in records:
+        name = f"{record.operator} {record.case or ''} on {record.board}".replace("  ", " ")
+        if record.fault is not None or record.status != record.expected:
+            yield Text(f"{name}: {record.message or f'{record.status}, expected {record.expected}'}")
+        for output, accuracy in record.accuracy.items():
+            if not accuracy["passed"]:
+                yield Text(f"{name}: {output}: {_errors(accuracy)}; worst at {accuracy['worst_index']}")
+        for finding in record.findings:
+            yield Text(f"{name}: {_finding(finding)}")
+
+
+def _errors(accuracy: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{name} {error(accuracy[name])}" for name in ("diff1", "diff2", "diff3"))
+    return f"{text} ({accuracy['note']})" if accuracy.get("note") else text
+
+
+def _finding(finding: Mapping[str, Any]) -> str:
+    where = f" ({finding['file']}:{finding['line']}, task {finding['task']})" if finding["file"] else ""
+    hint = f"; {finding['hint']}" if finding["hint"] else ""
+    return f"{finding['id'] or 'finding'}: {finding['message']}{hint}{where}"
+
+
+def detail(record: Record) -> RenderableType:
+    """Everything about one call but its findings."""
+    parts: list[RenderableType] = [facts(list(_about(record)))]
+    for title, unit, amounts in (
+        ("moved", "bytes", record.moved),
+        ("instruction", "count", record.instructions),
+    ):
+        if amounts:
+            shown = table(title, unit, right=(unit,))
+            for name, amount in amounts.items():
+                shown.add_row(name, f"{amount:,}")
+            parts += ["", shown]
+    return Group(*parts)
+
+
+def _about(record: Record) -> Iterator[tuple[str, Any]]:
+    yield "operator", record.operator
+    if record.case:
+        yield "case", record.case
+    yield "board", record.board
+    for argument in record.inputs:
+        yield "input", str(argument)
+    for name, value in record.params.items():
+        yield "parameter", f"{name} = {value}"
+    if record.policy is not None:
+        yield "policy", record.policy
+    yield "status", record.status + (f": {record.message}" if record.message else "")
+    yield "verdict", _styled(record)
+    for name, accuracy in record.accuracy.items():
+        yield "accuracy", f"{name}: {_errors(accuracy)}, {'passed' if accuracy['passed'] else 'FAILED'}"
+    yield from _timing(record)
+    for space, usage in record.memory.items():
+        if record.launches and usage.capacity:
+            used = share(usage.high_water / usage.capacity)
+            yield space, f"{usage.high_water:,} of {usage.capacity:,} bytes, {used}"
+
+
+def _timing(record: Record) -> Iterator[tuple[str, str]]:
+    found = record.efficiency
+    if found is not None:
+        force = count(found.compute_force)
+        yield "hardware time", f"{microseconds(found.hardware_time_us)} us, predicted"
+        yield (
+            "IO efficiency",
+            f"{share(found.io_efficiency)} of {found.io_bandwidth:g} GB/s, theory {size(found.theory_ios)}",
+        )
+        yield (
+            "compute efficiency",
+            f"{share(found.compute_efficiency)} of {force} ops/s, theory {count(found.theory_ops)} ops",
+        )
+        yield "bottleneck", found.bottleneck
+    if found is not None:
+        yield "class", f"{acceptance(found, record.group).grade}; network shapes are to reach 60%, others 30%"
+    yield from _causes(explained(record))
+    for launch in record.launches:
+        dim = ", ".join(map(str, launch.dim))
+        yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
+
+
+def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
+    """Every reason, and the numbers behind them."""
+    for reason in why.reasons:
+        yield "because", reason
+    if why.busy:
+        pipes = ", ".join(f"{pipe} {share(part)}" for pipe, part in why.busy.items() if part)
+        both = "" if why.overlap is None else f"; two or more at once {share(why.overlap)}"
+        yield "pipes busy", f"{pipes or 'none'}{both}"
+    if why.balance is not None:
+        slow = f"the slowest, {why.slowest}, {why.balance:.2f} times the mean"
+        yield "cores", f"{why.working} of {why.cores} work; {slow}"
+        yield "waves", f"{why.waves}, the last fills {share(why.last_wave or 0.0)} of the places"
+    if why.padding is not None:
+        yield "vector lanes", f"{share(1 - why.padding)} of those paid for hold an element"
+
+
+def summary_table(records: Sequence[Record]) -> RenderableType:
+    """One line for each operator and board: what a reader takes in at a glance."""
+    numbers = ("time us", "IO", "compute", "NRAM")
+    shown = table("operator", "board", *numbers, "passed", right=numbers, fold=("operator",))
+    before = ""
+    for s in summaries(records):
+        io, compute = ("-" if e is None else share(e) for e in (s.io_efficiency, s.compute_efficiency))
+        shown.add_row(
+            Text("" if s.operator == before else s.operator, style="bold"),
+            s.board,
+            microseconds(s.time_us),
+            io,
+            compute,
+            f"{100 * s.nram:.0f}%",
+            Text(f"{s.clean}/{s.cases}", style="green" if s.clean == s.cases else "bold red"),
+        )
+        before = s.operator
+    first = "Predicted by the model of each board, all cases together; no card was used."
+    return Group(shown, _notes(first, records))

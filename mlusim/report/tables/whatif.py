@@ -1,0 +1,132 @@
+"""What if the call were on another board: rows as plain data, a table for the terminal, one in Markdown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import asdict, frozen
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from mlusim.report.quantities import microseconds, share
+from mlusim.report.record import Record
+from mlusim.report.text_grid import table
+
+RECORDED, RETIMED, RUN, FAILS = "recorded", "re-timed", "run", "fails"
+WORK = 300_000  # instructions, about, that a case may take on one board to be run again on many
+BYTES = 2000  # that take the host about as long as an instruction
+
+
+@frozen
+class WhatIfRow:
+    """One board: times in us, efficiencies as fractions, ``grade`` of `mlusim.report.acceptance`.
+
+    ``how`` is "recorded", "re-timed", "run" or "fails", ``why`` the reason for that; ``failure`` is the
+    sentence that says why the call fails there, and then the numbers are None.  ``speed_up`` is relative to the
+    recorded run.
+    """
+
+    board: str
+    arch: str
+    how: str
+    why: str
+    failure: str = ""
+    time_us: float | None = None
+    speed_up: float | None = None
+    io_efficiency: float | None = None
+    compute_efficiency: float | None = None
+    bottleneck: str | None = None
+    grade: str | None = None
+    launches: tuple[str, ...] = ()
+
+
+@frozen
+class WhatIfStudy:
+    """One call on many boards; ``base`` is the board of the recorded run, ``case`` None for arrays of one's own."""
+
+    operator: str
+    case: str | None
+    base: str
+    rows: tuple[WhatIfRow, ...]
+
+    @property
+    def works(self) -> bool:
+        """Whether the call works anywhere."""
+        return any(not row.failure for row in self.rows)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``what-if --json``."""
+        return asdict(self)
+
+
+def representatives(records: Sequence[Record]) -> list[tuple[str, str]]:
+    """The (operator, case) pairs worth a study: of each operator the largest call that is quickly run again.
+
+    The largest is that with the most theory bytes among those of at most `WORK`; where all take more, the
+    one that takes least.  Calls that fail, refuse or have no case are none.
+    """
+    work: dict[str, dict[str, tuple[float, int]]] = {}
+    for record in records:
+        if record.efficiency is not None and record.case is not None and record.passed:
+            cases = work.setdefault(record.operator, {})
+            took = sum(record.instructions.values()) + record.io_bytes / BYTES
+            before, _ = cases.get(record.case, (0.0, 0))
+            cases[record.case] = max(before, took), record.efficiency.theory_ios
+    return [(operator, _representative(cases)) for operator, cases in work.items()]
+
+
+def _representative(cases: Mapping[str, tuple[float, int]]) -> str:
+    quick = {name: ios for name, (took, ios) in cases.items() if took <= WORK}
+    return max(quick, key=lambda name: quick[name]) if quick else min(cases, key=lambda name: cases[name])
+
+
+# -- for people ------------------------------------------------------------------------------------
+
+
+def what_if_table(study: WhatIfStudy) -> RenderableType:
+    """Time, speed-up and efficiencies by board, then why boards were run again and why others fail."""
+    numbers = ("time us", "speed-up", "IO", "compute", "class")
+    title = f"{study.operator} {study.case or 'own arrays'}"
+    shown = table("board", "arch", *numbers, "how", right=numbers, title=title)
+    for row in study.rows:
+        style = "bold red" if row.failure else "bold" if row.how == RECORDED else ""
+        shown.add_row(row.board, row.arch, *cells(row), Text(row.how, style=style))
+    lines = [Text.assemble((", ".join(boards), "bold"), f": {sentence}") for sentence, boards in notes(study)]
+    last = Text(f"speed-up: against {study.base}.  Predicted by the model of each board; no card was used.")
+    last.stylize("dim")
+    return Group(shown, *lines, last)
+
+
+def cells(row: WhatIfRow) -> Iterator[str]:
+    """The numbers of *row* in words, dashes where it has none."""
+    yield "-" if row.time_us is None else microseconds(row.time_us)
+    yield "-" if row.speed_up is None else f"{row.speed_up:.2f}x"
+    yield "-" if row.io_efficiency is None else share(row.io_efficiency)
+    yield "-" if row.compute_efficiency is None else share(row.compute_efficiency)
+    yield row.grade or "-"
+
+
+def notes(study: WhatIfStudy) -> list[tuple[str, list[str]]]:
+    """Each sentence that says why with the boards that it is about; failures last."""
+    found: dict[str, list[str]] = {}
+    for row in sorted(study.rows, key=lambda row: bool(row.failure)):
+        sentence = f"fails: {general(row)}" if row.failure else f"{row.how}: {row.why}"
+        if row.how != RECORDED or row.failure:
+            found.setdefault(sentence, []).append(row.board)
+    return list(found.items())
+
+
+def general(row: WhatIfRow) -> str:
+    """The sentence of a failure in words that other boards of the architecture may share."""
+    return row.failure.replace(row.board, "the board")
+
+
+def what_if_markdown(study: WhatIfStudy) -> str:
+    """The same as a table in Markdown, under a heading."""
+    heads = ("board", "arch", "time (us)", "speed-up", "io_efficiency", "compute_efficiency", "class", "how")
+    lines = [heads, ("---",) * len(heads)]
+    for row in study.rows:
+        how = f"fails: {row.failure}" if row.failure else f"{row.how}: {row.why}"
+        lines.append((row.board, row.arch, *cells(row), how))
+    rows = (f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
+    title = f"### What if: {study.operator} {study.case or 'own arrays'}, recorded on {study.base}"
+    return "\n".join([title, "", *rows]) + "\n"

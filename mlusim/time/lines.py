@@ -1,0 +1,169 @@
+"""The time of each line of a kernel: what it keeps busy, what it waits for, bytes and counts, over all tasks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from mlusim.arch.board import Board
+from mlusim.errors import UsageError
+from mlusim.machine.tally import TaskWork
+from mlusim.time.intervals import WAITING, pieces
+from mlusim.time.log import IO_FLIGHT, KIND
+from mlusim.time.row_times import (
+    FLIGHT,
+    FRONT,
+    IO,
+    MOVE,
+    SCALAR,
+    TENSOR,
+    VECTOR,
+    Times,
+    Track,
+    parts_of,
+    tracks,
+)
+from mlusim.time.step_log import LEAVE, NAMES, CoreSteps, Table
+from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
+
+
+@frozen
+class Line:
+    """One line of the kernel, over all tasks of the launch; times in us, added up.
+
+    ``busy_us`` is by pipe; "scalar" is what issuing and scalar accesses take.  ``wait_us`` is how long cores
+    wait at this line for their pipes or for others, ``memory_us`` how much longer it takes because cores share
+    the off-chip memory.  ``count`` counts its instructions and scalar accesses, ``nbytes`` what it copies.
+    ``names`` are its intrinsics.  The end of a task, where a core waits for what is in flight, is line 0.
+    """
+
+    file: str
+    line: int
+    count: int
+    busy_us: Mapping[str, float]
+    wait_us: float
+    memory_us: float
+    nbytes: int
+    names: tuple[str, ...]
+
+    @property
+    def time_us(self) -> float:
+        """Everything: busy on any pipe, and waiting."""
+        return sum(self.busy_us.values()) + self.wait_us + self.memory_us
+
+
+@define
+class _Sums:
+    """What is added up for one line."""
+
+    count: int = 0
+    busy: Times = field(factory=lambda: np.zeros(len(PIPES)))
+    wait: float = 0.0
+    memory: float = 0.0
+    nbytes: int = 0
+    names: dict[str, None] = field(factory=dict)
+
+
+def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) -> tuple[Line, ...]:
+    """The lines of a launch in the order of the files and lines.  Raises `UsageError` where it kept no steps."""
+    if not tasks or any(task.steps is None for task in tasks):
+        raise UsageError(
+            "the launch kept no instructions, so nothing is known of its lines; launch it timed and with "
+            "observe=[mlusim.EveryStep()]"
+        )
+    table = next(task.steps.table for task in tasks if task.steps is not None)
+    sums: dict[int, _Sums] = {}
+    for alike in _alike(tasks, spans):
+        _add(sums, table, _cores(alike.group, board), alike)
+    made = [_line(table.sites[site], found) for site, found in sums.items()]
+    some = (line for line in made if line.count or line.time_us)
+    return tuple(sorted(some, key=lambda line: (line.file, line.line)))
+
+
+@define(eq=False)
+class _Alike:
+    """A task or union, how many do the same, and how long all of these run, added over their cores in us."""
+
+    group: Sequence[TaskWork]
+    number: int = 0
+    lasting: float = 0.0
+
+
+def _alike(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan]) -> Iterable[_Alike]:
+    found: dict[Any, _Alike] = {}
+    at = 0
+    for group in groups_of(tasks):
+        key = tuple((t.log, t.steps, t.memory_core, t.cluster) for t in group)
+        own = found.setdefault(key, _Alike(group))
+        own.number += 1
+        own.lasting += sum(span.end_us - span.start_us for span in spans[at : at + len(group)])
+        at += len(group)
+    return found.values()
+
+
+@frozen(eq=False)
+class _Core:
+    """A core by itself: when it ends, and by the number of the step busy us by pipe, us waited, times."""
+
+    end: float
+    busy: Times
+    wait: Times
+    times: Any
+
+
+def _cores(group: Sequence[TaskWork], board: Board) -> list["_Core"]:
+    found = tracks([task.log for task in group], paces_of(group, board), board)
+    return [
+        _core(track, task.steps) for track, task in zip(found, group, strict=True) if task.steps is not None
+    ]
+
+
+def _core(track: Track, steps: CoreSteps) -> _Core:
+    rows = steps.table.rows
+    parts, size = parts_of(rows, track.pace), len(rows)
+    flies = rows[:, KIND] == IO_FLIGHT
+    flight = parts[:, FLIGHT]
+    busy = np.stack(
+        [
+            parts[:, FRONT] + parts[:, SCALAR],
+            parts[:, VECTOR],
+            parts[:, TENSOR],
+            parts[:, IO] + flight * flies,
+            parts[:, MOVE] + flight * ~flies,
+        ],
+        axis=1,
+    )
+    times = np.zeros(size, np.int64)
+    times[: len(steps.times)] = steps.times
+    found = pieces(track, steps)
+    waits = found.chosen((found.where == WAITING) & (found.step >= 0))
+    wait = np.bincount(waits.step, waits.end - waits.start, minlength=size).astype(np.float64)
+    return _Core(track.end, busy * times[:, None], wait, times)
+
+
+def _add(sums: dict[int, _Sums], table: Table, cores: Sequence[_Core], alike: _Alike) -> None:
+    """Add the cores of groups that do the same; what they waited for the memory goes to what uses it, in proportion."""
+    busy, wait, times = (
+        alike.number * sum(getattr(core, name) for core in cores) for name in ("busy", "wait", "times")
+    )
+    extra = max(0.0, alike.lasting - alike.number * sum(core.end for core in cores))
+    on = busy[:, PIPES.index("IO-DMA")]
+    if not on.sum():
+        on = busy[:, PIPES.index("scalar")] if busy[:, PIPES.index("scalar")].sum() else busy.sum(axis=1)
+    share = on * (extra / on.sum()) if on.sum() else on
+    for number in np.flatnonzero((times > 0) | (wait > 0)).tolist():
+        step = table.steps[number]
+        found = sums.setdefault(step.at.site, _Sums())
+        found.count += step.issued * int(times[number])
+        found.busy = found.busy + busy[number]
+        found.wait += float(wait[number])
+        found.memory += float(share[number])
+        found.nbytes += step.nbytes * int(times[number])
+        if step.at.number != LEAVE:
+            found.names[NAMES[step.at.number]] = None
+
+
+def _line(site: tuple[str, int], found: _Sums) -> Line:
+    busy = dict(zip(PIPES, found.busy.tolist(), strict=True))
+    return Line(*site, found.count, busy, found.wait, found.memory, found.nbytes, tuple(found.names))

@@ -1,0 +1,138 @@
+"""What a core did, in order, as the timing model needs it: a row where something overlaps or waits.
+
+Instructions that simply follow each other leave no rows, only sums in `Mlu.work`; a row is written
+when an asynchronous effect starts, when the core waits for one, at barriers and at the end.  It holds
+the sums since the row before, so a task without asynchronous copies is one row.  Rows are kept as
+arrays of the distinct ones, and a log that grows all the same is merged, so that memory stays bounded.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from mlusim.isa.declare import Pipe
+from mlusim.time.work import PLACES, Load
+
+END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
+FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for
+FOR_ALL = FOR_IO | FOR_MOVE | FOR_COMPUTE
+ARRIVES, WAITS_FOR = 1, 2  # what a core does at half a meeting; at a whole one, 0
+ROLE = 1 << 16  # a MEET row holds how many meet and this many times what the core does
+WAITS = {
+    Pipe.IO: FOR_IO,
+    Pipe.MOVE: FOR_MOVE,
+    Pipe.VECTOR: FOR_COMPUTE,
+    Pipe.TENSOR: FOR_COMPUTE,
+    Pipe.SCALAR: 0,
+}
+
+# Columns: kind, argument (what is waited for; a meeting's number), the load of a flight (of a meeting:
+# how many meet), then the sums: `Mlu.work`, scalar loads by space, scalar stores by space.
+KIND, ARGUMENT, OWN = 0, 1, 2
+SUMS = OWN + len(Load._fields)
+LOADS = SUMS + PLACES
+STORES = LOADS + 5
+COLUMNS = STORES + 5
+
+CHUNK = 1024  # rows that become an array
+MOST = 1 << 17  # rows of one core, beyond which rows are merged
+
+Rows = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@frozen(eq=False)
+class CoreLog:
+    """A finished log: chunks of (distinct rows, which of them in turn)."""
+
+    chunks: tuple[tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]], ...]
+    key: bytes = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "key", b"".join(u.tobytes() + n.tobytes() for u, n in self.chunks))
+
+    def __iter__(self) -> Iterator[Rows]:
+        """The rows in order, a chunk at a time."""
+        for distinct, turns in self.chunks:
+            yield distinct[turns]
+
+    @property
+    def total(self) -> Rows:
+        """The sums over all rows, columns as in the rows."""
+        total = np.zeros(COLUMNS, np.int64)
+        for distinct, turns in self.chunks:
+            total += np.bincount(turns, minlength=len(distinct)) @ distinct
+        return total
+
+
+class Log:
+    """The log of one core while it runs."""
+
+    __slots__ = ("_base", "_chunks", "_kept", "_rows")
+
+    def __init__(self) -> None:
+        self._rows: list[tuple[int, ...]] = []
+        self._chunks: list[Any] = []
+        self._base = np.zeros(COLUMNS, np.int64)
+        self._kept = 0
+
+    def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> None:
+        """Write a row; *sums* are those of the whole task so far."""
+        self._rows.append((kind, argument, *load, *sums))
+        if len(self._rows) >= CHUNK:
+            self._pack()
+
+    def fence(self) -> bool:
+        """The core waits for its compute stream while nothing is in flight; the next flight notes it."""
+        return True
+
+    def finished(self) -> CoreLog:
+        """The log, whose last row was written."""
+        self._pack()
+        return CoreLog(tuple(self._chunks))
+
+    def _pack(self) -> None:
+        if not self._rows:
+            return
+        rows = np.array(self._rows, np.int64)
+        self._rows.clear()
+        sums = rows[:, SUMS:].copy()
+        rows[1:, SUMS:] -= sums[:-1]
+        rows[0, SUMS:] -= self._base[SUMS:]
+        self._base[SUMS:] = sums[-1]
+        if self._kept >= MOST:
+            rows = _merged(rows)
+        self._kept += len(rows)
+        if len(rows) == 1:
+            self._chunks.append((rows, np.zeros(1, np.uint16)))
+        else:
+            distinct, turns = np.unique(rows, axis=0, return_inverse=True)
+            self._chunks.append((distinct, turns.reshape(-1).astype(np.uint16)))
+
+
+def _merged(rows: Rows) -> Rows:
+    """Fewer rows with the same sums: between barriers one flight a pipe, one wait, all the work.
+
+    What overlapped in part now overlaps as far as it can; barriers stay, for others are part of them.
+    """
+    made: list[Rows] = []
+    first = 0
+    for at in [*np.flatnonzero((rows[:, KIND] == MEET) | (rows[:, KIND] == END)), len(rows)]:
+        span = rows[first:at]
+        for kind in (IO_FLIGHT, MOVE_FLIGHT):
+            own = span[span[:, KIND] == kind]
+            if len(own):
+                row = np.zeros(COLUMNS, np.int64)
+                row[KIND] = kind
+                row[OWN:SUMS] = own[:, OWN:SUMS].sum(axis=0)
+                made.append(row)
+        if len(span):
+            row = np.zeros(COLUMNS, np.int64)
+            row[KIND], row[ARGUMENT] = WAIT, FOR_ALL
+            row[SUMS:] = span[:, SUMS:].sum(axis=0)
+            made.append(row)
+        if at < len(rows):
+            made.append(rows[at])
+        first = at + 1
+    return np.array(made)

@@ -1,0 +1,315 @@
+"""A log that keeps every instruction too: what it added to the sums, and the kernel's line; for those who ask.
+
+Distinct steps are kept once a launch, and a core keeps their numbers in turn, so that loops cost four bytes
+an instruction.  Beyond `MOST_STEPS` of a core, or `MOST_LAUNCH` of a launch, steps are counted but no longer
+kept in turn: lines stay complete, and time spans begin to be whole rows of the log.
+"""
+
+import functools
+import operator
+import sys
+from array import array
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from attrs import define, field, frozen
+
+from mlusim.arch.board import Arch
+from mlusim.engine.issue import mlu_class
+from mlusim.isa.declare import Intrinsic
+from mlusim.isa.table import ISA
+from mlusim.machine.kernel import kernel_frame
+from mlusim.machine.mlu import Mlu
+from mlusim.time.log import COLUMNS, END, IO_FLIGHT, MOST, MOVE_FLIGHT, WAIT, CoreLog, Log, Rows
+from mlusim.time.work import IO, MOVE, PLACES, Load
+
+if TYPE_CHECKING:
+    from mlusim.machine.announcer import Watch
+    from mlusim.machine.core import Core
+    from mlusim.memory.pointer import View
+
+MOST_STEPS = 1 << 16
+MOST_LAUNCH = 1 << 22
+SPACES = ("GDRAM", "LDRAM", "NRAM", "WRAM", "SRAM")  # the columns of scalar accesses, in order
+LOAD, STORE, LEAVE = len(ISA), len(ISA) + 1, len(ISA) + 2  # numbers beside those of the intrinsics
+NAMES = (*(row.spelling for row in ISA.values()), "scalar load", "scalar store", "end of the task")
+NOWHERE = ("", 0)
+
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class At(NamedTuple):
+    """An instruction at a place: the number of the place, of the intrinsic, and how many elements it takes."""
+
+    site: int
+    number: int
+    lanes: int
+
+
+class Step(NamedTuple):
+    """A distinct step: where, instructions issued (0: the rest of one), its bytes, and a row as in the log."""
+
+    at: At
+    issued: int
+    nbytes: int
+    row: tuple[int, ...]
+
+
+@define(eq=False)
+class Table:
+    """The distinct steps and the places of a launch; ``room`` is how many steps in turn may still be kept."""
+
+    steps: list[Step] = field(factory=list)
+    sites: list[tuple[str, int]] = field(factory=lambda: [NOWHERE])
+    room: int = MOST_LAUNCH
+    numbers: dict[Any, int] = field(factory=dict)
+    _site_numbers: dict[tuple[str, int], int] = field(factory=lambda: {NOWHERE: 0})
+    places: dict[tuple[int, int], int] = field(factory=dict)
+    _rows: Rows = field(factory=lambda: np.zeros((0, COLUMNS), np.int64))
+    _codes: list[CodeType] = field(factory=list)  # kept, so that their ids stay theirs
+
+    def add(self, key: Any, step: Step) -> int:
+        """The number of *step*, which is new; it will be known by *key*."""
+        self.numbers[key] = len(self.steps)
+        self.steps.append(step)
+        return len(self.steps) - 1
+
+    def number(self, step: Step) -> int:
+        """The number of *step*."""
+        found = self.numbers.get(step)
+        return self.add(step, step) if found is None else found
+
+    def place(self, frame: FrameType) -> int:
+        """The number of the kernel's line at or above *frame*."""
+        key = id(frame.f_code), frame.f_lasti
+        found = self.places.get(key)
+        if found is None:
+            kernel = kernel_frame(frame)
+            site = NOWHERE if kernel is None else (kernel.f_code.co_filename, kernel.f_lineno)
+            found = self._site_numbers.setdefault(site, len(self.sites))
+            if found == len(self.sites):
+                self.sites.append(site)
+            if kernel is frame:
+                self.places[key] = found
+                self._codes.append(frame.f_code)
+        return found
+
+    @property
+    def rows(self) -> Rows:
+        """The distinct steps as rows of a log."""
+        if len(self._rows) != len(self.steps):  # steps are only ever added
+            self._rows = np.array([step.row for step in self.steps], np.int64).reshape(-1, COLUMNS)
+        return self._rows
+
+
+@frozen(eq=False)
+class CoreSteps:
+    """The steps of a core: their numbers in turn, where each row of the log ends them, whose each row is.
+
+    ``times`` counts all steps, those that are not kept in turn too.  Where there are such, ``cuts`` has only the
+    rows all of whose steps are kept, and behind the last of them come the first steps of the next row.
+    """
+
+    table: Table
+    turns: Numbers
+    cuts: Numbers
+    rows: Numbers
+    times: Numbers
+    key: bytes = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        parts = (self.turns, self.cuts, self.rows, self.times)
+        object.__setattr__(self, "key", b"|".join(part.tobytes() for part in parts))
+
+
+class NotedLog(Log):
+    """The log of one core, and its steps.  ``at`` is the instruction that the core is in."""
+
+    __slots__ = ("_core", "_cuts", "_fence", "_flight", "_fresh", "_more", "_owners", "_sums", "_table", "_turns", "_whole", "at")  # fmt: skip
+
+    def __init__(self, core: "Core", table: Table) -> None:
+        super().__init__()
+        self._core, self._table = core, table
+        self._sums = [0] * PLACES
+        self._turns, self._cuts, self._owners = array("I"), array("I"), array("I")
+        self._more: dict[int, int] = {}  # steps that are counted only
+        self._whole: int | None = None  # rows all of whose steps are kept, once some are not
+        self._fresh = False  # the instruction has not been counted yet
+        self._flight: tuple[int, tuple[int, ...]] | None = None  # its count and load; its bytes come later
+        self._fence: tuple[int, int, int] | None = None
+        self.at: tuple[int, int, int] = (0, LEAVE, 0)
+
+    # -- from the intrinsics -------------------------------------------------------------------
+
+    def begin(self, frame: FrameType, number: int, lanes: int) -> None:
+        """The core comes to an intrinsic, which *frame* calls.
+
+        What `_settle` does is written out here for the common case, since this is called for every instruction.
+        """
+        work, before = self._core.mlu.work, self._sums
+        if self._flight is not None or work == before:
+            self._settle()
+        else:
+            key = self.at, self._fresh, tuple(map(operator.sub, work, before))
+            before[:] = work
+            step = self._table.numbers.get(key)
+            self._keep(self._new(key) if step is None else step)
+        place = self._table.places.get((id(frame.f_code), frame.f_lasti))
+        self.at = self._table.place(frame) if place is None else place, number, lanes
+        self._fresh = True
+
+    def access(self, frame: FrameType, space: int, *, store: bool) -> None:
+        """The core has made a scalar access, which *frame* made."""
+        self._settle()
+        place = id(frame.f_code), frame.f_lasti
+        key = place, space, store
+        number = self._table.numbers.get(key)
+        if number is None:
+            row = [END] + [0] * (COLUMNS - 1)
+            row[COLUMNS - (5 if store else 10) + space] = 1
+            at = At(self._table.place(frame), STORE if store else LOAD, 0)
+            number = self._table.number(Step(at, 1, 0, tuple(row)))
+            if place in self._table.places:  # else the place is behind a function that has many
+                self._table.numbers[key] = number
+        self._keep(number)
+
+    def fence(self) -> bool:
+        """The core waits for its compute stream while nothing is in flight; the next flight notes it."""
+        self._fence = self.at
+        return True
+
+    # -- from the core -------------------------------------------------------------------------
+
+    def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> None:
+        """Write a row, and whose it is."""
+        if kind == END or self._core.mlu.work != self._sums:
+            self._settle()
+        self._flight = None
+        super().note(kind, argument, load, sums)
+        at, count = self.at, int(self._fresh)
+        if kind == WAIT and self._fence is not None:
+            at, count, self._fence = self._fence, 0, None
+        elif kind == END:
+            at = (0, LEAVE, 0)
+        else:
+            self._fresh = False
+        if len(self._cuts) < MOST:
+            self._cuts.append(len(self._turns))
+            self._owners.append(self._table.number(_row_step(at, count, 0, kind, load)))
+            if kind in (IO_FLIGHT, MOVE_FLIGHT):
+                self._flight = count, (kind, *load)
+        else:
+            number = self._table.number(_row_step(at, count, 0, kind, load))
+            self._more[number] = self._more.get(number, 0) + 1
+
+    def finished(self) -> CoreLog:
+        """The log, whose last row was written."""
+        self._settle()
+        return super().finished()
+
+    def steps(self) -> CoreSteps:
+        """The steps, when the log is finished."""
+        turns, owners = (np.array(part, np.int64) for part in (self._turns, self._owners))
+        times = np.bincount(np.concatenate([turns, owners]), minlength=len(self._table.steps))
+        for number, more in self._more.items():
+            times[number] += more
+        cuts = np.array(self._cuts, np.int64)[: self._whole]
+        return CoreSteps(self._table, turns, cuts, owners, np.trim_zeros(times, "b"))
+
+    def _settle(self) -> None:
+        """Give what has been added since to the instruction that the core is in."""
+        work, before = self._core.mlu.work, self._sums
+        if work == before:
+            self._flight = None
+            if self._fresh:
+                self._fresh = False
+                self._add(True, _IDLE)
+            return
+        added = tuple(map(operator.sub, work, before))
+        before[:] = work
+        if self._flight is not None:  # only bytes are added behind a flight
+            count, (kind, *load) = self._flight
+            self._flight = None
+            self._owners[-1] = self._table.number(
+                _row_step(self.at, count, added[IO] + added[MOVE], kind, tuple(load))
+            )
+            return
+        count, self._fresh = self._fresh, False
+        self._add(count, added)
+
+    def _add(self, issued: bool, added: tuple[int, ...]) -> None:
+        key = self.at, issued, added
+        number = self._table.numbers.get(key)
+        self._keep(self._new(key) if number is None else number)
+
+    def _new(self, key: tuple[tuple[int, int, int], bool, tuple[int, ...]]) -> int:
+        """The number of a step that is new: whose, whether it is an instruction's first, what it added."""
+        at, issued, added = key
+        row = (*_HEAD, *added, *_NO_SCALARS)
+        return self._table.add(key, Step(At(*at), int(issued), added[IO] + added[MOVE], row))
+
+    def _keep(self, number: int) -> None:
+        if self._whole is None and len(self._turns) < MOST_STEPS and self._table.room > 0:
+            self._turns.append(number)
+            self._table.room -= 1
+            return
+        if self._whole is None:
+            self._whole = len(self._cuts)
+        self._more[number] = self._more.get(number, 0) + 1
+
+
+_HEAD = (END, 0, *Load())
+_NO_SCALARS = (0,) * (2 * len(SPACES))
+_IDLE = (0,) * PLACES
+
+
+def _row_step(at: tuple[int, int, int], count: int, nbytes: int, kind: int, load: tuple[int, ...]) -> Step:
+    return Step(At(*at), count, nbytes, (kind, 0, *load, *(0,) * PLACES, *_NO_SCALARS))
+
+
+# -- who tells it ----------------------------------------------------------------------------------
+
+
+class Accesses:
+    """Notes scalar accesses of a core, and tells its *watch* of them where it has one."""
+
+    __slots__ = ("_log", "_watch")
+
+    def __init__(self, log: NotedLog, watch: "Watch | None") -> None:
+        self._log, self._watch = log, watch
+
+    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
+        """Note a scalar load, or a store of *value*."""
+        frame = sys._getframe(3)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
+        self._log.access(frame, SPACES.index(view.space.name), store=name == "scalar store")
+        if self._watch is not None:
+            self._watch.scalar(name, view, index, value, depth=4)
+
+
+@functools.cache
+def noting_class(arch: Arch, *, memory_core: bool = False) -> type[Mlu]:
+    """The `Mlu` of *arch* whose intrinsics tell the core's log when they begin."""
+    plain = mlu_class(arch, memory_core=memory_core)
+    methods: dict[str, Any] = {"__slots__": (), "__doc__": Mlu.__doc__}
+    for number, row in enumerate(ISA.values()):
+        methods[row.name] = _noting(getattr(plain, row.name), number, _place_of_lanes(row))
+    return type(plain.__name__, (plain,), methods)
+
+
+def _noting(method: Callable[..., Any], number: int, place: int) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
+        lanes = given[place] if 0 <= place < len(given) else 0
+        log: Any = mlu.core.log
+        log.begin(sys._getframe(1), number, lanes if lanes.__class__ is int else 0)  # noqa: SLF001
+        return method(mlu, *given, **named)
+
+    return noting
+
+
+def _place_of_lanes(row: Intrinsic) -> int:
+    """Which argument says how many elements the instruction takes; -1 where no single one does."""
+    names = [p.name for p in row.given]
+    return names.index(row.cost.extent) if row.cost is not None and row.cost.extent in names else -1

@@ -1,0 +1,288 @@
+"""When everything happened in a launch: tasks, and on request every instruction on its pipe, and what waited for what."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from attrs import evolve, frozen
+
+from mlusim.arch.board import Board
+from mlusim.machine.tally import TaskWork
+from mlusim.time.contention import Warp, warps
+from mlusim.time.intervals import ON_IO, ON_MOVE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
+from mlusim.time.log import (
+    ARGUMENT,
+    ARRIVES,
+    FOR_COMPUTE,
+    FOR_IO,
+    FOR_MOVE,
+    IO_FLIGHT,
+    MEET,
+    MOVE_FLIGHT,
+    OWN,
+    ROLE,
+    WAITS_FOR,
+)
+from mlusim.time.profile import home
+from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
+from mlusim.time.step_log import LEAVE, LOAD, NAMES, NOWHERE, CoreSteps, Step
+from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
+from mlusim.time.work import TENSOR, VECTOR
+
+MOST_SPANS = 200_000
+"""Spans that `Timeline.scenes` gives at most when nobody says how many."""
+
+WAIT = "wait"
+PLACES = (*PIPES, WAIT)
+_UNNAMED = ("scalar work", "vector work", "tensor work", "off-chip copies", "on-chip copies", "wait")
+_HEAD = 6  # columns of a row of the log before the sums
+
+
+@frozen
+class CoreSpan:
+    """A task on its core: cluster and number of the core on the board, start and end in us."""
+
+    task: int
+    cluster: int
+    core: int
+    memory_core: bool
+    start_us: float
+    end_us: float
+
+
+@frozen
+class Span:
+    """Something that a core does, or waits for.
+
+    ``member`` is the place of the task in its scene, ``where`` a pipe or "wait".  ``busy_us`` is the time
+    that it takes by itself; it lasts longer where the off-chip memory is shared.  ``amount`` is in ``unit``:
+    bytes, elements, cycles, products or operations.  A span without a line is a whole row of the log.
+    """
+
+    member: int
+    where: str
+    name: str
+    file: str
+    line: int
+    start_us: float
+    end_us: float
+    busy_us: float
+    amount: int = 0
+    unit: str = ""
+
+
+@frozen
+class Arrow:
+    """A wait and what ended it, both numbers of spans in their scene; ``barrier``: another core's arrival."""
+
+    cause: int
+    wait: int
+    barrier: bool
+
+
+@frozen
+class Scene:
+    """A task or union: its cores, its spans by start, its arrows; ``complete``: whether no span was left out."""
+
+    cores: tuple[CoreSpan, ...]
+    spans: tuple[Span, ...]
+    arrows: tuple[Arrow, ...]
+    complete: bool
+
+
+class Timeline(Sequence[TaskSpan]):
+    """The tasks' spans; `scenes` gives what is in them.  Times are from the start of the first task, in us."""
+
+    __slots__ = ("_board", "_spans", "_tasks", "_unions")
+
+    def __init__(
+        self, spans: Sequence[TaskSpan], tasks: Sequence[TaskWork], board: Board, unions: int
+    ) -> None:
+        self._spans, self._tasks = tuple(spans), tuple(tasks)
+        self._board, self._unions = board, unions
+
+    @overload
+    def __getitem__(self, index: int) -> TaskSpan: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[TaskSpan, ...]: ...
+    def __getitem__(self, index: int | slice) -> TaskSpan | tuple[TaskSpan, ...]:
+        return self._spans[index]
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timeline) and self._spans == other._spans
+
+    def __hash__(self) -> int:
+        return hash(self._spans)
+
+    def __repr__(self) -> str:
+        return f"<Timeline of {len(self)} tasks>"
+
+    @property
+    def named(self) -> bool:
+        """Whether the launch kept its instructions, so that spans have names and lines."""
+        return bool(self._tasks) and all(task.steps is not None for task in self._tasks)
+
+    def scenes(self, most: int = MOST_SPANS) -> Iterator[Scene]:
+        """Each task or union in the order of their start, with *most* spans in all.
+
+        Of the one in which they run out the first spans are given, of those behind it none.
+        """
+        for group in self._groups():
+            scene = _scene(group, most)
+            most -= len(scene.spans)
+            yield scene
+
+    def _groups(self) -> Iterator["_Placed"]:
+        at = 0
+        last: tuple[Any, list[_Member]] = (None, [])
+        for group in groups_of(self._tasks):
+            spans = self._spans[at : at + len(group)]
+            at += len(group)
+            key = [(t.log, t.steps, t.memory_core, t.cluster) for t in group]
+            if last[0] != key:
+                last = key, _members(group, self._board)
+            yield _Placed(group, spans, last[1], self._board, self._unions)
+
+
+@frozen(eq=False)
+class _Member:
+    """A core by itself."""
+
+    steps: CoreSteps | None
+    track: Track
+    pieces: Pieces
+
+
+def _members(group: Sequence[TaskWork], board: Board) -> list[_Member]:
+    found = tracks([task.log for task in group], paces_of(group, board), board)
+    return [_Member(t.steps, track, pieces(track, t.steps)) for t, track in zip(group, found, strict=True)]
+
+
+@frozen(eq=False)
+class _Placed:
+    """A task or union on the board."""
+
+    tasks: Sequence[TaskWork]
+    spans: Sequence[TaskSpan]
+    members: Sequence[_Member]
+    board: Board
+    unions: int
+
+    def warps(self) -> list[Warp]:
+        """How the time of each core by itself becomes time on the board."""
+        return warps([m.track for m in self.members], [m.pieces for m in self.members], self.spans)
+
+
+# -- scenes ----------------------------------------------------------------------------------------
+
+
+def _scene(placed: _Placed, most: int) -> Scene:
+    times, cores = placed.warps(), []
+    for task, span, member, warp in zip(placed.tasks, placed.spans, placed.members, times, strict=True):
+        cluster, core = home(span, task, placed.board, placed.unions)
+        begin, end = (float(warp(t)) for t in (0.0, member.track.end))
+        cores.append(CoreSpan(task.task, cluster, core, task.memory_core, begin, end))
+    if most <= 0:
+        return Scene(tuple(cores), (), (), complete=not any(len(m.pieces) for m in placed.members))
+    kept, complete = _first(placed.members, most)
+    spans: list[Span] = []
+    first = []
+    for number, member in enumerate(kept):
+        first.append(len(spans))
+        spans += _spans(number, member, times[number])
+    arrows = [*_pipe_arrows(kept, first), *_barrier_arrows(kept, first)]
+    order = sorted(range(len(spans)), key=lambda n: (spans[n].start_us, n))
+    at = {old: new for new, old in enumerate(order)}
+    moved = tuple(Arrow(at[a.cause], at[a.wait], a.barrier) for a in arrows)
+    return Scene(tuple(cores), tuple(spans[n] for n in order), moved, complete)
+
+
+def _first(members: Sequence[_Member], most: int) -> tuple[list[_Member], bool]:
+    """The members with the *most* pieces that begin first, and whether these are all."""
+    starts = np.concatenate([member.pieces.start for member in members])
+    if len(starts) <= most:
+        return list(members), True
+    until = np.partition(starts, most)[most]
+    return [evolve(m, pieces=m.pieces.chosen(m.pieces.start < until)) for m in members], False
+
+
+def _spans(number: int, member: _Member, warp: Warp) -> Iterator[Span]:
+    found = member.pieces
+    start, end, lasting = warp(found.start), warp.ends(found), found.end - found.start
+    busy = np.where(found.where == WAITING, end - start, lasting)
+    rows = zip(
+        found.where.tolist(), found.step.tolist(), start.tolist(), end.tolist(), busy.tolist(), strict=True
+    )
+    steps = member.steps.table.steps if member.steps is not None else []
+    sites = member.steps.table.sites if member.steps is not None else []
+    for where, step, begin, stop, alone in rows:
+        if step < 0:
+            yield Span(number, PLACES[where], _UNNAMED[where], *NOWHERE, begin, stop, alone)
+            continue
+        file, line = sites[steps[step].at.site]
+        name = NAMES[steps[step].at.number]
+        amount, unit = _amount(steps[step], where)
+        yield Span(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit)
+
+
+def _amount(step: Step, where: int) -> tuple[int, str]:
+    sums = step.row[_HEAD:]
+    if where in (ON_IO, ON_MOVE):
+        return step.nbytes, "bytes"
+    if where == ON_VECTOR:
+        return (step.at.lanes, "elements") if step.at.lanes else (sums[VECTOR], "cycles")
+    if where == ON_TENSOR:
+        return sums[TENSOR], "products"
+    return (step.issued, "accesses") if LOAD <= step.at.number < LEAVE else (0, "")
+
+
+def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
+    """From the last effect of the pipe that a wait was for."""
+    for base, member in zip(first, members, strict=True):
+        found, kinds, times = member.pieces, member.track.kinds, member.track.times
+        compute = np.flatnonzero((found.where == ON_VECTOR) | (found.where == ON_TENSOR))
+        flies = kinds[found.row]
+        flights = {
+            which: np.flatnonzero((found.where == pipe) & (flies == kind))
+            for which, pipe, kind in ((FOR_IO, ON_IO, IO_FLIGHT), (FOR_MOVE, ON_MOVE, MOVE_FLIGHT))
+        }
+        for n in np.flatnonzero(found.where == WAITING).tolist():
+            row = int(found.row[n])
+            queued = found.start[n] < times[row, FIRST] and times[row, HERE] >= times[row, START]
+            cause = FOR_COMPUTE if queued else 0 if kinds[row] == MEET else int(times[row, CAUSE])
+            candidates = flights.get(cause, compute if cause == FOR_COMPUTE else None)
+            if candidates is None:
+                continue
+            before = int(np.searchsorted(found.row[candidates], row, side="left" if queued else "right"))
+            if before:
+                yield Arrow(base + int(candidates[before - 1]), base + n, barrier=False)
+
+
+def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[Arrow]:
+    """From the last to arrive at a barrier to the others."""
+    meetings: dict[int, list[tuple[float, int, int]]] = {}
+    held: dict[int, list[tuple[int, int]]] = {}
+    for base, member in zip(first, members, strict=True):
+        found, track = member.pieces, member.track
+        numbers, roles = _column(track, ARGUMENT), _column(track, OWN) // ROLE
+        waits = np.flatnonzero((found.where == WAITING) & (track.kinds[found.row] == MEET))
+        for n in waits.tolist():
+            row = int(found.row[n])
+            if found.start[n] < track.times[row, FIRST]:
+                continue  # it waits for the compute stream
+            number, role = int(numbers[row]), roles[row]
+            if role != WAITS_FOR:
+                meetings.setdefault(number, []).append((float(track.times[row, CAUSE]), base + n, base))
+            if role != ARRIVES:
+                held.setdefault(number, []).append((base + n, base))
+    for number, met in meetings.items():
+        _, last, own = max(met)
+        yield from (Arrow(last, other, barrier=True) for other, core in held.get(number, ()) if core != own)
+
+
+def _column(track: Track, column: int) -> Any:
+    """One column of all rows."""
+    return np.concatenate([distinct[turns, column] for distinct, turns in track.log.chunks])

@@ -1,0 +1,214 @@
+"""Predicted hardware time of a launch: its tasks' own durations, on the places of the board, sharing its memory.
+
+A task or union takes what `machine.replay` says, at the rates of `machine.rates`, or longer where
+the off-chip memory is shared: it is given its fair share among those that are active at that moment.
+A place takes the next task when its own has ended.
+"""
+
+import heapq
+from collections.abc import Iterator, Sequence
+
+from attrs import define, frozen
+
+from mlusim.arch.board import Board
+from mlusim.machine.tally import TaskWork
+from mlusim.time import work
+from mlusim.time.log import SUMS, CoreLog
+from mlusim.time.rates import LAUNCH
+from mlusim.time.replay import Pace, Summary, ceiling, replay, summary
+
+LAUNCH_US = LAUNCH.value
+PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
+
+
+@frozen
+class TaskSpan:
+    """When a task runs: its core (or union slot), start and end in us, and each pipe's busy time in us."""
+
+    task: int
+    memory_core: bool
+    slot: int
+    start_us: float
+    end_us: float
+    busy_us: tuple[float, ...]
+
+
+@frozen
+class Prediction:
+    """The predicted time of a launch in us, the name of what sets it, and the tasks' spans."""
+
+    time_us: float
+    bound: str
+    spans: tuple[TaskSpan, ...]
+    busy_us: dict[str, float]
+
+
+UNTIMED = Prediction(float("nan"), "not timed", (), {})
+
+
+@frozen
+class Alone:
+    """A task or union by itself: the end of each core in us, what each was busy with, all off-chip bytes."""
+
+    ends: tuple[float, ...]
+    cores: tuple[Summary, ...]
+
+    @property
+    def duration(self) -> float:
+        """When the last core ends."""
+        return max(self.ends)
+
+    @property
+    def moved(self) -> int:
+        """Off-chip bytes of all cores."""
+        return sum(core.moved for core in self.cores)
+
+
+@define
+class Slot:
+    """Where and when a group of cores ran: ``share`` us if its share of the memory sets the time."""
+
+    place: int
+    start: float
+    end: float = 0.0
+
+
+def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:
+    """The time of a launch whose *tasks* (or unions of tasks) run on *slots* places of *board*."""
+    groups = groups_of(tasks)
+    known: dict[tuple[tuple[CoreLog, bool, int], ...], Alone] = {}
+    alone = []
+    for group in groups:
+        key = tuple((task.log, task.memory_core, task.cluster) for task in group)
+        if key not in known:
+            known[key] = _alone(group, board)
+        alone.append(known[key])
+    ran = schedule([(a.duration, a.moved) for a in alone], slots, ceiling(board))
+    spans = tuple(_spans(groups, alone, ran))
+    busy = [max((span.busy_us[n] for span in spans), default=0.0) for n in range(len(PIPES))]
+    last = max(range(len(ran)), key=lambda n: ran[n].end)
+    time_us = LAUNCH_US + ran[last].end
+    return Prediction(time_us, _bound(alone[last], ran[last]), spans, dict(zip(PIPES, busy, strict=True)))
+
+
+def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
+    """The tasks that run together, in the order in which they begin; of a Block launch each by itself."""
+    groups: dict[int, list[TaskWork]] = {}
+    for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
+        groups.setdefault(task.union, []).append(task)
+    return list(groups.values())
+
+
+def paces_of(group: Sequence[TaskWork], board: Board) -> list[Pace]:
+    """The pace of each core of *group*; those of a cluster that use its SRAM share the port."""
+    users: dict[int, int] = {}
+    for task in group:
+        users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
+    return [Pace.of(board, memory_core=task.memory_core, sharers=users[task.cluster]) for task in group]
+
+
+def _alone(group: list[TaskWork], board: Board) -> Alone:
+    paces = paces_of(group, board)
+    found = replay([task.log for task in group], paces, board)
+    cores = tuple(summary(task.log, pace) for task, pace in zip(group, paces, strict=True))
+    return Alone(found.ends, cores)
+
+
+def uses_sram(log: CoreLog) -> bool:
+    """Whether a core copied to or from SRAM."""
+    total = log.total
+    return bool(total[SUMS + work.SRAM_BYTES] or total[SUMS - 1])
+
+
+def _spans(
+    groups: Sequence[list[TaskWork]], alone: Sequence[Alone], ran: Sequence[Slot]
+) -> Iterator[TaskSpan]:
+    for group, by_itself, slot in zip(groups, alone, ran, strict=True):
+        stretch = (slot.end - slot.start) / by_itself.duration if by_itself.duration else 1.0
+        for task, end, core in zip(group, by_itself.ends, by_itself.cores, strict=True):
+            yield TaskSpan(
+                task.task, task.memory_core, slot.place, slot.start, slot.start + stretch * end, core.busy
+            )
+
+
+def _bound(last: Alone, slot: Slot) -> str:
+    """The memory where the last group waits for its share; else the pipe that is busiest in it."""
+    if slot.end - slot.start > 1.001 * last.duration:
+        return "IO-DMA"
+    busiest = [max(core.busy[n] for core in last.cores) for n in range(len(PIPES))]
+    return PIPES[busiest.index(max(busiest))]
+
+
+# -- places, and the memory that all share ---------------------------------------------------------
+
+
+class _Sharing:
+    """The fair shares of the off-chip memory.
+
+    While a group's bytes are served, each other active group can be served as many and no more, so
+    with the ceiling W and the bytes B, group g takes at least sum over h of min(B_h, B_g) / W.
+    Groups that wait for a place count as active, up to the number of places.
+    """
+
+    def __init__(self, needs: Sequence[tuple[float, int]], slots: int, ceiling: float) -> None:
+        self._needs = needs
+        self._slots = slots
+        self._ceiling = ceiling
+
+    def durations(self, active: Sequence[int]) -> dict[int, float]:
+        """The duration of each of *active* from beginning to end, all of them being there."""
+        ordered = sorted(active, key=lambda g: self._needs[g][1])
+        found, below = {}, 0
+        for nth, g in enumerate(ordered):
+            alone, nbytes = self._needs[g]
+            fair = min(below + (len(ordered) - nth) * nbytes, self._slots * nbytes)
+            found[g] = max(alone, fair / self._ceiling)
+            below += nbytes
+        return found
+
+
+def schedule(needs: Sequence[tuple[float, int]], slots: int, ceiling: float) -> list[Slot]:
+    """Run groups that need (us alone, off-chip bytes), first come, first served, on *slots* places.
+
+    Shares grow as groups end; they are settled anew at each end once two rounds of groups are left.
+    Since shares depend on bytes alone and a longer group only stays longer, nothing that is added to a
+    group ends any group earlier.
+    """
+    sharing = _Sharing(needs, slots, ceiling)
+    ran = _run(needs, slots, sharing)
+    last = max((slot.end for slot in ran), default=0.0)
+    least = sum(nbytes for _, nbytes in needs) / ceiling
+    if last < least:  # shares of groups of unlike bytes can add up to more than there is
+        for slot in ran:
+            slot.start, slot.end = slot.start * least / last, slot.end * least / last
+    return ran
+
+
+def _run(needs: Sequence[tuple[float, int]], slots: int, sharing: _Sharing) -> list[Slot]:
+    lasting = sharing.durations(range(len(needs)))
+    active = set(range(len(needs)))
+    ran: list[Slot] = []
+    running: list[tuple[float, int, int]] = []  # end, whose turn among equals, group
+    free = [(0.0, place, place) for place in range(slots)]
+    turn = slots
+    while active:
+        while free and len(ran) < len(needs):
+            start, _, place = heapq.heappop(free)
+            group = len(ran)
+            ran.append(Slot(place, start))
+            heapq.heappush(running, (start + lasting[group], turn, group))
+            turn += 1
+        now, nth, group = heapq.heappop(running)
+        ran[group].end = now
+        active.discard(group)
+        heapq.heappush(free, (now, nth, ran[group].place))
+        if len(active) <= 2 * slots:
+            fresh = sharing.durations(tuple(active))
+            running = [(now + (end - now) * _ratio(fresh[g], lasting[g]), n, g) for end, n, g in running]
+            heapq.heapify(running)
+            lasting = fresh
+    return ran
+
+
+def _ratio(fresh: float, before: float) -> float:
+    return fresh / before if before else 1.0

@@ -1,0 +1,185 @@
+"""The quantities of work that a core adds up while it runs (`Mlu.work`), and how copies add to them.
+
+The first five places are what a task did in all, by pipe; the others describe what it waited for, in
+order, and are what the timing model reads.  An asynchronous effect adds to the first five only: what
+it keeps busy, and when, is noted in the core's log.
+"""
+
+import functools
+import operator
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import DTYPES, DType
+from mlusim.isa.declare import Pipe
+from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import GDRAM, LDRAM, SRAM
+from mlusim.time.rates import (
+    CORE_IO,
+    MEMORY_CORE_IO,
+    MOVE_LINE,
+    SEGMENT,
+    TENSOR_START,
+    TRANSACTION,
+    VECTOR_LINE,
+    VECTOR_START,
+)
+
+if TYPE_CHECKING:
+    from mlusim.machine.events import Access
+    from mlusim.machine.mlu import Mlu
+
+SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
+TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, ATOMICS = range(5, 13)
+PLACES = 13
+
+LINE = int(MOVE_LINE.value)
+VECTOR_BYTES = int(
+    VECTOR_LINE.value
+)  # what the vector unit takes in a cycle; a shorter operand costs as much
+UNIT = int(TRANSACTION.value)
+LEAST = int(SEGMENT.value)
+START = int(VECTOR_START.value)
+
+TENSOR_SETUP = int(TENSOR_START.value)
+
+_FAR = (GDRAM, LDRAM)
+READS = tuple(d.src in _FAR for d in DIRECTIONS)  # by the direction's number: whether it reads off the chip
+WRITES = tuple(d.dst in _FAR for d in DIRECTIONS)
+IN_SRAM = tuple((d.src is SRAM) + (d.dst is SRAM) for d in DIRECTIONS)
+_IO, _MOVE = Pipe.IO, Pipe.MOVE
+
+
+def macs(arch: Arch) -> Mapping[DType, int]:
+    """Products per cycle and core by element type; a type without a published rate has that of its width."""
+    rates = arch.tensor_macs
+    by_width = {
+        1: rates["int8"],
+        2: rates.get("half", rates["int16"]),
+        4: rates.get("float", rates["int16"] // 2),
+    }
+    return {d: rates.get(d.name, by_width.get(d.size, 1)) for d in DTYPES}
+
+
+class Load(NamedTuple):
+    """What one copy asks of its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes."""
+
+    transactions: int = 0
+    stalls: int = 0
+    lines: int = 0
+    sram: int = 0
+
+
+def cycles_each(*, memory_core: bool) -> int:
+    """Cycles that one off-chip transaction takes the DMA of a core."""
+    return UNIT // int((MEMORY_CORE_IO if memory_core else CORE_IO).value)
+
+
+def reading(start: int, size: int, spread: int) -> int:
+    """Off-chip transactions of a segment of *size* bytes that is read; *spread*: all strides, or-ed.
+
+    Where segments begin at different places of their lines, the most unlucky one counts for all.
+    """
+    return (_place(start, spread) + size + UNIT - 1) // UNIT
+
+
+def writing(start: int, size: int, spread: int) -> int:
+    """The same of one that is written: a line that is written in part is read first.
+
+    One such line is counted at the end whether or not the segment fills it, so that more bytes never
+    take less time; another at the beginning, where that is not at the beginning of a line.
+    """
+    place = _place(start, spread)
+    return (place + size + UNIT - 1) // UNIT + 1 + (place > 0)
+
+
+def _place(start: int, spread: int) -> int:
+    """Where in its line a segment begins."""
+    if spread % UNIT == 0:
+        return start % UNIT
+    grain = spread | start | UNIT
+    return UNIT - (grain & -grain)
+
+
+def charge_line(work: list[int], pipe: Pipe, number: int, to: int, frm: int, size: int) -> None:
+    """Account for a blocking copy without strides in the direction *number*, from byte *frm* to byte *to*."""
+    if pipe is _IO:
+        work[IO] += size
+        work[IO_STARTS] += 1
+        if READS[number]:
+            work[TRANSACTIONS] += (frm + size + 63 >> 6) - (frm >> 6)
+        if WRITES[number]:
+            work[TRANSACTIONS] += (to + size + 63 >> 6) - (to >> 6) + (2 if to & 63 else 1)
+    elif pipe is _MOVE:
+        work[MOVE] += size
+        work[MOVE_STARTS] += 1
+        work[LINES] += (size + 127) >> 7
+        work[SRAM_BYTES] += size * IN_SRAM[number]
+    else:  # NRAM to NRAM on MLU2xx is work of the compute stream
+        work[VECTOR] += (size + 127 >> 7) + START
+
+
+def charge(mlu: "Mlu", pipe: Pipe, load: Load, nbytes: int) -> None:
+    """Account for a blocking copy or fill of *nbytes* bytes on *pipe*."""
+    work = mlu.work
+    if pipe is _IO:
+        work[IO] += nbytes
+        work[IO_STARTS] += 1
+        work[TRANSACTIONS] += load.transactions
+        work[STALLS] += load.stalls
+    elif pipe is _MOVE:
+        work[MOVE] += nbytes
+        work[MOVE_STARTS] += 1
+        work[LINES] += load.lines
+        work[SRAM_BYTES] += load.sram
+    else:
+        work[VECTOR] += load.lines + START
+
+
+def charge_flight(mlu: "Mlu", pipe: Pipe, nbytes: int) -> None:
+    """Account for an asynchronous effect of *nbytes* bytes: its time is in the core's log."""
+    mlu.work[IO if pipe is _IO else MOVE] += nbytes
+
+
+def load_of(pipe: Pipe, reads: "Access | None", writes: "Access", *, memory_core: bool) -> Load:
+    """The load of a copy from *reads* (None: a fill) to *writes*."""
+    sides = (writes,) if reads is None else (reads, writes)
+    if pipe is not _IO:
+        lines = max(side.nbytes // side.size * -(-side.size // LINE) for side in sides)
+        return Load(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
+    transactions, least = 0, 0
+    for side in sides:
+        if side.allocation.space in _FAR:
+            spread = functools.reduce(operator.or_, (stride for stride, _ in side.steps), 0)
+            each = (writing if side is writes else reading)(side.start, side.size, spread)
+            segments = side.nbytes // side.size
+            transactions += segments * each
+            least = max(least, segments * LEAST if side.steps else 0)
+    stalls = max(0, least - transactions * cycles_each(memory_core=memory_core))
+    return Load(transactions, stalls)
+
+
+@functools.lru_cache(maxsize=4096)
+def rows_load(
+    pipe: Pipe,
+    number: int,
+    to: int,
+    to_stride: int,
+    frm: int,
+    from_stride: int,
+    size: int,
+    rows: int,
+    cycles: int,
+) -> Load:
+    """The `load_of` a 2-D copy, for shapes that kernels repeat.
+
+    *to* and *frm* are the first bytes' places in their transactions, *cycles* those of a transaction.
+    """
+    if pipe is not _IO:
+        return Load(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
+    each = reading(frm, size, from_stride) if READS[number] else 0
+    if WRITES[number]:
+        each += writing(to, size, to_stride)
+    transactions = rows * each
+    return Load(transactions, max(0, rows * LEAST - transactions * cycles))
