@@ -28,8 +28,8 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType
 from mlusim.isa.register import Register
-from mlusim.machine.core import Core
 from mlusim.machine.announcer import Watch
+from mlusim.machine.core import Core
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import Ptr
 
