@@ -1,0 +1,143 @@
+"""The typed intermediate form of BANG C: what analysis makes and what every rendering reads.
+
+A `Module` holds the functions of one source file, one for each specialisation of a template, the
+variables at file scope and the records.  In a `Function` everything is decided that C++ leaves to
+the reader: overloads are chosen, templates instantiated, names resolved, ``if constexpr`` folded,
+macros expanded, default arguments filled in, and *every* conversion is a `Convert`: the operands of
+`Binary` have the type of the result (but the right one of a shift, which keeps its own), those of
+`Compare` have one type between them, and an argument has the type of its parameter.
+
+**Statements** are `Declare`, `Evaluate`, `If`, `Loop`, `Switch`, `Break`, `Continue`, `Return`,
+`Block`.  **Expressions** have a value and a ``type``.  **Places** are what may be stored to or have
+its address taken: `Variable`, `Element`, `Member`, `GlobalPlace`.  A place becomes a value by `Load`
+and a pointer by `AddressOf`.
+
+**References** are pointers here: a parameter ``int &n`` is a `Local` of type ``Pointer(INT32,
+reference=True)``, a use of ``n`` is ``Element(Load(Variable(n)), 0)``, and a call passes an `AddressOf`.
+
+**Locals** have a storage that tells where their bytes are:
+
+* VALUE: nobody takes its address; a register, a Python variable.  Scalars, pointers, vector registers.
+* CELL: its address is taken, or it is a record or an array of records or pointers; it is a variable
+  of its own outside the simulated memory, because a compiler keeps it in registers.
+* MEMORY: an array of numbers, or what is cast to another type: bytes of the simulated ``space``
+  (LDRAM for the stack; NRAM, WRAM, SRAM where the source says so), fresh at each call.
+* STATIC: as MEMORY or CELL, but made once a task and initialised once.
+
+Every node has a `Span`: the file, line and column of its text (within a macro, those of the
+invocation, or of the macro's body where the parser can say so).
+"""
+
+from mlusim.frontend.bangc.ir.expressions import (
+    AddressOf,
+    Asm,
+    AsmOperand,
+    Assign,
+    Binary,
+    Builtin,
+    Call,
+    Comma,
+    Compare,
+    Compose,
+    Conditional,
+    Const,
+    Construct,
+    Convert,
+    Distance,
+    Element,
+    Expr,
+    FunctionAddress,
+    GlobalPlace,
+    Intrinsic,
+    Launch,
+    Library,
+    Load,
+    Logical,
+    Member,
+    Method,
+    Offset,
+    Place,
+    Temporary,
+    Text,
+    Unary,
+    Update,
+    Variable,
+)
+from mlusim.frontend.bangc.ir.module import (
+    Function,
+    Module,
+)
+from mlusim.frontend.bangc.ir.names import (
+    Global,
+    Local,
+    Problem,
+    Span,
+    Storage,
+)
+from mlusim.frontend.bangc.ir.statements import (
+    Block,
+    Break,
+    Continue,
+    Declare,
+    Evaluate,
+    If,
+    Loop,
+    Return,
+    Section,
+    Statement,
+    Switch,
+)
+
+__all__ = [
+    "AddressOf",
+    "Asm",
+    "AsmOperand",
+    "Assign",
+    "Binary",
+    "Block",
+    "Break",
+    "Builtin",
+    "Call",
+    "Comma",
+    "Compare",
+    "Compose",
+    "Conditional",
+    "Const",
+    "Construct",
+    "Continue",
+    "Convert",
+    "Declare",
+    "Distance",
+    "Element",
+    "Evaluate",
+    "Expr",
+    "Function",
+    "FunctionAddress",
+    "Global",
+    "GlobalPlace",
+    "If",
+    "Intrinsic",
+    "Launch",
+    "Library",
+    "Load",
+    "Local",
+    "Logical",
+    "Loop",
+    "Member",
+    "Method",
+    "Module",
+    "Offset",
+    "Place",
+    "Problem",
+    "Return",
+    "Section",
+    "Span",
+    "Statement",
+    "Storage",
+    "Switch",
+    "Temporary",
+    "Text",
+    "Unary",
+    "Update",
+    "Variable",
+]

@@ -1,0 +1,44 @@
+"""Functions and modules of the intermediate form."""
+
+from collections.abc import Mapping
+
+from attrs import Factory, define
+
+from mlusim.frontend.bangc.ir.expressions import Expr
+from mlusim.frontend.bangc.ir.names import Global, Local, Problem, Span
+from mlusim.frontend.bangc.ir.statements import Statement
+from mlusim.frontend.bangc.types import Record, Type
+
+
+@define(eq=False)
+class Function:
+    """One function of the sources, or one specialisation of a template.
+
+    ``name`` is the display name, ``f<float>``; ``symbol`` the mangled one.  ``kind`` is "kernel",
+    "device" or "host".  Parameters come first in ``locals``.  Where ``problem`` is set the body is
+    empty and a call of it is a fault with that sentence.  ``owner`` is the class of a method, whose
+    first parameter is ``this``.
+    """
+
+    name: str
+    symbol: str
+    kind: str
+    parameters: tuple[Local, ...]
+    locals: tuple[Local, ...]
+    result: Type
+    body: tuple[Statement, ...]
+    span: Span
+    problem: Problem | None = None
+    external: bool = False  # declared here, defined in another file: found by symbol when linked
+
+
+@define(eq=False)
+class Module:
+    """One translation unit: its functions and variables by symbol, in the order in which they are met."""
+
+    path: str
+    functions: dict[str, Function] = Factory(dict)
+    globals: dict[str, Global] = Factory(dict)
+    initialisers: dict[str, Expr] = Factory(dict)  # of host variables whose value is no constant, by symbol
+    records: dict[str, Record] = Factory(dict)
+    includes: Mapping[str, str] = Factory(dict)  # path of everything read -> digest of its content

@@ -1,0 +1,79 @@
+"""What nodes refer to: pieces of source text, locals, variables at file scope."""
+
+from enum import Enum
+from typing import Any
+
+from attrs import define, frozen
+
+from mlusim.frontend.bangc.types import Type
+
+
+@frozen
+class Span:
+    """A piece of a source file: lines and columns count from 1, ``end_column`` is behind the last character."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Storage(Enum):
+    """Where the bytes of a local are; see the module's text."""
+
+    VALUE = "value"
+    CELL = "cell"
+    MEMORY = "memory"
+    STATIC = "static"
+
+
+@define(eq=False)
+class Local:
+    """A parameter or a variable of a function.
+
+    ``name`` is unique in the function and safe as an identifier; ``source_name`` is what the
+    programmer wrote; ``spelling`` the type as written.  ``space`` is "nram", "wram", "sram" or
+    "ldram" for MEMORY.
+    """
+
+    name: str
+    source_name: str
+    type: Type
+    spelling: str
+    span: Span
+    storage: Storage = Storage.VALUE
+    space: str = ""
+    parameter: bool = False
+
+
+@define(eq=False)
+class Global:
+    """A variable at file scope: memory of ``space``, or a host or constant variable where that is "".
+
+    ``symbol`` is its mangled name, unique in the file.  ``initial`` are the values of its scalars in
+    order of memory where it has an initialiser that is constant, None where it has none.
+    """
+
+    name: str
+    symbol: str
+    type: Type
+    space: str
+    span: Span
+    initial: "tuple[Any, ...] | None" = None
+
+
+@frozen
+class Problem:
+    """Why something does not translate: the construct in two or three words, a sentence, the text with a caret."""
+
+    construct: str
+    message: str
+    span: Span
+    excerpt: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.span}: {self.message}" + (f"\n{self.excerpt}" if self.excerpt else "")

@@ -1,0 +1,154 @@
+"""The intermediate form as text, one line for each statement, every conversion and every storage shown."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.frontend.bangc import ir
+
+_INDENT = "    "
+
+
+def module_text(module: ir.Module) -> str:
+    """All of *module*: its variables at file scope, then its functions."""
+    parts = [f"{g.space or 'host'} {g.type} {g.name}" for g in module.globals.values()]
+    return "\n".join([*parts, *(function_text(f) for f in module.functions.values())])
+
+
+def function_text(function: ir.Function) -> str:
+    """One function."""
+    parameters = ", ".join(f"{p.type} {p.name}{_storage(p)}" for p in function.parameters)
+    head = f"{function.kind} {function.result} {function.name}({parameters})"
+    if function.problem is not None:
+        return f"{head}: {function.problem.message}"
+    return "\n".join([f"{head}:", *_body(function.body, 1)])
+
+
+def expression_text(node: Any) -> str:
+    """An expression or a place."""
+    return _EXPRESSIONS[type(node)](node)
+
+
+def _storage(local: ir.Local) -> str:
+    if local.storage is ir.Storage.VALUE:
+        return ""
+    return f" @{local.storage.value}{' ' + local.space if local.space else ''}"
+
+
+def _body(body: Iterable[ir.Statement], depth: int) -> Iterator[str]:
+    for statement in body:
+        for line in _STATEMENTS[type(statement)](statement, depth):
+            yield line if line.startswith(_INDENT) else _INDENT * depth + line
+
+
+def _lines(*texts: str) -> Callable[..., Iterator[str]]:
+    return lambda _node, _depth: iter(texts)
+
+
+def _declare(node: ir.Declare, _depth: int) -> Iterator[str]:
+    local = node.local
+    value = "" if node.value is None else f" = {expression_text(node.value)}"
+    yield f"{local.type} {local.name}{_storage(local)}{value}"
+
+
+def _if(node: ir.If, depth: int) -> Iterator[str]:
+    yield f"if {expression_text(node.test)}:"
+    yield from _body(node.then, depth + 1)
+    if node.other:
+        yield _INDENT * depth + "else:"
+        yield from _body(node.other, depth + 1)
+
+
+def _loop(node: ir.Loop, depth: int) -> Iterator[str]:
+    test = "true" if node.test is None else expression_text(node.test)
+    step = "" if node.step is None else f"; {expression_text(node.step)}"
+    yield f"{'do' if node.late else 'while'} {test}{step}:"
+    yield from _body(node.body, depth + 1)
+
+
+def _switch(node: ir.Switch, depth: int) -> Iterator[str]:
+    yield f"switch {expression_text(node.value)}:"
+    for section in node.sections:
+        labels = [str(n) for n in section.labels] + ["default"] * section.default
+        yield _INDENT * depth + f"case {', '.join(labels)}:"
+        yield from _body(section.body, depth + 1)
+
+
+def _block(node: ir.Block, depth: int) -> Iterator[str]:
+    yield "block:"
+    yield from _body(node.body, depth + 1)
+
+
+def _return(node: ir.Return, _depth: int) -> Iterator[str]:
+    yield "return" if node.value is None else f"return {expression_text(node.value)}"
+
+
+def _arguments(arguments: Iterable[Any]) -> str:
+    return ", ".join(expression_text(a) for a in arguments)
+
+
+def _update(node: ir.Update) -> str:
+    place, value = expression_text(node.place), expression_text(node.value)
+    return f"({place} {node.op}:{node.within} {value}{', old' if node.old else ''})"
+
+
+def _asm(node: ir.Asm) -> str:
+    operands = [f"{o.name}={expression_text(o.value)}" for o in (*node.outputs, *node.inputs)]
+    return f"asm({', '.join([repr(node.text), *operands])})"
+
+
+_STATEMENTS: Mapping[type, Callable[[Any, int], Iterator[str]]] = MappingProxyType(
+    {
+        ir.Declare: _declare,
+        ir.Evaluate: lambda n, _: iter((expression_text(n.value),)),
+        ir.If: _if,
+        ir.Loop: _loop,
+        ir.Switch: _switch,
+        ir.Break: _lines("break"),
+        ir.Continue: _lines("continue"),
+        ir.Return: _return,
+        ir.Block: _block,
+    }
+)
+_EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
+    {
+        ir.Variable: lambda n: n.local.name,
+        ir.GlobalPlace: lambda n: n.variable.name,
+        ir.Element: lambda n: (
+            f"{expression_text(n.pointer)}[{expression_text(n.index)}]{n.space and '@' + n.space}"
+        ),
+        ir.Member: lambda n: f"{expression_text(n.base)}.{n.name}",
+        ir.Temporary: lambda n: f"temporary({expression_text(n.value)})",
+        ir.Const: lambda n: "null" if n.value is None else f"{n.value!r}:{n.type}",
+        ir.Text: lambda n: repr(n.value),
+        ir.Builtin: lambda n: n.name,
+        ir.Load: lambda n: expression_text(n.place),
+        ir.AddressOf: lambda n: f"&{expression_text(n.place)}",
+        ir.Convert: lambda n: f"<{n.type}>({expression_text(n.value)})",
+        ir.Unary: lambda n: f"({n.op}:{n.type} {expression_text(n.value)})",
+        ir.Binary: lambda n: f"({expression_text(n.left)} {n.op}:{n.type} {expression_text(n.right)})",
+        ir.Compare: lambda n: f"({expression_text(n.left)} {n.op} {expression_text(n.right)})",
+        ir.Logical: lambda n: f"({expression_text(n.left)} {n.op} {expression_text(n.right)})",
+        ir.Conditional: lambda n: (
+            f"({expression_text(n.test)} ? {expression_text(n.then)} : {expression_text(n.other)})"
+        ),
+        ir.Comma: lambda n: f"({expression_text(n.first)}, {expression_text(n.second)})",
+        ir.Offset: lambda n: (
+            f"({expression_text(n.pointer)} {'-' if n.back else '+'}:{n.type} {expression_text(n.count)})"
+        ),
+        ir.Distance: lambda n: f"({expression_text(n.left)} - {expression_text(n.right)})",
+        ir.Assign: lambda n: f"({expression_text(n.place)} = {expression_text(n.value)})",
+        ir.Update: _update,
+        ir.Call: lambda n: f"{n.name}({_arguments(n.arguments)})",
+        ir.Intrinsic: lambda n: f"{n.row}({_arguments(n.arguments)})",
+        ir.Library: lambda n: f"{n.name}({_arguments(n.arguments)})",
+        ir.Construct: lambda n: f"{n.type}({_arguments(n.arguments)})",
+        ir.Method: lambda n: f"{expression_text(n.receiver)}.{n.name}({_arguments(n.arguments)})",
+        ir.Compose: lambda n: f"{{{_arguments(n.values)}}}",
+        ir.FunctionAddress: lambda n: f"&{n.name}",
+        ir.Launch: lambda n: (
+            f"{n.name}<<<{_arguments((n.dim, n.kind, n.queue))}>>>({_arguments(n.arguments)})"
+        ),
+        ir.Asm: _asm,
+    }
+)

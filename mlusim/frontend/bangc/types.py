@@ -1,0 +1,186 @@
+"""The types of the intermediate form: those of C as a kernel sees them, with sizes of the device's ABI."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from attrs import define, field, frozen
+
+from mlusim.arch import dtypes
+from mlusim.arch.dtypes import DType
+
+
+@frozen
+class Scalar:
+    """A number: ``kind`` is "bool", "int", "uint" or "float", ``size`` is in bytes, ``name`` is C's."""
+
+    name: str
+    kind: str
+    size: int
+
+    @property
+    def low(self) -> int:
+        """The smallest value of an integer type."""
+        return -(1 << (8 * self.size - 1)) if self.kind == "int" else 0
+
+    @property
+    def high(self) -> int:
+        """The largest value of an integer type."""
+        return {"bool": 1, "int": (1 << (8 * self.size - 1)) - 1}.get(self.kind, (1 << (8 * self.size)) - 1)
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is an integer type, bool included."""
+        return self.kind != "float"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@frozen
+class Void:
+    """No value; what an untyped pointer points to."""
+
+    size = 1  # that of arithmetic on ``void *``, as GNU C has it
+
+    def __str__(self) -> str:
+        return "void"
+
+
+@frozen
+class Pointer:
+    """A pointer; with *reference* one that C++ calls a reference, which is never null."""
+
+    to: "Type"
+    reference: bool = False
+    size = 8
+
+    def __str__(self) -> str:
+        mark = "&" if self.reference else "*"
+        if isinstance(self.to, Array):
+            return f"{self.to.of} ({mark})[{self.to.count}]"
+        return f"{self.to}{'' if str(self.to).endswith('*') else ' '}{mark}"
+
+
+@frozen
+class Array:
+    """*count* elements of type *of*, which may be arrays again."""
+
+    of: "Type"
+    count: int
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.of.size * self.count
+
+    def __str__(self) -> str:
+        counts, inner = [], self
+        while isinstance(inner, Array):
+            counts.append(f"[{inner.count}]")
+            inner = inner.of  # type: ignore[assignment]
+        return f"{inner}{''.join(counts)}"
+
+
+@frozen
+class Field:
+    """A member of a record at *offset* bytes."""
+
+    name: str
+    type: "Type"
+    offset: int
+
+
+@define(eq=False)
+class Record:
+    """A struct or a union.  One object for each in a module, because records may point to themselves."""
+
+    name: str
+    fields: tuple[Field, ...] = ()
+    size: int = 0
+    align: int = 1
+    union: bool = False
+
+    def field(self, name: str) -> Field:
+        """The member called *name*."""
+        return next(f for f in self.fields if f.name == name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@frozen
+class VectorRegister:
+    """``vv_float`` and its like: a register of 2048 bytes of one element type."""
+
+    of: Scalar
+    size = 2048
+
+    def __str__(self) -> str:
+        return f"vv_{ {'signed char': 'int8', 'short': 'int16', 'int': 'int32', 'unsigned short': 'uint16', 'unsigned int': 'uint32'}.get(self.of.name, self.of.name) }"
+
+
+@frozen
+class ClassType:
+    """A class of the C++ library or of a header that mlusim supplies, as ``std::vector<float>``.
+
+    Its members are known to the run-time by name; sources see it through its methods only.
+    """
+
+    name: str
+    arguments: "tuple[Type | int, ...]" = ()
+    size: int = 8
+
+    def __str__(self) -> str:
+        return f"{self.name}<{', '.join(map(str, self.arguments))}>" if self.arguments else self.name
+
+
+@frozen
+class FunctionType:
+    """What a pointer to a function points to."""
+
+    result: "Type"
+    parameters: "tuple[Type, ...]" = field(default=())
+    size = 1
+
+    def __str__(self) -> str:
+        return f"{self.result} ({', '.join(map(str, self.parameters))})"
+
+
+Type = Scalar | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType
+
+VOID = Void()
+BOOL = Scalar("bool", "bool", 1)
+INT8 = Scalar("signed char", "int", 1)
+UINT8 = Scalar("unsigned char", "uint", 1)
+INT16 = Scalar("short", "int", 2)
+UINT16 = Scalar("unsigned short", "uint", 2)
+INT32 = Scalar("int", "int", 4)
+UINT32 = Scalar("unsigned int", "uint", 4)
+INT64 = Scalar("long", "int", 8)
+UINT64 = Scalar("unsigned long", "uint", 8)
+HALF = Scalar("half", "float", 2)
+BFLOAT16 = Scalar("bfloat16_t", "float", 2)
+FLOAT = Scalar("float", "float", 4)
+DOUBLE = Scalar("double", "float", 8)
+
+SCALARS = (BOOL, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE)
+
+# The element type through which memory of a scalar is seen.  The device has no double; a pointer to
+# one moves by 8 bytes all the same.
+DTYPE_OF: Mapping[Scalar, DType] = MappingProxyType(
+    {
+        BOOL: dtypes.uint8,
+        INT8: dtypes.int8,
+        UINT8: dtypes.uint8,
+        INT16: dtypes.int16,
+        UINT16: dtypes.uint16,
+        INT32: dtypes.int32,
+        UINT32: dtypes.uint32,
+        INT64: dtypes.int64,
+        UINT64: dtypes.uint64,
+        HALF: dtypes.half,
+        BFLOAT16: dtypes.bfloat16,
+        FLOAT: dtypes.float32,
+        DOUBLE: dtypes.uint64,
+    }
+)
