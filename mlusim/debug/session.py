@@ -350,7 +350,5 @@ class DebugSession:
             total.update(allocation.raw.tobytes())
         for core in world.cores:
             places = [(f.f_code.co_name, line_of(f, world.stop.error)) for f in world.stack(core)]
-            total.update(
-                f"{name_of(core)} {places} {core.mlu.counts} {core.scalar_loads} {core.scalar_stores}".encode()
-            )
+            total.update(f"{name_of(core)} {places} {core.mlu.counts} {core.loads} {core.stores}".encode())
         return total.hexdigest()

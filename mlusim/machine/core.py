@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, frozen
+from attrs import define
 
 from mlusim.arch.dtypes import DType, as_dtype, as_numbers
 from mlusim.engine.refuse import foreign
@@ -12,39 +12,24 @@ from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect, Sync
 from mlusim.machine.kernel import kernel_site
+from mlusim.machine.place import Place
 from mlusim.machine.polls import Polls
 from mlusim.machine.split_barrier import half_barrier
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
+from mlusim.memory.space import NRAM, SPACES, SRAM, Space
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.time.work import Load, cycles_each
 
 if TYPE_CHECKING:
+    from mlusim.machine.announcer import Watch
     from mlusim.machine.carrier import Carrier
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.session import Session
+    from mlusim.time.step_log import Accesses
 
 NOTHING = Load()
-
-
-@frozen
-class Place:
-    """Where a task runs and which one it is."""
-
-    task: int
-    task_x: int
-    task_y: int
-    task_z: int
-    cluster_id: int
-    core_id: int
-    memory_core: bool = False
-
-    @property
-    def label(self) -> str:
-        """How messages name the core."""
-        return f"memory core of cluster {self.cluster_id}" if self.memory_core else f"task {self.task}"
 
 
 @define(eq=False)
@@ -75,8 +60,8 @@ class Core:
             tuple[View, int], View
         ] = {}  # SRAM of other clusters, by our view of it and their number
         self.shared_count = 0
-        self.scalar_loads: dict[Space, int] = {GDRAM: 0, LDRAM: 0, NRAM: 0, WRAM: 0, SRAM: 0}
-        self.scalar_stores: dict[Space, int] = dict(self.scalar_loads)
+        self.loads = [0] * len(SPACES)  # scalar loads by the number of the space
+        self.stores = [0] * len(SPACES)
         self.carrier: Carrier | None = None
         self.waiting: Any = None
         self.ended = False
@@ -91,10 +76,16 @@ class Core:
         self.fence = False  # the core waited for its compute stream while nothing was pending
         self.hub = session.hub
         self.mlu: Mlu = session.make_mlu(self)
-        self.mlu.watch, self.scalars = session.watches(self)
+        self.scalars: Watch | Accesses | None = None
+        self.direct = True  # scalar accesses are counted and nobody hears of them
+        self.listen(*session.watches(self))
 
     def __repr__(self) -> str:
         return f"<{self.place.label}>"
+
+    def listen(self, watch: "Watch | None", scalars: "Watch | Accesses | None") -> None:
+        """Tell *watch* of intrinsics and *scalars* of scalar accesses from here on."""
+        self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
 
     # -- where the kernel is -------------------------------------------------------------------
 
@@ -209,7 +200,7 @@ class Core:
         if self.session.scheduler.running is not self:
             raise self._borrowed("scalar load", view, index)
         space = view.space
-        self.scalar_loads[space] += 1
+        self.loads[space.number] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar load", view, index)
         if space.shared:
@@ -219,7 +210,7 @@ class Core:
         """Account for ``p[i] = value``."""
         if self.session.scheduler.running is not self:
             raise self._borrowed("scalar store", view, index)
-        self.scalar_stores[view.space] += 1
+        self.stores[view.space.number] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar store", view, index, value)
 
@@ -325,7 +316,7 @@ class Core:
 
     def _note(self, kind: int, argument: int, load: Load = NOTHING) -> None:
         if self.log is not None:
-            counts = (*self.mlu.work, *self.scalar_loads.values(), *self.scalar_stores.values())
+            counts = (*self.mlu.work, *self.loads, *self.stores)
             self.log.note(kind, argument, load, counts)
 
     # -- other cores ---------------------------------------------------------------------------
@@ -379,7 +370,7 @@ class Core:
         session, mlu = self.session, self.mlu
         copied = sum(mlu.traffic[number] for number in session.shared_directions)
         done = sum(mlu.counts[number] for number in session.shared_rows)
-        return copied + done + sum(count for space, count in self.scalar_stores.items() if space.shared)
+        return copied + done + sum(n for space, n in zip(SPACES, self.stores, strict=True) if space.shared)
 
     def finish(self) -> None:
         """The task is over: land what is in flight."""

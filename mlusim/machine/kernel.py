@@ -42,10 +42,15 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
+    @functools.cached_property
+    def _signature(self) -> inspect.Signature:
+        """What the body takes; found once, for a kernel may be launched again and again."""
+        return inspect.signature(self.body)
+
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
         """Why the kernel cannot be called with *arguments* behind ``mlu``; None where it can."""
         try:
-            signature = inspect.signature(self.body)
+            signature = self._signature
         except (TypeError, ValueError):  # some callables have none
             return None
         try:

@@ -66,8 +66,8 @@ class Mlu:
         self.BANG_ARCH = arch.bang_arch
         self.counts = [0] * session.rows
         self.work = [0] * PLACES  # quantities, see `machine.work`
-        self.lines = [0] * session.rows  # lines of the vector unit that vector instructions took
-        self.spare = [0] * session.rows  # bytes of these that hold no element
+        self.lines = session.tally.lines  # lines of the vector unit that vector instructions took
+        self.spare = session.tally.spare  # bytes of these that hold no element
         self.traffic = [0] * 24  # bytes by copy direction
         self.directions = session.core_directions(memory_core=place.memory_core)
         self.watch: Watch | None = None
@@ -117,4 +117,4 @@ class Mlu:
         """A number that grows whenever the task does something that could change memory."""
         quiet = self.core.session.spin_rows
         done = sum(count for row, count in enumerate(self.counts) if row not in quiet)
-        return done + sum(self.core.scalar_stores.values()) - self.core.polls.looks
+        return done + sum(self.core.stores) - self.core.polls.looks

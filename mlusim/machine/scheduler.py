@@ -41,16 +41,17 @@ class Scheduler:
 
     def run(self, groups: Iterator[list["Core"]], room: int) -> None:
         """Run *groups* of cores that must be resident together; *room* groups at once."""
-        resident: deque[list[Core]] = deque()
+        resident = 0
         pending: list[Core] | None = next(groups, None)
         try:
             while pending is not None or self._alive:
-                while pending is not None and len(resident) < room:
-                    resident.append(pending)
+                while pending is not None and resident < room:
+                    resident += 1
                     self._admit(pending)
                     pending = next(groups, None)
-                if self._step().ended:
-                    resident = deque(g for g in resident if not all(c.ended for c in g))
+                core = self._step()
+                if core.ended and core.union.finished():
+                    resident -= 1
         finally:
             self._kill()
 

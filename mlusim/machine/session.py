@@ -14,10 +14,11 @@ from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.announcer import Watch
 from mlusim.machine.cluster import Cluster, Union
-from mlusim.machine.core import Core, Place
+from mlusim.machine.core import Core
 from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.mlu import Mlu
+from mlusim.machine.place import Place
 from mlusim.machine.schedule import Choices, Drawn
 from mlusim.machine.scheduler import Scheduler
 from mlusim.machine.tally import Tally

@@ -1,6 +1,6 @@
 """What a launch did, added up: instructions, traffic, work by pipe, high-water marks."""
 
-import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -9,7 +9,7 @@ from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
-from mlusim.memory.space import NRAM, SRAM, WRAM, Space
+from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import CoreLog
 from mlusim.time.step_log import CoreSteps, NotedLog
 from mlusim.time.work import VECTOR_BYTES
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 NO_LOG = CoreLog(())
+FOLD = 64  # cores whose counts are added up together
 
 
 class Instructions(dict[str, int]):
@@ -69,7 +70,8 @@ class Tally:
         self.tasks: list[TaskWork] = []
         self._counts = [0] * len(ISA)
         self._traffic = [0] * len(DIRECTIONS)
-        self._lines, self._spare = [0] * len(ISA), [0] * len(ISA)
+        self.lines, self.spare = [0] * len(ISA), [0] * len(ISA)  # all cores of the launch write here
+        self._unfolded: list[tuple[Sequence[int], Sequence[int]]] = []  # of cores that have ended
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
@@ -79,16 +81,15 @@ class Tally:
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
         mlu = core.mlu
-        self._counts = list(map(operator.add, self._counts, mlu.counts))
-        self._traffic = list(map(operator.add, self._traffic, mlu.traffic))
-        self._lines = list(map(operator.add, self._lines, mlu.lines))
-        self._spare = list(map(operator.add, self._spare, mlu.spare))
+        self._unfolded.append((mlu.counts, mlu.traffic))
+        if len(self._unfolded) == FOLD:
+            self._fold()
         work = list(mlu.work)
         for counts, total in (
-            (core.scalar_loads, self.scalar_loads),
-            (core.scalar_stores, self.scalar_stores),
+            (core.loads, self.scalar_loads),
+            (core.stores, self.scalar_stores),
         ):
-            for space, number in counts.items():
+            for space, number in zip(SPACES, counts, strict=True):
                 if number:
                     total[space.name] = total.get(space.name, 0) + number
                     work[0] += number
@@ -108,6 +109,15 @@ class Tally:
             TaskWork(place.task, place.memory_core, union, cluster, tuple(work[:5]), log, number, steps)
         )
 
+    def _fold(self) -> None:
+        """Add up what the cores since the last time counted."""
+        if not self._unfolded:
+            return
+        counts, traffic = zip(*self._unfolded, strict=True)
+        self._unfolded.clear()
+        self._counts = list(map(sum, zip(self._counts, *counts, strict=True)))
+        self._traffic = list(map(sum, zip(self._traffic, *traffic, strict=True)))
+
     def add_sram(self, arena: Arena) -> None:
         """Note the high-water mark of a cluster's SRAM."""
         self._high[SRAM] = max(self._high[SRAM], arena.high_water)
@@ -115,17 +125,19 @@ class Tally:
     @property
     def instructions(self) -> Instructions:
         """Counts of the intrinsics that were executed, in the order of the table."""
+        self._fold()
         return Instructions({name: n for name, n in zip(ISA, self._counts, strict=True) if n})
 
     @property
     def traffic(self) -> dict[str, int]:
         """Bytes copied by direction."""
+        self._fold()
         return {d.name: n for d, n in zip(DIRECTIONS, self._traffic, strict=True) if n}
 
     @property
     def lanes(self) -> dict[str, Lanes]:
         """Lanes by vector intrinsic, for those that were executed."""
-        rows = zip(ISA, self._lines, self._spare, strict=True)
+        rows = zip(ISA, self.lines, self.spare, strict=True)
         return {
             name: Lanes(lines * VECTOR_BYTES - spare, lines * VECTOR_BYTES)
             for name, lines, spare in rows

@@ -53,6 +53,9 @@ class Port(Protocol):
 
     place: Any
     session: Any
+    direct: bool
+    loads: list[int]
+    stores: list[int]
 
     def scalar_load(self, view: "View", index: int) -> None:
         """Account for a scalar load, before it happens."""
@@ -74,6 +77,7 @@ class View:
     the allocation's first byte, so that a pointer cast at an odd address keeps its address.
     ``cell`` is room for one scalar operand on its way into an instruction; NumPy converts a value of a
     class in ``accepts`` between ``low`` and ``high`` to an element as C does.
+    ``own`` is true where only the core of the view reaches the bytes.
     """
 
     __slots__ = (
@@ -88,6 +92,8 @@ class View:
         "lane",
         "low",
         "nbytes",
+        "number",
+        "own",
         "phase",
         "port",
         "raw",
@@ -126,6 +132,8 @@ class View:
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
         self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
         self.accepts, self.low, self.high = LEGAL[dtype]
+        self.number = allocation.space.number
+        self.own = port is not None and not allocation.space.shared
 
     def close(self) -> None:
         """Answer no access any more; every bound is now exceeded."""
@@ -175,6 +183,15 @@ class Ptr:
         view = self.view
         at = self.index + (i if i.__class__ is int else self._elements(i))
         port = view.port
+        if (
+            view.own
+            and port is not None
+            and 0 <= at < view.size
+            and port.direct
+            and port.session.scheduler.running is port
+        ):
+            port.loads[view.number] += 1
+            return view.array[at]
         if port is None or not 0 <= at < view.size:
             raise self._refused(at, "load")
         port.scalar_load(view, at)
@@ -188,6 +205,16 @@ class Ptr:
             raise self._refused(at, "store")
         if value.__class__ not in _NUMBERS:
             value = self._number(value)
+        if (
+            value.__class__ is float
+            and view.own
+            and view.scalar.__class__ is type
+            and port.direct
+            and port.session.scheduler.running is port
+        ):
+            port.stores[view.number] += 1
+            view.array[at] = value
+            return
         try:
             value = view.scalar(value)
         except OverflowError:

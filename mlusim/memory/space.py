@@ -7,12 +7,13 @@ from attrs import frozen
 class Space:
     """A memory space: ``name`` as in BANG C, ``owner`` is what holds one: core, cluster or device.
 
-    ``shared`` is true where another task may change the bytes at any time.
+    ``shared`` is true where another task may change the bytes at any time; ``number`` is its place in `SPACES`.
     """
 
     name: str
     owner: str
     shared: bool
+    number: int
 
     def __repr__(self) -> str:
         return self.name
@@ -21,11 +22,11 @@ class Space:
         return self.name
 
 
-GDRAM = Space("GDRAM", "device", True)
-LDRAM = Space("LDRAM", "core", False)
-NRAM = Space("NRAM", "core", False)
-WRAM = Space("WRAM", "core", False)
-SRAM = Space("SRAM", "cluster", True)
+GDRAM = Space("GDRAM", "device", True, 0)
+LDRAM = Space("LDRAM", "core", False, 1)
+NRAM = Space("NRAM", "core", False, 2)
+WRAM = Space("WRAM", "core", False, 3)
+SRAM = Space("SRAM", "cluster", True, 4)
 
 SPACES: tuple[Space, ...] = (GDRAM, LDRAM, NRAM, WRAM, SRAM)
 

@@ -97,6 +97,11 @@ class Log:
             return
         rows = np.array(self._rows, np.int64)
         self._rows.clear()
+        if len(rows) == 1 and not self._chunks:
+            self._chunks.append((rows, np.zeros(1, np.uint16)))
+            self._base[SUMS:] = rows[0, SUMS:]
+            self._kept = 1
+            return
         sums = rows[:, SUMS:].copy()
         rows[1:, SUMS:] -= sums[:-1]
         rows[0, SUMS:] -= self._base[SUMS:]

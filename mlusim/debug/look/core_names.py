@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.machine.core import Core, Place
+    from mlusim.machine.core import Core
+    from mlusim.machine.place import Place
 
 _NAME = re.compile(r"(?:task\s+)?(\d+)\s*(m|mpu|memory)?$", re.IGNORECASE)
 

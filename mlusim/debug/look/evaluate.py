@@ -22,6 +22,11 @@ class Probe:
 
     place: Any = None
     session: Any = None
+    direct = False
+
+    def __init__(self) -> None:
+        self.loads: list[int] = []
+        self.stores: list[int] = []
 
     def scalar_load(self, view: View, index: int) -> None:
         """Account for nothing."""
@@ -60,6 +65,7 @@ def quiet(core: "Core | None") -> Iterator[None]:
         yield
         return
     watch, core.mlu.watch = core.mlu.watch, _Refusing()  # type: ignore[assignment]
+    direct, core.direct = core.direct, False
     passing: dict[str, Any] = {"scalar_load": _nothing}
     passing |= dict.fromkeys(
         ("scalar_store", "wait", "barrier", "lock", "unlock", "declare", "declare_shared"), _no
@@ -68,7 +74,7 @@ def quiet(core: "Core | None") -> Iterator[None]:
     try:
         yield
     finally:
-        core.mlu.watch = watch
+        core.mlu.watch, core.direct = watch, direct
         for name in passing:
             del vars(core)[name]
 

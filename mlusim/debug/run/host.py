@@ -162,5 +162,5 @@ class Host(Cast):
 
 
 def _issued(core: Core) -> int:
-    scalars = sum(core.scalar_loads.values()) + sum(core.scalar_stores.values())
+    scalars = sum(core.loads) + sum(core.stores)
     return scalars + sum(core.mlu.counts[number] for number in ANNOUNCED)

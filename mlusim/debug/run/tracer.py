@@ -131,7 +131,7 @@ class Tracer(Cast):
         super().task_begin(core)
         if self.asleep:
             self._watches[core] = core.mlu.watch, core.scalars
-            core.mlu.watch = core.scalars = None
+            core.listen(None, None)
         if core is core.union.cores[0]:
             self._begin_group()
         if self.tracing:
@@ -204,7 +204,7 @@ class Tracer(Cast):
         self.asleep, self.moment = False, self._wake[0] - 1
         for core, (watch, scalars) in self._watches.items():
             if core in self.cores:
-                core.mlu.watch, core.scalars = watch, scalars
+                core.listen(watch, scalars)
         self._watches.clear()
         return True
 
