@@ -2,11 +2,9 @@
 
 import argparse
 import contextlib
-import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
@@ -17,6 +15,7 @@ from mlusim.cli.show import emit
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
 from mlusim.debug.recording import load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
+from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
@@ -73,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     with contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext():
         console, notes = _console(args, history)
         try:
-            with _interruptible(console):
+            with interruptible(lambda: console.session.interrupt()):  # noqa: PLW0108 - `replay` changes the session
                 for note in notes:
                     print(f"note: {note}", file=sys.stderr)
                 if not (args.command or args.script):
@@ -224,17 +223,16 @@ def _full_screen(args: argparse.Namespace, history: int) -> int:
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
     try:
-        from mlusim.debug.tui.app import DebuggerApp  # noqa: PLC0415 - an extra
+        from mlusim.debug.tui.app import show  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise UsageError(
             f"the full-screen view needs Textual ({error}); install it with `pip install 'mlusim[tui]'`"
         ) from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--tui needs a terminal; without one give commands with --command or in a pipe")
-    app = DebuggerApp(lambda: _console(args, history)[0])
-    app.run()
-    if app.failure is not None:
-        raise app.failure
+    failure = show(lambda: _console(args, history)[0])
+    if failure is not None:
+        raise failure
     return CLEAN
 
 
@@ -254,22 +252,3 @@ def _complete_with(console: Console) -> None:
         readline.set_completer_delims(" ")
         readline.set_completer(complete)
         readline.parse_and_bind("tab: complete")
-
-
-@contextlib.contextmanager
-def _interruptible(console: Console) -> Iterator[None]:
-    """Ctrl-C stops the kernel that runs; at the prompt it is an ordinary interrupt."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        console.session.interrupt()
-
-    try:
-        before = signal.signal(signal.SIGINT, stop)
-    except ValueError:  # not the main thread: somebody else has the signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

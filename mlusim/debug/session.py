@@ -267,13 +267,13 @@ class DebugSession:
         stop.reasons, stop.hits = tuple(reasons), tuple(hits)
         return self._arrived(stop)
 
-    def last_before(self, limit: Position, stoppers: Iterable[Stopper]) -> Stop | None:
-        """The last stop that *stoppers* would make in the launch of *limit* before it, or None.
+    def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
+        """The *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
 
         Afterwards the session stands where it stood, but has to run there when it is looked at.
         """
         self._forget()
-        return self.runs.last_before(limit, stoppers)
+        return self.runs.last_before(limit, stoppers, count)
 
     def leave_interrupt(self) -> None:
         """Where something was interrupted between moments, stand at the last instruction that had begun."""
@@ -328,14 +328,6 @@ class DebugSession:
             replica.tracer.interrupt(Interrupt())
         else:
             raise KeyboardInterrupt
-
-    def interrupt_soon(self) -> None:
-        """Stop what is running at its next instruction, or the program at its next task; from any thread."""
-        replica = self._replica
-        if replica is not None and replica.inside and self.runs.active is None:
-            replica.tracer.interrupt(Interrupt(), here=False)
-        elif self.host.inside:
-            self.host.interrupt_soon()
 
     def close(self) -> None:
         """End everything that is paused."""

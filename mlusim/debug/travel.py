@@ -12,8 +12,11 @@ def back_to(session: DebugSession, found: Stop | None) -> None:
     session.travel(Position(session.position.launch, 0), ["there is nothing before this in the launch"])
 
 
-def previous_stop(session: DebugSession) -> None:
-    """Stand at the last place before the present at which a breakpoint stops, in this launch or an earlier one."""
+def previous_stop(session: DebugSession) -> bool:
+    """Stand at the last place before the present at which a breakpoint stops, in this launch or an earlier one.
+
+    False where there is none: it stands where the history begins.
+    """
     session.leave_interrupt()
     limit = session.position
     armed = [b for b in session.breakpoints.values() if b.enabled]
@@ -22,8 +25,8 @@ def previous_stop(session: DebugSession) -> None:
             found = session.last_before(limit, armed)
             if found is not None:
                 session.travel(found.position, found.reasons, found.hits)
-                return
+                return True
         if limit.launch == 1:
             session.travel(Position(1, 0), ["there is no stop before this; here the history begins"])
-            return
+            return False
         limit = Position(limit.launch - 1, END)

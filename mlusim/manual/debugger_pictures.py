@@ -10,6 +10,7 @@ from textual.pilot import Pilot
 
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, ScriptProgram
 from mlusim.debug.tui.app import DebuggerApp
+from mlusim.debug.tui.engine import Engine
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 
@@ -20,10 +21,10 @@ def main(words: list[str]) -> int:
     """Write ``debugger-80x24.svg`` and ``debugger-150x46.svg`` into the folder that is named."""
     folder = Path(words[0] if words else ".")
     barrier = ["break sync_cluster task 3", "run", "info barriers"]
-    asyncio.run(_picture(ScriptProgram(str(EXAMPLE)), (80, 24), barrier, folder))
+    _drawn(ScriptProgram(str(EXAMPLE)), (80, 24), barrier, folder)
     addition = ["break computePGrad", "run", "tbreak bang_add if i == 3", "c", "x/f cur_p_grad"]
     addition += ["who-wrote cur_p_grad[1] 2", "history 3"]
-    asyncio.run(_picture(_operator(), (150, 46), addition, folder))
+    _drawn(_operator(), (150, 46), addition, folder)
     return 0
 
 
@@ -34,8 +35,12 @@ def _operator() -> Program:
     return OperatorProgram(spec, inputs, params, case=case.name)
 
 
-async def _picture(program: Program, size: tuple[int, int], lines: Iterable[str], folder: Path) -> None:
-    app = DebuggerApp(lambda: Console(DebugSession(program)))
+def _drawn(program: Program, size: tuple[int, int], lines: Iterable[str], folder: Path) -> None:
+    engine = Engine(lambda: Console(DebugSession(program)))
+    engine.serve_beside(lambda: asyncio.run(_picture(DebuggerApp(engine), size, lines, folder)))
+
+
+async def _picture(app: DebuggerApp, size: tuple[int, int], lines: Iterable[str], folder: Path) -> None:
     async with app.run_test(size=size) as pilot:
         await _idle(app, pilot)
         for line in lines:

@@ -383,5 +383,7 @@ def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
         space=allocation.space.name,
         address=allocation.address + start,
         legal=legal if allocation.nbytes else "none, for it has no bytes",
-        hint="check the count against what is left at that offset",
+        hint="check the offset, which points before the start"
+        if start < 0
+        else "check the count against what is left at that offset",
     )

@@ -1,7 +1,12 @@
 """The full-screen view, driven by keys in a small and in a big terminal."""
 
 import asyncio
+import contextlib
 import functools
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +18,7 @@ import mlusim
 from mlusim.bang import float32, kernel
 from mlusim.debug import Console, DebugSession, ScriptProgram
 from mlusim.debug.tui.app import PANES, DebuggerApp
+from mlusim.debug.tui.engine import Engine
 from mlusim.debug.tui.panes import CommandLine, Pane, Source
 
 SMALL, BIG = (80, 24), (160, 48)
@@ -21,14 +27,20 @@ SMALL, BIG = (80, 24), (160, 48)
 def on_screen(scenario, program=scale_program, size=SMALL):
     """Run *scenario*, a coroutine of an app and its pilot, on a program; every key is followed by a wait."""
 
-    async def run():
-        app = DebuggerApp(lambda: Console(DebugSession(program)))
+    async def run(app):
         async with app.run_test(size=size) as pilot:
             await idle(app, pilot)
             await scenario(app, pilot)
             await pilot.press("ctrl+q")
 
-    asyncio.run(run())
+    beside(run, lambda: Console(DebugSession(program)))
+
+
+def beside(run, make):
+    """Run the coroutine *run* of an app in a thread, and what *make* makes in this one; return the engine."""
+    engine = Engine(make)
+    engine.serve_beside(lambda: asyncio.run(run(DebuggerApp(engine))))
+    return engine
 
 
 async def idle(app, pilot):
@@ -184,22 +196,81 @@ def test_a_watched_kernel_can_be_interrupted():
         assert app.busy
         await pressed(app, pilot, "ctrl+c")
         assert "interrupted" in log(app)
-        assert "about to execute __bang_add" in log(app)
+        assert "mlu.bang_add(buffer" in log(app)
 
     on_screen(scenario, program)
+
+
+RUNAWAY = """
+import mlusim
+from mlusim.bang import kernel
+
+@kernel
+def runaway(mlu):
+    print("STARTED", flush=True)
+    rounds = 0
+    while True:
+        rounds = rounds + 1
+
+mlusim.Device("MLU370-X4").launch(runaway)
+"""
+
+
+def test_a_kernel_that_nobody_watches_can_be_interrupted(tmp_path):
+    """A loop that never calls the machine stops where it is, and can be stepped from there; Ctrl-Q ends it."""
+    script = tmp_path / "runaway.py"
+    script.write_text(RUNAWAY)
+
+    async def scenario(app, pilot):
+        app.query_one(CommandLine).value = "run"
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert app.busy
+        await pressed(app, pilot, "ctrl+c")
+        assert "interrupted" in log(app)
+        assert "rounds" in pane(app, "variables")
+        await typed(app, pilot, "step")
+        assert "rounds = rounds + 1" in log(app) or "while True" in log(app)
+        app.query_one(CommandLine).value = "continue"
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert app.busy
+
+    on_screen(scenario, ScriptProgram(str(script)))
+
+
+def test_the_real_screen_ends_a_runaway_kernel(tmp_path):
+    """In a terminal, Ctrl-Q while the kernel runs ends the process without a signal."""
+    script = tmp_path / "runaway.py"
+    script.write_text(RUNAWAY)
+    terminal, side = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mlusim", "debug", str(script), "--tui"],
+        stdin=side, stdout=side, stderr=side, start_new_session=True,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )  # fmt: skip
+    os.close(side)
+    shown = b""
+    for wanted, keys in ((b"launch 1 begins", b"run\r"), (b"STARTED", b"\x11")):
+        while wanted not in shown:
+            shown += os.read(terminal, 65536)
+        os.write(terminal, keys)
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 65536):
+            pass
+
+    assert 0 == process.wait(60)
 
 
 def test_a_program_that_cannot_begin_is_told_about():
     """The view leaves, and keeps the error for whoever started it."""
 
-    async def run():
-        app = DebuggerApp(functools.partial(next, iter(())))
+    async def run(app):
         async with app.run_test() as pilot:
-            while app.failure is None:
+            while app.busy:
                 await pilot.pause(0.01)
-        return app.failure
 
-    assert isinstance(asyncio.run(run()), StopIteration)
+    assert isinstance(beside(run, functools.partial(next, iter(()))).failure, StopIteration)
 
 
 def test_without_a_terminal_there_is_no_screen(capsys):

@@ -64,13 +64,14 @@ def _known(session: "DebugSession") -> "dict[str, Any]":
     return known | names_of(session.world, session.core)
 
 
-def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | None":
-    """The elements that brackets with a colon or commas mean, which are no expression of Python; else None."""
+def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
+    """The element or elements that brackets with commas or a colon mean, which are no expression of Python; else None."""
     if not words.endswith("]"):
         return None
     try:
         span = resolve(words, session.world, session.core, session.frame)
-        return array_of(session.world, session.core, span)
+        array = array_of(session.world, session.core, span)
+        return array if ":" in words.rpartition("[")[2] or array.size != 1 else array.reshape(-1)[0]
     except UsageError:
         return None
 
@@ -81,7 +82,7 @@ def examine_(console: "Console", words: str) -> str:
     form, words = _form(words)
     if not words:
         raise UsageError("x takes a place, as in `x/8f nram+0x100` or `x/4x term1`")
-    given = int(form["count"] or 1) if form else None
+    given = int(form["count"]) if form and form["count"] else None
     letters = form["letters"] if form else ""
     sizes = [c for c in letters if c in "bhwg"]
     kinds = [c for c in letters if c in "fduxtc"]

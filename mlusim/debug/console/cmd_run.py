@@ -147,16 +147,14 @@ def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
 def reverse_stepi(console: "Console", words: str) -> str:
     """The intrinsic before."""
     count, everyone = _count_all(words)
-    for _ in range(count):
-        _back(console.session, Intrinsics(None if everyone else _label(console.session)))
+    _back(console.session, Intrinsics(None if everyone else _label(console.session)), count)
     return console.stop_text()
 
 
 def reverse_step(console: "Console", words: str) -> str:
     """The line before."""
     count, everyone = _count_all(words)
-    for _ in range(count):
-        _back(console.session, Lines(None if everyone else _label(console.session)))
+    _back(console.session, Lines(None if everyone else _label(console.session)), count)
     return console.stop_text()
 
 
@@ -166,6 +164,8 @@ def reverse_next(console: "Console", words: str) -> str:
     for _ in range(count):
         label = None if everyone else _label(console.session)
         _back(console.session, Lines(label, _depth(console.session)))
+        if console.session.position.moment == 0:
+            break
     return console.stop_text()
 
 
@@ -186,7 +186,8 @@ def reverse_finish(console: "Console", words: str) -> str:
 def reverse_continue(console: "Console", words: str) -> str:
     """The stop before."""
     for _ in range(_count(words)):
-        previous_stop(console.session)
+        if not previous_stop(console.session):
+            break
     return console.stop_text()
 
 
@@ -217,9 +218,9 @@ def _moment_at(session: "DebugSession", launch: int, time_us: float) -> int:
     return moment
 
 
-def _back(session: "DebugSession", wanted: "Stopper") -> None:
+def _back(session: "DebugSession", wanted: "Stopper", count: int = 1) -> None:
     session.leave_interrupt()
-    back_to(session, session.last_before(session.position, [wanted]))
+    back_to(session, session.last_before(session.position, [wanted], count))
 
 
 def _label(session: "DebugSession") -> str | None:
@@ -282,7 +283,7 @@ COMMANDS = (
     Command("stepi", ("si",), "[N] [all]", RUNNING, "run to the next intrinsic, scalar access or wait of this task, or of any", stepi, repeats=True),
     Command("finish", ("fin",), "", RUNNING, "run until the function in focus has returned; show its value", finish),
     Command("until", ("u",), "[[FILE:]LINE]", RUNNING, "run to a later line of this function (out of loops), to LINE, or out of the function", until, repeats=True),
-    Command("reverse-continue", ("rc",), "[N]", BACK, "go back to the stop before, or to the beginning of the launch", reverse_continue, repeats=True),
+    Command("reverse-continue", ("rc",), "[N]", BACK, "go back to the stop before, of this launch or an earlier one, or to the beginning of the first launch", reverse_continue, repeats=True),
     Command("reverse-step", ("rs",), "[N] [all]", BACK, "go back one line of this task, into functions", reverse_step, repeats=True),
     Command("reverse-next", ("rn",), "[N] [all]", BACK, "go back one line of this function, over calls", reverse_next, repeats=True),
     Command("reverse-stepi", ("rsi",), "[N] [all]", BACK, "go back one intrinsic, scalar access or wait", reverse_stepi, repeats=True),

@@ -50,6 +50,8 @@ class Console:
         self._again = ""
         if not text or text.startswith("#"):
             return Reply("")
+        if "\0" in text:
+            return Reply("error: a command holds no NUL character; no file is called so", ok=False)
         try:
             command, words = self._parse(text)
             shown = self._run(command, words)

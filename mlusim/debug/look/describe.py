@@ -32,6 +32,7 @@ from mlusim.memory.pointer import Ptr
 from mlusim.observe.finding import short
 
 PIECES = 4  # pieces of an instruction's bytes that are named
+PIECEWISE = ("gather", "discrete")  # forms of rows whose accesses are pieces of one operand
 WIDE = 110  # characters of a value that is shown on one line
 
 
@@ -78,10 +79,10 @@ def access_text(world: World, access: Access) -> str:
     return text + times
 
 
-def accesses_text(world: World, accesses: Sequence[Access]) -> str:
-    """Several accesses: pieces that follow each other as one, and of many only the first."""
-    joined: list[Access] = []
-    for access in accesses:
+def accesses_text(world: World, accesses: Sequence[Access], *, pieces: bool = False) -> str:
+    """Several accesses, each by itself; *pieces* of one operand that follow each other as one, the first few of many."""
+    joined: list[Access] = [] if pieces else list(accesses)
+    for access in accesses if pieces else ():
         last = joined[-1] if joined else None
         follows = last is not None and last.allocation is access.allocation and not last.steps + access.steps
         if last is not None and follows and last.start + last.size == access.start:
@@ -97,7 +98,9 @@ def effect_text(world: World, effect: Effect, *, pipe: bool = True) -> str:
     parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
-            parts.append(f"{verb} {accesses_text(world, accesses)}")
+            row = effect.step.row
+            pieces = row is not None and row.form in PIECEWISE
+            parts.append(f"{verb} {accesses_text(world, accesses, pieces=pieces)}")
     return ", ".join(parts)
 
 

@@ -94,6 +94,10 @@ def parse(text: str) -> CodeType:
     except (SyntaxError, ValueError) as error:
         reason = getattr(error, "msg", None) or str(error)
         raise UsageError(f"{text.strip()!r} is no expression: {reason}") from None
+    except (RecursionError, MemoryError, OverflowError):
+        raise UsageError(
+            f"the expression has {len(text)} characters and is nested too deeply; split it into smaller ones"
+        ) from None
 
 
 def evaluate(

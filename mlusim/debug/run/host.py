@@ -57,13 +57,12 @@ class Host(Cast):
         self._ear = Ear(Shown())
         self._ear.aside = True  # until a launch begins
         self._issued = 0
-        self._interrupted = False
         self._stop_at_faults = True
         self._strand = Strand(self._body)
 
     def advance(self, *, stop_at_faults: bool = True) -> str:
         """Let the program run to its next launch, to a fault in a kernel, or to its end; return the state."""
-        self._stop_at_faults, self._interrupted = stop_at_faults, False
+        self._stop_at_faults = stop_at_faults
         self.holder.take(None)
         self.inside, self.trapped = True, False
         try:
@@ -84,19 +83,10 @@ class Host(Cast):
         """Pause where the program is; called from inside, by a signal."""
         self._pause(INTERRUPTED)
 
-    def interrupt_soon(self) -> None:
-        """Pause where the next task begins or ends; called from any thread."""
-        self._interrupted = True
-
     def _trap(self) -> None:
         """A kernel calls ``breakpoint()``."""
         self.trapped = True
         self._pause(INTERRUPTED)
-
-    def _heed(self) -> None:
-        if self._interrupted:
-            self._interrupted = False
-            self._pause(INTERRUPTED)
 
     def close(self) -> None:
         """End the program where it is."""
@@ -128,11 +118,6 @@ class Host(Cast):
         self._issued = 0
         self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
         self._pause(LAUNCH)
-
-    def task_begin(self, core: Any) -> None:
-        """Perhaps pause."""
-        super().task_begin(core)
-        self._heed()
 
     def task_end(self, core: Any) -> None:
         """Add up."""

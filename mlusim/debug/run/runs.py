@@ -1,5 +1,6 @@
 """Runs of launches that have begun: to a position, for a search, beside the present, to count moments."""
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -22,6 +23,7 @@ class Beside(Protocol):
 
 
 LOOKBACK = 256  # moments before a stop that are watched, so that there is a history
+KEPT = 4096  # stops that a search backwards keeps; beyond that it counts them first
 WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, one after the other
 
 
@@ -88,30 +90,53 @@ class Runs:
             raise self._none(position)
         return replica
 
-    def last_before(self, limit: Position, stoppers: Iterable[Stopper]) -> Stop | None:
-        """The last stop that *stoppers* would make in the launch of *limit* before it, or None.
+    def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
+        """The *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
 
-        Looks at the last moments first, then further back.
+        Where there are fewer, the first of them.  Looks at the last moments first, then further back.
         """
         wanted = tuple(stoppers)
         moment = self.moments(limit.launch) if limit.at_end else limit.moment
-        for window in WINDOWS:
+        kept: deque[Stop] = deque(maxlen=min(count, KEPT))
+        for window in WINDOWS if count <= KEPT else ():
             since = max(0, moment - window)
-            found = self._search(limit, wanted, since)
-            if found is not None or since == 0:
-                return found
-        return None
+            kept.clear()
+            self._search(limit, wanted, since, kept.append)
+            if len(kept) == count or since == 0:
+                return kept[0] if kept else None
+        return self._counted(limit, wanted, count)
 
-    def _search(self, limit: Position, stoppers: tuple[Stopper, ...], since: int) -> Stop | None:
-        """The last stop of *stoppers* in moments from *since* on and before *limit*."""
-        found: list[Stop] = []
+    def _counted(self, limit: Position, stoppers: tuple[Stopper, ...], count: int) -> Stop | None:
+        """As `last_before` where the stops are too many to keep: counts them first."""
+        total = 0
+
+        def add(_: Stop) -> None:
+            nonlocal total
+            total += 1
+
+        self._search(limit, stoppers, 0, add)
+        kept: deque[Stop] = deque(maxlen=1)
+        left = max(total - count, 0) + 1
+
+        def keep(stop: Stop) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                kept.append(stop)
+
+        self._search(limit, stoppers, 0, keep)
+        return kept[0] if kept else None
+
+    def _search(
+        self, limit: Position, stoppers: tuple[Stopper, ...], since: int, tell: Callable[[Stop], None]
+    ) -> None:
+        """Tell every stop of *stoppers* in moments from *since* on and before *limit*."""
         replica = self._replica(self.recorded(limit.launch), self._checks(), since=since)
         lines = replica.since if any(s.lines for s in stoppers) else END
         try:
-            self._run(replica, stoppers, limit, lambda stop: found.__setitem__(slice(None), [stop]), lines)
+            self._run(replica, stoppers, limit, tell, lines)
         finally:
             replica.abandon()
-        return found[0] if found else None
 
     def issue(self, launch: int, number: int) -> Stop | None:
         """The stop at the *number*-th instruction of a launch."""

@@ -301,14 +301,13 @@ class Tracer(Cast):
             return kernel_frame(sys._getframe())  # noqa: SLF001 - the kernel, behind mlusim's own frames
         return kernel_frame(core.carrier.frame if core.carrier is not None else None)
 
-    def interrupt(self, stopper: Stopper, *, here: bool = True) -> None:
-        """Stop as soon as *stopper* can; called while the execution runs, from inside or (not *here*) from another thread."""
+    def interrupt(self, stopper: Stopper) -> None:
+        """Stop as soon as *stopper* can; called while the execution runs, from inside."""
         self._stoppers += (stopper,)
         self._known, self._armed = {}, True
-        if here:
-            self._line_stoppers += (stopper,)
-            self.lines += 0 if self.tracing else SOME
-            self.trace()
+        self._line_stoppers += (stopper,)
+        self.lines += 0 if self.tracing else SOME
+        self.trace()
 
     def trace(self) -> None:
         """Follow the lines of every core from here on."""

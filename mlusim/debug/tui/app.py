@@ -1,5 +1,6 @@
 """The full-screen view of the debugger, built on Textual (the extra ``tui``)."""
 
+import os
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -8,13 +9,18 @@ from textual import events, on
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.driver import Driver
+from textual.message import Message
 from textual.widgets import Footer, Input, RichLog, Static
 
 from mlusim.debug.console.console import Console
+from mlusim.debug.tui.driver import beside_main
+from mlusim.debug.tui.engine import Engine
 from mlusim.debug.tui.panes import CommandLine, Pane, Source, tasks_text
 from mlusim.debug.tui.views import Answer, Views
-from mlusim.debug.tui.worker import Engine
 
+PATIENCE = 3  # seconds that a kernel has to end in when the view is left
+KILLED = 130  # what the process ends with where it does not
 WIDE = 120  # columns from which all panes are shown at once
 PANES = {
     "tasks": "tasks",
@@ -35,10 +41,27 @@ KEYS = (
 
 
 class DebuggerApp(App[None]):
-    """Source, tasks, pipes, memory and the console on one screen; *make* makes the console, in a thread of its own.
+    """Source, tasks, pipes, memory and the console on one screen; *engine* executes, in the main thread.
 
     ``busy`` is true while a command is executed; ``views`` is what is shown.
     """
+
+    class Answered(Message):
+        """A line has been executed."""
+
+        def __init__(self, answer: Answer) -> None:
+            super().__init__()
+            self.answer = answer
+
+    class Failed(Message):
+        """The session could not be made, or broke."""
+
+    class Offered(Message):
+        """What the last word of the command line may become."""
+
+        def __init__(self, words: list[str]) -> None:
+            super().__init__()
+            self.words = words
 
     TITLE = "mlusim debug"
     ENABLE_COMMAND_PALETTE = False
@@ -68,13 +91,11 @@ class DebuggerApp(App[None]):
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
-    def __init__(self, make: Callable[[], Console]) -> None:
-        super().__init__()
+    def __init__(self, engine: Engine, driver: type[Driver] | None = None) -> None:
+        super().__init__(driver_class=driver)
         self.busy = True
         self.views: Views | None = None
-        self.failure: BaseException | None = None
-        self._make = make
-        self._engine: Engine | None = None
+        self.engine = engine
         self._waiting = 1
         self._before: dict[str, str] = {}
 
@@ -97,11 +118,13 @@ class DebuggerApp(App[None]):
         self.query_one("#tasks").add_class("shown")
         self.query_one(CommandLine).focus()
         self.begin_capture_print(self)
-        self._engine = Engine(
-            self._make,
-            lambda answer: self.call_from_thread(self._answered, answer),
-            lambda error: self.call_from_thread(self._failed, error),
+        self.engine.attach(
+            lambda answer: self._tell(self.Answered(answer)), lambda: self._tell(self.Failed())
         )
+
+    def _tell(self, message: Message) -> None:
+        """From the engine's thread; a view that has ended hears nothing."""
+        self.post_message(message)
 
     def on_resize(self, event: events.Resize) -> None:
         """Show one pane or all of them."""
@@ -112,8 +135,10 @@ class DebuggerApp(App[None]):
         if event.text.strip("\n"):
             self.query_one(RichLog).write(Text(event.text.rstrip("\n"), "dim"))
 
-    def _answered(self, answer: Answer) -> None:
+    @on(Answered)
+    def answered(self, message: Answered) -> None:
         """Show what a line led to."""
+        answer = message.answer
         log = self.query_one(RichLog)
         if answer.line:
             log.write(Text(f"(mlusim) {answer.line}", "bold"))
@@ -144,9 +169,9 @@ class DebuggerApp(App[None]):
         self.query_one("#memory", Pane).border_title = f"memory: {views.place}" if views.place else "memory"
         self._before = texts
 
-    def _failed(self, error: BaseException) -> None:
-        """The session could not be made, or broke: leave, and let the caller say why."""
-        self.failure = error
+    @on(Failed)
+    def failed(self) -> None:
+        """Leave, and let the caller say why."""
         self.busy = False
         self.exit()
 
@@ -154,10 +179,9 @@ class DebuggerApp(App[None]):
 
     def submit(self, line: str) -> None:
         """Execute a line."""
-        if self._engine is not None:
-            self._waiting += 1
-            self.busy = True
-            self._engine.submit(line)
+        self._waiting += 1
+        self.busy = True
+        self.engine.submit(line)
 
     @on(Input.Submitted)
     def entered(self, event: Input.Submitted) -> None:
@@ -170,9 +194,12 @@ class DebuggerApp(App[None]):
     @on(CommandLine.Complete)
     def wanted(self, event: CommandLine.Complete) -> None:
         """Complete what was typed."""
-        offer = self.query_one(CommandLine).offer
-        if self._engine is not None:
-            self._engine.complete(event.text, lambda words: self.call_from_thread(offer, words))
+        self.engine.complete(event.text, lambda words: self._tell(self.Offered(words)))
+
+    @on(Offered)
+    def offered(self, message: Offered) -> None:
+        """Complete as far as it is clear."""
+        self.query_one(CommandLine).offer(message.words)
 
     def action_line(self, line: str) -> None:
         """Execute the command of a key, unless one is being executed."""
@@ -195,10 +222,27 @@ class DebuggerApp(App[None]):
 
     def action_interrupt(self) -> None:
         """Stop the kernel that runs."""
-        if self._engine is not None and self.busy:
-            self._engine.interrupt()
+        self.engine.worker.interrupt()
 
     def on_unmount(self) -> None:
-        """End the session."""
-        if self._engine is not None:
-            self._engine.close()
+        """End the session, whatever it is doing."""
+        self.engine.worker.close()
+
+
+def show(make: Callable[[], Console]) -> BaseException | None:
+    """Debug on the full screen what *make* makes; return the error that ended it.  Called in the main thread.
+
+    A kernel that takes no end, because it catches what ends it, is left with the process.
+    """
+    engine = Engine(make)
+
+    def screen() -> None:
+        app.run()
+        engine.worker.close()
+        if not engine.worker.ended.wait(PATIENCE):
+            os._exit(KILLED)  # the terminal is the shell's again, and nothing else can end that kernel
+
+    with beside_main() as driver:
+        app = DebuggerApp(engine, driver)
+        engine.serve_beside(screen)
+    return engine.failure

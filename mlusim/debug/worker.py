@@ -1,0 +1,121 @@
+"""`Worker`: a session in the main thread, for fronts that live in another one.
+
+Python hands signals to the main thread, and a signal is the only thing that reaches a kernel which loops in
+Python without ever calling the machine.  So the session, whose kernels run here, has the main thread; the screen
+or the editor's connection has a thread of its own, hands jobs over, and interrupts with a signal.
+"""
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from types import FrameType
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Worker(Generic[T]):
+    """Does jobs one after the other with what *make* makes; `serve` is called in the main thread, the rest from any.
+
+    *stop* ends what a job is doing, from inside a signal's handler; *end* closes what was made.  ``failure`` is
+    the error that ended it, ``ended`` is set when nothing of it runs any more.
+    """
+
+    def __init__(self, make: Callable[[], T], stop: Callable[[T], None], end: Callable[[T], None]) -> None:
+        self._make, self._stop, self._end = make, stop, end
+        self._jobs: SimpleQueue[Callable[[T], None] | None] = SimpleQueue()
+        self._subject: T | None = None
+        self._working = False
+        self.closing = False
+        self.failure: BaseException | None = None
+        self.ended = threading.Event()
+
+    # -- from any thread -------------------------------------------------------------------------
+
+    def submit(self, job: Callable[[T], None]) -> None:
+        """Do *job* when everything before it is done."""
+        self._jobs.put(job)
+
+    def interrupt(self) -> None:
+        """Stop what is being done."""
+        if self._working:
+            send_interrupt()
+
+    def close(self) -> None:
+        """End: what is being done is stopped, what was submitted is left out."""
+        self.closing = True
+        self._jobs.put(None)
+        self.interrupt()
+
+    # -- in the main thread ----------------------------------------------------------------------
+
+    def serve(self) -> None:
+        """Make the subject, do every job until `close`, then end it; an error ends it too."""
+        try:
+            with interruptible(self._interrupted):
+                self._work()
+        except KeyboardInterrupt as error:
+            self.failure = None if self.closing else error
+        except BaseException as error:  # noqa: BLE001 - the front tells the user, whatever it is
+            self.failure = error
+        finally:
+            self.ended.set()
+
+    def _work(self) -> None:
+        with self._at_work():
+            self._subject = self._make()
+        try:
+            while not self.closing:
+                job = self._jobs.get()
+                if job is not None and not self.closing:
+                    with self._at_work():
+                        job(self._subject)
+        finally:
+            self._end(self._subject)
+
+    @contextlib.contextmanager
+    def _at_work(self) -> Iterator[None]:
+        self._working = True
+        try:
+            yield
+        finally:
+            self._working = False
+
+    def _interrupted(self) -> None:
+        """The signal has come: stop the job, or what makes the subject."""
+        if not self._working:
+            return
+        if self._subject is None:
+            raise KeyboardInterrupt
+        self._stop(self._subject)
+
+
+def send_interrupt() -> None:
+    """Send the main thread what Ctrl-C sends; from any thread."""
+    main = threading.main_thread().ident
+    if os.name == "posix" and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
+@contextlib.contextmanager
+def interruptible(stop: Callable[[], None]) -> Iterator[None]:
+    """While it lasts, Ctrl-C calls *stop*; outside the main thread it does nothing."""
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        stop()
+
+    try:
+        before = signal.signal(signal.SIGINT, handle)
+    except ValueError:  # not the main thread: somebody else has the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
