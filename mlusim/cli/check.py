@@ -25,10 +25,12 @@ from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.files import check_writable, read_arrays, write_text
+from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.settings import boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
 from mlusim.errors import UsageError
+from mlusim.files.reading import read_text
+from mlusim.files.writing import check_writable
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
@@ -118,7 +120,7 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     """Run what is asked for: what a replay file says, a script, or an operator's cases."""
     alone = form != "text" and args.output is None
     if args.replay is not None:
-        replay = replay_in(_read(args.replay), args.replay)
+        replay = replay_in(read_text(args.replay), args.replay)
         with printing_aside() if alone else contextlib.nullcontext():
             return [_replayed(replay, args, names)]
     if script:
@@ -139,14 +141,7 @@ def _format(args: argparse.Namespace) -> str:
 def _suppressions(name: str | None) -> tuple[Suppression, ...]:
     if name is None:
         return ()
-    return suppressions_in(_read(name), name)
-
-
-def _read(name: str) -> str:
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    return suppressions_in(read_text(name), name)
 
 
 def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
@@ -182,7 +177,7 @@ def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     effects = args.effects or EFFECTS[0]
     job = CheckJob(operator.name, "", board, names, args.notes, args.seed, effects)
-    return check_arrays(job, read_arrays(args.inputs), params)
+    return check_arrays(job, read_inputs(args.inputs, operator), params)
 
 
 def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:

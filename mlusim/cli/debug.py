@@ -9,7 +9,7 @@ from typing import Any
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.files import read_arrays
+from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import names_in, parameters, whole
 from mlusim.cli.show import emit
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
@@ -17,6 +17,7 @@ from mlusim.debug.recording import load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
+from mlusim.files.reading import read_text
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.registry import find_case, find_operator
@@ -123,7 +124,7 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:
     if args.inputs is not None:
         if args.case is not None:
             raise UsageError("--case and --inputs exclude each other; give one of them")
-        inputs, params, case = read_arrays(args.inputs), parameters(spec, args.set), None
+        inputs, params, case = read_inputs(args.inputs, spec), parameters(spec, args.set), None
         board = args.board or DEFAULT_BOARDS[0]
     else:
         if args.set:
@@ -157,12 +158,7 @@ def _scripted(args: argparse.Namespace, console: Console) -> list[tuple[str, Rep
 def _given(args: argparse.Namespace) -> Iterator[str]:
     yield from args.command
     if args.script:
-        try:
-            text = Path(args.script).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(
-                f"{args.script} cannot be read: {getattr(error, 'strerror', None) or error}"
-            ) from None
+        text = read_text(args.script)
         yield from (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#"))
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.files import check_writable, write_text
 from mlusim.cli.report import GROUP
 from mlusim.cli.run import exit_code, perform
 from mlusim.cli.settings import boards_in, workers
 from mlusim.cli.show import emit, output
 from mlusim.cli.studies import studies_of
+from mlusim.files.writing import check_writable, write_text
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import operators
 from mlusim.report.page.html import html_text
@@ -50,13 +50,15 @@ def run(args: argparse.Namespace) -> int:
     ]
     records = perform(jobs, args.jobs)
     studies = studies_of(records, args.jobs)
-    write_text(args.output, html_text(records, mlusim.__version__, studies))
+    page = html_text(records, mlusim.__version__, studies)
     if args.json:
         emit(document(records, mlusim.__version__))
+        write_text(args.output, page, keep=True)
         return exit_code(records)
     console = output()
     console.print(summary_table(records))
     for line in problems(records):
         console.print(line)
+    write_text(args.output, page, keep=True)
     console.print(f"report: {Path(args.output).resolve()}", soft_wrap=True)
     return exit_code(records)

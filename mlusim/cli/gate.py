@@ -11,9 +11,12 @@ from attrs import frozen
 from rich.text import Text
 
 import mlusim
-from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.files import write_text
 from mlusim.cli.show import output
 from mlusim.errors import UsageError
+from mlusim.files.locking import changing
+from mlusim.files.reading import read_text
+from mlusim.files.writing import check_writable
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import operators
 from mlusim.report.baseline import Baseline, Key, baseline_in, baseline_text, merged
@@ -54,7 +57,6 @@ class Gate:
     baseline: Baseline | None
     threshold: float
     target: str | None
-    before: Baseline | None
 
     def compared(self, records: Sequence[Record]) -> Comparison | None:
         """The comparison; None where none is asked for."""
@@ -66,8 +68,10 @@ class Gate:
         """Write the baseline that is asked for, and say on standard error what is in it."""
         if self.target is None:
             return
-        made = merged(self.before, records, mlusim.__version__, exists)
-        write_text(self.target, baseline_text(made))
+        with changing(self.target):  # another report may have written its calls since this one began
+            before = _read(self.target) if Path(self.target).is_file() else None
+            made = merged(before, records, mlusim.__version__, exists)
+            write_text(self.target, baseline_text(made))
         unfit = sum(not record.passed for record in records)
         left = f"; {unfit} that did not pass left out" if unfit else ""
         print(f"{self.target}: {len(made.entries)} calls{left}", file=sys.stderr)
@@ -81,14 +85,15 @@ def gate_in(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
         raise UsageError("--threshold goes with --baseline F.json, the run to compare with")
     target = args.write_baseline
     check_writable(target)
-    before = _read(target) if target is not None and Path(target).is_file() else None
+    if target is not None and Path(target).is_file():
+        _read(target)  # what is no baseline is said before the work
     baseline = None if args.baseline is None else _read(args.baseline)
     if baseline is not None and not any((j.operator, j.case, j.board) in baseline.entries for j in jobs):
         raise UsageError(
             f"{args.baseline} has none of these calls; add them with --write-baseline {args.baseline}"
         )
     limit = threshold(USUAL) if args.threshold is None else args.threshold
-    return Gate(args.baseline, baseline, limit, target, before)
+    return Gate(args.baseline, baseline, limit, target)
 
 
 def exists(key: Key) -> bool:
@@ -137,19 +142,4 @@ def threshold(text: str) -> float:
 
 
 def _read(name: str) -> Baseline:
-    path = Path(name)
-    if path.is_dir():
-        raise UsageError(f"{name} is a directory; a baseline is a file")
-    try:
-        with path.open("rb") as file:
-            found = file.read(LARGEST + 1)
-    except OSError as error:
-        hint = "; write it with --write-baseline" if isinstance(error, FileNotFoundError) else ""
-        raise UsageError(f"{name} cannot be read: {error.strerror}{hint}") from None
-    if len(found) > LARGEST:
-        raise UsageError(f"{name} has more than {LARGEST >> 20} MiB; a baseline has some 300 bytes a call")
-    try:
-        text = found.decode()
-    except UnicodeDecodeError:
-        raise UsageError(f"{name} is no text; a baseline is JSON, written with --write-baseline") from None
-    return baseline_in(text, name)
+    return baseline_in(read_text(name, largest=LARGEST, hint="write it with --write-baseline"), name)

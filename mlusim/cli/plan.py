@@ -12,10 +12,10 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.cli.files import write_text
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.show import output
 from mlusim.errors import UsageError
+from mlusim.files.writing import write_text
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claims import Claim, Comparison, Verdict
 from mlusim.plan.frontier import Frontier

@@ -10,7 +10,7 @@ from attrs import evolve
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.files import check_writable, write_text
+from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import add_gate, gate_in, show_comparison, tell_comparison
 from mlusim.cli.run import exit_code, perform, show
@@ -18,6 +18,7 @@ from mlusim.cli.settings import boards_in, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.studies import studies_of
 from mlusim.errors import UsageError
+from mlusim.files.writing import check_writable
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
@@ -104,11 +105,13 @@ def run(args: argparse.Namespace) -> int:
     wanted = [evolve(job, lines=form == "html" and not args.no_lines) for job in jobs(args)]
     gate = gate_in(args, wanted)
     records = perform(wanted, args.jobs)
-    gate.store(records)
     found = gate.compared(records)
     asked = form == "html" or args.what_if
     studies = studies_of(records, args.jobs) if asked else []
-    _write(args, form, records, Extras(found, studies))
+    try:
+        _write(args, form, records, Extras(found, studies))
+    finally:  # neither file costs the other
+        gate.store(records)
     return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)
 
 

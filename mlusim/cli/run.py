@@ -7,10 +7,11 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
-from mlusim.cli.files import check_writable, read_arrays, write, write_arrays
+from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import names_in, parameters, whole, workers
 from mlusim.cli.show import emit, output, progress
 from mlusim.errors import Fault, StatusError, UsageError
+from mlusim.files.writing import check_writable, write, write_arrays
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
@@ -89,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
 def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
     params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
-    arrays = read_arrays(args.inputs)
+    arrays = read_inputs(args.inputs, operator)
     observe = _observe(args)
     try:
         done = attempt(
@@ -153,18 +154,18 @@ def _observe(args: argparse.Namespace) -> list[object]:
 
 
 def _finish(args: argparse.Namespace, done: Run) -> int:
-    """Write the files, show the record, and say how it went."""
+    """Show the record, write the files, and say how it went: a full disk costs nothing that was shown."""
     record = record_of(done)
-    if args.save and done.status == SUCCESS:
-        write_arrays(args.save, done.outputs)
-    if args.trace:
-        write(args.trace, lambda file: write_trace(file, done.launches))
     _report(args, record)
     if not args.json:
         for finding in done.findings:
             output().print(
                 "", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n"
             )
+    if args.save and done.status == SUCCESS:
+        write_arrays(args.save, done.outputs, keep=True)
+    if args.trace:
+        write(args.trace, lambda file: write_trace(file, done.launches), keep=True)
     return CLEAN if record.clean else FINDINGS
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.files import read_arrays
+from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import boards_in, names_in, parameters
 from mlusim.cli.show import emit, output, progress
 from mlusim.errors import UsageError
@@ -63,6 +63,6 @@ def _study(
     if args.case is not None:
         find_case(operator, args.case)
         return ask(Question(operator.name, args.case, tuple(boards), args.policy), done)
-    arrays, params = read_arrays(args.inputs), parameters(operator, names_in(args.set))
+    arrays, params = read_inputs(args.inputs, operator), parameters(operator, names_in(args.set))
     answers = what_if(operator, arrays, params, boards=boards, policy=args.policy, outputs=False, done=done)
     return study_of(operator.name, None, answers)

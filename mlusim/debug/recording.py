@@ -27,6 +27,7 @@ from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
 from mlusim.debug.stop.moments import Position
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
+from mlusim.files.writing import write
 from mlusim.memory.space import SPACES
 from mlusim.operators.registry import find_operator
 from mlusim.programs.program import OperatorProgram, Program, ScriptProgram
@@ -67,11 +68,7 @@ def save(session: DebugSession, name: str) -> int:
     }
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
     text = np.frombuffer(json.dumps(facts, default=_plain).encode(), np.uint8)
-    try:
-        with Path(name).open("wb") as file:
-            np.savez_compressed(file, record=text, **dict[str, Any](stored))
-    except OSError as error:
-        raise UsageError(f"{name} cannot be written: {error.strerror}") from None
+    write(name, lambda file: np.savez_compressed(file, record=text, **dict[str, Any](stored)))
     return Path(name).stat().st_size
 
 

@@ -3,9 +3,11 @@
 A process that is killed leaves at most its last line torn; that one is dropped when the sweep goes on.
 """
 
+import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,11 +15,16 @@ from attrs import asdict
 
 import mlusim
 from mlusim.errors import UsageError
+from mlusim.files.locking import lock
+from mlusim.files.paths import brief, path_of, shown
+from mlusim.files.typed import typed
+from mlusim.files.writing import Unwritten, write
 from mlusim.operators.campaign import Job
 from mlusim.report.json_values import plain
+from mlusim.report.record import Record
 from mlusim.report.record_reader import restored
 
-FORMAT = 1
+FORMAT = 2
 _START = b'{"mlusim sweep": '
 
 Documents = dict[Job, Mapping[str, Any]]
@@ -36,7 +43,6 @@ class Keep:
         self._head = {"mlusim sweep": FORMAT, "mlusim": mlusim.__version__, "sources": sources}
         self._file = _opened(name)
         try:
-            _lock(self._file, name)
             size = 0 if restart and self._is_ours() else self._read(frozenset(jobs))
             self._file.truncate(size)
             self._file.seek(size)
@@ -49,22 +55,16 @@ class Keep:
     def add(self, job: Job, document: Mapping[str, Any], *, again: bool = False) -> None:
         """Append the record of *job* (as JSON has it); with *again*, a sweep that goes on runs it once more."""
         self.known[job] = document
-        self._write({"job": asdict(job), "record": document} | ({"again": True} if again else {}))
+        line = {"job": asdict(job), "record": document} | ({"again": True} if again else {})
+        self._write(line | {"sum": _sum(line)})
 
     def finish(self, jobs: Sequence[Job]) -> None:
         """Put the lines into the order of *jobs*, whole or not at all: the file no longer tells who was faster."""
         self._file.seek(0)
         head, *lines = self._file.read().splitlines(keepends=True)
         latest = {_job(json.loads(line)["job"]): line for line in lines}
-        target = Path(self.name).resolve()
-        beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            beside.write_bytes(b"".join([head, *(latest[job] for job in jobs)]))
-            beside.replace(target)
-        except OSError as error:
-            raise UsageError(f"{self.name} cannot be written: {error.strerror}") from None
-        finally:
-            beside.unlink(missing_ok=True)
+        with contextlib.suppress(Unwritten):  # the lines are all there, in the order in which they came
+            write(self.name, lambda file: file.write(b"".join([head, *(latest[job] for job in jobs)])))
 
     def close(self) -> None:
         """Give the file up to others."""
@@ -76,7 +76,10 @@ class Keep:
             self._file.write(text.encode())
             self._file.flush()
         except OSError as error:
-            raise UsageError(f"{self.name} cannot be written: {error.strerror}") from None
+            raise Unwritten(
+                f"{self.name} cannot be written: {brief(error)}; what it holds already is whole, and "
+                "the same command goes on from there"
+            ) from None
 
     def _is_ours(self) -> bool:
         """Whether the file is empty or a sweep's, perhaps with a torn first line."""
@@ -117,15 +120,18 @@ class Keep:
     def _take(self, line: Mapping[str, Any], where: str, jobs: frozenset[Job]) -> None:
         try:
             job = _job(line["job"])
-            document = line["record"]
+            document, total = line["record"], line["sum"]
         except (KeyError, TypeError):
             raise UsageError(f"{where} is no result of a sweep; name another file, or --restart") from None
-        restored(document, where)
+        record = restored(document, where)
         if job not in jobs:
             raise UsageError(
-                f"{self.name} belongs to another sweep: it has {job}, which is none of these calls; "
+                f"{self.name} belongs to another sweep: it has {shown(str(job))}, which is none of these calls; "
                 "name another file, or --restart to start it over"
             )
+        _refuse_another(job, record, where)
+        if total != _sum({key: part for key, part in line.items() if key != "sum"}):
+            raise UsageError(f"{where} has been changed since it was written; --restart starts the file over")
         if line.get("again") is True:
             self.known.pop(job, None)
         else:
@@ -133,9 +139,24 @@ class Keep:
 
 
 def _job(facts: Mapping[str, Any]) -> Job:
-    job = Job(**dict(facts) | {"check": tuple(facts["check"])})
-    hash(job)  # a list where a word should be
+    job: Job = typed(Job, facts, "the job")
     return job
+
+
+def _refuse_another(job: Job, record: Record, where: str) -> None:
+    """Raise `UsageError` where *record* is of another call than *job*."""
+    wanted = (job.operator, job.case, job.board, job.policy)
+    if wanted != (record.operator, record.case, record.board, record.policy):
+        raise UsageError(
+            f"{where}: the record is of {shown(f'{record.operator} {record.case} on {record.board}')}, and its job is "
+            f"{shown(str(job))}; --restart starts the file over"
+        )
+
+
+def _sum(line: Mapping[str, Any]) -> str:
+    """A word that changes with anything in *line*."""
+    text = json.dumps(plain(line), ensure_ascii=False, allow_nan=False, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
@@ -149,33 +170,28 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _opened(name: str) -> BinaryIO:
-    path = Path(name)
-    if path.exists() and not path.is_file():
-        kind = "a directory" if path.is_dir() else "no regular file"
-        raise UsageError(f"{name} is {kind}; results are kept in a file")
+    """The file, held for this process alone where the system can; whoever replaces it meanwhile is followed."""
+    path = path_of(name)
     try:
-        path.touch()
-        return path.open("r+b")
+        if path.exists() and not path.is_file():
+            kind = "a directory" if path.is_dir() else "no regular file"
+            raise UsageError(f"{name} is {kind}; results are kept in a file")
+        while True:
+            path.touch()
+            file = path.open("r+b")
+            if not lock(file):
+                file.close()
+                raise UsageError(f"{name} is in use by another sweep; wait for it, or name another file")
+            if _same(file, path):
+                return file
+            file.close()
     except OSError as error:
-        raise UsageError(f"{name} cannot be written: {error.strerror}") from None
+        raise UsageError(f"{name} cannot be written: {brief(error)}") from None
 
 
-def _lock(file: BinaryIO, name: str) -> None:
-    """Hold the file for this process alone, where the system can; it lets go when the process ends, however."""
-    for module in _locks():
-        try:
-            module.flock(file, module.LOCK_EX | module.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(
-                f"{name} is in use by another sweep; wait for it, or name another file"
-            ) from None
-        except OSError:
-            return  # a file system without locks
-
-
-def _locks() -> Iterator[Any]:
+def _same(file: BinaryIO, path: Path) -> bool:
+    """Whether *path* still leads to *file*: a sweep that ends puts a new one into its place."""
     try:
-        import fcntl  # noqa: PLC0415 - not on every system
-    except ImportError:
-        return
-    yield fcntl
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,16 +1,38 @@
 """Records out of the JSON that they were written to, by the types that their classes declare."""
 
-import types
-from collections.abc import Mapping
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from attrs import fields_dict, has
+from attrs import evolve, frozen
 
 from mlusim.errors import UsageError
-from mlusim.report.record import Record
+from mlusim.files.typed import typed
+from mlusim.report.record import FINDING_KEYS, Record
 
-WORDS = ("nan", "inf", "-inf")
-"""How numbers that JSON lacks are written."""
+NOT_STORED = frozenset({"layouts", "spans", "excerpt"})
+SPACES = ("NRAM", "WRAM", "SRAM")
+
+
+@frozen
+class _Errors:
+    """The accuracy of one output, which records hold as a plain object."""
+
+    diff1: float
+    diff2: float
+    diff3: float
+    diff3_2: float
+    diff4: float | None
+    passed: bool
+    worst_index: tuple[int, ...] | None
+    note: str
+
+
+@frozen
+class _Fault:
+    """What everybody reads of a fault."""
+
+    type: str
+    message: str
 
 
 def restored(document: Any, where: str) -> Record:
@@ -20,48 +42,30 @@ def restored(document: Any, where: str) -> Record:
     """
     try:
         inputs = [{"name": name, **one} for name, one in document["inputs"].items()]
-        accuracy = {name: _errors(one) for name, one in document["accuracy"].items()}
-        record: Record = _made(Record, dict(document) | {"inputs": inputs, "accuracy": accuracy})
+        record: Record = typed(Record, dict(document) | {"inputs": inputs}, "the record", NOT_STORED)
+        _refuse_lack(record.memory, SPACES, "the record.memory")
+        if record.fault is not None:
+            typed(_Fault, record.fault, "the record.fault")
+        for finding in record.findings:
+            _check_finding(finding)
+        return evolve(record, accuracy={name: _errors(name, one) for name, one in record.accuracy.items()})
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"{where} holds no record of mlusim ({type(error).__name__}: {error})") from None
-    return record
+        said = str(error) if isinstance(error, TypeError) else f"{type(error).__name__}: {error}"
+        raise UsageError(f"{where} holds no record of mlusim ({said})") from None
 
 
-def _errors(accuracy: Mapping[str, Any]) -> dict[str, Any]:
-    """The accuracy of one output, whose types no class declares."""
-    found: dict[str, Any] = {name: float(part) if part in WORDS else part for name, part in accuracy.items()}
-    if found.get("worst_index") is not None:
-        found["worst_index"] = tuple(found["worst_index"])
-    return found | {"note": accuracy["note"]}
+def _errors(name: str, accuracy: Mapping[str, Any]) -> dict[str, Any]:
+    found = typed(_Errors, accuracy, f"the record.accuracy.{name}")
+    return {key: getattr(found, key) for key in accuracy}
 
 
-def _made(kind: Any, value: Any) -> Any:
-    """*value* as the type *kind* has it; raises `TypeError` where it is something else."""
-    origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return value
-    if has(kind):
-        return _instance(kind, value)
-    if origin in {Union, types.UnionType}:
-        return None if value is None and types.NoneType in inner else _made(inner[0], value)
-    if origin is tuple and isinstance(value, list):
-        kinds = inner[:1] * len(value) if inner[1:] == (...,) else inner
-        return tuple(_made(one, part) for one, part in zip(kinds, value, strict=True))
-    if origin is Mapping and isinstance(value, Mapping):
-        return {key: _made(inner[1], part) for key, part in value.items()}
-    return _simple(kind, value)
+def _refuse_lack(there: Mapping[str, Any], wanted: Iterable[str], where: str) -> None:
+    missing = next((key for key in wanted if key not in there), None)
+    if missing is not None:
+        raise TypeError(f"{where} lacks {missing!r}")
 
 
-def _simple(kind: Any, value: Any) -> Any:
-    if kind is float and (value in WORDS or type(value) in {int, float}):
-        return float(value)
-    if kind in {int, str, bool} and type(value) is kind:
-        return value
-    raise TypeError(f"{value!r:.40} is no {getattr(kind, '__name__', kind)}")
-
-
-def _instance(kind: Any, value: Any) -> Any:
-    if not isinstance(value, Mapping):
-        raise TypeError(f"{value!r:.40} is no {kind.__name__}")
-    hints = get_type_hints(kind)
-    return kind(**{name: _made(hints[name], value[name]) for name in fields_dict(kind) if name in value})
+def _check_finding(finding: Mapping[str, Any]) -> None:
+    _refuse_lack(finding, (*FINDING_KEYS, "level"), "the record.findings")
+    for key in ("message", "level"):
+        typed(str, finding[key], f"the record.findings.{key}")

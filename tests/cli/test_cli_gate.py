@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from mlusim.cli import report
+
 TIN = ("report", "tin_shift_forward", "--case", "golden_document", "jobs_33", "--jobs", 1)
 
 
@@ -182,3 +184,19 @@ def test_what_cannot_be_is_one_sentence_before_anything_runs(cli, monkeypatch, t
     assert said in done.err
     assert 1 == done.err.count("\n")
     assert "notes" == (tmp_path / "notes.txt").read_text()
+
+
+def test_what_another_report_has_stored_meanwhile_stays(cli, stored, tmp_path, monkeypatch):
+    """The file is read again when the run ends: the last writer drops no calls of the other's."""
+    mine = tmp_path / "mine.json"
+    real = report.perform
+
+    def perform(*words):
+        mine.write_bytes(stored.read_bytes())  # another report ends now
+        return real(*words)
+
+    monkeypatch.setattr(report, "perform", perform)
+    words = ("report", "tin_shift_forward", "--case", "jobs_49", "--board", "MLU370-X4", "--jobs", 1)
+    done = cli(*words, "--write-baseline", mine)
+
+    assert (0, f"{mine}: 5 calls\n") == (done.code, done.err)

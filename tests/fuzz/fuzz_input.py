@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import mlusim
 from mlusim.bang import kernel
 from mlusim.check.replays import replay_in
-from mlusim.cli.files import read_arrays
 from mlusim.cli.main import main
 from mlusim.errors import MlusimError, UsageError
+from mlusim.files.arrays import read_arrays
 from mlusim.machine.device import EFFECTS
 from mlusim.machine.kernel import KINDS
 from mlusim.observe.names import CHECKERS
@@ -115,7 +115,7 @@ def read(inner, outer, key):
         path.write_bytes(edited(archive({f"{key}.npy": edited(GOOD[0], inner), "b.npy": GOOD[1]}), outer))
         arrays, said = {}, None
         try:
-            arrays = read_arrays(str(path))
+            arrays = read_arrays(str(path), "name a file")
         except UsageError as error:
             said = str(error)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import mlusim
 from mlusim.bang import kernel
 from mlusim.check.replays import replay_in
-from mlusim.cli.files import read_arrays
 from mlusim.errors import RuleFault, UsageError
+from mlusim.files.arrays import read_arrays
 from mlusim.observe.suppress import suppressions_in
 
 TARGETS = (*KERNELS, *INPUTS)
@@ -99,7 +99,7 @@ def test_a_member_that_is_no_array_is_refused(tmp_path):
     with pytest.raises(
         UsageError, match=r"^a.* in .*mine\.npz is no array; write the file with numpy\.savez$"
     ):
-        read_arrays(str(path))
+        read_arrays(str(path), "name a file")
 
 
 @pytest.mark.parametrize("board", ["MLU370-X4", "MLU270-S4"])

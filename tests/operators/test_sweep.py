@@ -194,12 +194,26 @@ def _edited(data, number, change):
     return b"".join(lines)
 
 
+def _swapped(data):
+    """The records of the first two jobs, each in the line of the other."""
+    head, first, second, *rest = data.splitlines(keepends=True)
+    one, two = json.loads(first), json.loads(second)
+    one["record"], two["record"] = two["record"], one["record"]
+    return b"".join([head, *(json.dumps(line).encode() + b"\n" for line in (one, two)), *rest])
+
+
+def _without(line, member):
+    found = json.loads(line)
+    del found["record"][member]
+    return json.dumps(found).encode() + b"\n"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda data: b"name,time\n", "is not the file of a sweep"),
         (lambda data: b'{"runs": []}\n', "is not the file of a sweep"),
-        (lambda data: _edited(data, 0, lambda line: line.replace(b": 1,", b": 2,", 1)), "has format 2"),
+        (lambda data: _edited(data, 0, lambda line: line.replace(b": 2,", b": 9,", 1)), "has format 9"),
         (lambda data: _edited(data, 0, lambda line: line[:-6] + b'0"}\n'), "are of other sources of mlusim"),
         (lambda data: _edited(data, 1, lambda line: b"\0\0\n"), "line 2 is no JSON object"),
         (lambda data: _edited(data, 1, lambda line: b"[1]\n"), "line 2 is no JSON object"),
@@ -218,6 +232,15 @@ def _edited(data, number, change):
         (
             lambda data: _edited(data, 2, lambda line: line.replace(b"refused_data_rank_3", b"jobs_33")),
             "belongs to another sweep: it has tin_shift_forward jobs_33 on MLU370-X4",
+        ),
+        (_swapped, "line 2: the record is of .*, and its job is "),
+        (
+            lambda data: _edited(data, 1, lambda line: line.replace(b'"passed": true', b'"passed": false')),
+            "line 2 has been changed since it was written",
+        ),
+        (
+            lambda data: _edited(data, 1, lambda line: _without(line, "memory")),
+            "line 2 holds no record of mlusim .the record lacks 'memory'",
         ),
     ],
 )

@@ -17,6 +17,9 @@ from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.look.world import World
 from mlusim.debug.stop.moments import END, Position
 from mlusim.errors import UsageError
+from mlusim.files.arrays import open_arrays, read_array
+from mlusim.files.paths import shown
+from mlusim.files.writing import write
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 from mlusim.observe.finding import short
@@ -132,22 +135,20 @@ def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, A
     if (ours := _here(session, text)) is not None:
         return ours
     name, _, key = text.partition("::")
-    path = Path(name)
-    if not path.is_file():
+    if "\0" in name or not Path(name).is_file():
         known = ", ".join(session.arrays) or "none"
         raise UsageError(
             f"{text!r} is neither @MOMENT, nor a file, nor an array, nor a place; arrays that are known: {known}"
         )
-    try:
-        stored = np.load(path, allow_pickle=False)
-        if isinstance(stored, np.ndarray):
-            return stored
-        with stored:
-            if key not in stored.files:
-                raise UsageError(f"{name} holds {', '.join(stored.files)}; write {name}::{stored.files[0]}")
-            return np.asarray(stored[key])
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError(f"{name} is no readable .npy or .npz file: {error}") from None
+    if not key and name.endswith(".npy"):
+        return read_array(name, "diff takes an .npy or .npz file")
+    with open_arrays(name, "diff takes an .npy or .npz file") as stored:
+        if key not in stored.members:
+            names = [shown(member) for member in stored.members]
+            raise UsageError(
+                f"{name} holds {', '.join(names) or 'nothing'}; write {name}::{(names or ['NAME'])[0]}"
+            )
+        return stored.read(key)
 
 
 def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
@@ -194,11 +195,7 @@ def dump(console: "Console", words: str) -> str:
         raise UsageError("dump takes a place and a file, as in `dump term1 term1.npy`")
     span = resolve(place.strip(), session.world, session.core, session.frame)
     array = array_of(session.world, session.core, span)
-    try:
-        with Path(name).open("wb") as file:
-            np.save(file, array)
-    except OSError as error:
-        raise UsageError(f"{name} cannot be written: {error.strerror}") from None
+    write(name, lambda file: np.save(file, array))
     return f"{array.size} elements of {array.dtype}, shape {list(array.shape)}, written to {name}"
 
 

@@ -2,7 +2,6 @@
 
 import difflib
 from collections.abc import Iterator
-from pathlib import Path
 
 from attrs import frozen
 
@@ -15,6 +14,7 @@ from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.stop.moments import LAUNCH_END
 from mlusim.errors import MlusimError, UsageError
+from mlusim.files.reading import read_text
 from mlusim.isa.table import ISA
 
 COMMANDS: tuple[Command, ...] = (
@@ -72,11 +72,7 @@ class Console:
 
     def execute_file(self, name: str) -> Iterator[Reply]:
         """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""
-        try:
-            lines = Path(name).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-        for line in lines:
+        for line in read_text(name).splitlines():
             if line.strip():
                 reply = self.execute(line)
                 yield reply

@@ -1,0 +1,1 @@
+"""Files of the user: written whole or not at all, changed under a lock, checked as they are read."""

@@ -1,0 +1,124 @@
+"""Arrays out of ``.npz`` and ``.npy`` files: only those that are asked for, and no more than their shapes say."""
+
+import contextlib
+import math
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO, Any
+
+import numpy as np
+from numpy.lib import format as npy
+
+from mlusim.errors import UsageError
+from mlusim.files.paths import brief, shown
+from mlusim.files.reading import refuse_no_file
+
+Array = np.ndarray[Any, Any]
+LARGEST = 4 << 30
+"""Bytes of the largest array that is unpacked."""
+
+_SUFFIX = ".npy"
+
+
+class ArrayFile:
+    """The arrays of an open ``.npz`` file *name* by their names; `read` unpacks one, and nothing else does."""
+
+    def __init__(self, name: str, archive: zipfile.ZipFile, kind: str = ".npz") -> None:
+        self.name = name
+        self._archive = archive
+        self._kind = kind
+        self.members = {
+            info.filename.removesuffix(_SUFFIX): info for info in archive.infolist() if not info.is_dir()
+        }
+
+    def read(self, member: str, largest: int = LARGEST) -> Array:
+        """The array *member*, of at most *largest* bytes; raises `UsageError` for one that is broken or larger."""
+        told = f"{shown(member)} in {self.name}"
+        info = self.members[member]
+        with _sentences(self.name, self._kind), self._archive.open(info) as packed:
+            if not info.filename.endswith(_SUFFIX):
+                raise UsageError(f"{told} is no array; write the file with numpy.savez")
+            return _array(packed, told, info.file_size, largest)
+
+
+@contextlib.contextmanager
+def open_arrays(name: str, wanted: str, kind: str = ".npz") -> Iterator[ArrayFile]:
+    """The ``.npz`` file *name*; raises `UsageError`, which ends in *wanted*, for what is no such file."""
+    path = refuse_no_file(name, wanted)
+    with contextlib.ExitStack() as stack:
+        with _sentences(name, kind):
+            file = stack.enter_context(path.open("rb"))
+            if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
+                raise UsageError(
+                    f"{name} holds one array without a name; store it with numpy.savez(file, input=...)"
+                )
+            if not zipfile.is_zipfile(file):
+                raise UsageError(f"{name} is no readable {kind} file (it holds no plain arrays); {WRITE}")
+            archive = stack.enter_context(zipfile.ZipFile(file))
+            found = ArrayFile(name, archive, kind)
+        yield found
+
+
+def read_arrays(
+    name: str, wanted: str, check: Callable[[Iterable[str]], None] | None = None
+) -> dict[str, Array]:
+    """All arrays of the ``.npz`` file *name* by their names, in the byte order of this machine.
+
+    *check* is called with the names before anything is unpacked.  Raises `UsageError` for a file that is
+    missing, no ``.npz``, broken or truncated, and for a member that is anything but numbers.
+    """
+    with open_arrays(name, wanted) as stored:
+        if check is not None:
+            check(stored.members)
+        return {key: _numbers(name, key, stored.read(key)) for key in stored.members}
+
+
+def _numbers(name: str, key: str, array: Array) -> Array:
+    if array.dtype.kind in "OSUV":
+        raise UsageError(f"{shown(key)} in {name} is of dtype {array.dtype}; store an array of numbers")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def read_array(name: str, wanted: str) -> Array:
+    """The array of the ``.npy`` file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
+    path = refuse_no_file(name, wanted)
+    with _sentences(name, ".npy"), path.open("rb") as file:
+        return _array(file, name, path.stat().st_size, LARGEST)
+
+
+WRITE = "write it with numpy.savez"
+
+
+def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
+    """The array in *file* of *size* bytes, whose head must say what there is."""
+    version = npy.read_magic(file)
+    head = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, fortran, dtype = head(file)
+    if dtype.hasobject:
+        raise UsageError(f"{told} holds Python objects; store an array of numbers")
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > largest:
+        raise UsageError(f"{told} has {nbytes:,} bytes by its shape; at most {largest:,} are read")
+    if size < nbytes:
+        raise UsageError(f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} bytes")
+    raw = bytearray(nbytes)
+    view, got = memoryview(raw), 0
+    while got < nbytes and (count := file.readinto(view[got:])):  # type: ignore[attr-defined]
+        got += count
+    if got < nbytes:
+        raise UsageError(f"{told} is truncated: its shape {list(shape)} needs {nbytes:,} bytes")
+    flat: Array = np.frombuffer(raw, dtype) if nbytes else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C")
+
+
+@contextlib.contextmanager
+def _sentences(name: str, kind: str) -> Iterator[None]:
+    """A broken file makes its readers raise anything; here it becomes a sentence."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except MemoryError:
+        raise UsageError(f"{name} holds more than the memory of this host") from None
+    except Exception as error:  # noqa: BLE001 - a broken file makes them raise anything
+        raise UsageError(f"{name} is no readable {kind} file ({brief(error)}); {WRITE}") from None

@@ -1,0 +1,27 @@
+"""Names of files as a user types them, and why the system refuses one."""
+
+from pathlib import Path
+
+from mlusim.errors import UsageError
+
+LONGEST = 120  # characters of a reason
+
+
+def path_of(name: str) -> Path:
+    """The path that *name* is; raises `UsageError` for a name that no file has."""
+    if "\0" in name:
+        raise UsageError(f"{shown(name)} is no name of a file: it holds a NUL")
+    if not name:
+        raise UsageError("the name of a file is empty")
+    return Path(name)
+
+
+def brief(error: Exception) -> str:
+    """The reason of *error* alone, without the paths and codes around it."""
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return shown(" ".join(text.split())[:LONGEST])
+
+
+def shown(text: str) -> str:
+    """*text* with what would move the cursor, ring or recolour a terminal written as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

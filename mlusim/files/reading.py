@@ -1,0 +1,49 @@
+"""Text files of the user, read whole and with a bound."""
+
+import os
+import stat
+from pathlib import Path
+
+from mlusim.errors import UsageError
+from mlusim.files.paths import brief, path_of
+
+LARGEST = 64 << 20
+"""Bytes of the largest text that is read where a caller names no other bound."""
+
+
+def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
+    """The text of the file *name*, at most *largest* bytes of UTF-8.
+
+    Raises `UsageError` for anything else; *hint* says what to do where there is no such file.
+    """
+    path = path_of(name)
+    try:
+        if path.is_dir():
+            raise UsageError(f"{name} is a directory; name a file")
+        with path.open("rb") as file:
+            found = file.read(largest + 1)
+    except OSError as error:
+        more = f"; {hint}" if hint and isinstance(error, FileNotFoundError) else ""
+        raise UsageError(f"{name} cannot be read: {brief(error)}{more}") from None
+    if len(found) > largest:
+        raise UsageError(f"{name} has more than {largest >> 20} MiB; no more are read")
+    try:
+        return found.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{name} is no text: byte {error.start} is no UTF-8") from None
+
+
+def refuse_no_file(name: str, wanted: str) -> Path:
+    """The path of the regular file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
+    path = path_of(name)
+    try:
+        kind = path.stat().st_mode
+        if stat.S_ISREG(kind) and os.access(path, os.R_OK):
+            return path
+    except (FileNotFoundError, NotADirectoryError):
+        raise UsageError(f"{name} is no file; {wanted}") from None
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {brief(error)}") from None
+    if stat.S_ISREG(kind):
+        raise UsageError(f"{name} cannot be read: permission denied")
+    raise UsageError(f"{name} is {'a directory' if stat.S_ISDIR(kind) else 'no regular file'}; {wanted}")

@@ -1,0 +1,150 @@
+"""Files written whole or not at all: beside their place, under a name that cannot be foreseen, then renamed."""
+
+import contextlib
+import os
+import secrets
+import stat
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from mlusim.errors import UsageError
+from mlusim.files.paths import brief, path_of
+
+ANYBODY = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+
+
+class Unwritten(UsageError):
+    """A file that the system refused to write; ``kept`` is where its contents are instead, if anywhere."""
+
+    def __init__(self, message: str, kept: Path | None = None) -> None:
+        super().__init__(message)
+        self.kept = kept
+
+
+def write_arrays(name: str, arrays: Mapping[str, np.ndarray[Any, Any]], *, keep: bool = False) -> None:
+    """Write *arrays* to the ``.npz`` file *name*, as `write` does."""
+    write(name, lambda file: np.savez(file, **dict[str, Any](arrays)), keep=keep)
+
+
+def write_text(name: str, text: str, *, keep: bool = False) -> None:
+    """Write *text* to the file *name* in UTF-8, as `write` does."""
+    write(name, lambda file: file.write(text.encode("utf-8", "backslashreplace")), keep=keep)
+
+
+def check_writable(*names: str | None) -> None:
+    """Raise `UsageError` now for a file that could not be written later; None is no file."""
+    for name in names:
+        target = None if name is None else _regular(name)
+        if target is not None:
+            try:
+                beside, number = _beside(target)
+                os.close(number)
+                beside.unlink()
+            except OSError as error:
+                raise UsageError(f"{name} cannot be written: {brief(error)}") from None
+
+
+def write(name: str, fill: Callable[[BinaryIO], Any], *, keep: bool = False) -> None:
+    """Let *fill* write the file *name* beside its place, flush it to the disk, and rename it.
+
+    A kill, a full disk or an error of *fill* leaves the file that was there.  A path that exists and is no
+    regular file (a device, a pipe) is written directly.  Raises `Unwritten` where the system refuses; with
+    *keep* the contents then go to a file in a folder for temporary files, which the sentence names.
+    """
+    target = _regular(name)
+    try:
+        if target is None:
+            with Path(name).open("wb") as file:
+                fill(file)
+        else:
+            _replace(target, fill)
+    except OSError as error:
+        kept = _kept(Path(name).name, fill) if keep else None
+        instead = "" if kept is None else f"; what was computed is in {kept}"
+        raise Unwritten(f"{name} cannot be written: {brief(error)}{instead}", kept) from None
+
+
+def _replace(target: Path, fill: Callable[[BinaryIO], Any]) -> None:
+    beside, number = _beside(target)
+    try:
+        with os.fdopen(number, "wb") as file:
+            fill(file)
+            file.flush()
+            with contextlib.suppress(FileNotFoundError):
+                beside.chmod(stat.S_IMODE(target.stat().st_mode))
+            os.fsync(number)
+        beside.replace(target)
+    finally:
+        with contextlib.suppress(OSError):
+            beside.unlink(missing_ok=True)
+    _settle(target.parent)
+
+
+def _beside(target: Path) -> tuple[Path, int]:
+    """A new file in the folder of *target*, open for writing; it follows no link and takes no file that exists."""
+    beside = target.with_name(f".mlusim-{secrets.token_hex(12)}.part")
+    return beside, os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
+def _settle(folder: Path) -> None:
+    """Bring the new name to the disk too, where the system can."""
+    with contextlib.suppress(OSError):
+        number = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+def _regular(name: str) -> Path | None:
+    """The file that *name* is or would become, behind links; None for a device or a pipe.
+
+    Raises `UsageError` for a directory, for a path below none, and for a file that may not be written.
+    """
+    path = path_of(name)
+    try:
+        target = path.resolve()
+        if target.is_dir():
+            raise UsageError(f"{name} is a directory; name a file in it")
+        if not target.parent.is_dir():
+            raise UsageError(f"{name} cannot be written: there is no directory {target.parent}")
+        if not target.exists():
+            return target
+        if not target.is_file():
+            return None
+        if not (target.stat().st_mode & ANYBODY and os.access(target, os.W_OK)):
+            raise UsageError(f"{name} cannot be written: it is write-protected")
+    except (OSError, RuntimeError) as error:
+        raise UsageError(f"{name} cannot be written: {brief(error)}") from None
+    return target
+
+
+def _kept(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
+    """Where *fill* could write after all; None: nowhere."""
+    for folder in _folders():
+        kept = None
+        try:
+            number, text = tempfile.mkstemp(suffix=f"-{name[-40:]}", prefix="mlusim-", dir=folder)
+            kept = Path(text)
+            with os.fdopen(number, "wb") as file:
+                fill(file)
+        except OSError:
+            if kept is not None:
+                with contextlib.suppress(OSError):
+                    kept.unlink()
+            continue
+        return kept
+    return None
+
+
+def _folders() -> Iterable[str]:
+    """Folders that are meant for what has no other place."""
+    with contextlib.suppress(OSError):
+        yield tempfile.gettempdir()
+    yield "/var/tmp"  # noqa: S108 - a name is made in it that cannot be foreseen
+    with contextlib.suppress(RuntimeError):
+        yield str(Path.home())
