@@ -50,7 +50,10 @@ class Fault(MlusimError):
     (parameter name), ``address`` (device address), ``space`` (memory space), ``legal`` (the legal
     range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do), ``findings`` (what the
     observers of the launch had found until then), ``read`` (the accesses whose values led to it).
+    With ``ends_launch`` the launch ends with it even if the kernel catches it.
     """
+
+    ends_launch = False
 
     def __init__(
         self,
@@ -132,6 +135,7 @@ class SyncFault(Fault):
     each that looks at memory again and again, ``absent`` the cores that others wait for in vain.
     """
 
+    ends_launch = True
     waits: tuple[tuple[str, str, str, int], ...] = ()
     spins: tuple[tuple[str, str, int], ...] = ()
     absent: tuple[str, ...] = ()

@@ -96,9 +96,15 @@ class Core:
         return kernel_site()
 
     def blame(self, fault: Fault) -> Fault:
-        """Write the task and the kernel's file and line into *fault*."""
+        """Write the task and the kernel's file and line into *fault*.
+
+        A kernel may catch what is wrong with its own instruction, as tests of kernels do; a fault that concerns
+        other tasks too ends the launch, caught or not.
+        """
         fault.task = self.place.task
         fault.file, fault.line = self.site()
+        if fault.ends_launch:
+            self.session.scheduler.doom(self, fault)
         return fault
 
     # -- memory --------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from mlusim.errors import Fault, RuleFault, UsageError
 from mlusim.machine.carrier import Carrier
@@ -37,6 +37,7 @@ class Scheduler:
         self._shared_progress = -1
         self._patience = PATIENCE
         self.running: Core | None = None
+        self.doomed: tuple[Core, Fault] | None = None  # the first fault, and whose it is
         self.ending = False  # something has ended the launch; the tasks that are left clean up
 
     def run(self, groups: Iterator[list["Core"]], room: int) -> None:
@@ -72,6 +73,8 @@ class Scheduler:
         assert core.carrier is not None
         core.carrier.resume()
         self.running = None
+        if self.doomed is not None:
+            self._end(*self.doomed)
         if core.ended:
             self._retire(core)
         elif core.carrier.ended:
@@ -98,11 +101,22 @@ class Scheduler:
 
     def _fail(self, victim: "Core", fault: Fault) -> None:
         """Raise *fault* in the kernel of *victim*, so that the traceback ends where it waits."""
-        victim.blame(fault)
+        self.doom(victim, victim.blame(fault))
         self.running = victim
         assert victim.carrier is not None
         victim.carrier.throw(fault)
-        raise fault  # the kernel caught it; the launch cannot go on all the same
+        self._end(victim, fault)
+
+    def doom(self, core: "Core", fault: Fault) -> None:
+        """Let the launch end with *fault* of *core*, even if the kernel catches it."""
+        if self.doomed is None and not self.ending:
+            self.doomed = core, fault
+
+    def _end(self, core: "Core", fault: Fault) -> NoReturn:
+        """End the launch with *fault*, which the kernel of *core* has caught."""
+        if core.hub.fault is not None:
+            core.hub.fault(core, fault)
+        raise fault
 
     def _kill(self) -> None:
         """End the tasks that are left; what they raise while they clean up is not what ended the launch."""
