@@ -12,6 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.errors import UsageError
+from mlusim.machine.mlu import Mlu
 
 _HERE = str(Path(__file__).resolve().parent.parent) + os.sep  # frames below this are mlusim's own
 _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
@@ -35,9 +36,17 @@ class Kernel:
                 "write the kernel without yield and async"
             )
 
-    def __call__(self, mlu: Any, *args: Any, **kwargs: Any) -> Any:
-        """Run the body as a device function on the calling core."""
-        return self.body(mlu, *args, **kwargs)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the body as a device function on the calling core: ``kernel(mlu, ...)`` inside another kernel.
+
+        Raises `UsageError` where no mlu is given, as in a call from the host.
+        """
+        if not isinstance(args[0] if args else kwargs.get("mlu"), Mlu):
+            raise UsageError(
+                f"{self.name} is a kernel, called without an mlu; on the host launch it, "
+                f"device.launch({self.name}, args=(...)), inside a kernel pass the mlu: {self.name}(mlu, ...)"
+            )
+        return self.body(*args, **kwargs)
 
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
@@ -57,6 +66,11 @@ class Kernel:
             signature.bind(None, *arguments)
         except TypeError as error:
             count = len(arguments)
+            if next(iter(signature.parameters), None) != "mlu":
+                return (
+                    f"{self.name}{signature} does not take the {count} arguments with mlu before them; a kernel's "
+                    f"first parameter is mlu, as in def {self.name}(mlu, ...)"
+                )
             return f"{self.name}{signature} does not fit the {count} arguments given behind mlu: {error}"
         return None
 

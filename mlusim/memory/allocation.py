@@ -57,6 +57,15 @@ class Allocation:
         self.raw = NO_BYTES
 
 
+class Absent(Allocation):
+    """A declaration of a memory that the core does not have: no bytes, and every use of it is a fault."""
+
+    __slots__ = ()
+
+    def __init__(self, space: Space, site: str) -> None:
+        super().__init__(space, 0, NO_BYTES, site)
+
+
 class Arena:
     """One physical on-chip (or stack) memory, from which declarations are cut in order.
 
