@@ -112,6 +112,11 @@ class Scheduler:
         if self.doomed is None and not self.ending:
             self.doomed = core, fault
 
+    def refuse_success(self) -> None:
+        """Raise the fault that a kernel has caught although the launch ends with it, if there is one."""
+        if self.doomed is not None:
+            raise self.doomed[1]
+
     def _end(self, core: "Core", fault: Fault) -> NoReturn:
         """End the launch with *fault*, which the kernel of *core* has caught."""
         if core.hub.fault is not None:

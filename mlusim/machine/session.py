@@ -130,8 +130,7 @@ class Session:
                     self.hub.task_begin(core)
                 arguments = [self._bind(core, argument) for argument in self.request.arguments]
                 self.request.kernel.body(core.mlu, *arguments)
-                if self.scheduler.doomed is not None:
-                    raise self.scheduler.doomed[1]
+                self.scheduler.refuse_success()
                 core.finish()
             self.tally.add(core)
             if self.hub.task_end is not None:

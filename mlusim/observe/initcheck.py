@@ -186,7 +186,7 @@ class InitCheck(Checker):
             shadow.fill(access)  # told once; what reads it later is not at fault
             return True
         news = shadow.put(access, flags)
-        shadow.wrote(access, effect)
+        shadow.wrote(access, effect, whole=bool(flags.all()))
         return news
 
     # -- what escapes --------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def trail(access: Access, offset: int, shadow_of: ShadowOf) -> list[Hop]:
     while len(hops) < HOPS:
         write = _last_write(shadow_of(allocation), offset, number)
         hops.append(Hop(allocation, offset, write))
-        source = None if write is None else _source(write.step, allocation, offset, shadow_of)
+        source = None if write is None else _source(write, allocation, offset, shadow_of)
         if write is None or source is None:
             break
         allocation, offset, number = *source, write.number
@@ -46,7 +46,15 @@ def places(hops: list[Hop]) -> Iterator[Place]:
 
 
 def neighbours(hop: Hop, shadow: Shadow) -> Iterator[str]:
-    """Say what was last written before and behind the byte of *hop*."""
+    """Say who wrote the byte of *hop*, or what was last written before and behind it."""
+    if hop.write is not None:
+        yield f"{_described(hop.write)} wrote them out of bytes without a value"
+        return
+    in_place = [w for w in shadow.log() if w.covers(hop.offset) and w.access in w.step.reads]
+    if in_place:
+        first = min(in_place, key=lambda w: w.number)
+        yield f"nothing had been written there when {_described(first)} took them as a source"
+        return
     ends = [w for w in shadow.log() if w.access.span[1] <= hop.offset]
     begins = [w for w in shadow.log() if w.access.span[0] > hop.offset]
     if ends:
@@ -91,12 +99,17 @@ def _last_write(shadow: Shadow, offset: int, number: int) -> Write | None:
 
 
 def _source(
-    step: Step, allocation: Allocation, offset: int, shadow_of: ShadowOf
+    write: Write, allocation: Allocation, offset: int, shadow_of: ShadowOf
 ) -> tuple[Allocation, int] | None:
-    """Return the byte without a value that *step* read for the one at *offset*, or None."""
+    """Return the byte without a value that *write* read for the one at *offset*, or None.
+
+    A destination that is a source too is the last to be blamed: only if the byte had no value before the write.
+    """
+    step = write.step
     target = next(
         (a for a in step.writes if a.allocation is allocation and a.span[0] <= offset < a.span[1]), None
     )
+    itself = None
     for access in step.reads:
         shadow = shadow_of(access.allocation)
         if target is None or not shadow.lacks(access):
@@ -107,7 +120,10 @@ def _source(
         found = access.allocation, _offset(access, at)
         if found != (allocation, offset):
             return found
-    return None
+        itself = found
+    before = None if itself is None else _last_write(shadow_of(allocation), offset, write.number)
+    whole = allocation.filled if before is None else before.whole
+    return None if whole else itself
 
 
 def _offset(access: Access, index: int) -> int:

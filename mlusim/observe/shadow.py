@@ -11,10 +11,11 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 class Write(NamedTuple):
-    """The last write of one statement into an allocation."""
+    """The last write of one statement into an allocation; ``whole`` where every byte of it had a value."""
 
     access: Access
     effect: Effect
+    whole: bool = True
 
     @property
     def step(self) -> Step:
@@ -46,7 +47,7 @@ class Shadow:
         self._mask: Mask | None = None  # None: no byte in [low, high) has a value
         self._loose = False  # whether low and high may be further apart than need be
         self.low, self.high = (0, 0) if filled else (0, allocation.nbytes)
-        self.writes: dict[Site, tuple[Access, Effect]] = {}
+        self.writes: dict[Site, tuple[Access, Effect, bool]] = {}
 
     @property
     def full(self) -> bool:
@@ -105,9 +106,9 @@ class Shadow:
         self._loose = True
         return True
 
-    def wrote(self, access: Access, effect: Effect) -> None:
-        """Remember the write as the last one of its statement."""
-        self.writes[effect.step.site] = access, effect
+    def wrote(self, access: Access, effect: Effect, *, whole: bool = True) -> None:
+        """Remember the write as the last one of its statement, and whether all that it wrote had a value."""
+        self.writes[effect.step.site] = access, effect, whole
 
     def log(self) -> list[Write]:
         """The last write of each statement."""

@@ -243,7 +243,7 @@ def test_memory_core_has_no_nram_and_no_vector_unit(device):
     @kernel
     def unguarded(mlu):
         """Forget the guard."""
-        mlu.nram(float32, 4)
+        mlu.nram(float32, 4)[0] = 1.0
 
     with pytest.raises(Unsupported, match=r"a memory core has no NRAM.*if mlu.is_mpu\(\): return"):
         device.launch(unguarded, dim=4, kind=UNION1)

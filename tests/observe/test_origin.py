@@ -1,0 +1,72 @@
+"""Where initcheck says that bytes without a value come from, above all through sums in place."""
+
+from observe_tools import found, line_of
+
+from mlusim.bang import NRAM2GDRAM, float32, kernel
+
+INIT = ["initcheck"]
+N = 16
+
+
+@kernel
+def summed(mlu, out, forgets):
+    acc = mlu.nram(float32, N)
+    forgotten = mlu.nram(float32, N)
+    zero = mlu.nram(float32, N, [0])
+    if not forgets:
+        mlu.bang_write_zero(forgotten, N)
+    mlu.bang_add(acc, forgotten, zero, N)
+    mlu.bang_add(acc, acc, zero, N)
+    mlu.memcpy(out, acc, 4 * N, NRAM2GDRAM)
+
+
+def test_a_sum_in_place_is_followed_to_what_was_forgotten():
+    """The accumulator is not blamed for what it took over, and every step on the way is a place."""
+    (finding,) = found(summed, (N, float32), True, observe=INIT)
+    lines = [line_of(summed, text) for text in ("bang_add(acc, acc", "bang_add(acc, forgotten")]
+
+    assert str(line_of(summed, "forgotten = mlu")) == finding.context[0].rpartition(":")[2]
+    assert "nothing has been written there at all" == finding.context[1]
+    assert lines == [place.line for place in finding.places]
+    assert () == found(summed, (N, float32), False, observe=INIT)
+
+
+@kernel
+def started_at_nothing(mlu, out, zeroed):
+    acc = mlu.nram(float32, N)
+    one = mlu.nram(float32, N, [1])
+    if zeroed:
+        mlu.bang_write_zero(acc, N)
+    for _ in range(3):
+        mlu.bang_add(acc, acc, one, N)
+    mlu.memcpy(out, acc, 4 * N, NRAM2GDRAM)
+
+
+def test_an_accumulator_without_a_start_is_blamed_itself():
+    """It says who took the bytes first, not that nothing was written where something was."""
+    (finding,) = found(started_at_nothing, (N, float32), False, observe=INIT)
+    first = line_of(started_at_nothing, "bang_add")
+
+    assert f"nothing had been written there when __bang_add at line {first} by task 0" in finding.context[1]
+    assert () == found(started_at_nothing, (N, float32), True, observe=INIT)
+
+
+@kernel
+def filled_too_late(mlu, out, late):
+    acc, addend = mlu.nram(float32, N, [0]), mlu.nram(float32, N)
+    if not late:
+        mlu.bang_write_zero(addend, N)
+    mlu.bang_add(acc, acc, addend, N)
+    mlu.bang_write_zero(addend, N)
+    mlu.memcpy(out, acc, 4 * N, NRAM2GDRAM)
+
+
+def test_a_source_that_was_filled_afterwards_leaves_the_blame_with_the_sum():
+    """The accumulator had a value before; the sum is named as what took it away."""
+    (finding,) = found(filled_too_late, (N, float32), True, observe=INIT)
+    line = line_of(filled_too_late, "bang_add")
+
+    assert (
+        f"__bang_add at line {line} by task 0 wrote them out of bytes without a value" == finding.context[1]
+    )
+    assert () == found(filled_too_late, (N, float32), False, observe=INIT)
