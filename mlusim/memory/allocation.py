@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.errors import OutOfMemory
+from mlusim.errors import Fault, OutOfMemory, Unsupported
 from mlusim.memory.space import Space
 
 POISON = 0xFF  # NaN in half, bfloat16 and float; -1 in every signed integer
@@ -64,6 +64,14 @@ class Absent(Allocation):
 
     def __init__(self, space: Space, site: str) -> None:
         super().__init__(space, 0, NO_BYTES, site)
+
+    def fault(self) -> Fault:
+        """The fault of using it."""
+        return Unsupported(
+            f"a memory core has no {self.space}; {self.site} is for the IPU cores",
+            space=self.space.name,
+            hint="leave it to the IPU cores: `if mlu.is_mpu(): return`",
+        )
 
 
 class Arena:

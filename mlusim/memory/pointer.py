@@ -8,16 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, is_number
-from mlusim.errors import (
-    Ended,
-    Fault,
-    OutOfBounds,
-    ReadOnly,
-    RuleFault,
-    Unsupported,
-    UsageError,
-    WrongSpace,
-)
+from mlusim.errors import Ended, Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, POISON, Absent, Allocation
 from mlusim.memory.space import SPACES, Space
 
@@ -309,9 +300,10 @@ class Ptr:
                 hint="use device.get()",
             )
         address = view.allocation.address + view.phase + at * view.itemsize
-        fault = absent_fault(view.allocation) or bounds_fault(
-            view, at * view.itemsize + view.phase, view.itemsize
-        )
+        if isinstance(view.allocation, Absent):
+            fault: Fault | None = view.allocation.fault()
+        else:
+            fault = bounds_fault(view, at * view.itemsize + view.phase, view.itemsize)
         if fault is None:
             fault = ReadOnly(f"store to {view.allocation.site}, which the host passed as const")
         fault.intrinsic, fault.address, fault.space = f"scalar {verb}", address, view.space.name
@@ -366,17 +358,6 @@ def _no_number(view: View, value: Any) -> RuleFault:
         space=view.space.name,
         legal="one number",
         hint="store arrays with a copy or an intrinsic, element by element otherwise",
-    )
-
-
-def absent_fault(allocation: Allocation) -> Fault | None:
-    """The fault of using what a memory core declared and does not have, or None."""
-    if not isinstance(allocation, Absent):
-        return None
-    return Unsupported(
-        f"a memory core has no {allocation.space}; {allocation.site} is for the IPU cores",
-        space=allocation.space.name,
-        hint="leave it to the IPU cores: `if mlu.is_mpu(): return`",
     )
 
 
