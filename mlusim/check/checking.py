@@ -170,6 +170,7 @@ def checked(collector: Collector, program: str, problem: str) -> Checked:
         allowed=tuple(collector.allowed),
         comments=tuple(collector.comments),
         launches=collector.launches,
+        unchecked=tuple(collector.unchecked.items()),
         faults=len(collector.faults),
         problem=problem,
     )

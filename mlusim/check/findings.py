@@ -1,6 +1,7 @@
 """What the checkers found in one or many runs of a program, as plain data: the model that every format shares."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -17,7 +18,8 @@ class Checked:
 
     ``allowed`` are findings that comments in the kernels allow, ``accepted`` those that suppressions cover.
     ``launches`` and ``faults`` are counts; ``problem`` is the sentence of what went wrong besides: failed
-    accuracy, an unexpected status, an error of the script.  ``schedules`` counts those that were compared,
+    accuracy, an unexpected status, an error of the script.  ``unchecked`` counts, by checker, the launches that had
+    not what it needs, as plancheck a plan.  ``schedules`` counts those that were compared,
     ``comments`` are those in the kernels that allow findings.
     """
 
@@ -32,6 +34,7 @@ class Checked:
     accepted: tuple[Allowed, ...] = ()
     schedules: int = 0
     comments: tuple[Comment, ...] = ()
+    unchecked: tuple[tuple[str, int], ...] = ()
 
     @property
     def name(self) -> str:
@@ -84,6 +87,14 @@ class CheckReport:
         return sum(run.launches for run in self.runs)
 
     @property
+    def unchecked(self) -> dict[str, int]:
+        """Launches that a checker could not check, by its name."""
+        found: Counter[str] = Counter()
+        for run in self.runs:
+            found.update(dict(run.unchecked))
+        return dict(found)
+
+    @property
     def schedules(self) -> int:
         """Schedules that were compared with the default one, no two alike."""
         return sum(run.schedules for run in self.runs)
@@ -104,6 +115,7 @@ class CheckReport:
             "clean": self.clean,
             "checkers": list(self.checkers),
             "launches": self.launches,
+            "unchecked": self.unchecked,
             "schedules": self.schedules,
             "errors": self.errors,
             "notes": self.notes,
@@ -122,6 +134,7 @@ def _run(run: Checked) -> dict[str, Any]:
         "case": run.case,
         "board": run.board,
         "launches": run.launches,
+        "unchecked": dict(run.unchecked),
         "schedules": run.schedules,
         "findings": sum(finding.level != NOTE for finding in run.findings),
         "faults": run.faults,

@@ -2,11 +2,15 @@
 
 import io
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mlusim.check.findings import CheckReport
+from mlusim.observe.plancheck import PlanCheck
+
+NEEDS = MappingProxyType({PlanCheck.name: PlanCheck.needs})
 
 
 def findings_text(report: CheckReport) -> str:
@@ -43,7 +47,19 @@ def summary(report: CheckReport) -> str:
     runs = f"{counted(report.launches, 'launch', 'launches')} of {counted(len(report.runs), 'run')}"
     if report.schedules:
         runs += f" and {counted(report.schedules, 'other schedule')}"
-    return f"{', '.join(parts)} in {runs}, checked by {', '.join(report.checkers)}."
+    return f"{', '.join(parts)} in {runs}, {_checked_by(report)}."
+
+
+def _checked_by(report: CheckReport) -> str:
+    """Who checked, and who had nothing to hold launches against: ``checked by memcheck; plancheck saw no plan``."""
+    blind = {name: number for name, number in report.unchecked.items() if name in report.checkers}
+    every = {name for name, number in blind.items() if number == report.launches}
+    names = ", ".join(name for name in report.checkers if name not in every)
+    told = [f"checked by {names}"] if names else ["checked by no checker"]
+    for name, number in blind.items():
+        where = "" if name in every else f" in {number} of {counted(report.launches, 'launch', 'launches')}"
+        told.append(f"{name} saw no {NEEDS.get(name, 'subject')}{where}")
+    return "; ".join(told)
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

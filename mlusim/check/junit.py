@@ -19,6 +19,7 @@ class _Test:
     name: str
     failure: tuple[str, str, str] | None = None
     remark: str = ""
+    skipped: str = ""
 
 
 def junit(report: CheckReport) -> str:
@@ -39,7 +40,8 @@ def junit(report: CheckReport) -> str:
 
 def _counts(tests: Sequence[_Test]) -> dict[str, str]:
     failures = sum(test.failure is not None for test in tests)
-    return {"tests": str(len(tests)), "failures": str(failures), "errors": "0", "skipped": "0"}
+    skipped = sum(bool(test.skipped) for test in tests)
+    return {"tests": str(len(tests)), "failures": str(failures), "errors": "0", "skipped": str(skipped)}
 
 
 def _add(suite: ET.Element, test: _Test, program: str) -> None:
@@ -47,6 +49,8 @@ def _add(suite: ET.Element, test: _Test, program: str) -> None:
     if test.failure is not None:
         kind, message, text = (_legal(part) for part in test.failure)
         ET.SubElement(case, "failure", type=kind, message=message).text = text
+    elif test.skipped:
+        ET.SubElement(case, "skipped", message=_legal(test.skipped))
     if test.remark:
         ET.SubElement(case, "system-out").text = _legal(test.remark)
 
@@ -59,7 +63,9 @@ def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
     for checker, found in by_checker.items():
         errors = [finding for finding in found if finding.level != NOTE]
         notes = "\n".join(str(finding) for finding in found if finding.level == NOTE)
-        yield _Test(checker, _failure(errors) if errors else None, notes)
+        blind = bool(run.launches) and dict(run.unchecked).get(checker) == run.launches
+        skipped = f"{checker} saw nothing to check in {run.launches} launches" if blind and not found else ""
+        yield _Test(checker, _failure(errors) if errors else None, notes, skipped)
     if run.problem:
         yield _Test("outcome", ("outcome", run.problem, run.problem))
 

@@ -15,8 +15,9 @@ from mlusim.engine.copy_faults import explain_copy
 from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic, Pipe
-from mlusim.machine.core import Core, Flight
+from mlusim.machine.core import Core
 from mlusim.machine.events import Access
+from mlusim.machine.flight import Flight
 from mlusim.machine.polls import POLL_BYTES
 from mlusim.memory.direction import (
     SRAM2SRAM,

@@ -20,8 +20,8 @@ from mlusim.engine.offsets import (
 from mlusim.engine.refuse import count_of, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
-from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
+from mlusim.machine.flight import Flight
 from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM

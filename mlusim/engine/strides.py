@@ -13,8 +13,8 @@ import numpy as np
 from mlusim.engine.refuse import check_kind, check_rules, extent, foreign, no_pointer, refuse_here, spaces
 from mlusim.errors import Fault, ReadOnly, RuleFault
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
-from mlusim.machine.core import Flight
 from mlusim.machine.events import Access
+from mlusim.machine.flight import Flight
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.work import LINE, charge, charge_flight, load_of
 

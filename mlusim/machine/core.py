@@ -1,18 +1,18 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-
-from attrs import define
 
 from mlusim.arch.dtypes import DType, as_dtype, as_numbers
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Effect, Sync
+from mlusim.machine.events import Sync
+from mlusim.machine.flight import Flight
 from mlusim.machine.kernel import kernel_site
 from mlusim.machine.place import Place
+from mlusim.machine.placements import Placements
 from mlusim.machine.polls import Polls
 from mlusim.machine.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
@@ -32,15 +32,6 @@ if TYPE_CHECKING:
 NOTHING = Load()
 
 
-@define(eq=False)
-class Flight:
-    """An asynchronous effect in flight on a pipe."""
-
-    pipe: Pipe
-    land: Callable[[], None]
-    effect: Effect | None
-
-
 class Core:
     """One IPU or memory core during one task.
 
@@ -58,7 +49,7 @@ class Core:
         self.bindings: list[dict[tuple[DType, int], View]] = []
         self.away: dict[
             tuple[View, int], View
-        ] = {}  # SRAM of other clusters, by our view of it and their number
+        ] = {}  # other clusters' SRAM, by our view of it and their number
         self.shared_count = 0
         self.loads = [0] * len(SPACES)  # scalar loads by the number of the space
         self.stores = [0] * len(SPACES)
@@ -75,6 +66,7 @@ class Core:
         self.pending = 0  # pipes with asynchronous effects that nobody has waited for
         self.fence = False  # the core waited for its compute stream while nothing was pending
         self.hub = session.hub
+        self.placements = Placements(self)
         self.mlu: Mlu = session.make_mlu(self)
         self.scalars: Watch | Accesses | None = None
         self.direct = True  # scalar accesses are counted and nobody hears of them
@@ -129,6 +121,8 @@ class Core:
             self._initialise(pointer.view, values)
         if self.hub.declare is not None:
             self.hub.declare(self, allocation)
+        if space is NRAM:
+            self.placements.declared(allocation)
         return pointer
 
     def declare_shared(self, dtype: Any, count: int) -> Ptr:
@@ -185,13 +179,12 @@ class Core:
         view.allocation.filled = True
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
-        """The regions of the launch's plan that hold byte *offset* of the core's first NRAM declaration."""
-        layout = next((a for a in self.session.request.arguments if hasattr(a, "regions_at")), None)
-        arena = self.arenas.get(NRAM)
-        if layout is None or arena is None or allocation is not next(iter(arena.allocations), None):
-            return ""
-        names = dict.fromkeys(f"{r.name}+{offset - r.offset:#x}" for _, r in layout.regions_at(offset))
-        return f", region {' or '.join(names)}" if names else ""
+        """How a pointer names the regions of plans that hold byte *offset* of *allocation*."""
+        return self.placements.label(allocation, offset)
+
+    def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
+        """Note that the regions of *plan* lie from byte *start* of *allocation* on."""
+        self.placements.place(allocation, start, plan)
 
     # -- scalar accesses -----------------------------------------------------------------------
 

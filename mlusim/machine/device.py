@@ -19,6 +19,7 @@ from mlusim.machine.schedule import choices_of, effects_of
 from mlusim.machine.session import Request, Session
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
 from mlusim.time.timeline import Timeline
 from mlusim.time.timing import UNTIMED, predict
@@ -193,13 +194,16 @@ class Device:
         seed: int | None = None,
         effects: str = "late",
         timing: bool = True,
+        layout: RegionMap | None = None,
     ) -> Launch:
         """Run *kernel* once per task of *dim* and return what it did.
 
         *dim* is (x, y, z) tasks; *kind* groups them.  Tensors among *args* become pointers.
         *observe* takes observer objects or checker names.  *seed* picks another legal schedule;
         *effects* says when asynchronous effects land: "late" (at the sync that waits for them) or
-        "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  Raises `LaunchError`
+        "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  *layout* is the plan of the
+        kernel's NRAM, the first `mlusim.plan.Layout` among *args* without it; a kernel that calls
+        ``PLAN.place`` needs neither.  Raises `LaunchError`
         for a launch that the board would refuse, and `Fault` for what the machine cannot do.
         """
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
@@ -212,6 +216,7 @@ class Device:
             _seed(seed),
             effects_of(_effects(effects)),
             timing,
+            _layout(layout, args),
         )
         watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))
         self._check_arguments(request)
@@ -356,6 +361,14 @@ def _arguments(args: Any) -> tuple[Any, ...]:
     if isinstance(args, DeviceTensor | Ptr | str | np.ndarray):
         raise LaunchError(f"args = {args!r:.80} is one argument; give a sequence, as (argument,)")
     return tuple(_listed("args", args))
+
+
+def _layout(layout: Any, args: Sequence[Any]) -> RegionMap | None:
+    if layout is None:
+        return next((a for a in args if isinstance(a, RegionMap)), None)
+    if not isinstance(layout, RegionMap):
+        raise LaunchError(f"layout = {layout!r:.80} is no layout; give what PLAN.layout(board, ...) returns")
+    return layout
 
 
 def _listed(name: str, values: Any) -> Iterable[Any]:

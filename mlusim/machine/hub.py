@@ -9,6 +9,7 @@ EVENTS = (
     "launch_begin",
     "task_begin",
     "declare",
+    "place",
     "scalar",
     "issue",
     "effect",
@@ -53,6 +54,9 @@ class Observer:
 
     def declare(self, core: Any, allocation: Any) -> None:
         """*core* declared on-chip memory."""
+
+    def place(self, core: Any, placements: Any) -> None:
+        """*placements* are now the plans of *core*'s buffers, as `mlusim.memory.regions.Placement`."""
 
     def scalar(self, effect: Any) -> bool | None:
         """A scalar load or store, for those who do not care for other instructions; before its issue.
@@ -99,6 +103,7 @@ class Hub:
     launch_begin: Listener
     task_begin: Listener
     declare: Listener
+    place: Listener
     scalar: Listener
     issue: Listener
     effect: Listener

@@ -1,7 +1,7 @@
 """One launch while it runs: what its cores share.  Nothing here outlives the launch."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from mlusim.machine.scheduler import Scheduler
 from mlusim.machine.tally import Tally
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Log
 from mlusim.time.step_log import Accesses, NotedLog, Table, noting_class
@@ -41,7 +42,7 @@ SHARED_DIRECTIONS = tuple(d.value for d in DIRECTIONS if d.dst.shared)
 
 @frozen
 class Request:
-    """What was asked of a launch."""
+    """What was asked of a launch; *layout* is the plan of its NRAM, where one was given."""
 
     kernel: Kernel
     dim: tuple[int, int, int]
@@ -50,6 +51,7 @@ class Request:
     seed: int | None
     effects: str
     timing: bool = True
+    layout: RegionMap | None = None
 
 
 class Session:
@@ -81,6 +83,7 @@ class Session:
         self.printed: list[str] = []
         self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and by whom
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
+        self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
         self.skip = 0  # groups of tasks that are left out
         self._bind = bind
         arch = board.arch

@@ -66,6 +66,9 @@ class Port(Protocol):
     def region_at(self, allocation: Allocation, offset: int) -> str:
         """How a pointer names the region of the plan that byte *offset* is in; empty where there is none."""
 
+    def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
+        """Note that the regions of *plan* lie from byte *start* of *allocation* on."""
+
     def blame(self, fault: Fault) -> Fault:
         """Add the task, the file and the line to *fault*."""
 
@@ -231,6 +234,11 @@ class Ptr:
             return self
         element, phase = divmod(view.phase + self.index * view.itemsize, dtype.size)
         return Ptr(view.recast(dtype, phase), element)
+
+    def placed(self, plan: Any) -> None:
+        """Tell the core that holds the pointer that the regions of *plan* lie from here on; see `Plan.place`."""
+        if self.view.port is not None:
+            self.view.port.placed(self.view.allocation, self.offset, plan)
 
     @property
     def dtype(self) -> DType:

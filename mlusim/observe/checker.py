@@ -33,6 +33,12 @@ class Checker(Observer):
     """
 
     name = "checker"
+    needs = ""  # what a launch must have for the checker to check it, in a word
+
+    @property
+    def checked(self) -> bool:
+        """Whether the last launch had it."""
+        return True
 
     def __init__(self, *, notes: bool = False) -> None:
         self.notes = notes

@@ -33,6 +33,9 @@ class Collector(Observer):
         self.allowed: list[Allowed] = []
         self.faults: list[Fault] = []
         self.launches = 0
+        self.unchecked: dict[
+            str, int
+        ] = {}  # launches that a checker had nothing to hold against, by its name
         self.comments: dict[Comment, None] = {}
         self._kernel: str | None = None
         self._open = False
@@ -66,6 +69,9 @@ class Collector(Observer):
         """Take the findings of the launch that has ended last."""
         if not self._open:
             return
+        for checker in self.watching:
+            if isinstance(checker, Checker) and not checker.checked:
+                self.unchecked[checker.name] = self.unchecked.get(checker.name, 0) + 1
         fresh = [
             as_finding(found, checker.name, self._kernel)
             for checker in self.watching

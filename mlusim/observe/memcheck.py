@@ -24,7 +24,7 @@ from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
-from mlusim.observe.regions import layout_of, region_label
+from mlusim.observe.regions import region_label
 
 LINE = 128  # bytes that the vector unit takes in a cycle
 HALF = 64  # bytes; MLU2xx wants addresses that are multiples
@@ -46,11 +46,9 @@ class MemCheck(Checker):
     name = "memcheck"
 
     def launch_begin(self, launch: Any) -> None:
-        """Learn the tensors and the plan among the arguments."""
+        """Learn the tensors among the arguments."""
         super().launch_begin(launch)
-        arguments = launch.request.arguments
-        self._known = _Neighbours(_tensors(arguments))
-        self._layout = layout_of(arguments)
+        self._known = _Neighbours(_tensors(launch.request.arguments))
 
     def declare(self, core: Any, allocation: Allocation) -> None:
         """Learn a declaration."""
@@ -76,7 +74,7 @@ class MemCheck(Checker):
         context = [] if fault.legal is None else [f"legal: {fault.legal}"]
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += self._known.around(fault.address, fault.space)
-            context += region_label(self._layout, core, fault)
+            context += region_label(core, fault)
         return Finding(
             rule,
             f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,

@@ -6,6 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.errors import UsageError
+from mlusim.memory.regions import RegionMap
 
 
 @frozen
@@ -95,7 +96,7 @@ class StageLayout:
 
 
 @frozen
-class Layout:
+class Layout(RegionMap):
     """A plan for given values on one board.  All sizes are in bytes.
 
     *unmet* are the plan's requirements (scale limits other than memory) that the values break.

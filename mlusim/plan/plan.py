@@ -1,6 +1,6 @@
 """The plan: written once beside its kernel, asked by the kernel, its host code, checkers and people."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -138,6 +138,7 @@ class Plan:
     ) -> Regions:
         """Return pointers to every region of the buffer that begins at *base*.
 
+        The launch learns of it: plancheck, faults and the debugger know the regions by these values.
         *board* is needed only by plans whose offsets use a board constant.  Raises `UsageError` for
         a missing, unknown or illegal value.
         """
@@ -145,6 +146,7 @@ class Plan:
         env = self.scope.env(values, chosen, board)
         self.scope.need(self.region_variables, env)
         start = base if base.dtype is int8 else base.cast(int8)
+        start.placed(PlacedPlan(self, chosen, values))
         pointers = {}
         for place, offset in zip(self.regions.values(), self._code(env), strict=True):
             type_ = place.region.dtype if isinstance(place.region.dtype, DType) else chosen
@@ -321,3 +323,26 @@ class Plan:
             )
         elements = nbytes // type_.size
         return PlacedRegion(region.name, type_.name, elements, offset, nbytes, place.kept, region.reuses)
+
+
+@frozen
+class PlacedPlan:
+    """A plan as a kernel has placed it, with the values that it gave."""
+
+    plan: Plan
+    dtype: DType | None
+    values: Mapping[str, int]
+
+    @property
+    def name(self) -> str:
+        """The plan's name."""
+        return self.plan.name
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for the same plan with equal values."""
+        return id(self.plan), self.dtype, *sorted(self.values.items())
+
+    def layout(self, board: Board) -> Layout:
+        """Return the layout for the values on *board*."""
+        return self.plan.layout(board, self.values, dtype=self.dtype)

@@ -20,6 +20,10 @@ class Pointer(Protocol):
         """Return the same address as a pointer to *dtype*."""
         ...
 
+    def placed(self, plan: Any) -> None:
+        """Tell the machine that the regions of *plan* lie from here on."""
+        ...
+
 
 class Regions:
     """The pointers of a plan, by attribute (``regions.term1``) or key (``regions["term1"]``)."""

@@ -52,14 +52,13 @@ def named(
             tensor.space is allocation.space and tensor.address == allocation.address
         ):
             return (f"tensor.{name}" if name in world.region_names else name), 0, argument.dtype
-    if world.is_buffer(allocation) and world.layout is not None:
-        found = {r.name: r for _, r in world.layout.regions_at(offset)}
-        whole = {name: r for name, r in found.items() if offset + nbytes <= r.offset + r.bytes}
-        if found:
-            kept = whole or found
-            first = next(iter(kept.values()))
-            shown = (f"region.{name}" if name in world.tensors else name for name in kept)
-            return "/".join(shown), first.offset, as_dtype(first.dtype)
+    found = world.regions_at(allocation, offset)
+    if found:
+        whole = {name: r for name, r in found.items() if offset + nbytes <= r[0] + r[1].bytes}
+        kept = whole or found
+        start, first = next(iter(kept.values()))
+        shown = (f"region.{name}" if name in world.tensors else name for name in kept)
+        return "/".join(shown), start, as_dtype(first.dtype)
     variable, dtype = declared(world, allocation)
     if variable is not None:
         return variable, 0, dtype

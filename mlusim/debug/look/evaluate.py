@@ -40,6 +40,9 @@ class Probe:
         del allocation, offset
         return ""
 
+    def placed(self, allocation: Allocation, start: int, plan: Any) -> None:
+        """Change nothing: an expression that places a plan only computes pointers."""
+
     def blame(self, fault: Fault) -> Fault:
         """Nobody is to blame."""
         return fault

@@ -60,15 +60,14 @@ def tensor_pointers(world: World) -> dict[str, Ptr]:
 
 
 def region_pointers(world: World, core: Core | None) -> dict[str, Ptr]:
-    """A pointer to each region of the plan in *core*'s NRAM, by name."""
-    layout, buffer = world.layout, world.buffer(core)
-    if layout is None or buffer is None:
-        return {}
+    """A pointer to each region of the plans in *core*'s memories, by name."""
     found: dict[str, Ptr] = {}
-    for stage in layout.stages:
-        for region in stage.regions:
-            if region.name not in found and region.offset < buffer.nbytes:
-                found[region.name] = pointer_at(buffer, region.offset, as_dtype(region.dtype))
+    for placement in world.placements(core):
+        buffer = placement.allocation
+        for region in (region for stage in placement.layout.stages for region in stage.regions):
+            start = placement.start + region.offset
+            if region.name not in found and start < buffer.nbytes:
+                found[region.name] = pointer_at(buffer, start, as_dtype(region.dtype))
     return found
 
 

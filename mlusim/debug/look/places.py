@@ -96,12 +96,11 @@ def ahead(text: str, world: World) -> Span | None:
         return Span(space, low, low + count, text, anyone=True)
     item = _ITEM.match(text)
     name = (item["base"] if item is not None else text).strip()
-    stages = world.layout.stages if world.layout is not None else ()
-    for region in (region for stage in stages for region in stage.regions):
+    for start, region in world.nram_regions:
         if region.name == name.removeprefix("region.") and name not in world.tensors:
             dtype = as_dtype(region.dtype)
             first, stop = _elements(item["item"], None, None, None) if item is not None else (0, region.bytes)
-            low = world.base(NRAM) + region.offset
+            low = world.base(NRAM) + start
             size = region.bytes if item is None else (stop - first) * dtype.size
             return Span(
                 NRAM, low + first * dtype.size, low + first * dtype.size + size, text, dtype, anyone=True
@@ -267,14 +266,12 @@ def _by_name(text: str, world: World, core: Core | None, frame: FrameType | None
         return None
     allocation = pointer.view.allocation
     high = allocation.address + allocation.nbytes
-    if allocation is world.buffer(core) and world.layout is not None:
-        regions = [r for _, r in world.layout.regions_at(pointer.offset)]
-        meant = (
-            [r for r in regions if r.name == text.removeprefix("region.")]
-            or [r for r in regions if r.offset == pointer.offset]
-            or regions
-        )
-        high = allocation.address + meant[0].offset + meant[0].bytes if meant else high
+    regions = world.regions_at(allocation, pointer.offset)
+    if regions:
+        begins = (r for r in regions.values() if r[0] == pointer.offset)
+        first = next(begins, next(iter(regions.values())))
+        start, meant = regions.get(text.removeprefix("region."), first)
+        high = allocation.address + start + meant.bytes
     owner = owner_in(pointer.space, core)
     return Span(pointer.space, pointer.address, high, text, pointer.dtype, owner)
 

@@ -59,17 +59,16 @@ class RegionState:
 
 
 def plan_regions(world: World, core: Core | None) -> list[RegionState]:
-    """The regions of the launch's plan in *core*'s NRAM, each once; none without a plan."""
-    layout, buffer = world.layout, world.buffer(core)
-    if layout is None or buffer is None:
-        return []
+    """The regions of the plans in *core*'s memories, each once; none without a plan."""
     found: dict[str, RegionState] = {}
-    for stage in layout.stages:
-        for region in stage.regions:
+    for placement in world.placements(core):
+        buffer = placement.allocation
+        for region in (region for stage in placement.layout.stages for region in stage.regions):
             if region.bytes and region.name not in found:
-                dtype = as_dtype(region.dtype)
+                start = placement.start + region.offset
+                offset = buffer.address - world.base(buffer.space) + start
                 found[region.name] = _state(
-                    region.name, buffer, region.offset, region.bytes, dtype, region.offset
+                    region.name, buffer, start, region.bytes, as_dtype(region.dtype), offset
                 )
     return list(found.values())
 

@@ -11,7 +11,8 @@ from mlusim.debug.look.world import World, cluster_name
 from mlusim.debug.stop.moments import ISSUE, Op
 from mlusim.isa.declare import Pipe
 from mlusim.machine.barrier import SCOPES, Meeting
-from mlusim.machine.core import Core, Flight
+from mlusim.machine.core import Core
+from mlusim.machine.flight import Flight
 from mlusim.machine.split_barrier import Half
 from mlusim.observe.finding import short
 

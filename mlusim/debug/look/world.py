@@ -1,5 +1,6 @@
 """`World`: a machine that stands still, as the debugger's commands look at it."""
 
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
@@ -17,8 +18,8 @@ from mlusim.machine.device import DeviceTensor
 from mlusim.machine.session import Session
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
+from mlusim.memory.regions import Placement
 from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM_BASE, NRAM, SRAM, WRAM, Space
-from mlusim.observe.regions import Layout, layout_of
 
 
 @define(eq=False)
@@ -54,15 +55,22 @@ class World:
         return stack_of(core, self.stop.error if core is self.cast.failed else None)
 
     @property
-    def layout(self) -> Layout | None:
-        """The plan's layout among the launch's arguments."""
-        return layout_of(self.session.request.arguments)
+    def nram_regions(self) -> Iterator[tuple[int, Any]]:
+        """The regions of plans that tasks have placed in NRAM, then those of the launch's: byte of NRAM, region."""
+        base, given = self.base(NRAM), self.session.request.layout
+        live = [p for core in self.cores for p in self.placements(core) if p.allocation.space is NRAM]
+        plans = [(p.allocation.address - base + p.start, p.layout) for p in live]
+        for start, layout in plans if given is None else (*plans, (0, given)):
+            yield from ((start + region.offset, region) for s in layout.stages for region in s.regions)
 
     @property
     def region_names(self) -> set[str]:
-        """The names of the plan's regions, of every stage."""
-        stages = self.layout.stages if self.layout is not None else ()
-        return {region.name for stage in stages for region in stage.regions}
+        """The names of the plans' regions, of every stage."""
+        return {region.name for _, region in self.nram_regions}
+
+    def placements(self, core: Core | None) -> tuple[Placement, ...]:
+        """The plans that lie in the memories of *core*, the latest first."""
+        return () if core is None else core.placements.live[::-1]
 
     # -- memory --------------------------------------------------------------------------------
 
@@ -103,15 +111,15 @@ class World:
         bases = {NRAM: arch.nram_base, WRAM: arch.wram_base, SRAM: arch.sram_base}
         return bases.get(space, GDRAM_BASE if space is GDRAM else LDRAM_BASE)
 
-    def is_buffer(self, allocation: Allocation) -> bool:
-        """Whether the plan's regions lie in it: the first NRAM declaration of a core."""
-        return allocation.space is NRAM and allocation.address == self.base(NRAM)
-
-    def buffer(self, core: Core | None) -> Allocation | None:
-        """The NRAM buffer of *core* in which the plan's regions lie."""
-        if core is None:
-            return None
-        return next((a for _, a in self.allocations(core) if self.is_buffer(a)), None)
+    def regions_at(self, allocation: Allocation, offset: int) -> dict[str, tuple[int, Any]]:
+        """The regions of plans that hold byte *offset* of *allocation*, by name: where each begins, and itself."""
+        found: dict[str, tuple[int, Any]] = {}
+        for core in self.cores:
+            for placement in self.placements(core):
+                if placement.allocation is allocation:
+                    for _, region in placement.regions_at(offset):
+                        found.setdefault(region.name, (placement.start + region.offset, region))
+        return found
 
 
 def tensor_of(argument: Any) -> Allocation | None:

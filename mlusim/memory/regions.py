@@ -1,0 +1,50 @@
+"""Plans as the machine knows them: named regions over bytes, and the buffers in which they lie."""
+
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.memory.allocation import Allocation
+
+
+class RegionMap:
+    """A plan with numbers: the base of `mlusim.plan.Layout`.  All sizes are in bytes, all offsets from its start."""
+
+    __slots__ = ()
+
+    @property
+    def plan(self) -> str:
+        """The plan's name."""
+        raise NotImplementedError
+
+    @property
+    def high_water(self) -> int:
+        """What the largest stage takes."""
+        raise NotImplementedError
+
+    @property
+    def stages(self) -> tuple[Any, ...]:
+        """The stages, each with its ``name``, the bytes ``used``, and its ``regions``."""
+        raise NotImplementedError
+
+    def regions_at(self, offset: int) -> tuple[tuple[str, Any], ...]:
+        """Every (stage name, region) that holds the byte at *offset*."""
+        raise NotImplementedError
+
+
+@frozen(eq=False)
+class Placement:
+    """A plan in a buffer: its offset 0 is the byte *start* of *allocation*."""
+
+    allocation: Allocation
+    start: int
+    layout: RegionMap
+
+    @property
+    def end(self) -> int:
+        """The byte of the allocation behind the plan's last."""
+        return self.start + self.layout.high_water
+
+    def regions_at(self, offset: int) -> tuple[tuple[str, Any], ...]:
+        """Every (stage name, region) that holds the byte at *offset* of the allocation."""
+        return self.layout.regions_at(offset - self.start)
