@@ -12,7 +12,7 @@ $(BIN)/python:
 
 # One stamp per set of extras: reinstalled when pyproject.toml changes.
 $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
-	$(PIP) -e ".[report]"
+	$(PIP) -e ".[report,bangc]"
 	touch $@
 
 $(VENV)/test.stamp: pyproject.toml | $(BIN)/python

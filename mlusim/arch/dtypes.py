@@ -37,12 +37,14 @@ def _holds_numbers(dtype: np.dtype[Any]) -> bool:
 class DType:
     """One element type.
 
-    ``size`` is in bytes.  ``dtype`` is the NumPy carrier, so ``numpy.empty(n, half)`` works.
+    ``size`` is in bytes.  ``dtype`` is the NumPy carrier, so ``numpy.empty(n, half)`` works.  ``c`` is how C spells
+    it, where long has 64 bits.
     """
 
     name: str
     dtype: np.dtype[Any]
     kind: str  # "float", "int" or "uint"
+    c: str
     size: int = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -85,17 +87,17 @@ class DType:
             return int(limits.max if value > 0 else limits.min)
 
 
-half = DType("half", np.dtype(np.float16), "float")
-bfloat16 = DType("bfloat16", np.dtype(ml_dtypes.bfloat16), "float")
-float32 = DType("float", np.dtype(np.float32), "float")
-int8 = DType("int8", np.dtype(np.int8), "int")
-int16 = DType("int16", np.dtype(np.int16), "int")
-int32 = DType("int32", np.dtype(np.int32), "int")
-int64 = DType("int64", np.dtype(np.int64), "int")
-uint8 = DType("uint8", np.dtype(np.uint8), "uint")
-uint16 = DType("uint16", np.dtype(np.uint16), "uint")
-uint32 = DType("uint32", np.dtype(np.uint32), "uint")
-uint64 = DType("uint64", np.dtype(np.uint64), "uint")
+half = DType("half", np.dtype(np.float16), "float", "half")
+bfloat16 = DType("bfloat16", np.dtype(ml_dtypes.bfloat16), "float", "bfloat16_t")
+float32 = DType("float", np.dtype(np.float32), "float", "float")
+int8 = DType("int8", np.dtype(np.int8), "int", "signed char")
+int16 = DType("int16", np.dtype(np.int16), "int", "short")
+int32 = DType("int32", np.dtype(np.int32), "int", "int")
+int64 = DType("int64", np.dtype(np.int64), "int", "long")
+uint8 = DType("uint8", np.dtype(np.uint8), "uint", "unsigned char")
+uint16 = DType("uint16", np.dtype(np.uint16), "uint", "unsigned short")
+uint32 = DType("uint32", np.dtype(np.uint32), "uint", "unsigned int")
+uint64 = DType("uint64", np.dtype(np.uint64), "uint", "unsigned long")
 
 DTYPES: tuple[DType, ...] = (
     half,

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from mlusim.engine.refuse import count_of
-from mlusim.isa.declare import Intrinsic, Parameter
+from mlusim.isa.declare import Intrinsic
+from mlusim.isa.parameters import Parameter
 
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu

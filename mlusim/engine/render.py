@@ -16,7 +16,8 @@ from mlusim.engine.padding import Padded, before_padding, count_code, padded_cou
 from mlusim.engine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
-from mlusim.isa.declare import Call, Intrinsic, Operand, Parameter, Pipe, Refused
+from mlusim.isa.declare import Call, Intrinsic, Operand, Pipe, Refused
+from mlusim.isa.parameters import Parameter
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.memory.pointer import KINDS, Ptr

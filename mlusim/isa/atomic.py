@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
-from mlusim.isa.declare import Cost, Intrinsic, Pipe, Tile, TileOrValue, Value, intrinsic
+from mlusim.isa.declare import Cost, Intrinsic, Pipe, intrinsic
+from mlusim.isa.parameters import Tile, TileOrValue, Value
 from mlusim.isa.rules import demand
 from mlusim.memory.space import GDRAM
 
 FLOATS = (half, bfloat16, float32)
 INTS = (int16, int32, uint16, uint32)
+WHOLE = ("and", "or", "xor", "inc", "dec")  # the operations of integers only
 SUMMABLE = (*FLOATS, int16, int32, uint32)
 
 Change = Callable[[Tile, Any], Any]  # (what is there, the source) to what will be there
@@ -201,7 +203,21 @@ def discrete(op: str, change: Change, formula: str, **properties: Any) -> Intrin
         f"masks are bits is inferred; the types are those of ``__bang_atomic_{op}``.{_guess(properties)}"
     )
     common = _common("base") | {"cost": None, "certainty": "I", "source": "vendor kernels, atomics"}
-    return intrinsic(f"__bang_discrete_atomic_{op}", form="discrete", since=592, **common | properties)(body)
+    types = INTS if op in WHOLE else (*FLOATS, *INTS) if op == "exch" else SUMMABLE
+    return intrinsic(
+        f"__bang_discrete_atomic_{op}",
+        form="discrete",
+        since=592,
+        elements=types,
+        c={
+            "dst": "{T} *",
+            "base": "{T} *",
+            "offset": "const Offset *",
+            "src": ("const {T} *", "{T}"),
+            "rest": ("int elem_count", "const void *bitmask, int elem_count"),
+        },
+        **common | properties,
+    )(body)
 
 
 bang_discrete_atomic_add = discrete("add", np.add, "*p + src[i]")

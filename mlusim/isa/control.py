@@ -5,7 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlusim.isa.declare import Flow, Generation, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.isa.parameters import Condition, Generation, Pointer, Unspelled, Values
 from mlusim.memory.pointer import Ptr
 
 
@@ -161,7 +162,7 @@ def is_ipu(core: Control) -> bool:
 
 
 @_row("__bang_printf", "vendor declaration header, control")
-def bang_printf(core: Control, fmt: str, *values: Any) -> None:
+def bang_printf(core: Control, fmt: str, *values: Values) -> None:
     """Print on the device, C style; at most 16 values; not on a memory core."""
     if core.place.memory_core:
         raise Refused("a memory core cannot print; guard it with `if mlu.is_ipu()`")
@@ -182,14 +183,14 @@ def assert_fail(core: Control, assertion: str, file: str = "", line: int = 0, fu
 
 
 @_row("__assert", "vendor function header, diagnostics", "I")
-def assert_(core: Control, expression: Any, text: str = "") -> None:
+def assert_(core: Control, expression: Condition, text: str = "") -> None:
     """End the kernel with a fault unless *expression* is true; *text* says what was expected."""
     if not expression:
         raise Refused(f"assertion failed: {text}" if text else "assertion failed")
 
 
 @_row("__breakdump_scalar", "vendor function header, diagnostics", "I")
-def breakdump_scalar(core: Control, *values: Any) -> None:
+def breakdump_scalar(core: Control, *values: Values) -> None:
     """End the kernel with a fault that shows *values*, numbers with their bits where they have a C type."""
     if not values:
         raise Refused("nothing to show", legal="one value or more")
@@ -202,7 +203,7 @@ def _shown(value: Any) -> str:
 
 
 @_row("__breakdump_vector", "vendor function header, diagnostics", "I")
-def breakdump_vector(core: Control, pointer: Any, size: int, space: Any = None) -> None:
+def breakdump_vector(core: Control, pointer: Pointer, size: int, space: Unspelled = None) -> None:
     """End the kernel with a fault that shows *size* bytes from *pointer* on, which must lead into *space* if given."""
     if not isinstance(pointer, Ptr):
         text = f"pointer is {pointer!r:.80}, which is no pointer"

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, Tile, intrinsic
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, intrinsic
 from mlusim.isa.elementwise import PREDICATES
+from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import multiple_of
 
 

@@ -24,9 +24,8 @@ import re
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import Any
 
-import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.dtypes import (
@@ -44,19 +43,13 @@ from mlusim.arch.dtypes import (
     uint64,
 )
 from mlusim.isa.approximation import Approximation
+from mlusim.isa.parameters import Parameter, parameters_of, result_of
 from mlusim.memory.space import NRAM, Space
 
 FLOATS = (half, bfloat16, float32)
 INTS = (int8, int16, int32, uint8, uint16, uint32)
 NUMBERS = FLOATS + INTS
 ANY = (*NUMBERS, int64, uint64)
-
-Tile = np.ndarray[Any, np.dtype[Any]]
-
-
-Value = Annotated[Any, "a scalar of the element type of the row's first operand"]
-TileOrValue = Annotated[Any, "an operand in memory, or a scalar of the element type"]
-Generation = Annotated[int, "the generation of the architecture, 2 for MLU2xx; the door supplies it"]
 
 
 class Pipe(Enum):
@@ -161,15 +154,6 @@ class Cost:
 
 
 @frozen
-class Parameter:
-    """A parameter in order: ``kind`` is "tile", "count", "value", "either", "generation", "rest" or "any"."""
-
-    name: str
-    kind: str
-    default: Any = inspect.Parameter.empty
-
-
-@frozen
 class Intrinsic:
     """One row of the instruction set.
 
@@ -193,6 +177,7 @@ class Intrinsic:
     since: int
     not_on: tuple[int, ...]
     returns: str
+    result: str
     memory_core: bool
     atomic: bool
     control: bool
@@ -202,6 +187,7 @@ class Intrinsic:
     aligned: tuple[str, ...] = ()
     approximation: Approximation | None = None
     overload: tuple[str, str] | None = None
+    elements: tuple[DType, ...] = ()
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -295,6 +281,8 @@ def intrinsic(
     aligned: tuple[str, ...] | bool = True,
     approximation: Approximation | None = None,
     overload: tuple[str, str] | None = None,
+    c: Mapping[str, str | tuple[str, ...]] | None = None,
+    elements: tuple[DType, ...] = (),
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     """Declare an intrinsic; the decorated body becomes its `Intrinsic` row.
 
@@ -308,14 +296,16 @@ def intrinsic(
     *since* and *not_on* are values of ``__BANG_ARCH__``.  *aligned* names the operands (True: all) that MLU2xx
     wants at 64-byte addresses with multiples of 128 bytes.  *certainty* is the mark of the facts:
     C certain, D derived, I inferred, U unknown with a default chosen.  *form* "strided" is a row whose operands
-    in *strides* always are.
+    in *strides* always are.  *c* gives C types that do not follow from annotations (see `isa.parameters`), by
+    parameter and for "return"; *elements* are the element types of a row without operands.
     """
     extents = {n: ("write", e) for n, e in (writes or {}).items()}
     extents |= {n: ("read", e) for n, e in (reads or {}).items()}
     extents |= {n: ("update", e) for n, e in (updates or {}).items()}
 
     def declare(body: Callable[..., Any]) -> Intrinsic:
-        parameters = _parameters(body, control=control)
+        parameters = parameters_of(body, control=control, c=c or {})
+        returns, result = result_of(body, (c or {}).get("return"))
         operands = {}
         for name in (p.name for p in parameters if p.name in extents):
             access, extent = extents[name]
@@ -342,7 +332,8 @@ def intrinsic(
             call=Call.BODY,
             since=since,
             not_on=not_on,
-            returns=_returns(body),
+            returns=returns,
+            result=result,
             memory_core=memory_core,
             atomic=atomic,
             control=control,
@@ -352,32 +343,10 @@ def intrinsic(
             aligned=tuple(operands) if aligned is True else (aligned or ()),
             approximation=approximation,
             overload=overload,
+            elements=elements,
         )
 
     return declare
-
-
-def _parameters(body: Callable[..., Any], *, control: bool) -> tuple[Parameter, ...]:
-    kinds = {
-        Tile: "tile",
-        int: "count",
-        int | None: "count",
-        Value: "value",
-        TileOrValue: "either",
-        Generation: "generation",
-    }
-    found = list(inspect.signature(body, eval_str=True).parameters.values())
-    if control:
-        found = found[1:]
-    return tuple(
-        Parameter(p.name, "rest" if p.kind is p.VAR_POSITIONAL else kinds.get(p.annotation, "any"), p.default)
-        for p in found
-    )
-
-
-def _returns(body: Callable[..., Any]) -> str:
-    annotation = inspect.signature(body, eval_str=True).return_annotation
-    return "None" if annotation in (None, inspect.Signature.empty) else getattr(annotation, "__name__", "Any")
 
 
 def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
@@ -391,10 +360,11 @@ def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
 def _overlap(
     operands: Mapping[str, Operand], in_place: tuple[str, ...] | bool, free: tuple[str, ...]
 ) -> dict[str, str]:
-    """For each source: "exact" (may start at the destination), "disjoint" or "free"."""
+    """For each source that could meet a destination: "exact" (may start there), "disjoint" or "free"."""
     exact = tuple(operands) if in_place is True else (in_place or ())
+    targets = {space for o in operands.values() if o.access != "read" for space in o.spaces}
     return {
         name: "free" if name in free else "exact" if name in exact else "disjoint"
         for name, operand in operands.items()
-        if operand.access == "read"
+        if operand.access == "read" and targets.intersection(operand.spaces)
     }

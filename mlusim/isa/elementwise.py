@@ -11,7 +11,8 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import DType
-from mlusim.isa.declare import FLOATS, Call, Intrinsic, Tile, Value, intrinsic
+from mlusim.isa.declare import FLOATS, Call, Intrinsic, intrinsic
+from mlusim.isa.parameters import Tile, Value
 
 PREDICATES = (
     np.equal,

@@ -11,8 +11,9 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, Tile, Value, intrinsic
+from mlusim.isa.declare import FLOATS, intrinsic
 from mlusim.isa.elementwise import alias, unary
+from mlusim.isa.parameters import Tile, Value
 
 BOTH = (half, float32)
 FLOAT = (float32,)

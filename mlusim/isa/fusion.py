@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.isa.declare import FLOATS, Flow, Refused, Tile, TileOrValue, intrinsic
+from mlusim.isa.declare import FLOATS, Flow, Refused, intrinsic
+from mlusim.isa.parameters import FusionOp, Tile, TileOrValue
 from mlusim.isa.rounding import odd_sum
 from mlusim.isa.rules import demand
 
@@ -83,7 +84,7 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
     source="vendor declaration header, arithmetic",
 )
 def bang_fusion(
-    op: Any,
+    op: FusionOp,
     dst: Tile,
     src0: Tile,
     src1: TileOrValue,

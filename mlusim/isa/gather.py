@@ -8,8 +8,11 @@ its piece out: ``bitmask[i / 8] >> i % 8 & 1``.  *stride* is in bytes.
 from collections.abc import Callable
 from typing import Any
 
-from mlusim.isa.declare import Intrinsic, Pipe, Tile, intrinsic
+from mlusim.isa.declare import Intrinsic, Pipe, intrinsic
+from mlusim.isa.parameters import Tile
 from mlusim.memory.direction import Direction
+
+_PLAIN = "int size, mluMemcpyDirection_t direction, int stride, int count"
 
 
 def _row(spelling: str) -> Callable[[Callable[..., Any]], Intrinsic]:
@@ -20,6 +23,7 @@ def _row(spelling: str) -> Callable[[Callable[..., Any]], Intrinsic]:
         since=592,
         aligned=False,
         certainty="I",
+        c={"offset": "const unsigned int *", "rest": (_PLAIN, f"const void *bitmask, {_PLAIN}")},
         source="vendor operator kernels, gather",
     )
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32, uint64
-from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, Tile, Value, intrinsic
+from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rounding import saturate
 from mlusim.isa.scalar import number
 
@@ -85,7 +86,14 @@ def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: 
         return dtype.dtype.type(function(np.float64(number(value, dtype))))
 
     body.__doc__ = doc
-    return intrinsic(spelling, pipe=Pipe.SCALAR, flow=Flow.MIXING, memory_core=True, source=SOURCE)(body)
+    return intrinsic(
+        spelling,
+        pipe=Pipe.SCALAR,
+        flow=Flow.MIXING,
+        memory_core=True,
+        c={"value": dtype.c, "return": dtype.c},
+        source=SOURCE,
+    )(body)
 
 
 cn_scalar_sin_f32 = _function(

@@ -7,8 +7,9 @@ that the pointers have: cast to ``int8`` and give bytes to mask floats, which al
 import numpy as np
 
 from mlusim.arch.dtypes import int8, uint8, uint32
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Tile, Value, intrinsic
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, intrinsic
 from mlusim.isa.elementwise import binary, unary, with_scalar
+from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rules import between
 
 BYTES = (int8, uint8)

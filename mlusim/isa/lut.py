@@ -3,7 +3,8 @@
 import numpy as np
 
 from mlusim.arch.dtypes import bfloat16, float32, half, int16, int32, uint16, uint32
-from mlusim.isa.declare import Flow, Intrinsic, Refused, Tile, intrinsic
+from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
+from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import demand, multiple_of
 
 ENTRIES = (half, bfloat16, float32, int16, int32)

@@ -5,15 +5,25 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import int32
-from mlusim.isa.declare import ANY, Intrinsic, Pipe, Tile, intrinsic
+from mlusim.isa.declare import ANY, Intrinsic, Pipe, intrinsic
+from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import between, multiple_of
 from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
+
+_SIDE = "int {0}_stride0, int {0}_segnum1, int {0}_stride1, int {0}_segnum2"
+_SHAPES = (
+    "",
+    "int dst_stride, int src_stride, int segnum",
+    f"{_SIDE.format('dst')}, {_SIDE.format('src')}",
+)
+_COPY_FORMS = {"shape": (*_SHAPES, *(f"{shape}, int cluster".lstrip(", ") for shape in _SHAPES))}
 
 
 @intrinsic(
     "__memcpy",
     form="copy",
+    c=_COPY_FORMS,
     pipe=Pipe.IO,
     memory_core=True,
     source="vendor declaration header, copies",
@@ -36,6 +46,7 @@ def memcpy(dst: Tile, src: Tile, size: int, direction: Direction, *shape: int) -
 @intrinsic(
     "__memcpy_async",
     form="copy",
+    c=_COPY_FORMS,
     pipe=Pipe.IO,
     memory_core=True,
     source="vendor declaration header, copies",

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, uint16, uint32
-from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Refused, Tile, intrinsic
+from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Refused, intrinsic
+from mlusim.isa.parameters import Overlap, Tile
 from mlusim.isa.rules import at_least, demand
 
 _HIGH = "((height - kernel_height) // max(1, stride_h or kernel_height) + 1)"
@@ -286,7 +287,7 @@ def bang_avgpool_bp(
     kernel_width: int,
     stride_w: int,
     stride_h: int,
-    overlap: Any,
+    overlap: Overlap,
 ) -> None:
     """Give each window's share back: ``dst[h][w][c] = sum of src[y][x][c] / (kernel_height * kernel_width)``.
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, uint16, uint32
-from mlusim.isa.declare import FLOATS, NUMBERS, Cost, Flow, Generation, Intrinsic, Tile, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Cost, Flow, Intrinsic, intrinsic
+from mlusim.isa.parameters import Generation, Tile, Unsigned
 
 LINE = 128  # bytes
 NONE_FOUND = 0xFFFF_FFFF
@@ -22,7 +23,7 @@ WITH_INDEX = "1 + 8 // itemsize"  # a value and an index of eight bytes
     overload=("bang_count_stored", "dst"),
     source="vendor declaration header, selection and search",
 )
-def bang_count(src: Tile, elem_count: int) -> int:
+def bang_count(src: Tile, elem_count: int) -> Unsigned:
     """Count: how many elements are not zero, ``sum(src[i] != 0)``; NaN counts, -0.0 does not (inferred)."""
     return int(np.count_nonzero(src))
 
@@ -36,7 +37,7 @@ def bang_count(src: Tile, elem_count: int) -> int:
     overload=("bang_findfirst1_stored", "dst"),
     source="vendor declaration header, selection and search",
 )
-def bang_findfirst1(src: Tile, elem_count: int) -> int:
+def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
     """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
     found = np.flatnonzero(src)
     return int(found[0]) if found.size else NONE_FOUND
@@ -51,7 +52,7 @@ def bang_findfirst1(src: Tile, elem_count: int) -> int:
     overload=("bang_findlast1_stored", "dst"),
     source="vendor declaration header, selection and search",
 )
-def bang_findlast1(src: Tile, elem_count: int) -> int:
+def bang_findlast1(src: Tile, elem_count: int) -> Unsigned:
     """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
     found = np.flatnonzero(src)
     return int(found[-1]) if found.size else NONE_FOUND

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32
-from mlusim.isa.declare import ANY, Flow, Intrinsic, Pipe, Refused, Tile, Value, intrinsic
+from mlusim.isa.declare import ANY, Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.isa.parameters import Pointer, Tile, Value
 from mlusim.isa.rounding import narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
 
@@ -53,10 +54,19 @@ WORDS = {
 
 
 def _row(
-    spelling: str, certainty: str, source: str = "vendor declaration header, conversions"
+    spelling: str,
+    certainty: str,
+    source: str = "vendor declaration header, conversions",
+    c: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
-        spelling, pipe=Pipe.SCALAR, flow=Flow.MIXING, memory_core=True, certainty=certainty, source=source
+        spelling,
+        pipe=Pipe.SCALAR,
+        flow=Flow.MIXING,
+        memory_core=True,
+        certainty=certainty,
+        source=source,
+        c=c,
     )
 
 
@@ -75,7 +85,7 @@ def _to_int(spelling: str, source: DType, mode: str, certainty: str = "I") -> In
         f"Convert one {source} to int32, {WORDS[mode]}: returns ``saturate(round(value))``; "
         "NaN becomes 0 (unknown, default chosen)."
     )
-    return _row(spelling, certainty)(body)
+    return _row(spelling, certainty, c={"value": source.c})(body)
 
 
 def _to_half(spelling: str, mode: str, certainty: str = "I") -> Intrinsic:
@@ -84,7 +94,7 @@ def _to_half(spelling: str, mode: str, certainty: str = "I") -> Intrinsic:
         return np.float16(narrow(np.array([exact]), half.dtype, mode)[0])
 
     body.__doc__ = f"Convert one float to half, {WORDS[mode]}: returns ``round(value)``."
-    return _row(spelling, certainty)(body)
+    return _row(spelling, certainty, c={"value": float32.c})(body)
 
 
 float2int32 = _to_int("__float2int32", float32, "tz", "C")
@@ -112,7 +122,7 @@ float2half_rd = _to_half("__float2half_rd", "rd")
 float2half_rm = _to_half("__float2half_rm", "rm")
 
 
-@_row("__half2float", "C")
+@_row("__half2float", "C", c={"value": half.c})
 def half2float(value: Any) -> np.float32:
     """Convert one half to float: returns ``value``, exactly."""
     return np.float32(number(value, half))
@@ -122,7 +132,7 @@ def half2float(value: Any) -> np.float32:
 
 
 def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
-    def body(pointer: Any) -> bool:
+    def body(pointer: Pointer) -> bool:
         space = getattr(pointer, "space", None)
         if not isinstance(space, Space):
             raise Refused(

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Generation, Refused, Tile, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, intrinsic
 from mlusim.isa.elementwise import alias
+from mlusim.isa.parameters import Comparison, Generation, Tile, Unsigned
 from mlusim.isa.rules import multiple_of
 
 LINE = 128  # bytes
@@ -59,7 +60,7 @@ def _unpack(bitmask: Tile, count: int) -> Any:
     flow=Flow.MIXING,
     source="vendor declaration header, selection and search",
 )
-def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: Generation) -> int:
+def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: Generation) -> Unsigned:
     """Keep the elements whose mask is not zero, close together; returns how many there are.
 
     ``dst[0:k] = [src[i] for i in range(elem_count) if mask[i] != 0]``.  *dst* may be exactly *src*;
@@ -82,7 +83,9 @@ def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: G
     aligned=("dst", "src"),
     source="vendor declaration header, selection and search",
 )
-def bang_filter_bitindex(dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation) -> int:
+def bang_filter_bitindex(
+    dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
+) -> Unsigned:
     """Keep the elements whose bit is set, close together; returns how many there are.
 
     ``dst[0:k] = [src[i] for i in range(elem_count) if bitmask[i / 8] >> i % 8 & 1]``.  *dst* may be
@@ -164,7 +167,7 @@ def bang_select_bitindex(
     source="vendor declaration header, comparisons",
 )
 def bang_fcmpfilter(
-    mode: Any, dst: Tile, src0: Tile, src1: Tile, elem_count: int, generation: Generation
+    mode: Comparison, dst: Tile, src0: Tile, src1: Tile, elem_count: int, generation: Generation
 ) -> None:
     """Keep the elements of *src0* that compare true with *src1*, behind a line with their number.
 

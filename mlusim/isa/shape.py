@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8, uint16, uint32, uint64
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Tile, Value, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, intrinsic
+from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rules import at_least, demand, multiple_of
 from mlusim.memory.space import WRAM
 

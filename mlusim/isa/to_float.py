@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8
-from mlusim.isa.declare import Generation, Intrinsic, Tile, intrinsic
+from mlusim.isa.declare import Intrinsic, intrinsic
+from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rounding import narrow, saturate
 from mlusim.isa.rules import between
 from mlusim.isa.to_int import WORDS

@@ -9,8 +9,9 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Refused, Tile, TileOrValue, intrinsic
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Refused, intrinsic
 from mlusim.isa.elementwise import alias, binary, unary, with_scalar
+from mlusim.isa.parameters import Tile, TileOrValue
 from mlusim.isa.rounding import narrow, odd_sum
 
 # Integer overloads and bfloat16 came with the third generation.

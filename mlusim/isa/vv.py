@@ -6,16 +6,22 @@ Where a source is a register, a number may stand for one with the same number in
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import float32, int32, uint32
-from mlusim.isa.declare import Cost, Intrinsic, Pipe, Refused, Tile, intrinsic
+from mlusim.arch.dtypes import DType, float32, int32, uint32
+from mlusim.isa.declare import Cost, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.isa.parameters import CType, Tile
 from mlusim.isa.register import BYTES, LANES, Register, source_of, target_of
 from mlusim.isa.rules import between
 
-Source = Register | int | float | np.generic  # a number is one for all lanes
+ELEMENTS = (float32, int32, uint32)
+INTEGERS = (int32, uint32)
+Whole = Annotated[Register, CType("{vv}")]
+Number = Annotated[Register | int | float | np.generic, CType("{T}")]
+Target = Annotated[Register, CType("{vv} &")]
+Source = Annotated[Register | int | float | np.generic, CType("{vv}", "{T}")]  # a number is one for all lanes
 
 _SINCE: dict[str, Any] = {
     "since": 372,
@@ -24,8 +30,8 @@ _SINCE: dict[str, Any] = {
 }
 
 
-def _row(spelling: str) -> Callable[[Callable[..., Any]], Intrinsic]:
-    return intrinsic(spelling, form="register", **_SINCE)
+def _row(spelling: str, elements: tuple[DType, ...] = ELEMENTS) -> Callable[[Callable[..., Any]], Intrinsic]:
+    return intrinsic(spelling, form="register", elements=elements, **_SINCE)
 
 
 @intrinsic("__vv_get_length", pipe=Pipe.SCALAR, **_SINCE)
@@ -35,14 +41,14 @@ def vv_get_length() -> int:
 
 
 @_row("__vv_move")
-def vv_move(dst: Register, src: Source) -> None:
+def vv_move(dst: Target, src: Source) -> None:
     """Set a register: ``dst[i] = src[i]``, or ``src`` in every lane."""
     target = target_of(dst)
     target.values = np.array(np.broadcast_to(source_of("src", src, target.dtype), (LANES,)))
 
 
 @_row("__vv_index")
-def vv_index(dst: Register, start: Source, step: Source) -> None:
+def vv_index(dst: Target, start: Number, step: Number) -> None:
     """Count: ``dst[i] = start + i * step``."""
     target = target_of(dst)
     lane = np.arange(LANES).astype(target.dtype.dtype)
@@ -53,14 +59,14 @@ def vv_index(dst: Register, start: Source, step: Source) -> None:
 def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bool = False) -> Intrinsic:
     """``(dst, src0, src1)``."""
 
-    def body(dst: Register, src0: Source, src1: Source) -> None:
+    def body(dst: Target, src0: Source, src1: Source) -> None:
         target = target_of(dst, whole=whole)
         sources = source_of("src0", src0, target.dtype), source_of("src1", src1, target.dtype)
         target.values = np.array(np.broadcast_to(ufunc(*sources), (LANES,)), target.dtype.dtype)
 
     kept = "; of int32 and uint32" if whole else ""
     body.__doc__ = f"Compute lane by lane: ``dst[i] = {formula}``{kept}."
-    return _row(spelling)(body)
+    return _row(spelling, INTEGERS if whole else ELEMENTS)(body)
 
 
 def _high(a: Any, b: Any) -> Any:
@@ -75,8 +81,8 @@ vv_mulh = _binary("__vv_mulh", _high, "(src0[i] * src1[i]) >> 32", whole=True)
 vv_xor = _binary("__vv_xor", np.bitwise_xor, "src0[i] ^ src1[i]", whole=True)
 
 
-@_row("__vv_trixor")
-def vv_trixor(dst: Register, src0: Source, src1: Source, src2: Source) -> None:
+@_row("__vv_trixor", INTEGERS)
+def vv_trixor(dst: Target, src0: Source, src1: Source, src2: Source) -> None:
     """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of int32 and uint32."""
     target = target_of(dst, whole=True)
     first, second, third = (
@@ -89,12 +95,12 @@ def vv_trixor(dst: Register, src0: Source, src1: Source, src2: Source) -> None:
 @intrinsic(
     "__vv_store",
     writes={"dst": "elem_count"},
-    dtypes=(float32, int32, uint32),
+    dtypes=ELEMENTS,
     cost=Cost("elem_count", "dst"),
     rules=(between("elem_count", 1, LANES),),
     **_SINCE,
 )
-def vv_store(dst: Tile, register: Register, elem_count: int = LANES) -> None:
+def vv_store(dst: Tile, register: Whole, elem_count: int = LANES) -> None:
     """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all 512 without a count."""
     if not isinstance(register, Register):
         raise Refused(f"register is {register!r:.80}", operand="register", legal="a register")

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from mlusim.arch.catalog import ARCHES
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
+from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family
 from mlusim.manual.coverage import coverage_page
 
@@ -84,8 +85,10 @@ def _page(family: Family) -> str:
 
 def _row(row: Intrinsic) -> Iterator[str]:
     yield f"## `{row.spelling}`\n"
-    result = "" if row.returns == "None" else f" -> {row.returns}"
-    yield f"`{row.signature}{result}`\n"
+    yield "| C | Python |"
+    yield "| --- | --- |"
+    yield from (f"| `{form.generic()}` | `{_python(form)}` |" for form in forms(row))
+    yield ""
     yield _markdown(row.doc) + "\n"
     if row.operands:
         yield "| operand | | elements | memory | types |"
@@ -94,6 +97,12 @@ def _row(row: Intrinsic) -> Iterator[str]:
         yield ""
     yield from (f"* {fact}" for fact in _facts(row))
     yield ""
+
+
+def _python(form: Form) -> str:
+    """The call of *form* in a Python kernel."""
+    call = f"mlu.{form.row}({', '.join('*values' if p.type == '...' else p.name for p in form.parameters)})"
+    return call if form.result == "void" else f"result = {call}"
 
 
 def _operand(row: Intrinsic, o: Operand) -> str:
@@ -133,8 +142,7 @@ def _facts(row: Intrinsic) -> Iterator[str]:
     for source, how in row.overlap.items():
         spaces = set(row.operands[source].spaces)
         targets = [o.name for o in row.operands.values() if o.access != "read" and spaces & set(o.spaces)]
-        if targets:
-            yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}"
+        yield f"overlap: {', '.join(targets)} {OVERLAP[how]} {source}"
     yield f"pipe: {row.pipe.value}; cost: {_cost(row)}; definedness travels {row.flow.value}"
     if row.overload is not None:
         longer, operand = ISA[row.overload[0]], row.overload[1]

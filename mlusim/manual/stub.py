@@ -11,7 +11,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mlusim.isa.declare import Intrinsic, Parameter
+from mlusim.isa.declare import Intrinsic
+from mlusim.isa.parameters import Parameter
 from mlusim.isa.table import ISA
 from mlusim.machine.mlu import Mlu
 
@@ -132,6 +133,7 @@ def _docstring(doc: str, indent: int) -> Iterator[str]:
 
 def _parameter(row: Intrinsic, p: Parameter) -> str:
     annotation = row.annotations.get(p.name, Any)
+    annotation = getattr(annotation, "__origin__", annotation)
     kind = TYPES.get(p.kind) or NAMED.get(p.name) or getattr(annotation, "__name__", "Any")
     if p.kind == "rest":
         return f"*{p.name}: {kind if kind != 'int' else 'Count'}"

@@ -1,0 +1,211 @@
+"""The C prototypes of every row: what a C++ front end declares, and what the reference pages show.
+
+A `Form` is one list of parameters with element types open, as a page shows it; its prototypes have them filled
+in, one for each choice.  Both follow from the row alone.
+"""
+
+import functools
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.arch.dtypes import DType, int8
+from mlusim.isa.declare import Intrinsic, Operand
+from mlusim.isa.parameters import NO_DEFAULT, Parameter
+from mlusim.isa.table import ISA
+
+LEAD = "T"
+ANY_TYPE = "Offset"  # a template parameter: what may be of any integer type
+CHARS = MappingProxyType({int8: ("signed char", "char")})  # two types in C++ which both are int8 here
+KEYWORDS = frozenset(  # those of C++ that Python takes as names
+    re.findall(
+        r"\w+",
+        "alignas alignof asm auto bool case catch char concept const default delete do double enum explicit "
+        "export extern false float friend goto inline int long mutable namespace new operator private "
+        "protected public register requires short signed sizeof static struct switch template this throw true "
+        "typedef typeid typename union unsigned using virtual void volatile xor",
+    )
+)
+
+
+@frozen
+class CParameter:
+    """One parameter of a prototype: its name, which is no keyword of C++, its C type, and its default as C text."""
+
+    name: str
+    type: str
+    default: str = ""
+
+    def __str__(self) -> str:
+        if self.type == "...":
+            return "..."
+        gap = "" if self.type.endswith(("*", "&")) else " "
+        return f"{self.type}{gap}{self.name}" + (f" = {self.default}" if self.default else "")
+
+
+@frozen
+class Prototype:
+    """One declaration in C++: ``row`` is the name of the row that a call of it executes."""
+
+    row: str
+    spelling: str
+    result: str
+    parameters: tuple[CParameter, ...]
+
+    def __str__(self) -> str:
+        generic = any(ANY_TYPE in p.type.split() for p in self.parameters)
+        head = f"template <typename {ANY_TYPE}> " if generic else ""
+        return f"{head}{self.result} {self.spelling}({', '.join(map(str, self.parameters))})"
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The C types of the parameters, in order."""
+        return tuple(p.type for p in self.parameters)
+
+
+@frozen
+class Form:
+    """A prototype with element types open: ``elements`` has the choices for each name in braces."""
+
+    row: str
+    spelling: str
+    result: str
+    parameters: tuple[CParameter, ...]
+    elements: tuple[tuple[str, tuple[DType, ...]], ...]
+
+    def prototypes(self) -> Iterator[Prototype]:
+        """The prototype of every choice of element types."""
+        choices = [[(d, c) for d in found for c in CHARS.get(d, (d.c,))] for _, found in self.elements]
+        for chosen in itertools.product(*choices):
+            yield self._filled({name: c for (name, _), c in zip(self.elements, chosen, strict=True)})
+
+    def generic(self) -> str:
+        """The declaration with ``T`` for the element types that are open."""
+        names: dict[str, tuple[Any, str]] = {}
+        for variable, found in self.elements:
+            text = variable if variable == LEAD else f"{LEAD}_{variable}"
+            names[variable] = (None, text) if len(found) > 1 else (found[0], found[0].c)
+        return str(self._filled(names))
+
+    def _filled(self, chosen: Mapping[str, tuple[DType | None, str]]) -> Prototype:
+        text = {name: c for name, (_, c) in chosen.items()}
+        dtype = chosen.get(LEAD, (None, ""))[0]
+        text["vv"] = f"vv_{LEAD if dtype is None else dtype.name}"
+        parameters = tuple(
+            CParameter(p.name, p.type.format_map(text), p.default.format_map(text)) for p in self.parameters
+        )
+        return Prototype(self.row, self.spelling, self.result.format_map(text), parameters)
+
+
+def forms(row: Intrinsic) -> tuple[Form, ...]:
+    """The forms of *row* in C; those of a longer form, as ``bang_conv_bias`` is, have the name of the shorter one."""
+    return tuple(dict.fromkeys(_forms(row, _shorter_names().get(row.name, row.spelling))))
+
+
+def prototypes(row: Intrinsic) -> tuple[Prototype, ...]:
+    """The C prototypes of *row*, each once."""
+    return tuple(dict.fromkeys(p for form in forms(row) for p in form.prototypes()))
+
+
+@functools.cache
+def all_prototypes() -> tuple[Prototype, ...]:
+    """The prototypes of every row, in the order of the table."""
+    return tuple(p for row in ISA.values() for p in prototypes(row))
+
+
+@functools.cache
+def _shorter_names() -> Mapping[str, str]:
+    """For each row that is the longer form of another: what C calls both."""
+    return {row.overload[0]: row.spelling for row in ISA.values() if row.overload is not None}
+
+
+def _forms(row: Intrinsic, spelling: str) -> Iterator[Form]:
+    variables = _variables(row)
+    for given in _lists(row.given):
+        for parameters in itertools.product(*(_choices(row, p) for p in given)):
+            flat = tuple(c for part in parameters for c in part)
+            if not _counted(row, flat):
+                continue
+            used = set(re.findall(r"\{(\w+)\}", " ".join(p.type for p in flat) + row.result))
+            used |= {LEAD} if "vv" in used else set()
+            elements = tuple((name, found) for name, found in variables.items() if name in used)
+            yield Form(row.name, spelling, row.result, flat, elements)
+
+
+def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
+    """Whether the count of operands that may be scalars is there exactly where one of them is a vector."""
+    eithers = {
+        p.name: row.operands[p.name].extent
+        for p in row.given
+        if p.kind == "either" and p.name in row.operands
+    }
+    optional = {p.name for p in row.given if p.default is None} & set(eithers.values())
+    vectors = {eithers[p.name] for p in parameters if p.name in eithers and p.type.endswith("*")}
+    return optional & vectors == optional & {p.name for p in parameters}
+
+
+def _variables(row: Intrinsic) -> dict[str, tuple[DType, ...]]:
+    """The names of open element types, and what each may be."""
+    found: dict[str, tuple[DType, ...]] = {LEAD: row.elements} if row.elements else {}
+    for o in row.operands.values():
+        name = _variable(row, o)
+        found[name] = tuple(d for d in found.get(name, o.dtypes) if d in o.dtypes)
+    return found
+
+
+def _variable(row: Intrinsic, o: Operand) -> str:
+    lead = row.same[0] if row.same else next(iter(row.operands))
+    return LEAD if o.name == lead or o.name in row.same else o.name
+
+
+def _lists(given: tuple[Parameter, ...]) -> Iterator[tuple[Parameter, ...]]:
+    """The lists of parameters: those whose default is None come together or not at all, and end a list without them."""
+    at = next((n for n, p in enumerate(given) if p.default is None), None)
+    if at is not None:
+        yield given[:at]
+    yield given
+
+
+def _choices(row: Intrinsic, p: Parameter) -> Iterator[tuple[CParameter, ...]]:
+    """What a parameter may be in C: one parameter, or for "rest" a list of them."""
+    if p.kind == "rest":
+        for text in p.c or ():
+            yield tuple(_parsed(part) for part in text.split(", ")) if text else ()
+        return
+    for text in _of_operand(row, p) if p.c is None else p.c:
+        yield (CParameter(_name(p.name), text, _default(p)),)
+
+
+def _of_operand(row: Intrinsic, p: Parameter) -> Iterator[str]:
+    o = row.operands.get(p.name)
+    if o is None:
+        yield "void *" if p.name == "dst" else "const void *"
+        return
+    const = "const " if o.access == "read" else ""
+    element = f"{{{_variable(row, o)}}}"
+    yield f"{const}{'void' if o.name in row.void else element} *"
+    if p.kind == "either":
+        yield element
+
+
+def _parsed(text: str) -> CParameter:
+    """A parameter that a row gives as text, such as ``const void *mask`` or ``...``."""
+    name = text if text == "..." else re.split(r"[ *&]", text)[-1]
+    return CParameter(name, "..." if text == "..." else text[: -len(name)].strip())
+
+
+def _name(name: str) -> str:
+    return f"{name}_" if name in KEYWORDS else name
+
+
+def _default(p: Parameter) -> str:
+    value = p.default
+    if value is NO_DEFAULT or value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else str(value)
