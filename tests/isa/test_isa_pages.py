@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from mlusim.isa.prototypes import forms
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.manual.isa_pages import isa_pages, write_pages
 
@@ -34,14 +35,16 @@ def test_every_row_has_its_section_and_is_linked():
 
 
 def test_a_section_says_everything_that_the_row_says():
-    """Signature, formula, extents, rules, architectures, certainty and source."""
+    """Prototypes beside calls, formula, extents, rules, architectures, certainty and source."""
     pages = isa_pages()
     for family in FAMILIES:
         sections = dict(re.findall(r"## `(\w+)`\n(.*?)(?=\n## |\Z)", pages[f"{family.name}.md"], re.DOTALL))
         for row in family.rows:
             section = sections[row.spelling]
 
-            assert f"`{row.signature}" in section
+            for form in forms(row):
+                assert f"| `{form.generic()}` | `" in section
+            assert f"mlu.{row.name}(" in section
             for operand in row.operands.values():
                 assert re.search(rf"\| {operand.name} \| (read|written)", section)
                 assert operand.extent.replace("itemsize", "sizeof(T)") in section
