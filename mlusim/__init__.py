@@ -3,6 +3,8 @@
 Runs BANG C kernels written in Python with no card, and says what the card cannot.
 """
 
+from typing import TYPE_CHECKING
+
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.machine.device import Device, DeviceTensor
@@ -10,6 +12,9 @@ from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 from mlusim.machine.launch import Launch
 from mlusim.observe.every_step import EveryStep
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 __version__ = "0.1.0"
 
@@ -30,3 +35,12 @@ __all__ = [
     "Observer",
     "find_board",
 ]
+
+
+def __getattr__(name: str) -> "ModuleType":
+    """``mlusim.ops``, the operators, wherever they are; loaded when they are asked for."""
+    if name == "ops":
+        from mlusim.operators.shipped import package  # noqa: PLC0415 - most programs have no use for them
+
+        return package()
+    raise AttributeError(f"module 'mlusim' has no attribute {name!r}")

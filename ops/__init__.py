@@ -1,10 +1,12 @@
 """Operators ported from their design documents, and the functions to run them.
 
 ``ops.run(name, inputs, params, board=...)`` runs one; ``ops.host`` holds the vendor-shaped host
-functions; ``ops.catalog.OPERATORS`` lists all.
+functions; ``ops.catalog.OPERATORS`` lists all.  In the repository this is the package ``ops``; an installed
+mlusim has it as ``mlusim.ops``, and ``from mlusim import ops`` is it everywhere.
 """
 
 from mlusim.operators.runner import Run, run, run_case
-from ops import catalog, host
+
+from . import catalog, host
 
 __all__ = ["Run", "catalog", "host", "run", "run_case"]

@@ -12,7 +12,7 @@ def _discover() -> tuple[Operator, ...]:
     here = Path(__file__).parent
     for folder in sorted(p.name for p in pkgutil.iter_modules([str(here)]) if p.ispkg):
         if (here / folder / "operator.py").exists():
-            found.extend(importlib.import_module(f"ops.{folder}.operator").OPERATORS)
+            found.extend(importlib.import_module(f".{folder}.operator", __package__).OPERATORS)
     return tuple(found)
 
 

@@ -107,7 +107,16 @@ def _run(arguments: Sequence[str]) -> int:
         parser.print_help()
         return CLEAN
     code: int = _module(args.verb).run(args)
+    _tell_refusals()
     return code
+
+
+def _tell_refusals() -> None:
+    """Name the operators that a broken distribution took away, where the verb has looked for operators."""
+    registry = sys.modules.get("mlusim.operators.registry")
+    if registry is not None and registry.registered.cache_info().currsize:
+        for sentence in registry.registered().refusals:
+            print(f"note: {' '.join(sentence.split())}", file=sys.stderr)
 
 
 def _parser(chosen: str | None) -> Parser:

@@ -6,29 +6,53 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 
+from attrs import frozen
+
 from mlusim.errors import UsageError
 from mlusim.operators.spec import Case, Operator
 
 GROUP = "mlusim.operators"
 
 
-@functools.cache
-def operators() -> Mapping[str, Operator]:
-    """Every registered operator by name, in alphabetical order.
+@frozen
+class Registered:
+    """What the entry points gave: the operators by name, and a sentence for each that is left out."""
 
-    An entry point is an `Operator`, or a sequence of them.  Raises `UsageError` where one cannot be
-    loaded, is something else, or has the name of another, with the distribution to blame.
+    operators: Mapping[str, Operator]
+    refusals: tuple[str, ...]
+
+
+@functools.cache
+def registered() -> Registered:
+    """Every entry point, loaded: an `Operator`, or a sequence of them.
+
+    One that cannot be loaded, is something else, or has the name of another is left out, with a sentence
+    that names the distribution to blame: it takes itself away, and nothing else.
     """
     found: dict[str, tuple[Operator, str]] = {}
+    refusals: list[str] = []
     for entry in entry_points(group=GROUP):
         at = _described(entry)
-        for operator in _loaded(entry, at):
+        try:
+            loaded = _loaded(entry, at)
+        except UsageError as error:
+            refusals.append(str(error))
+            continue
+        for operator in loaded:
             known, other = found.setdefault(operator.name, (operator, at))
             if known is not operator:
-                raise UsageError(
-                    f"{at} and {other} both have an operator {operator.name!r}; uninstall one of them"
+                refusals.append(
+                    f"{at} and {other} both have an operator {operator.name!r}; the first is left out, "
+                    "uninstall one of them"
                 )
-    return MappingProxyType({name: operator for name, (operator, _) in sorted(found.items())})
+    return Registered(
+        MappingProxyType({name: operator for name, (operator, _) in sorted(found.items())}), tuple(refusals)
+    )
+
+
+def operators() -> Mapping[str, Operator]:
+    """Every registered operator by name, in alphabetical order."""
+    return registered().operators
 
 
 def _described(entry: EntryPoint) -> str:
@@ -41,7 +65,7 @@ def _loaded(entry: EntryPoint, at: str) -> tuple[Operator, ...]:
     try:
         loaded = entry.load()
         many = (loaded,) if isinstance(loaded, Operator) else tuple(loaded)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(f"{at} cannot be loaded: {type(error).__name__}: {error}") from error
     for operator in many:
         if not isinstance(operator, Operator):
@@ -58,7 +82,8 @@ def find_operator(name: str) -> Operator:
         return known[name]
     near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "`mlusim ops` lists them"
-    raise UsageError(f"there is no operator {name!r}; {hint}")
+    refusals = "".join(f"; {sentence}" for sentence in registered().refusals)
+    raise UsageError(f"there is no operator {name!r}; {hint}{refusals}")
 
 
 def find_case(operator: Operator, name: str) -> Case:

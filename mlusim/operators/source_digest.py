@@ -10,6 +10,7 @@ import numpy as np
 
 import mlusim
 from mlusim.operators.registry import find_operator
+from mlusim.operators.shipped import INSTALLED
 from mlusim.operators.spec import Operator
 
 
@@ -33,7 +34,8 @@ def _packages(operator: Operator) -> set[str]:
     parts = [operator.call, operator.reference, operator.shapes, operator.theory]
     parts += [case.make for case in operator.cases] + [policy.rule for policy in operator.policies]
     inner = [getattr(part, "func", part) for part in parts]  # that of a functools.partial
-    return {str(getattr(part, "__module__", None) or "mlusim").partition(".")[0] for part in inner}
+    names = {str(getattr(part, "__module__", None) or "mlusim") for part in inner}
+    return {INSTALLED if name.startswith(f"{INSTALLED}.") else name.partition(".")[0] for name in names}
 
 
 def _files(package: str) -> Iterator[tuple[str, Path]]:

@@ -18,9 +18,10 @@ from mlusim.host.checks import (
     same_dtype,
     verify,
 )
-from ops.border_align_backward.kernel import MLUUnion1BorderAlignBackward
-from ops.border_align_backward.plan import PLAN
-from ops.fill import fill_zero
+
+from ..fill import fill_zero
+from .kernel import MLUUnion1BorderAlignBackward
+from .plan import PLAN
 
 BORDERS = 4
 API = "mluOpBorderAlignBackward"

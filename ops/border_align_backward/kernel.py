@@ -24,7 +24,8 @@ from mlusim.bang import (
     kernel,
 )
 from mlusim.plan import Layout
-from ops.border_align_backward.plan import PLAN
+
+from .plan import PLAN
 
 Tap = tuple[Any, int, int]
 """A weight in T, and y and x of its cell."""

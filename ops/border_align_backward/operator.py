@@ -5,10 +5,11 @@ from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
-from ops.border_align_backward.cases import CASES
-from ops.border_align_backward.host import BORDERS, mluOpBorderAlignBackward
-from ops.border_align_backward.plan import PLAN
-from ops.border_align_backward.reference import reference, theory
+
+from .cases import CASES
+from .host import BORDERS, mluOpBorderAlignBackward
+from .plan import PLAN
+from .reference import reference, theory
 
 DTYPES = ("half", "float")
 LIMITS = (

@@ -21,14 +21,15 @@ from mlusim.host.checks import (
     verify,
 )
 from mlusim.plan import Layout
-from ops.dynamic_scatter_backward.kernel import (
+
+from ..fill import MLUUnion1Fill
+from .kernel import (
     FREE,
     WORD,
     max_reduce_scatter_grad_kernel,
     max_reduce_traceback_scatter_idx_kernel,
 )
-from ops.dynamic_scatter_backward.plan import PLAN
-from ops.fill import MLUUnion1Fill
+from .plan import PLAN
 
 TENSORS = (
     "grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count", "voxel_num", "grad_feats",

@@ -6,7 +6,8 @@ listing.  ``DS-n`` marks a correction; `docs/operators/dynamic_scatter_backward.
 
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, int8, int32, kernel
 from mlusim.plan import Layout, Regions
-from ops.dynamic_scatter_backward.plan import PLAN, POINTS, VOXELS, m, n
+
+from .plan import PLAN, POINTS, VOXELS, m, n
 
 POINTS_PER_PASS, VOXELS_PER_PASS = n.name, m.name
 FREE, OCCUPIED = 0, 1  # what a voxel's flag holds; the document's bool is a word, the least an atomic takes

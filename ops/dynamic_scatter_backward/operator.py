@@ -5,15 +5,16 @@ from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
-from ops.dynamic_scatter_backward.cases import CASES
-from ops.dynamic_scatter_backward.host import (
+
+from .cases import CASES
+from .host import (
     mluOpDynamicScatterBackward,
     mluOpGetDynamicScatterBackwardWorkspaceSize,
     mluOpReduceMode_t,
     workspace_bytes,
 )
-from ops.dynamic_scatter_backward.plan import PLAN
-from ops.dynamic_scatter_backward.reference import reference, theory
+from .plan import PLAN
+from .reference import reference, theory
 
 INPUTS = (
     Tensor("grad_voxel_feats", "[M, C]", ("float",)),

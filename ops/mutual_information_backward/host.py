@@ -22,8 +22,9 @@ from mlusim.host.checks import (
     verify,
 )
 from mlusim.plan import Layout
-from ops.mutual_information_backward.kernel import MLUKernelMutualInformationBackward
-from ops.mutual_information_backward.plan import PLAN
+
+from .kernel import MLUKernelMutualInformationBackward
+from .plan import PLAN
 
 TENSORS = ("px", "py", "p", "ans_grad", "px_grad", "py_grad")
 DESCRIPTORS = tuple(f"{name}_desc" for name in TENSORS)

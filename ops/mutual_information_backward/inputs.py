@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ops.mutual_information_backward.reference import boxes
+from .reference import boxes
 
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Array]

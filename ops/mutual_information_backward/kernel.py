@@ -8,7 +8,8 @@ from typing import Any
 
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Mlu, Ptr, float32, int8, int32, kernel
 from mlusim.plan import Layout, Regions
-from ops.mutual_information_backward.plan import PLAN
+
+from .plan import PLAN
 
 Box = tuple[int, int, int, int]
 """The region of a batch entry: s_begin, t_begin, s_end, t_end; both ends belong to it."""

@@ -5,13 +5,14 @@ from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
-from ops.mutual_information_backward.cases import CASES
-from ops.mutual_information_backward.host import (
+
+from .cases import CASES
+from .host import (
     mluOpGetMutualInformationBackwardWorkspaceSize,
     mluOpMutualInformationBackward,
 )
-from ops.mutual_information_backward.plan import PLAN
-from ops.mutual_information_backward.reference import reference, theory
+from .plan import PLAN
+from .reference import reference, theory
 
 FLOAT = ("float",)
 ACCURACY = Thresholds(diff1=3e-3, diff2=3e-3)  # the class "composite" of the vendor's standard

@@ -21,9 +21,10 @@ from mlusim.host.checks import (
 )
 from mlusim.operators.spec import policy_of
 from mlusim.plan import Layout
-from ops.three_interpolate_backward.kernel import MLUUnion1ThreeInterpolateBackward
-from ops.three_interpolate_backward.plan import PLAN, Mo
-from ops.three_interpolate_backward.tiles import POLICIES
+
+from .kernel import MLUUnion1ThreeInterpolateBackward
+from .plan import PLAN, Mo
+from .tiles import POLICIES
 
 DESCRIPTORS = ("grad_output_desc", "indices_desc", "weights_desc", "grad_features_desc")
 

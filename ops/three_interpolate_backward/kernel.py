@@ -21,7 +21,8 @@ from mlusim.bang import (
     kernel,
 )
 from mlusim.plan import Layout, Regions
-from ops.three_interpolate_backward.plan import PLAN, Co, Mo, No
+
+from .plan import PLAN, Co, Mo, No
 
 
 @kernel

@@ -5,11 +5,12 @@ from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
-from ops.three_interpolate_backward.cases import CASES
-from ops.three_interpolate_backward.host import mluOpThreeInterpolateBackward
-from ops.three_interpolate_backward.plan import PLAN
-from ops.three_interpolate_backward.reference import reference, theory
-from ops.three_interpolate_backward.tiles import POLICIES
+
+from .cases import CASES
+from .host import mluOpThreeInterpolateBackward
+from .plan import PLAN
+from .reference import reference, theory
+from .tiles import POLICIES
 
 DTYPES = ("half", "float")
 NAMES = ("grad_output", "indices", "weights", "grad_features")

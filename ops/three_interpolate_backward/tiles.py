@@ -11,7 +11,8 @@ from attrs import frozen
 from mlusim.bang import int32
 from mlusim.operators.spec import Policy
 from mlusim.plan import board_constants
-from ops.three_interpolate_backward.plan import PLAN, T
+
+from .plan import PLAN, T
 
 
 @frozen

@@ -17,8 +17,9 @@ from mlusim.host.checks import (
     verify,
 )
 from mlusim.plan import choose
-from ops.tin_shift.kernel import MLUUnion1TinShift
-from ops.tin_shift.plan import FRAMES, FRAMES_NAME, PLANS, WHOLE_CHANNEL
+
+from .kernel import MLUUnion1TinShift
+from .plan import FRAMES, FRAMES_NAME, PLANS, WHOLE_CHANNEL
 
 
 def _checks(source: str, target: str) -> Checks:

@@ -7,7 +7,8 @@ regime that the host chose (`ops.tin_shift.plan`).  ``TS-n`` marks a correction 
 
 from mlusim.bang import DIV_UP, GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, int8, kernel
 from mlusim.plan import Layout
-from ops.tin_shift.plan import CHUNK_NAME, FRAMES, FRAMES_NAME, PIXELS, WHOLE_CHANNEL
+
+from .plan import CHUNK_NAME, FRAMES, FRAMES_NAME, PIXELS, WHOLE_CHANNEL
 
 
 @kernel

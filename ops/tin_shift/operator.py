@@ -5,10 +5,11 @@ from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Case, Operator, Params, Tensor, Thresholds
-from ops.tin_shift.cases import BACKWARD_CASES, FORWARD_CASES
-from ops.tin_shift.host import mluOpTinShiftBackward, mluOpTinShiftForward
-from ops.tin_shift.plan import PLANS
-from ops.tin_shift.reference import reference, theory
+
+from .cases import BACKWARD_CASES, FORWARD_CASES
+from .host import mluOpTinShiftBackward, mluOpTinShiftForward
+from .plan import PLANS
+from .reference import reference, theory
 
 DTYPES = ("half", "float")
 LIMITS = (

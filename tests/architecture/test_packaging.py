@@ -7,15 +7,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PACKAGES = ("mlusim", "ops")
+PACKAGES = {"mlusim": "mlusim", "ops": "mlusim.ops"}
 
 
 def test_every_data_file_is_packaged():
     """Whatever is no Python and lies in a package is taken into the wheel by a pattern, and every pattern takes some."""
     patterns = PROJECT["tool"]["setuptools"]["package-data"]
-    for package in PACKAGES:
+    for package, installed in PACKAGES.items():
         there = {p for p in (ROOT / package).rglob("*") if p.is_file() and p.suffix not in {".py", ".pyc"}}
-        taken = [set((ROOT / package).glob(pattern)) for pattern in patterns[package]]
+        taken = [set((ROOT / package).glob(pattern)) for pattern in patterns[installed]]
 
         assert all(taken)
         assert there == set.union(*taken)

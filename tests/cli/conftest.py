@@ -40,9 +40,9 @@ def samples(monkeypatch):
     real = registry.entry_points
     entry = SimpleNamespace(name="samples", value="samples", load=lambda: OPERATORS)
     monkeypatch.setattr(registry, "entry_points", lambda group: [*real(group=group), entry])
-    registry.operators.cache_clear()
+    registry.registered.cache_clear()
     yield
-    registry.operators.cache_clear()
+    registry.registered.cache_clear()
 
 
 @pytest.fixture
@@ -50,6 +50,6 @@ def only_samples(monkeypatch):
     """Register an operator that goes well, and no other, for one test."""
     entry = SimpleNamespace(name="samples", value="samples", load=lambda: (GOOD,))
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
-    registry.operators.cache_clear()
+    registry.registered.cache_clear()
     yield
-    registry.operators.cache_clear()
+    registry.registered.cache_clear()

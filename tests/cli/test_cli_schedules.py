@@ -53,9 +53,9 @@ def counters(monkeypatch):
     both = (counting("racy", racy_count), counting("atomic", atomic_count))
     entry = SimpleNamespace(name="counters", value="counters", load=lambda: both)
     monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
-    registry.operators.cache_clear()
+    registry.registered.cache_clear()
     yield
-    registry.operators.cache_clear()
+    registry.registered.cache_clear()
 
 
 def test_a_race_shows_in_some_schedule(cli, counters):

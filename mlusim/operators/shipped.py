@@ -1,0 +1,63 @@
+"""mlusim's own operators: ``mlusim.ops`` where it is installed, the folder ``ops`` beside it in the repository."""
+
+import importlib
+import importlib.util
+import sys
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+import mlusim
+from mlusim.errors import UsageError
+
+INSTALLED = "mlusim.ops"
+REPOSITORY = "ops"
+
+
+def package() -> ModuleType:
+    """The package of the operators, under whichever name this Python finds it.
+
+    Another package called ``ops``, as a team's own folder, is left alone.  Raises `UsageError` where there
+    are none.
+    """
+    if importlib.util.find_spec(INSTALLED) is not None:
+        return importlib.import_module(INSTALLED)
+    start = Path(mlusim.__file__).parents[1] / REPOSITORY / "__init__.py"
+    if not start.is_file():
+        raise UsageError("the operators of mlusim are not installed; install mlusim again")
+    if _found() == start:
+        return importlib.import_module(REPOSITORY)
+    return _loaded(start)
+
+
+def _found() -> Path | None:
+    """Where the package ``ops`` of this Python begins; None: there is none, or it begins nowhere."""
+    try:
+        spec = importlib.util.find_spec(REPOSITORY)
+    except (ImportError, ValueError):
+        return None
+    return None if spec is None or spec.origin is None else Path(spec.origin).resolve()
+
+
+def _loaded(start: Path) -> ModuleType:
+    """The package that begins at *start*, under the name that it has where it is installed."""
+    spec = importlib.util.spec_from_file_location(
+        INSTALLED, start, submodule_search_locations=[str(start.parent)]
+    )
+    assert isinstance(spec, ModuleSpec)
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[INSTALLED] = module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[INSTALLED]
+        raise
+    return module
+
+
+def __getattr__(name: str) -> object:
+    """``OPERATORS``, which the entry point of mlusim names; found when it is asked for."""
+    if name == "OPERATORS":
+        return importlib.import_module(".catalog", package().__name__).OPERATORS
+    raise AttributeError(name)
