@@ -164,7 +164,7 @@ def _given(args: argparse.Namespace) -> Iterator[str]:
 
 def _document(console: Console, replies: list[tuple[str, Reply]]) -> dict[str, Any]:
     session = console.session
-    site = session.site if session.launches else None
+    site = session.site() if session.launches else None
     return {
         "program": session.program.name,
         "commands": [{"command": text, "ok": reply.ok, "answer": reply.text} for text, reply in replies],

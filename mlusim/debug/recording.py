@@ -20,11 +20,11 @@ from attrs import frozen
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.look.evaluate import condition
-from mlusim.debug.look.frames import installed
-from mlusim.debug.look.places import Span
 from mlusim.debug.session import DebugSession
+from mlusim.debug.source.frames import installed
 from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
 from mlusim.debug.stop.moments import Position
+from mlusim.debug.stop.span import Span
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
 from mlusim.files.writing import write

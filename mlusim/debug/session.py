@@ -1,6 +1,6 @@
 """`DebugSession`: a program under the debugger.  It prints nothing and asks nothing.
 
-The program itself runs once, launch by launch, unwatched.  What the user sees of a kernel is a replica:
+The program itself runs once, launch by launch, unwatched.  What the user sees of a kernel is a run:
 the launch run again from its beginning, on copies of its tensors, to exactly the position asked for.
 So going back is the same as going forward, and costs no more than running there.
 """
@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from mlusim.debug.look.core_names import name_of
 from mlusim.debug.look.describe import failed_text
-from mlusim.debug.look.frames import line_of
-from mlusim.debug.look.world import World
-from mlusim.debug.run.host import ENDED, FAILED, INTERRUPTED, LAUNCH, Host
-from mlusim.debug.run.launches import DEFAULT_HISTORY, Recorded
-from mlusim.debug.run.replica import Replica
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.run.launch_run import LaunchRun
+from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch
+from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, LAUNCH, ProgramRun
 from mlusim.debug.run.runs import LOOKBACK, Runs
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import line_of
 from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
 from mlusim.debug.stop.steppers import Interrupt
@@ -49,20 +49,19 @@ class DebugSession:
         arrays: dict[str, Any] | None = None,
     ) -> None:
         self.program = as_program(program)
-        self.host = Host(self.program, history)
+        self.host = ProgramRun(self.program, history)
         self._arrays = dict(arrays or {})
         self.breakpoints: dict[int, Breakpoint] = {}
         self.numbered = 0
         self.stop = Stop(Position(1, 0), LAUNCH_BEGIN)
         self.focus: str | None = None
         self.level = 0
-        self._replica: Replica | None = None
+        self._run: LaunchRun | None = None
         self.runs = Runs(self.host, self._checks)
         self.host.advance()
         if self.ended:
             self._settle_at_end()
 
-    @property
     def arrays(self) -> dict[str, Any]:
         """The arrays of the host that are known by name."""
         return {**self.program.arrays(), **self._arrays}
@@ -70,7 +69,7 @@ class DebugSession:
     # -- where it stands -------------------------------------------------------------------------
 
     @property
-    def launches(self) -> list[Recorded]:
+    def launches(self) -> list[KeptLaunch]:
         """The launches that the program has begun."""
         return self.host.launches
 
@@ -82,9 +81,7 @@ class DebugSession:
     @property
     def at_host(self) -> bool:
         """Whether it stands inside the program's own run of a launch: a fault or an interrupt."""
-        return (
-            self.host.state in (FAILED, INTERRUPTED) and self._replica is None and self.stop.position.at_end
-        )
+        return self.host.state in (FAILED, INTERRUPTED) and self._run is None and self.stop.position.at_end
 
     @property
     def position(self) -> Position:
@@ -105,27 +102,26 @@ class DebugSession:
         return str(self.position)
 
     @property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> KeptLaunch:
         """The launch that it stands in; raises `UsageError` where the program has launched nothing."""
         if not self.launches:
             raise UsageError(self.not_launched)
         return self.launches[self.position.launch - 1]
 
-    @property
-    def world(self) -> World:
+    def look(self) -> PausedRun:
         """The machine where it stands; made anew by running there, if need be."""
         recorded = self.recorded
-        here = self._replica
+        here = self._run
         if here is not None and here.stop is not None:
             self.runs.holder.take(here.hold)
-            return World(recorded, here.session, here.tracer, here.stop)
+            return PausedRun(recorded, here.session, here.tracer, here.stop)
         frontier = recorded is self.launches[-1]
         if self.at_host or (frontier and self.host.state == LAUNCH and self.position.moment == 0):
             self.runs.holder.take(None)
-            return World(recorded, recorded.session, self.host, self.stop)
-        return self.watched_world()
+            return PausedRun(recorded, recorded.session, self.host, self.stop)
+        return self.watched()
 
-    def watched_world(self, *, history: bool = False) -> World:
+    def watched(self, *, history: bool = False) -> PausedRun:
         """The machine where it stands, from a run in which every instruction was announced.
 
         With *history* the last operations before are known even at the end of a launch.  An interrupt of
@@ -133,44 +129,40 @@ class DebugSession:
         """
         recorded = self.recorded
         if self.at_host and self.stop.error is None:
-            return self.world
-        here = self._replica
+            return self.look()
+        here = self._run
         if here is None or here.stop is None or (history and here.tracer.asleep):
             since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
             self._forget()
-            self._replica = here = self.runs.to(self.position, since)
+            self._run = here = self.runs.to(self.position, since)
         assert here.stop is not None
         self.runs.holder.take(here.hold)
-        return World(recorded, here.session, here.tracer, here.stop)
+        return PausedRun(recorded, here.session, here.tracer, here.stop)
 
-    @property
     def core(self) -> Core | None:
         """The core in focus; None where none has begun, or all have ended."""
         if self.stop.kind is LAUNCH_END:
             return None
-        world = self.world
-        found = world.core(self.focus) if self.focus is not None else None
+        paused = self.look()
+        found = paused.core(self.focus) if self.focus is not None else None
         if found is None:
-            found = next(iter(world.cores), None)
+            found = next(iter(paused.cores), None)
             self.level = 0
         return found
 
-    @property
     def stack(self) -> list[FrameType]:
         """The kernel frames of the core in focus, innermost first."""
-        core = self.core
-        return self.world.stack(core) if core is not None else []
+        core = self.core()
+        return self.look().stack(core) if core is not None else []
 
-    @property
     def frame(self) -> FrameType | None:
         """The frame in focus."""
-        stack = self.stack
+        stack = self.stack()
         return stack[min(self.level, len(stack) - 1)] if stack else None
 
-    @property
     def site(self) -> tuple[str, int] | None:
         """File and line of the frame in focus."""
-        frame = self.frame
+        frame = self.frame()
         if frame is None:
             return None
         return frame.f_code.co_filename, line_of(frame, self.stop.error)
@@ -194,8 +186,8 @@ class DebugSession:
                 self._run_free()
             else:
                 self._attended()
-                assert self._replica is not None
-                stop = self._replica.run([*armed, *steps])
+                assert self._run is not None
+                stop = self._run.go([*armed, *steps])
                 if stop is not None:
                     return self._arrived(stop)
                 self._leave_launch()
@@ -204,8 +196,8 @@ class DebugSession:
 
     def _attended(self) -> None:
         """Stand in a run that every checker watches to which a breakpoint listens."""
-        self.watched_world()
-        if self._replica is not None and not set(self._checks()) <= set(self._replica.checks):
+        self.watched()
+        if self._run is not None and not set(self._checks()) <= set(self._run.checks):
             self.leave_interrupt()
             self.travel(self.position)
 
@@ -222,7 +214,7 @@ class DebugSession:
         self._settle()
 
     def _leave_launch(self) -> None:
-        """The replica of a launch has ended: on to the next launch, or to the end of the program."""
+        """The run of a launch has ended: on to the next launch, or to the end of the program."""
         recorded = self.recorded
         self._forget()
         if recorded is not self.launches[-1]:
@@ -261,9 +253,9 @@ class DebugSession:
         """Stand at *position*, earlier or later; raises `UsageError` where there is no such place."""
         self.runs.recorded(position.launch)
         self._forget()
-        self._replica = self.runs.to(position)
-        assert self._replica.stop is not None
-        stop = self._replica.stop
+        self._run = self.runs.to(position)
+        assert self._run.stop is not None
+        stop = self._run.stop
         stop.reasons, stop.hits = tuple(reasons), tuple(hits)
         return self._arrived(stop)
 
@@ -315,17 +307,17 @@ class DebugSession:
         self._arrived(stop)
 
     def _forget(self) -> None:
-        if self._replica is not None:
-            replica, self._replica = self._replica, None
-            replica.abandon()
+        if self._run is not None:
+            run, self._run = self._run, None
+            run.abandon()
 
     def interrupt(self) -> None:
         """Stop what is running; called by a signal.  Raises `KeyboardInterrupt` where nothing can be stopped."""
-        replica = self._replica
+        run = self._run
         if self.host.inside and self.host.launches and self.host.state:
             self.host.interrupt()
-        elif replica is not None and replica.inside and self.runs.active is None:
-            replica.tracer.interrupt(Interrupt())
+        elif run is not None and run.inside and self.runs.active is None:
+            run.tracer.interrupt(Interrupt())
         else:
             raise KeyboardInterrupt
 
@@ -336,11 +328,11 @@ class DebugSession:
 
     def digest(self) -> str:
         """A hash of the machine where it stands: every live byte, and every core's place in the kernel."""
-        world, total = self.world, hashlib.sha256()
-        for owner, allocation in world.every_allocation():
+        paused, total = self.look(), hashlib.sha256()
+        for owner, allocation in paused.every_allocation():
             total.update(f"{owner} {allocation.space} {allocation.address} {allocation.nbytes}".encode())
             total.update(allocation.raw.tobytes())
-        for core in world.cores:
-            places = [(f.f_code.co_name, line_of(f, world.stop.error)) for f in world.stack(core)]
+        for core in paused.cores:
+            places = [(f.f_code.co_name, line_of(f, paused.stop.error)) for f in paused.stack(core)]
             total.update(f"{name_of(core)} {places} {core.mlu.counts} {core.loads} {core.stores}".encode())
         return total.hexdigest()

@@ -37,5 +37,5 @@ def refuses(console, text):
 def place(console):
     """Where the console stands: the task, the line, the moment, the lines since."""
     session = console.session
-    site = session.site
+    site = session.site()
     return session.focus, site and site[1], session.position.moment, session.position.lines

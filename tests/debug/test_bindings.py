@@ -96,7 +96,7 @@ def test_the_programs_own_variables_are_back_behind_each_command():
     """Whoever drives the console from Python sees their own."""
     with console_on(closures) as console:
         says(console, "run", "goto 1:2", "print value")
-        frame = console.session.frame
+        frame = console.session.frame()
         assert 1.0 == frame.f_locals["value"]
         console.execute("info locals")
 

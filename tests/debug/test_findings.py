@@ -46,7 +46,7 @@ def test_a_breakpoint_at_findings_that_is_set_later(before):
         says(console, *before, "info pipes", "break finding initcheck")
 
         assert "initcheck-undefined-stored" in says(console, "c")
-        assert line("unwritten-store") == console.session.site[1]
+        assert line("unwritten-store") == console.session.site()[1]
 
 
 def test_what_is_found_at_the_end_of_a_launch_stops_there():

@@ -7,8 +7,8 @@ from debug_kernels import counting_program, line, staged_program
 from debug_tools import console_on, place, says
 
 from mlusim.debug import DebugSession, Position
+from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.milestones import SNAPSHOTS, Milestones, Snapshot
-from mlusim.debug.run.replica import Replica
 from mlusim.debug.stop.moments import END
 from mlusim.memory.allocation import Allocation, fresh_bytes
 from mlusim.memory.space import GDRAM
@@ -16,13 +16,13 @@ from mlusim.memory.space import GDRAM
 
 def _digest_from_the_beginning(session, position):
     """The digest of a run that is watched from the first moment on."""
-    kept = session._replica
-    replica = Replica(session.launches[position.launch - 1])
-    assert replica.run(goal=position).position == position
-    session._replica, session.stop = replica, replica.stop
+    kept = session._run
+    run = LaunchRun(session.launches[position.launch - 1])
+    assert run.go(goal=position).position == position
+    session._run, session.stop = run, run.stop
     digest = session.digest()
-    replica.abandon()
-    session._replica = kept
+    run.abandon()
+    session._run = kept
     return digest
 
 
@@ -53,9 +53,9 @@ def test_block_tasks_leave_snapshots_and_marks():
     with console_on(counting_program, tasks=60, rounds=60) as console:
         session = console.session
         count = session.runs.moments(1)
-        replica = session.runs.aside(Position(1, count - 10))
-        heard = len(replica.tracer.recent)
-        replica.abandon()
+        run = session.runs.aside(Position(1, count - 10))
+        heard = len(run.tracer.recent)
+        run.abandon()
 
         assert count > 7_000
         assert heard < 300

@@ -160,14 +160,14 @@ def test_another_count_of_lines_is_made_good(operator, tmp_path):
     """Another version of Python counts lines otherwise: the state decides which line it was."""
     says(operator, "break 209", "run")
     says(operator, "step 3", f"record {tmp_path}/here")
-    digest, site = operator.session.digest(), operator.session.site
+    digest, site = operator.session.digest(), operator.session.site()
     for shift in (-2, 2):
         recording = load(f"{tmp_path}/here")
         recording.facts["position"][2] += shift
         session = DebugSession(recording.program)
 
         assert [] == stand(session, recording.facts)
-        assert (digest, site) == (session.digest(), session.site)
+        assert (digest, site) == (session.digest(), session.site())
         session.close()
 
 

@@ -116,10 +116,10 @@ def test_a_condition_leaves_no_trace_in_the_machine():
     """The loads of an evaluated pointer are not counted."""
     with console_on(counting_program) as console:
         says(console, f"break {line('counting-store')} if sums[3] < 0 or sums[2] == 30", "run")
-        counted = list(console.session.core.loads)
+        counted = list(console.session.core().loads)
         says(console, "print sums[0] + sums[1] + sums[2]", "print out")
 
-        assert counted == console.session.core.loads
+        assert counted == console.session.core().loads
 
 
 def test_counts_tasks_and_switches():
@@ -346,7 +346,7 @@ def test_a_run_without_stops_executes_each_kernel_once():
 
     with console_on(program) as console:
         assert "the program has ended" in says(console, "run")
-        assert (None, None) == (console.session.site, console.session.core)
+        assert (None, None) == (console.session.site(), console.session.core())
         assert "no task is in the kernel here" in says(console, "info locals")
         assert [0, 1, 2] == executed
 

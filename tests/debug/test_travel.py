@@ -196,11 +196,11 @@ def test_what_is_shown_is_what_the_program_did(seed, effects):
     inputs, params = case.make(case_generator(case))
     session = DebugSession(OperatorProgram(spec, inputs, params, seed=seed, effects=effects))
     session.forward()
-    outputs, world = session.host.result.outputs, session.world
+    outputs, paused = session.host.result.outputs, session.look()
 
     assert {"px_grad", "py_grad", "ans_grad"} == set(outputs)
     for name, expected in outputs.items():
-        shown = array_of(world, None, resolve(name, world, None, None))
+        shown = array_of(paused, None, resolve(name, paused, None, None))
         assert expected.tobytes() == shown.tobytes()
     session.close()
 

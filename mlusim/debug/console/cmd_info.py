@@ -6,10 +6,10 @@ from mlusim.debug.console.cmd_stop import describe
 from mlusim.debug.console.columns import pairs, table
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.clock import clock_of
-from mlusim.debug.look.core_names import full_name, name_of, parse_name
 from mlusim.debug.look.describe import launch_text, value_text, where_text
-from mlusim.debug.look.frames import line_of
-from mlusim.debug.look.world import need_core
+from mlusim.debug.look.paused_run import need_core
+from mlusim.debug.source.core_names import full_name, name_of, parse_name
+from mlusim.debug.source.frames import line_of
 from mlusim.errors import UsageError
 from mlusim.observe.finding import short
 from mlusim.report.quantities import size
@@ -37,8 +37,8 @@ def info(console: "Console", words: str) -> str:
 
 def _tasks(session: "DebugSession", words: str) -> str:
     del words
-    world = session.world
-    focus = session.core
+    paused = session.look()
+    focus = session.core()
     rows = [
         [
             "*" if focus is not None and t.name == name_of(focus) else "",
@@ -49,9 +49,9 @@ def _tasks(session: "DebugSession", words: str) -> str:
             t.where,
             t.waits,
         ]
-        for t in states.tasks(world)
+        for t in states.tasks(paused)
     ]
-    ended, waiting = states.others(world)
+    ended, waiting = states.others(paused)
     count = f"{ended} ended, {waiting} not begun"
     return (
         table(["", "task", "cluster", "core", "state", "where", "waits for"], rows) + f"\n{count}"
@@ -62,7 +62,7 @@ def _tasks(session: "DebugSession", words: str) -> str:
 
 def _cores(session: "DebugSession", words: str) -> str:
     del words
-    rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in states.cores(session.world)]
+    rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in states.cores(session.look())]
     return (
         table(["task", "cluster", "core", "instructions", "NRAM declared"], rows)
         if rows
@@ -72,7 +72,7 @@ def _cores(session: "DebugSession", words: str) -> str:
 
 def _clusters(session: "DebugSession", words: str) -> str:
     del words
-    rows = [[name, members, size(int(nbytes))] for name, members, nbytes in states.clusters(session.world)]
+    rows = [[name, members, size(int(nbytes))] for name, members, nbytes in states.clusters(session.look())]
     return (
         table(["cluster", "cores", "SRAM declared"], rows)
         if rows
@@ -81,12 +81,12 @@ def _clusters(session: "DebugSession", words: str) -> str:
 
 
 def _pipes(session: "DebugSession", words: str) -> str:
-    world = session.watched_world()
-    core = need_core(world, parse_name(words)) if words else session.core
+    paused = session.watched()
+    core = need_core(paused, parse_name(words)) if words else session.core()
     if core is None:
         return "no task is running here"
     lines = [full_name(core)]
-    for pipe in states.pipes(world, core):
+    for pipe in states.pipes(paused, core):
         what = [f"next: {pipe.issuing}"] * bool(pipe.issuing) + [
             f"in flight: {flight}" for flight in pipe.flights
         ]
@@ -100,9 +100,9 @@ def _barriers(session: "DebugSession", words: str) -> str:
         f"{b.name} ({b.who}): {', '.join(b.arrived) or 'nobody'} arrived; "
         + (f"{', '.join(b.waiting)} waiting; " if b.waiting else "")
         + f"{', '.join(b.missing)} missing"
-        for b in states.barriers(session.world)
+        for b in states.barriers(session.look())
     ]
-    lines += [f"mutex {numbers}: held by {owner}" for numbers, owner in states.mutexes(session.world)]
+    lines += [f"mutex {numbers}: held by {owner}" for numbers, owner in states.mutexes(session.look())]
     return "\n".join(lines) or "nobody waits at a barrier, and no mutex is held"
 
 
@@ -117,26 +117,26 @@ def _breakpoints(session: "DebugSession", words: str) -> str:
 
 def _locals(session: "DebugSession", words: str) -> str:
     del words
-    frame = session.frame
+    frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    rows = [(name, value_text(value, session.world)) for name, value in frame.f_locals.items()]
+    rows = [(name, value_text(value, session.look())) for name, value in frame.f_locals.items()]
     return pairs(rows) or "this function has no variables yet"
 
 
 def _launch(session: "DebugSession", words: str) -> str:
     del words
-    world, recorded = session.world, session.recorded
-    request = world.session.request
+    paused, recorded = session.look(), session.recorded
+    request = paused.session.request
     head = [
-        (f"launch {recorded.index}", launch_text(world)),
+        (f"launch {recorded.index}", launch_text(paused)),
         (
             "effects",
             f"land {request.effects}" + (f", seed {request.seed}" if request.seed is not None else ""),
         ),
         ("moments", str(recorded.moments) if recorded.moments is not None else "not counted yet"),
     ]
-    rows = [(n, value_text(a, world)) for n, a in zip(recorded.parameters, request.arguments, strict=True)]
+    rows = [(n, value_text(a, paused)) for n, a in zip(recorded.parameters, request.arguments, strict=True)]
     return pairs([*head, *rows])
 
 
@@ -156,9 +156,9 @@ def _time(session: "DebugSession", words: str) -> str:
     clock = clock_of(session.runs, session.recorded.index)
     mhz = session.recorded.session.board.clock_mhz
     rows = []
-    for core in session.world.cores:
+    for core in session.look().cores:
         known = clock.at(name_of(core), session.position.moment)
-        mark = "*" if core is session.core else ""
+        mark = "*" if core is session.core() else ""
         time = "" if known is None else f"{known[1]:.3f}"
         cycles = "" if known is None else f"{known[1] * mhz:.0f}"
         rows.append([mark, name_of(core), "-" if known is None else str(known[0]), time, cycles])
@@ -170,7 +170,7 @@ def _time(session: "DebugSession", words: str) -> str:
 
 def _printed(session: "DebugSession", words: str) -> str:
     del words
-    return "\n".join(session.world.session.printed) or "__bang_printf has printed nothing yet"
+    return "\n".join(session.look().session.printed) or "__bang_printf has printed nothing yet"
 
 
 def _functions(session: "DebugSession", words: str) -> str:
@@ -193,8 +193,8 @@ def _state_rows(rows: list[regions.RegionState]) -> str:
 
 def _regions(session: "DebugSession", words: str) -> str:
     del words
-    world, core = session.world, session.core
-    rows = regions.plan_regions(world, core) or regions.declarations(world, core)
+    paused, core = session.look(), session.core()
+    rows = regions.plan_regions(paused, core) or regions.declarations(paused, core)
     if not rows:
         return "no task has declared memory here; `info tensors` shows GDRAM"
     return _state_rows(rows)
@@ -202,13 +202,13 @@ def _regions(session: "DebugSession", words: str) -> str:
 
 def _tensors(session: "DebugSession", words: str) -> str:
     del words
-    rows = regions.tensors(session.world)
+    rows = regions.tensors(session.look())
     return _state_rows(rows) if rows else "the launch has no tensors"
 
 
 def _nram(session: "DebugSession", words: str) -> str:
     del words
-    world, core = session.world, session.core
+    paused, core = session.look(), session.core()
     if core is None:
         return "no task is running here"
     lines = [full_name(core)]
@@ -217,8 +217,8 @@ def _nram(session: "DebugSession", words: str) -> str:
             lines.append(f"{space}: {arena.top} of {arena.capacity} bytes declared")
     if core.cluster is not None and core.cluster.sram.top:
         lines.append(f"SRAM: {core.cluster.sram.top} of {core.cluster.sram.capacity} bytes declared")
-    rows = regions.plan_regions(world, core) or [
-        r for r in regions.declarations(world, core) if r.memory == "NRAM"
+    rows = regions.plan_regions(paused, core) or [
+        r for r in regions.declarations(paused, core) if r.memory == "NRAM"
     ]
     extent = max((r.offset + r.nbytes for r in rows), default=1)
     width = max((len(r.name) for r in rows), default=0)
@@ -232,7 +232,7 @@ def _nram(session: "DebugSession", words: str) -> str:
 
 def _line(session: "DebugSession", words: str) -> str:
     del words
-    frame: FrameType | None = session.frame
+    frame: FrameType | None = session.frame()
     if frame is None:
         return "no task is in the kernel here"
     return where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from mlusim.debug.console.cmd_info import VIEWS, info
 from mlusim.debug.console.columns import table
 from mlusim.debug.console.command import LOOKING, Command
-from mlusim.debug.look.code import find_function
-from mlusim.debug.look.core_names import full_name, name_of, parse_name
 from mlusim.debug.look.describe import effect_text, where_text
-from mlusim.debug.look.frames import line_of
-from mlusim.debug.look.world import need_core
+from mlusim.debug.look.paused_run import need_core
+from mlusim.debug.source.core_names import full_name, name_of, parse_name
+from mlusim.debug.source.frames import line_of
+from mlusim.debug.source.functions import find_function
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
 from mlusim.observe.finding import short
@@ -26,16 +26,17 @@ def where(console: "Console", words: str) -> str:
     """The stack."""
     del words
     session = console.session
-    stack, world = session.stack, session.world
+    stack, paused = session.stack(), session.look()
     if not stack:
         return console.stop_text()
     level = min(session.level, len(stack) - 1)
     lines = []
     for n, frame in enumerate(stack):
-        place = where_text(frame.f_code.co_filename, line_of(frame, world.stop.error), frame.f_code.co_name)
+        place = where_text(frame.f_code.co_filename, line_of(frame, paused.stop.error), frame.f_code.co_name)
         lines.append(f"{'*' if n == level else ' '} {n}  {place}")
-    assert session.core is not None
-    return "\n".join([f"{full_name(session.core)}, {session.place}", *lines])
+    core = session.core()
+    assert core is not None
+    return "\n".join([f"{full_name(core)}, {session.place}", *lines])
 
 
 def up(console: "Console", words: str) -> str:
@@ -62,7 +63,7 @@ def _steps(words: str) -> int:
 
 
 def _level(session: "DebugSession", level: int) -> str:
-    stack = session.stack
+    stack = session.stack()
     if not stack:
         raise UsageError("no task is in the kernel here")
     if not 0 <= level < len(stack):
@@ -75,7 +76,7 @@ def _level(session: "DebugSession", level: int) -> str:
 def list_(console: "Console", words: str) -> str:
     """Source around a line."""
     session = console.session
-    site = session.site
+    site = session.site()
     if words:
         file, _, line = words.rpartition(":")
         if words.isidentifier():
@@ -103,7 +104,7 @@ def listing(session: "DebugSession", file: str, line: int, before: int, behind: 
     source = linecache.getlines(file)
     if not source:
         raise UsageError(f"there is no source of {short(file)}")
-    here = session.site
+    here = session.site()
     stops = {
         (b.location.file, b.location.line)
         for b in session.breakpoints.values()
@@ -121,17 +122,17 @@ def task(console: "Console", words: str) -> str:
     """Look at another task."""
     session = console.session
     if not words:
-        core = session.core
+        core = session.core()
         return "no task is running here" if core is None else f"{full_name(core)} is in focus"
     name = parse_name(words)
-    need_core(session.world, name)
+    need_core(session.look(), name)
     session.focus, session.level = name, 0
-    core = session.core
+    core = session.core()
     assert core is not None
-    frame = session.frame
+    frame = session.frame()
     if frame is None:
         return f"{full_name(core)}, which has not entered the kernel yet"
-    line = line_of(frame, session.stop.error if core is session.world.cast.failed else None)
+    line = line_of(frame, session.stop.error if core is session.look().observed.failed else None)
     text = f"{full_name(core)} in {where_text(frame.f_code.co_filename, line, frame.f_code.co_name)}"
     source = linecache.getline(frame.f_code.co_filename, line).rstrip()
     return f"{text}\n{line}\t{source}" if source else text
@@ -146,18 +147,18 @@ def history(console: "Console", words: str) -> str:
     if len(numbers) > 1 or (numbers and not numbers[0].isdigit()):
         raise UsageError(f"history takes a count, and `task` for this task only, not {words!r}")
     count = int(numbers[0]) if numbers else 10
-    world = session.watched_world(history=True)
-    core = session.core
-    recent = [op for op in world.recent if not mine or op.core is core]
+    paused = session.watched(history=True)
+    core = session.core()
+    recent = [op for op in paused.recent if not mine or op.core is core]
     if not recent:
         return (
             "nothing has been watched here"
-            if not world.watched
+            if not paused.watched
             else "nothing has happened yet in this launch"
         )
     rows = []
     for op in recent[-count:]:
-        what = op.name if op.effect is None else f"{op.name}, {effect_text(world, op.effect)}"
+        what = op.name if op.effect is None else f"{op.name}, {effect_text(paused, op.effect)}"
         site = "" if op.effect is None else f"{short(op.effect.site.file)}:{op.effect.site.line}"
         rows.append([str(op.moment), "-" if op.core is None else name_of(op.core), op.kind, site, what])
     return table(["moment", "task", "", "line", "operation"], rows)

@@ -12,10 +12,11 @@ from mlusim.debug.look.describe import pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
-from mlusim.debug.look.places import Span, resolve
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.places import resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
-from mlusim.debug.look.world import World
 from mlusim.debug.stop.moments import END, Position
+from mlusim.debug.stop.span import Span
 from mlusim.errors import UsageError
 from mlusim.files.arrays import open_arrays, read_array
 from mlusim.files.paths import shown
@@ -43,9 +44,9 @@ def print_(console: "Console", words: str) -> str:
         raise UsageError(f"print/{form['letters']} is no form; print/x shows integers in hexadecimal")
     if not words:
         raise UsageError("print takes an expression in the kernel's variables, as in `print count * 4`")
-    world = session.world
+    paused = session.look()
     try:
-        value = evaluate(parse(words), session.frame, session.core, _known(session))
+        value = evaluate(parse(words), session.frame(), session.core(), _known(session))
     except UsageError:
         value = _elements(session, words)
         if value is None:
@@ -53,18 +54,18 @@ def print_(console: "Console", words: str) -> str:
     if form and form["letters"] == "x" and isinstance(value, int | np.integer):
         return f"{words} = {int(value):#x}"
     if isinstance(value, Ptr):
-        return f"{words} = {pointer_text(value, world, SHOWN)}"
-    return f"{words} = {value_text(value, world)}"
+        return f"{words} = {pointer_text(value, paused, SHOWN)}"
+    return f"{words} = {value_text(value, paused)}"
 
 
 def _known(session: "DebugSession") -> "dict[str, Any]":
     """Names for expressions: memory, and the arrays of the host, dotted ones as members of what is before the dot."""
-    arrays = session.arrays
+    arrays = session.arrays()
     known: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
     for head in dict.fromkeys(name.partition(".")[0] for name in arrays if "." in name):
         members = {n.removeprefix(f"{head}."): a for n, a in arrays.items() if n.startswith(f"{head}.")}
         known[head] = SimpleNamespace(**members)
-    return known | names_of(session.world, session.core)
+    return known | names_of(session.look(), session.core())
 
 
 def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
@@ -72,8 +73,8 @@ def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np
     if not words.endswith("]"):
         return None
     try:
-        span = resolve(words, session.world, session.core, session.frame)
-        array = array_of(session.world, session.core, span)
+        span = resolve(words, session.look(), session.core(), session.frame())
+        array = array_of(session.look(), session.core(), span)
         return array if ":" in words.rpartition("[")[2] or array.size != 1 else array.reshape(-1)[0]
     except UsageError:
         return None
@@ -95,9 +96,9 @@ def examine_(console: "Console", words: str) -> str:
         )
     if given is not None and not 1 <= given <= MOST:
         raise UsageError(f"x shows 1 to {MOST} elements, not {given}")
-    span = resolve(words, session.world, session.core, session.frame)
+    span = resolve(words, session.look(), session.core(), session.frame())
     exact = re.search(r":\w+\]?$", words) is not None
-    lines = examine(session.world, session.core, span, given, "".join(kinds), "".join(sizes), exact=exact)
+    lines = examine(session.look(), session.core(), span, given, "".join(kinds), "".join(sizes), exact=exact)
     return "\n".join(lines)
 
 
@@ -121,8 +122,8 @@ def diff(console: "Console", words: str) -> str:
     place, other = place.strip(), other.strip()
     if not place:
         raise UsageError("diff takes a place and what to compare with: @MOMENT, FILE.npy, or an array's name")
-    span = resolve(place, session.world, session.core, session.frame)
-    ours = array_of(session.world, session.core, span)
+    span = resolve(place, session.look(), session.core(), session.frame())
+    ours = array_of(session.look(), session.core(), span)
     lines = difference(ours, _other(session, span, other))
     return "\n".join([f"{place} here ({session.place}) and {other} there:", *lines])
 
@@ -130,13 +131,13 @@ def diff(console: "Console", words: str) -> str:
 def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
     if text.startswith("@"):
         return _at_moment(session, span, text[1:])
-    if text in session.arrays:
-        return np.asarray(session.arrays[text])
+    if text in session.arrays():
+        return np.asarray(session.arrays()[text])
     if (ours := _here(session, text)) is not None:
         return ours
     name, _, key = text.partition("::")
     if "\0" in name or not Path(name).is_file():
-        known = ", ".join(session.arrays) or "none"
+        known = ", ".join(session.arrays()) or "none"
         raise UsageError(
             f"{text!r} is neither @MOMENT, nor a file, nor an array, nor a place; arrays that are known: {known}"
         )
@@ -154,8 +155,8 @@ def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, A
 def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
     """The elements of another place of the device, as they are now; None where *text* is none."""
     try:
-        span = resolve(text, session.world, session.core, session.frame)
-        return array_of(session.world, session.core, span)
+        span = resolve(text, session.look(), session.core(), session.frame())
+        return array_of(session.look(), session.core(), span)
     except UsageError:
         return None
 
@@ -169,14 +170,14 @@ def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[An
         number = int(moment)
     index = int(launch) if launch.isdigit() else session.position.launch
     _same_tensor(session, span, index)
-    replica = session.runs.aside(Position(index, number))
+    run = session.runs.aside(Position(index, number))
     try:
-        assert replica.stop is not None
-        world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
-        where, core = same_place(span, world, session.core)
-        return array_of(world, core, where)
+        assert run.stop is not None
+        paused = PausedRun(run.recorded, run.session, run.tracer, run.stop)
+        where, core = same_place(span, paused, session.core())
+        return array_of(paused, core, where)
     finally:
-        replica.abandon()
+        run.abandon()
 
 
 def _same_tensor(session: "DebugSession", span: Span, launch: int) -> None:
@@ -193,8 +194,8 @@ def dump(console: "Console", words: str) -> str:
     place, _, name = words.rpartition(" ")
     if not place or not name.endswith(".npy"):
         raise UsageError("dump takes a place and a file, as in `dump term1 term1.npy`")
-    span = resolve(place.strip(), session.world, session.core, session.frame)
-    array = array_of(session.world, session.core, span)
+    span = resolve(place.strip(), session.look(), session.core(), session.frame())
+    array = array_of(session.look(), session.core(), span)
     write(name, lambda file: np.save(file, array))
     return f"{array.size} elements of {array.dtype}, shape {list(array.shape)}, written to {name}"
 
@@ -208,9 +209,9 @@ def who_wrote(console: "Console", words: str) -> str:
     place, _, number = words.rpartition(" ")
     deep = bool(place) and number.isdigit()
     place, depth = (place.strip(), int(number)) if deep else (words, DEPTH)
-    span = resolve(place, session.world, session.core, session.frame)
+    span = resolve(place, session.look(), session.core(), session.frame())
     session.leave_interrupt()
-    search = Search(session, max(1, depth))
+    search = Search(session.runs, session.position, max(1, depth))
     try:
         origin = search.origin(Byte(span.space, span.low, span.owner), place)
     finally:

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 from mlusim.debug.console.command import BACK, RUNNING, Command
 from mlusim.debug.look.clock import clock_of
-from mlusim.debug.look.code import find_line
-from mlusim.debug.look.core_names import name_of
-from mlusim.debug.look.frames import depth_of
 from mlusim.debug.session import PROGRAM_ENDED
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import depth_of
+from mlusim.debug.source.functions import find_line
 from mlusim.debug.stop.moments import BEGIN, END, FINISH, LAUNCH_BEGIN, Position, parse_time
 from mlusim.debug.stop.steppers import Finish, Intrinsics, IntrinsicStep, Lines, LineStep, NextStep, Until
 from mlusim.debug.travel import back_to, previous_stop
@@ -91,7 +91,7 @@ def finish(console: "Console", words: str) -> str:
     """To the caller."""
     _none(words, "finish")
     core, _ = _stepping(console.session)
-    frame = console.session.frame
+    frame = console.session.frame()
     assert frame is not None
     console.session.forward([Finish(core, frame)])
     return console.stop_text()
@@ -134,8 +134,8 @@ def _stepping(session: "DebugSession") -> "tuple[Core, FrameType]":
     if session.at_host:
         session.leave_interrupt()
     _can_step(session)
-    core = session.core
-    frame = next(iter(session.world.stack(core)), None) if core is not None else None
+    core = session.core()
+    frame = next(iter(session.look().stack(core)), None) if core is not None else None
     if core is None or frame is None:
         raise UsageError("no task is in the kernel here; `stepi all` goes to whichever comes first")
     return core, frame
@@ -224,12 +224,12 @@ def _back(session: "DebugSession", wanted: "Stopper", count: int = 1) -> None:
 
 
 def _label(session: "DebugSession") -> str | None:
-    core = None if _nobody(session) else session.core
+    core = None if _nobody(session) else session.core()
     return name_of(core) if core is not None else None
 
 
 def _depth(session: "DebugSession") -> int | None:
-    stack = session.stack
+    stack = session.stack()
     if session.stop.error is not None:
         return len(stack) or None
     return depth_of(stack[0]) if stack else None

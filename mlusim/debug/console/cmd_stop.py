@@ -7,12 +7,12 @@ from attrs import evolve
 
 from mlusim.debug.console.command import STOPPING, Command
 from mlusim.debug.look.clock import clock_of
-from mlusim.debug.look.code import find_function, find_line, lines_naming
-from mlusim.debug.look.core_names import parse_name
 from mlusim.debug.look.evaluate import condition
+from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
-from mlusim.debug.look.world import no_such_task
-from mlusim.debug.run.host import HEARD
+from mlusim.debug.run.program_run import HEARD
+from mlusim.debug.source.core_names import parse_name
+from mlusim.debug.source.functions import find_function, find_line, lines_naming
 from mlusim.debug.stop.breakpoints import (
     Breakpoint,
     CallLocation,
@@ -86,10 +86,10 @@ def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) ->
     place, made = _conditions(words)
     anyone = place.endswith(" all")
     place = place.removesuffix(" all").strip()
-    world, core = session.world, session.core
-    span = None if core is not None else ahead(place, world)
+    paused, core = session.look(), session.core()
+    span = None if core is not None else ahead(place, paused)
     if span is None:
-        span = resolve(place, world, core, session.frame)
+        span = resolve(place, paused, core, session.frame())
     if anyone:
         span = evolve(span, anyone=True)
     made.location, made.words = Watch(span, place, writes, reads), place
@@ -136,7 +136,7 @@ def _add(session: "DebugSession", made: Breakpoint) -> str:
 def _doubt(session: "DebugSession", made: Breakpoint) -> str:
     """A remark on a task that this launch does not have; another launch of the program may."""
     label = made.location.label if isinstance(made.location, TaskLocation) else made.task
-    unknown = no_such_task(session.world, label) if label is not None else ""
+    unknown = no_such_task(session.look(), label) if label is not None else ""
     return f"\nnote: {unknown}" if unknown else ""
 
 
@@ -159,7 +159,7 @@ def _special_kind(word: str) -> bool:
 def location_of(session: "DebugSession", place: str) -> Location:
     """What the words of `break` mean."""
     if not place:
-        site = session.site
+        site = session.site()
         if site is None:
             raise UsageError("name a place: FILE:LINE, a function, an intrinsic, or see `help break`")
         place = f"{site[0]}:{site[1]}"
@@ -170,7 +170,8 @@ def location_of(session: "DebugSession", place: str) -> Location:
     line = _LINE.match(place)
     recorded = session.recorded
     if line is not None:
-        here = session.site[0] if session.site is not None else recorded.functions[0].code.co_filename
+        site = session.site()
+        here = site[0] if site is not None else recorded.functions[0].code.co_filename
         file, number = find_line(line["file"] or here, int(line["line"]), recorded.functions, recorded.owned)
         return LineLocation(file, number, f"{short(file)}:{number}")
     name = place.lstrip("_")

@@ -7,11 +7,11 @@ from attrs import frozen
 
 from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop
 from mlusim.debug.console.command import Command
-from mlusim.debug.look.core_names import name_of
 from mlusim.debug.look.describe import end_text, failed_text, stop_text
 from mlusim.debug.look.names import names_of
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
+from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import LAUNCH_END
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
@@ -103,10 +103,10 @@ class Console:
         session = self.session
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
-        if session.stop.kind is LAUNCH_END:  # its world would have to be run to, and has nobody in it
+        if session.stop.kind is LAUNCH_END:  # its paused would have to be run to, and has nobody in it
             return end_text(session.recorded, session.stop) + self._ended()
-        world, stop = session.world, session.stop
-        return stop_text(world, world.stop if stop.core is None else stop, self._ended())
+        paused, stop = session.look(), session.stop
+        return stop_text(paused, paused.stop if stop.core is None else stop, self._ended())
 
     def _ended(self) -> str:
         session = self.session
@@ -145,12 +145,12 @@ class Console:
         if kind == "breakpoint":
             return [str(n) for n in session.breakpoints]
         if kind == "task":
-            return [name_of(core).removeprefix("task ") for core in session.world.cores]
+            return [name_of(core).removeprefix("task ") for core in session.look().cores]
         if kind == "function":
             return [*(f.name for f in session.recorded.functions), *ISA]
         if kind == "place":
-            frame = session.frame
-            return [*names_of(session.world, session.core), *(frame.f_locals if frame is not None else ())]
+            frame = session.frame()
+            return [*names_of(session.look(), session.core()), *(frame.f_locals if frame is not None else ())]
         return []
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 from attrs import define, frozen
 
-from mlusim.debug.look.core_names import name_of
-from mlusim.debug.run.launches import Recorded
+from mlusim.debug.run.launch_run import LaunchRun
+from mlusim.debug.run.launches import KeptLaunch
 from mlusim.debug.run.output import Ear, Shown
-from mlusim.debug.run.replica import Replica
 from mlusim.debug.run.runs import Runs
 from mlusim.debug.run.tracer import Tracer
+from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import END, Position
 from mlusim.errors import Fault, UsageError
 from mlusim.machine.events import Effect
@@ -62,9 +62,9 @@ class _Issues(Observer):
     def __attrs_post_init__(self) -> None:
         self.found: dict[Key, array[int]] = {}
 
-    def begin(self, replica: Replica) -> None:
-        """Listen to *replica*."""
-        self.tracer = replica.tracer
+    def begin(self, run: LaunchRun) -> None:
+        """Listen to *run*."""
+        self.tracer = run.tracer
 
     def issue(self, effect: Effect) -> None:
         """Note the moment."""
@@ -94,7 +94,7 @@ def clock_of(runs: Runs, launch: int) -> Clock:
     return clock
 
 
-def _spans(recorded: Recorded) -> tuple[dict[Key, list[float]], float]:
+def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
     """When every instruction begins, by core, name and line, each in turn; and how long the launch takes."""
     session, _ = recorded.again([EveryStep()], timing=True)
     ear = Ear(Shown())

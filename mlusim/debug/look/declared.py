@@ -14,7 +14,7 @@ from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.memory.allocation import Allocation
 
 if TYPE_CHECKING:
-    from mlusim.debug.look.world import World
+    from mlusim.debug.look.paused_run import PausedRun
 
 _SITE = re.compile(r"\w+ (?P<dtype>\w+)\[\d+\] declared at (?P<file>.+):(?P<line>\d+)$")
 _CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
@@ -33,7 +33,7 @@ class Declaration:
     many: bool = False
 
 
-def declared(world: "World", allocation: Allocation) -> tuple[str | None, DType | None]:
+def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, DType | None]:
     """The variable that the kernel keeps a declaration in, as its source has it, and the element type.
 
     ``row``, ``pair[1]`` for an element of a list; None for what cannot be told.
@@ -43,7 +43,9 @@ def declared(world: "World", allocation: Allocation) -> tuple[str | None, DType 
         return None, None
     dtype, line = as_dtype(found["dtype"]), int(found["line"])
     files = {
-        f.code.co_filename for f in world.recorded.functions if Path(f.code.co_filename).name == found["file"]
+        f.code.co_filename
+        for f in paused.recorded.functions
+        if Path(f.code.co_filename).name == found["file"]
     }
     if len(files) != 1:
         return None, dtype
@@ -51,16 +53,16 @@ def declared(world: "World", allocation: Allocation) -> tuple[str | None, DType 
     calls = [d for d in _declarations(source) if d.line == line and d.space == allocation.space.name]
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
-    at = _place(world, allocation)
+    at = _place(paused, allocation)
     if not calls or at is None or (len(calls) > 1 and any(d.many for d in calls)):
         return None, dtype
     call = calls[at % len(calls)]
     return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
 
 
-def _place(world: "World", allocation: Allocation) -> int | None:
+def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
     """How many declarations of the same line its memory has before it; None where its task has ended."""
-    for core in world.cast.cores:
+    for core in paused.observed.cores:
         arenas = [*core.arenas.values(), *([core.cluster.sram] if core.cluster is not None else [])]
         for arena in arenas:
             if allocation in arena.allocations:

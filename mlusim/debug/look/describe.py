@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.debug.look.core_names import full_name, name_of
 from mlusim.debug.look.declared import declared
-from mlusim.debug.look.frames import line_of, raised_at, source_line
-from mlusim.debug.look.world import World
-from mlusim.debug.run.host import INTERRUPTED
-from mlusim.debug.run.launches import Recorded
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.run.launches import KeptLaunch
+from mlusim.debug.run.program_run import INTERRUPTED
+from mlusim.debug.source.core_names import full_name, name_of
+from mlusim.debug.source.frames import line_of, raised_at, source_line
 from mlusim.debug.stop.moments import (
     BEGIN,
     CONTROL,
@@ -40,34 +40,34 @@ WIDE = 110  # characters of a value that is shown on one line
 
 
 def named(
-    world: World, allocation: Allocation, offset: int, nbytes: int = 1
+    paused: PausedRun, allocation: Allocation, offset: int, nbytes: int = 1
 ) -> tuple[str, int, DType | None]:
     """What holds *nbytes* bytes at *offset* of *allocation*: its name, where it begins there, its element type.
 
     Where regions of several stages do, those that hold all of the bytes are named.  A name that a region and a
     tensor share says which of them is meant.
     """
-    for name, (tensor, argument) in world.tensors.items():
+    for name, (tensor, argument) in paused.tensors.items():
         if tensor is allocation or (
             tensor.space is allocation.space and tensor.address == allocation.address
         ):
-            return (f"tensor.{name}" if name in world.region_names else name), 0, argument.dtype
-    found = world.regions_at(allocation, offset)
+            return (f"tensor.{name}" if name in paused.region_names else name), 0, argument.dtype
+    found = paused.regions_at(allocation, offset)
     if found:
         whole = {name: r for name, r in found.items() if offset + nbytes <= r[0] + r[1].bytes}
         kept = whole or found
         start, first = next(iter(kept.values()))
-        shown = (f"region.{name}" if name in world.tensors else name for name in kept)
+        shown = (f"region.{name}" if name in paused.tensors else name for name in kept)
         return "/".join(shown), start, as_dtype(first.dtype)
-    variable, dtype = declared(world, allocation)
+    variable, dtype = declared(paused, allocation)
     if variable is not None:
         return variable, 0, dtype
-    return f"{allocation.space}+{allocation.address - world.base(allocation.space):#x}", 0, None
+    return f"{allocation.space}+{allocation.address - paused.base(allocation.space):#x}", 0, None
 
 
-def access_text(world: World, access: Access) -> str:
+def access_text(paused: PausedRun, access: Access) -> str:
     """The bytes of an access: ``term1[0:105]``, ``NRAM+0x100, 64 bytes``, with strides where it has some."""
-    name, begins, dtype = named(world, access.allocation, max(access.start, 0), access.size)
+    name, begins, dtype = named(paused, access.allocation, max(access.start, 0), access.size)
     first = access.start - begins
     if dtype is not None and first % dtype.size == 0 and access.size % dtype.size == 0:
         at, count = first // dtype.size, access.size // dtype.size
@@ -78,7 +78,7 @@ def access_text(world: World, access: Access) -> str:
     return text + times
 
 
-def accesses_text(world: World, accesses: Sequence[Access], *, pieces: bool = False) -> str:
+def accesses_text(paused: PausedRun, accesses: Sequence[Access], *, pieces: bool = False) -> str:
     """Several accesses, each by itself; *pieces* of one operand that follow each other as one, the first few of many."""
     joined: list[Access] = [] if pieces else list(accesses)
     for access in accesses if pieces else ():
@@ -88,28 +88,28 @@ def accesses_text(world: World, accesses: Sequence[Access], *, pieces: bool = Fa
             joined[-1] = Access(last.allocation, last.start, last.size + access.size)
         else:
             joined.append(access)
-    shown = "; ".join(access_text(world, access) for access in joined[:PIECES])
+    shown = "; ".join(access_text(paused, access) for access in joined[:PIECES])
     return shown + (f" and {len(joined) - PIECES} more" if len(joined) > PIECES else "")
 
 
-def effect_text(world: World, effect: Effect, *, pipe: bool = True) -> str:
+def effect_text(paused: PausedRun, effect: Effect, *, pipe: bool = True) -> str:
     """What an effect writes and reads, and which *pipe* carries it."""
     parts = [f"on the {effect.pipe.value} pipe"] if pipe else []
     for verb, accesses in (("writes", effect.writes), ("reads", effect.reads)):
         if accesses:
             row = effect.step.row
             pieces = row is not None and row.form in PIECEWISE
-            parts.append(f"{verb} {accesses_text(world, accesses, pieces=pieces)}")
+            parts.append(f"{verb} {accesses_text(paused, accesses, pieces=pieces)}")
     return ", ".join(parts)
 
 
 # -- values ----------------------------------------------------------------------------------------
 
 
-def value_text(value: Any, world: World | None = None) -> str:
+def value_text(value: Any, paused: PausedRun | None = None) -> str:
     """A value of the kernel on one line."""
     if isinstance(value, Ptr):
-        return pointer_text(value, world)
+        return pointer_text(value, paused)
     if isinstance(value, np.ndarray):
         text = np.array2string(value, threshold=16, edgeitems=4, max_line_width=10**6).replace("\n", "")
         return f"{value.dtype}{list(value.shape)} {text}"
@@ -118,7 +118,7 @@ def value_text(value: Any, world: World | None = None) -> str:
         return f"{elements(np.array([value]))[0] if fresh else value} ({value.dtype})"
     if isinstance(value, tuple | list) and any(isinstance(one, Ptr) for one in value):
         shown = (
-            f"&{address_text(one, world)}" if isinstance(one, Ptr) else value_text(one, world)
+            f"&{address_text(one, paused)}" if isinstance(one, Ptr) else value_text(one, paused)
             for one in value
         )
         text = f"({', '.join(shown)})" if isinstance(value, tuple) else f"[{', '.join(shown)}]"
@@ -127,11 +127,11 @@ def value_text(value: Any, world: World | None = None) -> str:
     return text if len(text) <= WIDE else text[: WIDE - 3] + "..."
 
 
-def pointer_text(pointer: Ptr, world: World | None, count: int = 4) -> str:
+def pointer_text(pointer: Ptr, paused: PausedRun | None, count: int = 4) -> str:
     """A pointer: type, memory, region, first values, with poison marked."""
     view = pointer.view
     head = f"{pointer.dtype} * {pointer.space} {pointer.address:#x}"
-    place = address_text(pointer, world)
+    place = address_text(pointer, paused)
     if not place.startswith(("0x", str(pointer.space))):
         head += f" {place}"
     if view.nbytes < 0 or not 0 <= pointer.index < view.size:
@@ -141,11 +141,11 @@ def pointer_text(pointer: Ptr, world: World | None, count: int = 4) -> str:
     return f"{head}: {', '.join(shown)}{more}"
 
 
-def address_text(pointer: Ptr, world: World | None) -> str:
+def address_text(pointer: Ptr, paused: PausedRun | None) -> str:
     """What a pointer points to: ``term1[105]``, or its address."""
-    if world is None:
+    if paused is None:
         return f"{pointer.address:#x}"
-    name, begins, dtype = named(world, pointer.view.allocation, max(pointer.offset, 0))
+    name, begins, dtype = named(paused, pointer.view.allocation, max(pointer.offset, 0))
     if dtype is None:
         return f"{pointer.space} {pointer.address:#x}"
     index, rest = divmod(pointer.offset - begins, dtype.size)
@@ -176,14 +176,14 @@ def where_text(file: str, line: int, function: str) -> str:
     return f"{function} at {short(file)}:{line}"
 
 
-def op_text(world: World, op: Op) -> str:
+def op_text(paused: PausedRun, op: Op) -> str:
     """What happens at a moment, as something that is about to happen."""
     if op.kind is ISSUE and op.effect is not None:
         spelling = op.effect.step.row.spelling if op.effect.step.row is not None else op.name
         verb = "issue" if op.effect.asynchronous else "execute"
-        return f"about to {verb} {spelling} {effect_text(world, op.effect)}"
+        return f"about to {verb} {spelling} {effect_text(paused, op.effect)}"
     if op.kind is LANDING and op.effect is not None:
-        return f"about to land: {op.name} of line {op.effect.site.line}, {effect_text(world, op.effect)}"
+        return f"about to land: {op.name} of line {op.effect.site.line}, {effect_text(paused, op.effect)}"
     if op.kind is CONTROL:
         goes_on = op.name.endswith(("_arrive", "unlock"))
         return f"about to execute __{op.name}" if goes_on else f"about to wait: __{op.name}"
@@ -192,28 +192,28 @@ def op_text(world: World, op: Op) -> str:
     )
 
 
-def end_text(recorded: Recorded, stop: Stop) -> str:
+def end_text(recorded: KeptLaunch, stop: Stop) -> str:
     """That a launch has ended, and why somebody wanted to know."""
     count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
     lines = [reason for reason in stop.reasons if reason]
     return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}"])
 
 
-def stop_text(world: World, stop: Stop, ended: str = "") -> str:
-    """Why and where an execution stands, with the line of source."""
+def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
+    """Why and where a run stands, with the line of source."""
     lines = [reason for reason in stop.reasons if reason]
     if stop.kind is LAUNCH_BEGIN:
-        return "\n".join([*lines, f"launch {world.recorded.index} begins: {launch_text(world)}"])
+        return "\n".join([*lines, f"launch {paused.recorded.index} begins: {launch_text(paused)}"])
     if stop.kind is LAUNCH_END:
-        return end_text(world.recorded, stop) + ended
+        return end_text(paused.recorded, stop) + ended
     if stop.error is not None:
         said = f": {stop.error}" if str(stop.error) else ""
         sentence = str(stop.error) if isinstance(stop.error, Fault) else f"{type(stop.error).__name__}{said}"
         lines.append(f"{'fault' if isinstance(stop.error, Fault) else 'error'}: {sentence}")
-    lines += _place_lines(world, stop)
-    if stop.op is not None and (text := op_text(world, stop.op)):
+    lines += _place_lines(paused, stop)
+    if stop.op is not None and (text := op_text(paused, stop.op)):
         lines.append(text)
-    lines += [f"value returned: {value_text(value, world)}" for value in stop.value]
+    lines += [f"value returned: {value_text(value, paused)}" for value in stop.value]
     return "\n".join(lines) + ended
 
 
@@ -223,11 +223,11 @@ def failed_text(failure: BaseException) -> str:
     return f"{type(failure).__name__}{said}" + raised_at(failure)
 
 
-def _place_lines(world: World, stop: Stop) -> list[str]:
+def _place_lines(paused: PausedRun, stop: Stop) -> list[str]:
     core = stop.core
     if core is None:
-        return [f"launch {world.recorded.index}, between tasks"]
-    stack = world.stack(core)
+        return [f"launch {paused.recorded.index}, between tasks"]
+    stack = paused.stack(core)
     when = "" if stop.kind in (FAULT, INTERRUPTED) else f", {stop.position}"
     if not stack:
         return [f"{full_name(core)}{when}"]
@@ -238,12 +238,12 @@ def _place_lines(world: World, stop: Stop) -> list[str]:
     return [head, *([f"{line}\t{source}"] if source else [])]
 
 
-def launch_text(world: World) -> str:
+def launch_text(paused: PausedRun) -> str:
     """The launch in one line: the kernel, its grid, its kind, the board."""
-    request = world.session.request
+    request = paused.session.request
     return (
         f"{request.kernel.name} with dim {' x '.join(map(str, request.dim))}, {request.kind.name}, "
-        f"on {world.session.board.name}"
+        f"on {paused.session.board.name}"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.look.declared import declared
 from mlusim.debug.look.evaluate import pointer_at
-from mlusim.debug.look.world import World
+from mlusim.debug.look.paused_run import PausedRun
 from mlusim.machine.core import Core
 from mlusim.machine.device import DeviceTensor
 from mlusim.memory.allocation import Allocation
@@ -17,7 +17,7 @@ from mlusim.memory.pointer import Ptr
 BARE = re.compile(r"(?:(?P<of>tensor|region)\.)?(?P<name>[A-Za-z_]\w*)$")
 
 
-def named(text: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr | None:
+def named(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Ptr | None:
     """The pointer called *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
 
     ``region.NAME`` and ``tensor.NAME`` say which, where a region and a tensor share a name.
@@ -27,42 +27,44 @@ def named(text: str, world: World, core: Core | None, frame: FrameType | None) -
         return None
     name = form["name"]
     if form["of"]:
-        return (tensor_pointers(world) if form["of"] == "tensor" else region_pointers(world, core)).get(name)
+        return (tensor_pointers(paused) if form["of"] == "tensor" else region_pointers(paused, core)).get(
+            name
+        )
     value = frame.f_locals.get(name) if frame is not None else None
     if isinstance(value, Ptr):
         return value
-    found = names_of(world, core).get(name)
+    found = names_of(paused, core).get(name)
     return found if isinstance(found, Ptr) else None
 
 
-def tensor_at(pointer: Ptr, world: World) -> DeviceTensor | None:
+def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:
     """The tensor that *pointer* stands at the beginning of, if it does."""
-    for allocation, argument in world.tensors.values():
+    for allocation, argument in paused.tensors.values():
         if allocation is pointer.view.allocation and isinstance(argument, DeviceTensor):
             return argument if pointer.offset == 0 and pointer.dtype == argument.dtype else None
     return None
 
 
-def names_of(world: World, core: Core | None) -> dict[str, Any]:
+def names_of(paused: PausedRun, core: Core | None) -> dict[str, Any]:
     """What an expression may name besides the frame's variables, as pointers."""
-    tensors, regions = tensor_pointers(world), region_pointers(world, core)
+    tensors, regions = tensor_pointers(paused), region_pointers(paused, core)
     both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
-    return {**both, **declared_pointers(world, core), **tensors, **regions}
+    return {**both, **declared_pointers(paused, core), **tensors, **regions}
 
 
-def tensor_pointers(world: World) -> dict[str, Ptr]:
+def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:
     """A pointer to each tensor of the launch, by the name of its parameter."""
     found = {}
-    for name, (allocation, argument) in world.tensors.items():
+    for name, (allocation, argument) in paused.tensors.items():
         offset = 0 if isinstance(argument, DeviceTensor) else argument.offset
         found[name] = pointer_at(allocation, offset, argument.dtype)
     return found
 
 
-def region_pointers(world: World, core: Core | None) -> dict[str, Ptr]:
+def region_pointers(paused: PausedRun, core: Core | None) -> dict[str, Ptr]:
     """A pointer to each region of the plans in *core*'s memories, by name."""
     found: dict[str, Ptr] = {}
-    for placement in world.placements(core):
+    for placement in paused.placements(core):
         buffer = placement.allocation
         for region in (region for stage in placement.layout.stages for region in stage.regions):
             start = placement.start + region.offset
@@ -71,7 +73,7 @@ def region_pointers(world: World, core: Core | None) -> dict[str, Ptr]:
     return found
 
 
-def declared_pointers(world: World, core: Core | None) -> Mapping[str, Ptr]:
+def declared_pointers(paused: PausedRun, core: Core | None) -> Mapping[str, Ptr]:
     """A pointer to each declaration of *core* and its cluster that one variable alone keeps, by that name."""
     if core is None:
         return {}
@@ -80,7 +82,7 @@ def declared_pointers(world: World, core: Core | None) -> Mapping[str, Ptr]:
     found: dict[str, Ptr] = {}
     twice: set[str] = set()
     for allocation in mine:
-        name, dtype = declared(world, allocation)
+        name, dtype = declared(paused, allocation)
         if name is None or dtype is None or not name.isidentifier():
             continue
         twice |= {name} & found.keys()

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.debug.look.core_names import name_of
 from mlusim.debug.look.describe import access_text
-from mlusim.debug.look.world import World, owner_of
-from mlusim.debug.run.replica import Replica
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.run.launch_run import LaunchRun
+from mlusim.debug.run.runs import Runs
 from mlusim.debug.run.tracer import Tracer
-from mlusim.debug.session import DebugSession
+from mlusim.debug.source.core_names import name_of, owner_of
 from mlusim.debug.stop.breakpoints import touches
 from mlusim.debug.stop.moments import END, Position
 from mlusim.errors import UsageError
@@ -61,7 +61,7 @@ class Logged:
 
 
 class WriteLog(Observer):
-    """Every write of an execution, in order; the oldest are dropped when there are too many.
+    """Every write of a run, in order; the oldest are dropped when there are too many.
 
     ``since`` is the moment behind which nothing is missing.
     """
@@ -76,9 +76,9 @@ class WriteLog(Observer):
         self._steps: list[Logged] = []
         self._known: dict[Step, int] = {}
 
-    def begin(self, replica: Replica) -> None:
-        """Listen to *replica*, which is watched from some moment on."""
-        self.tracer, self.since = replica.tracer, replica.since
+    def begin(self, run: LaunchRun) -> None:
+        """Listen to *run*, which is watched from some moment on."""
+        self.tracer, self.since = run.tracer, run.since
 
     def effect(self, effect: Effect) -> None:
         """Note what is about to be written."""
@@ -150,20 +150,20 @@ class Origin:
 
 
 class Search:
-    """Follows bytes back through the launches of a session, from where it stands."""
+    """Follows bytes back through the launches of *runs*, from the position *here*."""
 
-    def __init__(self, session: DebugSession, depth: int = DEPTH, nodes: int = NODES) -> None:
-        self._session = session
+    def __init__(self, runs: Runs, here: Position, depth: int = DEPTH, nodes: int = NODES) -> None:
+        self._all, self._here = runs, here
         self._depth = depth
         self._nodes = nodes
-        self._logs: dict[int, tuple[WriteLog, World]] = {}
-        self._replicas: dict[int, Replica] = {}
+        self._logs: dict[int, tuple[WriteLog, PausedRun]] = {}
+        self._replicas: dict[int, LaunchRun] = {}
         self._until: dict[int, int] = {}
-        self._ends: dict[int, Replica] = {}
+        self._ends: dict[int, LaunchRun] = {}
 
     def origin(self, byte: Byte, text: str) -> Origin:
         """Where *byte*, which the user calls *text*, comes from."""
-        here = self._session.position
+        here = self._here
         before = here.moment if here.lines == 0 else here.moment + 1
         return self._follow(byte, text, here.launch, before, self._depth)
 
@@ -205,21 +205,21 @@ class Search:
         """The tensor's own allocation that a byte of GDRAM lies in, as *launch* was given it."""
         if byte.space is not GDRAM or not launch:
             return None
-        homes = self._session.runs.recorded(launch).homes
+        homes = self._all.recorded(launch).homes
         return next((a for a in homes if a.address <= byte.address < a.address + a.nbytes), None)
 
     def _earlier(self, home: Allocation | None, launch: int) -> int:
         """The last launch before *launch* that was given the same tensor, or 0."""
         earlier = range(launch - 1, 0, -1)
-        return next((n for n in earlier if home in self._session.runs.recorded(n).homes), 0)
+        return next((n for n in earlier if home in self._all.recorded(n).homes), 0)
 
     def _changed(self, home: Allocation, offset: int, earlier: int, launch: int) -> bool:
         """Whether the element at *offset* is another one at the beginning of *launch* than at the end of the *earlier* one."""
-        recorded = self._session.runs.recorded(launch)
+        recorded = self._all.recorded(launch)
         kept, size = recorded.tensors, recorded.homes[home].size
         first = offset - offset % size
         if earlier not in self._ends:
-            self._ends[earlier] = self._session.runs.aside(Position(earlier, END))
+            self._ends[earlier] = self._all.aside(Position(earlier, END))
         copy = self._ends[earlier].tracer.copies.get(home)
         if kept is None or home not in kept or copy is None:
             return False
@@ -229,13 +229,13 @@ class Search:
         self, byte: Byte, logged: Logged, written: Access, launch: int
     ) -> Iterator[tuple[Byte, str]]:
         """The bytes that the one was made of, and their names."""
-        world = self._logs[launch][1]
+        paused = self._logs[launch][1]
         gathered = _gathered(logged, written)
         if gathered is not None:
             at = byte.address - written.allocation.address - written.start
             for access, owner, whole in gathered:
                 start = access.allocation.address + access.start + (at if whole else 0)
-                yield Byte(access.allocation.space, start, owner), access_text(world, access)
+                yield Byte(access.allocation.space, start, owner), access_text(paused, access)
             return
         offset = flat_offset(written, byte.address - written.allocation.address)
         for access, owner in zip(logged.step.reads, logged.read_owners, strict=True):
@@ -243,14 +243,14 @@ class Search:
             at = byte_at(access, _lane(offset, written, access, logged.step.name)) if lane else access.span[0]
             width = _width(access, written)
             shown = Access(access.allocation, at - at % width, width) if lane else access
-            name = access_text(world, shown) + ("" if lane else ", mixed")
+            name = access_text(paused, shown) + ("" if lane else ", mixed")
             yield Byte(access.allocation.space, access.allocation.address + at, owner), name
 
     def _last(self, byte: Byte, launch: int, before: int) -> tuple[int, Logged, Access] | None:
         """The last write in one launch: from a log of the last moments, then from logs of earlier ones."""
         window = WINDOW
         if before > self._until.get(launch, -1):
-            here = self._session.position
+            here = self._here
             end = here.moment + (here.lines > 0) if launch == here.launch else END
             self._log(launch, end, window)
         while True:
@@ -264,19 +264,19 @@ class Search:
     def _log(self, launch: int, until: int, window: int) -> None:
         """Run the launch up to moment *until* with a log of its writes in the last *window* moments."""
         log = WriteLog()
-        last = self._session.runs.moments(launch) if until >= END else until
-        replica = self._session.runs.aside(Position(launch, until), since=max(0, last - window), watching=log)
-        assert replica.stop is not None
-        world = World(replica.recorded, replica.session, replica.tracer, replica.stop)
+        last = self._all.moments(launch) if until >= END else until
+        run = self._all.aside(Position(launch, until), since=max(0, last - window), watching=log)
+        assert run.stop is not None
+        paused = PausedRun(run.recorded, run.session, run.tracer, run.stop)
         if launch in self._replicas:
             self._replicas[launch].abandon()
-        self._logs[launch], self._replicas[launch] = (log, world), replica
+        self._logs[launch], self._replicas[launch] = (log, paused), run
         self._until[launch] = until
 
     def close(self) -> None:
-        """Let go of the executions that were looked at."""
-        for replica in (*self._replicas.values(), *self._ends.values()):
-            replica.abandon()
+        """Let go of the runs that were looked at."""
+        for run in (*self._replicas.values(), *self._ends.values()):
+            run.abandon()
 
 
 def _gathered(logged: Logged, written: Access) -> "list[tuple[Access, str | None, bool]] | None":

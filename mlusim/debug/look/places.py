@@ -5,15 +5,16 @@ from types import FrameType
 from typing import Any
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve
 
-from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.debug.look.core_names import name_of
+from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.look.declared import declared
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import named, names_of, tensor_at
-from mlusim.debug.look.world import World, cluster_name, owner_of
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.source.core_names import cluster_name, name_of
+from mlusim.debug.stop.span import Span
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.memory.allocation import Allocation
@@ -26,37 +27,7 @@ _ADDRESS = re.compile(rf"(0x[0-9a-f]+)(?::{_NUMBER})?$", re.IGNORECASE)
 _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
 
 
-@frozen
-class Span:
-    """Bytes [``low``, ``high``) of one memory, as device addresses.
-
-    ``owner`` is whose memory it is: a core's name, a cluster's, or None for GDRAM; with ``anyone`` the
-    same addresses of every core or cluster are meant.  ``dtype`` is the element type, where it is known.
-    """
-
-    space: Space
-    low: int
-    high: int
-    text: str
-    dtype: DType | None = None
-    owner: str | None = None
-    anyone: bool = False
-
-    @property
-    def nbytes(self) -> int:
-        """How many bytes."""
-        return self.high - self.low
-
-    def belongs(self, core: Core, allocation: Allocation) -> bool:
-        """Whether *allocation*, which an instruction of *core* names, is in this memory."""
-        return self.anyone or self.owner is None or owner_of(core, allocation) == self.owner
-
-    def __str__(self) -> str:
-        mine = "" if self.owner is None or self.anyone else f" of {self.owner}"
-        return f"{self.space} {self.low:#x}..{self.high:#x}{mine}"
-
-
-def resolve(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span:
+def resolve(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Span:
     """The bytes that *text* means on *core*, in the variables of *frame*.
 
     A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), both to the end of what is
@@ -68,17 +39,17 @@ def resolve(text: str, world: World, core: Core | None, frame: FrameType | None)
     text = text.strip()
     if not text:
         raise UsageError("name a place: a region, a tensor, nram+0x100, an address, or a pointer")
-    found = _by_number(text, world, core)
+    found = _by_number(text, paused, core)
     if found is None:
-        found = _by_item(text, world, core, frame)
+        found = _by_item(text, paused, core, frame)
     if found is None:
-        found = _by_name(text, world, core, frame)
+        found = _by_name(text, paused, core, frame)
     if found is None:
-        found = _one(_pointer(text, world, core, frame), text, world, core)
+        found = _one(_pointer(text, paused, core, frame), text, paused, core)
     return found
 
 
-def ahead(text: str, world: World) -> Span | None:
+def ahead(text: str, paused: PausedRun) -> Span | None:
     """What *text* will mean in any task once it has begun: a region of the plan or elements of it, ``nram+0x100``.
 
     None for everything else; raises `UsageError` for bytes that the board's memory does not have.
@@ -87,20 +58,20 @@ def ahead(text: str, world: World) -> Span | None:
     if form is not None and form[1].upper() != GDRAM.name:
         space = next(s for s in SPACES if s.name == form[1].upper())
         first, count = _offset(form), int(form[4], 0) if form[4] else 1
-        size = _capacity(space, world)
+        size = _capacity(space, paused)
         if not 0 <= first < first + count <= size:
             raise UsageError(
-                f"{text} is no run of bytes of {space}, which has {size} on {world.session.board.name}"
+                f"{text} is no run of bytes of {space}, which has {size} on {paused.session.board.name}"
             )
-        low = world.base(space) + first
+        low = paused.base(space) + first
         return Span(space, low, low + count, text, anyone=True)
     item = _ITEM.match(text)
     name = (item["base"] if item is not None else text).strip()
-    for start, region in world.nram_regions:
-        if region.name == name.removeprefix("region.") and name not in world.tensors:
+    for start, region in paused.nram_regions:
+        if region.name == name.removeprefix("region.") and name not in paused.tensors:
             dtype = as_dtype(region.dtype)
             first, stop = _elements(item["item"], None, None, None) if item is not None else (0, region.bytes)
-            low = world.base(NRAM) + start
+            low = paused.base(NRAM) + start
             size = region.bytes if item is None else (stop - first) * dtype.size
             return Span(
                 NRAM, low + first * dtype.size, low + first * dtype.size + size, text, dtype, anyone=True
@@ -113,31 +84,31 @@ def _offset(form: re.Match[str]) -> int:
     return -offset if form[2] == "-" else offset
 
 
-def _capacity(space: Space, world: World) -> int:
-    arch = world.session.board.arch
+def _capacity(space: Space, paused: PausedRun) -> int:
+    arch = paused.session.board.arch
     sizes = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
     return sizes.get(space, LDRAM_SIZE)
 
 
-def locate(span: Span, world: World, core: Core | None) -> tuple[Allocation, int]:
+def locate(span: Span, paused: PausedRun, core: Core | None) -> tuple[Allocation, int]:
     """The allocation that *span* lies in, and the byte of it at which it begins.
 
     Raises `UsageError` for bytes that belong to nothing that is alive.
     """
-    for owner, a in world.allocations(core):
+    for owner, a in paused.allocations(core):
         inside = a.space is span.space and a.address <= span.low < a.address + max(a.nbytes, 1)
         if inside and (owner == span.owner or span.anyone):
             return a, span.low - a.address
-    known = [f"{a.space} {a.address:#x}..{a.address + a.nbytes:#x}" for _, a in world.allocations(core)]
+    known = [f"{a.space} {a.address:#x}..{a.address + a.nbytes:#x}" for _, a in paused.allocations(core)]
     raise UsageError(
         f"there is no declared memory at {span.space} {span.low:#x}; there is "
         + (", ".join(known[:6]) + (" and more" if len(known) > 6 else "") if known else "none")
     )
 
 
-def bytes_of(span: Span, world: World, core: Core | None) -> np.ndarray[Any, Any]:
+def bytes_of(span: Span, paused: PausedRun, core: Core | None) -> np.ndarray[Any, Any]:
     """The bytes of *span*, as far as its allocation reaches, as a view."""
-    allocation, start = locate(span, world, core)
+    allocation, start = locate(span, paused, core)
     return allocation.raw[start : start + span.nbytes]
 
 
@@ -157,17 +128,17 @@ def owner_in(space: Space, core: Core | None) -> str | None:
 # -- the forms, one by one -------------------------------------------------------------------------
 
 
-def _by_number(text: str, world: World, core: Core | None) -> Span | None:
+def _by_number(text: str, paused: PausedRun, core: Core | None) -> Span | None:
     space_form = _SPACE.match(text)
     if space_form is not None:
         space = next(s for s in SPACES if s.name == space_form[1].upper())
-        address = world.base(space) + _offset(space_form)
-        found = _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), world, core)
+        address = paused.base(space) + _offset(space_form)
+        found = _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), paused, core)
         return _bounded(found, space_form[4])
     address_form = _ADDRESS.match(text)
     if address_form is not None:
         address = int(address_form[1], 0)
-        for owner, a in world.allocations(core):
+        for owner, a in paused.allocations(core):
             if a.address <= address < a.address + a.nbytes:
                 return _bounded(
                     Span(a.space, address, a.address + a.nbytes, text, owner=owner), address_form[2]
@@ -190,19 +161,19 @@ def _bounded(span: Span, nbytes: str | None) -> Span:
     return evolve(span, high=span.low + count)
 
 
-def _rest(span: Span, world: World, core: Core | None) -> Span:
-    allocation, start = locate(span, world, core)
-    dtype = declared(world, allocation)[1]
+def _rest(span: Span, paused: PausedRun, core: Core | None) -> Span:
+    allocation, start = locate(span, paused, core)
+    dtype = declared(paused, allocation)[1]
     fits = dtype is not None and start % dtype.size == 0
     return evolve(span, high=allocation.address + allocation.nbytes, dtype=dtype if fits else None)
 
 
-def _by_item(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:
+def _by_item(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Span | None:
     parts = _ITEM.match(text)
     if parts is None:
         return None
     try:
-        base, shape = _based(parts["base"], world, core, frame)
+        base, shape = _based(parts["base"], paused, core, frame)
     except UsageError:
         return None  # the brackets may be Python's own
     if base is None:
@@ -212,20 +183,20 @@ def _by_item(text: str, world: World, core: Core | None, frame: FrameType | None
     low = base.address + first * size
     owner = owner_in(base.space, core)
     span = Span(base.space, low, low + max(stop - first, 1) * size, text, base.dtype, owner)
-    locate(span, world, core)
+    locate(span, paused, core)
     return span
 
 
 def _based(
-    text: str, world: World, core: Core | None, frame: FrameType | None
+    text: str, paused: PausedRun, core: Core | None, frame: FrameType | None
 ) -> tuple[Ptr | None, tuple[int, ...] | None]:
     """The pointer that brackets are behind, and the shape, where it is a whole tensor's."""
     name = text.strip()
-    pointer = named(name, world, core, frame)
+    pointer = named(name, paused, core, frame)
     if pointer is not None:
-        tensor = tensor_at(pointer, world)
+        tensor = tensor_at(pointer, paused)
         return pointer, None if tensor is None else tensor.shape
-    value = evaluate(parse(text), frame, core, names_of(world, core))
+    value = evaluate(parse(text), frame, core, names_of(paused, core))
     return (value, None) if isinstance(value, Ptr) else (None, None)
 
 
@@ -260,13 +231,13 @@ def _elements(
         raise UsageError(f"[{item}] is no element number") from None
 
 
-def _by_name(text: str, world: World, core: Core | None, frame: FrameType | None) -> Span | None:
-    pointer = named(text, world, core, frame)
+def _by_name(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Span | None:
+    pointer = named(text, paused, core, frame)
     if pointer is None:
         return None
     allocation = pointer.view.allocation
     high = allocation.address + allocation.nbytes
-    regions = world.regions_at(allocation, pointer.offset)
+    regions = paused.regions_at(allocation, pointer.offset)
     if regions:
         begins = (r for r in regions.values() if r[0] == pointer.offset)
         first = next(begins, next(iter(regions.values())))
@@ -276,8 +247,8 @@ def _by_name(text: str, world: World, core: Core | None, frame: FrameType | None
     return Span(pointer.space, pointer.address, high, text, pointer.dtype, owner)
 
 
-def _pointer(text: str, world: World, core: Core | None, frame: FrameType | None) -> Ptr:
-    value = evaluate(parse(text), frame, core, names_of(world, core))
+def _pointer(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Ptr:
+    value = evaluate(parse(text), frame, core, names_of(paused, core))
     if not isinstance(value, Ptr):
         shown = value_text(value)
         what = text if shown == text else f"{text} is {shown}, which"
@@ -285,13 +256,13 @@ def _pointer(text: str, world: World, core: Core | None, frame: FrameType | None
     return value
 
 
-def _one(pointer: Ptr, text: str, world: World, core: Core | None) -> Span:
+def _one(pointer: Ptr, text: str, paused: PausedRun, core: Core | None) -> Span:
     low, size = pointer.address, pointer.view.itemsize
     allocation = pointer.view.allocation
     if (
-        pointer.offset == 0 and declared(world, allocation)[0] == text
+        pointer.offset == 0 and declared(paused, allocation)[0] == text
     ):  # as `pair[1]`, a declaration in a list
         size = allocation.nbytes
     span = Span(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
-    locate(span, world, core)
+    locate(span, paused, core)
     return span

@@ -20,11 +20,12 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
-from mlusim.debug.look.core_names import name_of
 from mlusim.debug.look.declared import declared
 from mlusim.debug.look.describe import elements, poisoned
-from mlusim.debug.look.places import Span, locate, owner_in
-from mlusim.debug.look.world import World
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.places import locate, owner_in
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.stop.span import Span
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.device import DeviceTensor
@@ -58,39 +59,39 @@ class RegionState:
     first: str
 
 
-def plan_regions(world: World, core: Core | None) -> list[RegionState]:
+def plan_regions(paused: PausedRun, core: Core | None) -> list[RegionState]:
     """The regions of the plans in *core*'s memories, each once; none without a plan."""
     found: dict[str, RegionState] = {}
-    for placement in world.placements(core):
+    for placement in paused.placements(core):
         buffer = placement.allocation
         for region in (region for stage in placement.layout.stages for region in stage.regions):
             if region.bytes and region.name not in found:
                 start = placement.start + region.offset
-                offset = buffer.address - world.base(buffer.space) + start
+                offset = buffer.address - paused.base(buffer.space) + start
                 found[region.name] = _state(
                     region.name, buffer, start, region.bytes, as_dtype(region.dtype), offset
                 )
     return list(found.values())
 
 
-def declarations(world: World, core: Core | None) -> list[RegionState]:
+def declarations(paused: PausedRun, core: Core | None) -> list[RegionState]:
     """What *core* and its cluster have declared on the chip, by the names of the variables that point there."""
     rows = []
-    for owner, allocation in world.allocations(core):
+    for owner, allocation in paused.allocations(core):
         if owner is None or core is None:
             continue
-        name, dtype = declared(world, allocation)
+        name, dtype = declared(paused, allocation)
         where = allocation.site.rpartition(" ")[2]
-        offset = allocation.address - world.base(allocation.space)
+        offset = allocation.address - paused.base(allocation.space)
         rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
     return rows
 
 
-def tensors(world: World) -> list[RegionState]:
+def tensors(paused: PausedRun) -> list[RegionState]:
     """The launch's tensors."""
     return [
         _state(name, allocation, 0, allocation.nbytes, argument.dtype, allocation.address)
-        for name, (allocation, argument) in world.tensors.items()
+        for name, (allocation, argument) in paused.tensors.items()
         if allocation.live
     ]
 
@@ -124,7 +125,7 @@ def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[
 
 
 def examine(
-    world: World,
+    paused: PausedRun,
     core: Core | None,
     span: Span,
     count: int | None,
@@ -138,7 +139,7 @@ def examine(
     Without a count all of *span* where it is *exact*, else a few of it.  Raises `UsageError` where the memory ends before that.
     """
     dtype = _dtype(letter, size, span.dtype)
-    allocation, start = locate(span, world, core)
+    allocation, start = locate(span, paused, core)
     if count is None:
         count = _usual(span, dtype, allocation.nbytes - start, exact=exact)
     stop = start + count * dtype.size
@@ -191,13 +192,13 @@ def _formatted(array: np.ndarray[Any, Any], letter: str) -> list[str]:
     return elements(array)
 
 
-def array_of(world: World, core: Core | None, span: Span) -> np.ndarray[Any, Any]:
+def array_of(paused: PausedRun, core: Core | None, span: Span) -> np.ndarray[Any, Any]:
     """The elements of *span* as a copy, in the tensor's shape where it is a whole tensor; bytes without a type."""
-    allocation, start = locate(span, world, core)
+    allocation, start = locate(span, paused, core)
     nbytes = min(span.nbytes, allocation.nbytes - start)
     dtype = span.dtype.dtype if span.dtype is not None else np.dtype(np.uint8)
     array = np.ndarray((nbytes // dtype.itemsize,), dtype, allocation.raw, start).copy()
-    for tensor, argument in world.tensors.values():
+    for tensor, argument in paused.tensors.values():
         whole = tensor is allocation and isinstance(argument, DeviceTensor) and array.size == argument.size
         if whole and start == 0:
             return array.reshape(argument.shape)
@@ -240,8 +241,8 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.isnan(array.astype(np.float64)))
 
 
-def same_place(span: Span, other: World, core: Core | None) -> tuple[Span, Core | None]:
-    """The bytes of *span* in another world: of the core with the same name.
+def same_place(span: Span, other: PausedRun, core: Core | None) -> tuple[Span, Core | None]:
+    """The bytes of *span* in another paused: of the core with the same name.
 
     Raises `UsageError` where that core does not run there.
     """

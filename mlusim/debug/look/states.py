@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
-from mlusim.debug.look.core_names import name_at, name_of
 from mlusim.debug.look.describe import effect_text
-from mlusim.debug.look.frames import line_of
-from mlusim.debug.look.world import World, cluster_name
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.source.core_names import cluster_name, name_at, name_of
+from mlusim.debug.source.frames import line_of
 from mlusim.debug.stop.moments import ISSUE, Op
 from mlusim.isa.declare import Pipe
 from mlusim.machine.barrier import SCOPES, Meeting
@@ -49,48 +49,48 @@ class BarrierState:
     missing: tuple[str, ...]
 
 
-def tasks(world: World) -> list[TaskState]:
+def tasks(paused: PausedRun) -> list[TaskState]:
     """The tasks that have begun and not ended."""
-    return [task(world, core) for core in world.cores]
+    return [task(paused, core) for core in paused.cores]
 
 
-def others(world: World) -> tuple[int, int]:
+def others(paused: PausedRun) -> tuple[int, int]:
     """How many tasks and memory cores have ended, and how many have not begun."""
-    x, y, z = world.session.dim
-    board, kind = world.session.board, world.session.kind
+    x, y, z = paused.session.dim
+    board, kind = paused.session.board, paused.session.kind
     total = x * y * z
     if kind.unions and board.arch.memory_core:
         total += x * y * z // board.arch.cores_per_cluster
-    ended = world.cast.finished
-    return ended, total - ended - len(world.cores)
+    ended = paused.observed.finished
+    return ended, total - ended - len(paused.cores)
 
 
-def task(world: World, core: Core) -> TaskState:
+def task(paused: PausedRun, core: Core) -> TaskState:
     """One of them."""
-    place, stack = core.place, world.stack(core)
-    state, waits = _doing(world, core)
+    place, stack = core.place, paused.stack(core)
+    state, waits = _doing(paused, core)
     where = ""
     if stack:
-        line = line_of(stack[0], world.stop.error if core is world.cast.failed else None)
+        line = line_of(stack[0], paused.stop.error if core is paused.observed.failed else None)
         where = f"{stack[0].f_code.co_name} at {short(stack[0].f_code.co_filename)}:{line}"
     number = "memory" if place.memory_core else str(place.core_id)
     cluster = str(core.cluster.number) if core.cluster is not None else "-"
     return TaskState(name_of(core), cluster, number, state, where, waits)
 
 
-def _doing(world: World, core: Core) -> tuple[str, str]:
+def _doing(paused: PausedRun, core: Core) -> tuple[str, str]:
     """The state of a core, and what it waits for."""
-    if core is world.cast.failed:
+    if core is paused.observed.failed:
         return "failed", ""
-    if core is world.stop.core:
+    if core is paused.stop.core:
         return "stopped", ""
     if isinstance(core.waiting, Meeting):
         missing = ", ".join(_absent(c) for c in core.waiting.missing[:6])
         return "waiting", f"{_title(core.waiting)}: {missing} missing"
-    last = [op for op in world.recent if op.core is core][-3:]
-    if last and last[-1].name == "bang_lock" and core not in world.session.locks.values():
+    last = [op for op in paused.recent if op.core is core][-3:]
+    if last and last[-1].name == "bang_lock" and core not in paused.session.locks.values():
         return "waiting", "; ".join(
-            f"mutex {numbers} is held by {owner}" for numbers, owner in mutexes(world)
+            f"mutex {numbers} is held by {owner}" for numbers, owner in mutexes(paused)
         )
     effects = [op.effect for op in last if op.effect is not None]
     if len(effects) == 3 and len({(e.name, e.site) for e in effects}) == 1 and not effects[0].writes:
@@ -106,39 +106,39 @@ def _absent(core: Core) -> str:
 # -- pipes -----------------------------------------------------------------------------------------
 
 
-def pipes(world: World, core: Core) -> list[PipeState]:
+def pipes(paused: PausedRun, core: Core) -> list[PipeState]:
     """The five pipes of *core*."""
-    current = world.stop.op if world.stop.core is core else None
+    current = paused.stop.op if paused.stop.core is core else None
     return [
         PipeState(
             pipe.value,
-            _issuing(world, current, pipe),
-            tuple(_flight(world, flight) for flight in core.flights if flight.pipe is pipe),
+            _issuing(paused, current, pipe),
+            tuple(_flight(paused, flight) for flight in core.flights if flight.pipe is pipe),
         )
         for pipe in Pipe
     ]
 
 
-def _issuing(world: World, op: Op | None, pipe: Pipe) -> str:
+def _issuing(paused: PausedRun, op: Op | None, pipe: Pipe) -> str:
     if op is None or op.kind is not ISSUE or op.effect is None or op.effect.pipe is not pipe:
         return ""
-    return f"{op.name}, {effect_text(world, op.effect, pipe=False)}"
+    return f"{op.name}, {effect_text(paused, op.effect, pipe=False)}"
 
 
-def _flight(world: World, flight: Flight) -> str:
+def _flight(paused: PausedRun, flight: Flight) -> str:
     effect = flight.effect
     if effect is None:
         return "an instruction that was issued while nobody watched"
-    return f"{effect.name} of {short(effect.site.file)}:{effect.site.line}, {effect_text(world, effect, pipe=False)}"
+    return f"{effect.name} of {short(effect.site.file)}:{effect.site.line}, {effect_text(paused, effect, pipe=False)}"
 
 
 # -- barriers --------------------------------------------------------------------------------------
 
 
-def barriers(world: World) -> list[BarrierState]:
+def barriers(paused: PausedRun) -> list[BarrierState]:
     """The barriers that some cores have reached and others have not."""
-    meetings = dict.fromkeys(core.waiting for core in world.cores if isinstance(core.waiting, Meeting))
-    meetings |= dict.fromkeys(half for core in world.cores for half in core.union.splits.begun)
+    meetings = dict.fromkeys(core.waiting for core in paused.cores if isinstance(core.waiting, Meeting))
+    meetings |= dict.fromkeys(half for core in paused.cores for half in core.union.splits.begun)
     return [
         BarrierState(
             _title(meeting),
@@ -158,17 +158,17 @@ def _title(meeting: Meeting) -> str:
     return f"{meeting.name} {meeting.ident}, {len(meeting.arrived)} of {meeting.count} arrived"
 
 
-def mutexes(world: World) -> list[tuple[str, str]]:
+def mutexes(paused: PausedRun) -> list[tuple[str, str]]:
     """The mutexes that are held: their two numbers, and by whom."""
-    return [(f"{first}, {second}", name_of(core)) for (first, second), core in world.session.locks.items()]
+    return [(f"{first}, {second}", name_of(core)) for (first, second), core in paused.session.locks.items()]
 
 
 # -- cores and clusters ----------------------------------------------------------------------------
 
 
-def cores(world: World) -> Iterator[tuple[str, str, str, str, str]]:
+def cores(paused: PausedRun) -> Iterator[tuple[str, str, str, str, str]]:
     """Name, cluster, core number, instructions executed and NRAM declared in bytes, of every core that runs."""
-    for core in world.cores:
+    for core in paused.cores:
         place = core.place
         nram = sum(arena.top for space, arena in core.arenas.items() if space.name == "NRAM")
         cluster = cluster_name(core) if core.cluster is not None else "-"
@@ -176,10 +176,10 @@ def cores(world: World) -> Iterator[tuple[str, str, str, str, str]]:
         yield name_at(place), cluster, number, str(sum(core.mlu.counts)), str(nram)
 
 
-def clusters(world: World) -> Iterator[tuple[str, str, str]]:
+def clusters(paused: PausedRun) -> Iterator[tuple[str, str, str]]:
     """Name, members, and SRAM declared in bytes, of every cluster that runs."""
     found: dict[str, list[Core]] = {}
-    for core in world.cores:
+    for core in paused.cores:
         if core.cluster is not None:
             found.setdefault(cluster_name(core), []).append(core)
     for name, members in found.items():

@@ -10,8 +10,8 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from mlusim.debug.look.code import functions_of
-from mlusim.debug.look.frames import Owned
+from mlusim.debug.source.frames import Owned
+from mlusim.debug.source.functions import functions_of
 
 _MISSING = object()
 

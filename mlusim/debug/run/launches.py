@@ -8,11 +8,11 @@ from typing import Any
 from attrs import define, field
 
 from mlusim.arch.dtypes import DType
-from mlusim.debug.look.code import Function, reachable
-from mlusim.debug.look.frames import Owned
 from mlusim.debug.run.bindings import Pins
 from mlusim.debug.run.milestones import Milestones, Snapshot
 from mlusim.debug.run.output import Shown
+from mlusim.debug.source.frames import Owned
+from mlusim.debug.source.functions import Function, reachable
 from mlusim.errors import UsageError
 from mlusim.machine.device import DeviceTensor
 from mlusim.machine.schedule import Choices
@@ -24,7 +24,7 @@ DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
 
 
 @define(eq=False)
-class Recorded:
+class KeptLaunch:
     """One launch of the program: what it was asked, and the tensors' bytes when it began.
 
     ``choices`` are those of its schedule before any was made, ``pins`` what its kernel's variables were bound to.
@@ -47,7 +47,7 @@ class Recorded:
     clock: Any = None
 
     @classmethod
-    def of(cls, index: int, session: Session, room: int) -> "Recorded":
+    def of(cls, index: int, session: Session, room: int) -> "KeptLaunch":
         """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
         found = (_allocation(argument) for argument in session.request.arguments)
         tensors = {a: a.raw.copy() for a in found if a is not None and a.writable}
@@ -136,7 +136,7 @@ def explored(session: Session) -> bool:
     return session.choices is not None
 
 
-def trim(launches: list[Recorded], budget: int) -> None:
+def trim(launches: list[KeptLaunch], budget: int) -> None:
     """Give up the copies of the oldest launches until the rest takes at most *budget* bytes; the last stays."""
     total = sum(one.nbytes for one in launches)
     for one in launches[:-1]:

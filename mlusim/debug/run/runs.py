@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from mlusim.debug.run.bindings import Holder
-from mlusim.debug.run.host import Host
-from mlusim.debug.run.launches import Recorded
-from mlusim.debug.run.replica import Replica
+from mlusim.debug.run.launch_run import LaunchRun
+from mlusim.debug.run.launches import KeptLaunch
+from mlusim.debug.run.program_run import ProgramRun
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import END, Position, Stop
 from mlusim.debug.stop.steppers import Issues
@@ -17,8 +17,8 @@ from mlusim.errors import UsageError
 class Beside(Protocol):
     """An observer that listens to a run beside the debugger, and is told which run it is."""
 
-    def begin(self, replica: Replica) -> None:
-        """Listen to *replica*."""
+    def begin(self, run: LaunchRun) -> None:
+        """Listen to *run*."""
         ...
 
 
@@ -28,31 +28,31 @@ WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are se
 
 
 class Runs:
-    """Makes replicas of *host*'s launches; *checks* names the checkers that they need.
+    """Makes runs of *host*'s launches; *checks* names the checkers that they need.
 
     ``active`` is the one that is being run on the way to somewhere, and must not stop elsewhere.
     """
 
-    def __init__(self, host: Host, checks: Callable[[], tuple[str, ...]]) -> None:
+    def __init__(self, host: ProgramRun, checks: Callable[[], tuple[str, ...]]) -> None:
         self._host = host
         self._checks = checks
-        self.active: Replica | None = None
+        self.active: LaunchRun | None = None
 
     @property
     def holder(self) -> Holder:
         """Who says whose bindings are in place."""
         return self._host.holder
 
-    def _replica(self, recorded: Recorded, *arguments: Any, **options: Any) -> Replica:
-        return Replica(recorded, *arguments, holder=self.holder, **options)
+    def _make(self, recorded: KeptLaunch, *arguments: Any, **options: Any) -> LaunchRun:
+        return LaunchRun(recorded, *arguments, holder=self.holder, **options)
 
-    def recorded(self, launch: int) -> Recorded:
+    def recorded(self, launch: int) -> KeptLaunch:
         """The launch with that number; raises `UsageError` where there is none."""
         if not 1 <= launch <= len(self._host.launches):
             raise UsageError(f"there is no launch {launch}; the program has begun {len(self._host.launches)}")
         return self._host.launches[launch - 1]
 
-    def _visited(self, launch: int) -> Recorded:
+    def _visited(self, launch: int) -> KeptLaunch:
         """The launch, which alone keeps snapshots from now on."""
         recorded = self.recorded(launch)
         for other in self._host.launches:
@@ -60,35 +60,35 @@ class Runs:
                 other.milestones.forget()
         return recorded
 
-    def to(self, position: Position, since: int | None = None) -> Replica:
-        """A replica at *position*, watched from moment *since* on; raises `UsageError` where there is none."""
+    def to(self, position: Position, since: int | None = None) -> LaunchRun:
+        """A run at *position*, watched from moment *since* on; raises `UsageError` where there is none."""
         recorded = self._visited(position.launch)
         if since is None:
             since = END if position.at_end else position.moment - LOOKBACK
-        replica = self._replica(recorded, self._checks(), since=max(0, since), loud=True)
-        stop = self._run(replica, goal=position)
+        run = self._make(recorded, self._checks(), since=max(0, since), loud=True)
+        stop = self._go(run, goal=position)
         if stop is None or stop.position != position:
-            replica.abandon()
+            run.abandon()
             raise self._none(position)
-        return replica
+        return run
 
     def aside(
         self, position: Position, *, since: int | None = None, watching: Beside | None = None
-    ) -> Replica:
-        """A replica for another look, at *position*, perhaps with a log of its writes, or at the end before it.
+    ) -> LaunchRun:
+        """A run for another look, at *position*, perhaps with a log of its writes, or at the end before it.
 
         It is watched from moment *since* on, or as late as can be; the caller abandons it.
         """
         recorded = self.recorded(position.launch)
         beside = () if watching is None else (watching,)
-        replica = self._replica(recorded, (), beside, since=position.moment if since is None else since)
+        run = self._make(recorded, (), beside, since=position.moment if since is None else since)
         if watching is not None:
-            watching.begin(replica)
-        stop = self._run(replica, goal=position)
+            watching.begin(run)
+        stop = self._go(run, goal=position)
         if stop is None or (stop.position != position and watching is None):
-            replica.abandon()
+            run.abandon()
             raise self._none(position)
-        return replica
+        return run
 
     def last_before(self, limit: Position, stoppers: Iterable[Stopper], count: int = 1) -> Stop | None:
         """The *count*-th last stop that *stoppers* would make in the launch of *limit* before it, or None.
@@ -131,20 +131,20 @@ class Runs:
         self, limit: Position, stoppers: tuple[Stopper, ...], since: int, tell: Callable[[Stop], None]
     ) -> None:
         """Tell every stop of *stoppers* in moments from *since* on and before *limit*."""
-        replica = self._replica(self.recorded(limit.launch), self._checks(), since=since)
-        lines = replica.since if any(s.lines for s in stoppers) else END
+        run = self._make(self.recorded(limit.launch), self._checks(), since=since)
+        lines = run.since if any(s.lines for s in stoppers) else END
         try:
-            self._run(replica, stoppers, limit, tell, lines)
+            self._go(run, stoppers, limit, tell, lines)
         finally:
-            replica.abandon()
+            run.abandon()
 
     def issue(self, launch: int, number: int) -> Stop | None:
         """The stop at the *number*-th instruction of a launch."""
         if number == 0:
             return None
-        replica = self._replica(self.recorded(launch))
-        stop = self._run(replica, [Issues(number)])
-        replica.abandon()
+        run = self._make(self.recorded(launch))
+        stop = self._go(run, [Issues(number)])
+        run.abandon()
         return stop
 
     def moments(self, launch: int) -> int:
@@ -160,16 +160,16 @@ class Runs:
             f"launch {position.launch} has {self.moments(position.launch)} moments, and no {position}"
         )
 
-    def _run(
+    def _go(
         self,
-        replica: Replica,
+        run: LaunchRun,
         stoppers: Iterable[Stopper] = (),
         goal: Position | None = None,
         collect: Callable[[Stop], None] | None = None,
         trace_from: int | None = None,
     ) -> Stop | None:
-        before, self.active = self.active, replica
+        before, self.active = self.active, run
         try:
-            return replica.run(stoppers, goal, collect, trace_from)
+            return run.go(stoppers, goal, collect, trace_from)
         finally:
             self.active = before

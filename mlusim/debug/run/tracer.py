@@ -1,6 +1,6 @@
-"""The observer behind the debugger: counts the moments of one execution, and stops it where asked.
+"""The observer behind the debugger: counts the moments of one run, and stops it where asked.
 
-It listens to every instruction, so an execution that it watches takes a few times as long as one that
+It listens to every instruction, so a run that it watches takes a few times as long as one that
 nobody watches.  Lines are traced only while something asks for lines.
 """
 
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
 
-from mlusim.debug.run.launches import Recorded, explored
+from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.milestones import Snapshot
-from mlusim.debug.run.observer import Cast
 from mlusim.debug.run.output import Ear
+from mlusim.debug.run.run_observer import RunObserver
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import (
     BEGIN,
@@ -36,21 +36,21 @@ from mlusim.machine.events import Effect, Step
 from mlusim.machine.kernel import kernel_frame
 from mlusim.memory.allocation import Allocation, Bytes
 
-HISTORY = 1000  # moments that an execution remembers
+HISTORY = 1000  # moments that a run remembers
 STEPS = 4096  # steps whose stoppers are remembered
 
 Trace = Callable[[FrameType, str, Any], Any]
 
 
-class Tracer(Cast):
+class Tracer(RunObserver):
     """Counts moments, and calls *pause* where a stopper, or the position asked for, is reached.
 
     ``moment`` is the last one announced and ``lines`` the lines of the kernel since.  While ``collect``
-    is set, stops are handed to it and the execution goes on.  While ``asleep`` only rare events are
-    heard of, and nothing is counted: the execution goes at full speed.
+    is set, stops are handed to it and the run goes on.  While ``asleep`` only rare events are
+    heard of, and nothing is counted: the run goes at full speed.
     """
 
-    def __init__(self, recorded: Recorded, pause: Callable[[Stop], None]) -> None:
+    def __init__(self, recorded: KeptLaunch, pause: Callable[[Stop], None]) -> None:
         super().__init__()
         self.launch = recorded.index
         self.moment = 0
@@ -114,7 +114,7 @@ class Tracer(Cast):
         self._alarm = min(END if goal is None else goal.moment, self._trace_from)
 
     def disarm(self) -> None:
-        """Stop nowhere any more; the execution is being abandoned."""
+        """Stop nowhere any more; the run is being abandoned."""
         self.arm(())
         self.collect, self._pause = None, _go_on
 
@@ -295,14 +295,14 @@ class Tracer(Cast):
     # -- lines ---------------------------------------------------------------------------------
 
     def frame_of(self, core: Core) -> FrameType | None:
-        """The kernel frame that *core* is in, from inside the execution."""
+        """The kernel frame that *core* is in, from inside the run."""
         running = self.session is not None and self.session.scheduler.running is core
         if running:
             return kernel_frame(sys._getframe())  # noqa: SLF001 - the kernel, behind mlusim's own frames
         return kernel_frame(core.carrier.frame if core.carrier is not None else None)
 
     def interrupt(self, stopper: Stopper) -> None:
-        """Stop as soon as *stopper* can; called while the execution runs, from inside."""
+        """Stop as soon as *stopper* can; called while the run runs, from inside."""
         self._stoppers += (stopper,)
         self._known, self._armed = {}, True
         self._line_stoppers += (stopper,)

@@ -1,1 +1,1 @@
-"""Moments, and what stops an execution at one."""
+"""Moments, and what stops a run at one."""

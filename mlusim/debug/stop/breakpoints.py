@@ -1,4 +1,4 @@
-"""What stops an execution: breakpoints, watchpoints, and the steps of the console.
+"""What stops a run: breakpoints, watchpoints, and the steps of the console.
 
 A `Stopper` is asked at moments, or at lines, or both.  A `Breakpoint` is a stopper with a number and
 with conditions, which the user keeps; what a `step` waits for is a stopper without.
@@ -6,23 +6,37 @@ with conditions, which the user keeps; what a `step` waits for is a stopper with
 
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import define
 
-from mlusim.debug.look.core_names import name_of
-from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Stop
+from mlusim.debug.stop.span import Span
 from mlusim.machine.events import Access, Step
 
 if TYPE_CHECKING:
-    from mlusim.debug.look.places import Span
-    from mlusim.debug.run.tracer import Tracer
     from mlusim.machine.core import Core
 
 
+class Tracing(Protocol):
+    """What a stopper may ask of the run that it stops: the tracer behind it."""
+
+    launch: int
+    collect: Callable[[Stop], None] | None
+
+    def trace(self) -> None:
+        """Follow the lines of every core from here on."""
+        ...
+
+    def frame_of(self, core: "Core") -> FrameType | None:
+        """The kernel frame that *core* is in."""
+        ...
+
+
 class Stopper:
-    """Something that may stop an execution.
+    """Something that may stop a run.
 
     ``ops`` and ``lines`` say what it wants to be asked about; ``lines_from_start`` that it needs lines
     from the launch's beginning; ``late`` that it is asked again after the checkers.  ``value`` is what a function that it waited for has returned.
@@ -44,12 +58,12 @@ class Stopper:
         del step, landing
         return False
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Why to stop at this moment, or None."""
         del op, tracer
         return None
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
         """Why to stop at this line, the first of its function if *entered*, or None."""
         del core, frame, tracer, entered
         return None
@@ -73,7 +87,7 @@ class LineLocation(Location):
     text: str
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
         """Stop at the line."""
         del core, tracer, entered
         here = frame.f_lineno == self.line and frame.f_code.co_filename == self.file
@@ -88,7 +102,7 @@ class CallLocation(Location):
     text: str
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
         """Stop at each of the lines."""
         del core, tracer, entered
         return "" if (frame.f_code.co_filename, frame.f_lineno) in self.places else None
@@ -102,7 +116,7 @@ class FunctionLocation(Location):
     text: str
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
         """Stop at the first line of a call."""
         del core, tracer
         return "" if entered and frame.f_code is self.code else None
@@ -123,14 +137,14 @@ class TaskLocation(Location):
         """Lines are followed from the beginning of the task on."""
         return False
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Follow the lines of the task."""
         if op.kind is BEGIN and op.core is not None and name_of(op.core) == self.label:
             self._begun = op.core
             tracer.trace()
         return None
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
         """Stop at the first line."""
         del frame, tracer, entered
         if core is not self._begun:
@@ -151,7 +165,7 @@ class IntrinsicLocation(Location):
         """By name."""
         return step.name == self.name and not landing
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Stop where it is issued."""
         del tracer
         return "" if op.name == self.name and op.kind in (ISSUE, CONTROL) else None
@@ -169,7 +183,7 @@ class PipeLocation(Location):
         """By pipe."""
         return step.pipe.value == self.pipe and not landing
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Stop where it is issued."""
         del tracer
         return "" if op.effect is not None else None
@@ -188,7 +202,7 @@ class MomentLocation(Location):
         del step, landing
         return True
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Stop at the moment."""
         del tracer
         return "" if op.moment == self.moment else None
@@ -208,7 +222,7 @@ class TimeLocation(Location):
         del step
         return not landing
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Stop at the moments of the launch."""
         return "" if op.moment in self.moments and tracer.launch == self.launch else None
 
@@ -217,7 +231,7 @@ class TimeLocation(Location):
 class Watch(Location):
     """Bytes that are about to be written, or read: an asynchronous effect counts when it lands."""
 
-    span: "Span"
+    span: Span
     text: str
     writes: bool
     reads: bool
@@ -228,7 +242,7 @@ class Watch(Location):
         del landing
         return self._verb(step) is not None
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Stop before the bytes change, or are read."""
         del tracer
         effect = op.effect
@@ -271,7 +285,7 @@ class FindingLocation(Location):
         del step, landing
         return True
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Stop where a checker has found something new."""
         del op, tracer
         found = [f for checker in self._checkers for f in checker.findings]
@@ -345,17 +359,17 @@ class Breakpoint(Stopper):
         """As its location."""
         return self.location.follows(step, landing=landing)
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_op(op, tracer)
         return None if why is None else self._holds(why, op.core, tracer, None)
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_line(core, frame, tracer, entered=entered)
         return None if why is None else self._holds(why, core, tracer, frame)
 
-    def _holds(self, why: str, core: "Core | None", tracer: "Tracer", frame: FrameType | None) -> str | None:
+    def _holds(self, why: str, core: "Core | None", tracer: "Tracing", frame: FrameType | None) -> str | None:
         """The reason, where task, condition and counts allow it; no core: the launch has come to its end."""
         if self.task is not None and (core is None or name_of(core) != self.task):
             return None

@@ -1,4 +1,4 @@
-"""Moments: the places of an execution at which the debugger can be, and why it stopped there.
+"""Moments: the places of a run at which the debugger can be, and why it stopped there.
 
 Everything that the machine announces is a moment of its launch, counted from 1: a task begins, an
 instruction is issued, an asynchronous effect lands, a wait begins, a task ends, the launch ends.
@@ -74,7 +74,7 @@ class Op(NamedTuple):
 
 @define(eq=False)
 class Stop:
-    """Why and where an execution stopped.
+    """Why and where a run stopped.
 
     ``reasons`` are sentences without an end, one for each breakpoint in ``hits`` or for the step that
     was asked for; ``value`` is what a finished function returned, in a tuple.

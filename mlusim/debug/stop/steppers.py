@@ -3,14 +3,13 @@
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.debug.look.core_names import name_of
-from mlusim.debug.look.frames import depth_of, kernel_frames
-from mlusim.debug.stop.breakpoints import Stopper
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import depth_of, kernel_frames
+from mlusim.debug.stop.breakpoints import Stopper, Tracing
 from mlusim.debug.stop.moments import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op
 from mlusim.machine.events import Step
 
 if TYPE_CHECKING:
-    from mlusim.debug.run.tracer import Tracer
     from mlusim.machine.core import Core
 
 
@@ -37,7 +36,7 @@ class Stepper(Stopper):
         self.left -= 1
         return None if self.left > 0 else ""
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop where the stepping core ends."""
         del tracer
         ended = op.kind is FINISH and self.core is not None and op.core is self.core
@@ -49,7 +48,7 @@ class LineStep(Stepper):
 
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Count the core's lines."""
         del frame, tracer, entered
         return self.counted() if self.mine(core) else None
@@ -65,7 +64,7 @@ class NextStep(Stepper):
         self.frame = frame
         self.depth = depth_of(frame)
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Count lines that are no deeper than where the step began."""
         del tracer, entered
         if not self.mine(core) or not self._outside(frame):
@@ -93,7 +92,7 @@ class Until(Stepper):
         self.begun = frame.f_lineno
         self.file, self.line = file, line
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop beyond the line, at the line asked for, or outside the function."""
         del tracer, entered
         if core is not self.core:
@@ -125,12 +124,12 @@ class Finish(Stepper):
         if frame is self.frame:
             self.returned, self.value = True, (value,)
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the caller's next line."""
         del frame, tracer, entered
         return "" if self.returned and core is self.core else None
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop at the caller's next instruction."""
         if self.returned and op.core is self.core and op.kind in (ISSUE, CONTROL):
             return ""
@@ -145,7 +144,7 @@ class IntrinsicStep(Stepper):
         del step
         return not landing
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Count the core's instructions."""
         if op.kind in (ISSUE, CONTROL) and self.mine(op.core):
             return self.counted()
@@ -161,7 +160,7 @@ class Interrupt(Stopper):
 
     @property
     def lines_from_start(self) -> bool:
-        """From where the execution is."""
+        """From where the run is."""
         return False
 
     def follows(self, step: Step, *, landing: bool) -> bool:
@@ -169,12 +168,12 @@ class Interrupt(Stopper):
         del step, landing
         return True
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop."""
         del op, tracer
         return self.reason
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop."""
         del core, frame, tracer, entered
         return self.reason
@@ -201,14 +200,14 @@ class Lines(Stopper):
         """The search says from where."""
         return False
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracer", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Any line of the core."""
         del tracer, entered
         if self.label is not None and name_of(core) != self.label:
             return None
         return "" if self.depth is None or depth_of(frame) <= self.depth else None
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """The beginning of the core."""
         del tracer
         return _begins(op, self.label)
@@ -233,7 +232,7 @@ class Intrinsics(Stopper):
         del step
         return not landing
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Any instruction of the core."""
         del tracer
         if op.kind not in (ISSUE, CONTROL) or op.core is None:
@@ -248,7 +247,7 @@ class Issues(Intrinsics):
         super().__init__(None)
         self.left = count
 
-    def at_op(self, op: Op, tracer: "Tracer") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Count."""
         del tracer
         self.left -= op.kind is ISSUE

@@ -8,9 +8,9 @@ from attrs import frozen
 from mlusim.debug.console import cmd_info
 from mlusim.debug.console.console import Console, Reply
 from mlusim.debug.look import regions, states
-from mlusim.debug.look.core_names import name_of
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState
+from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
 
@@ -63,19 +63,19 @@ def look(console: Console, place: str = "", letters: str = "") -> Views:
             "",
             "",
         )
-    world, core = session.world, session.core
-    file, line = session.site or _kernel(console)
-    ended, waiting = states.others(world)
+    paused, core = session.look(), session.core()
+    file, line = session.site() or _kernel(console)
+    ended, waiting = states.others(paused)
     place, memory = _memory(console, place, letters)
     return Views(
         title=f"{session.program.name}, launch {session.recorded.index}: {session.recorded.kernel}",
         where=session.place,
         file=file,
         source=tuple(text.rstrip("\n") for text in linecache.getlines(file)),
-        line=line if session.site is not None else 0,
+        line=line if session.site() is not None else 0,
         stops=_stops(console, file),
         focus="" if core is None else name_of(core),
-        tasks=tuple(states.tasks(world)),
+        tasks=tuple(states.tasks(paused)),
         others=f"{ended} ended, {waiting} not begun",
         pipes=_pipes(_said(lambda: cmd_info.info(console, "pipes"))),
         nram=_said(lambda: cmd_info.info(console, "nram")).partition("\n")[2] if core is not None else "",
@@ -111,18 +111,18 @@ def _stops(console: Console, file: str) -> frozenset[int]:
 def _memory(console: Console, place: str, letters: str) -> tuple[str, str]:
     """The place that is shown, and its elements: the one asked for, else the task's first declaration, else a tensor."""
     session = console.session
-    world, core = session.world, session.core
+    paused, core = session.look(), session.core()
     names = [place] if place else []
-    names += [r.name for r in regions.plan_regions(world, core) or regions.declarations(world, core)]
-    names += list(world.tensors)
+    names += [r.name for r in regions.plan_regions(paused, core) or regions.declarations(paused, core)]
+    names += list(paused.tensors)
     for name in names:
         try:
-            span = resolve(name, world, core, session.frame)
+            span = resolve(name, paused, core, session.frame())
             kind = "".join(c for c in letters if c in "fduxtc") if name == place else ""
             size = "".join(c for c in letters if c in "bhwg") if name == place else ""
             width = regions.SIZES[size] if size else 4 if span.dtype is None else span.dtype.size
             count = max(1, min(MEMORY, span.nbytes // width))
-            return name, "\n".join(regions.examine(world, core, span, count, kind, size))
+            return name, "\n".join(regions.examine(paused, core, span, count, kind, size))
         except UsageError:
             continue
     return place, "nothing is declared here"

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
-from mlusim.debug.look.frames import Owned
+from mlusim.debug.source.frames import Owned
 from mlusim.errors import UsageError
 
 

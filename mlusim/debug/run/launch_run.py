@@ -1,11 +1,11 @@
-"""A launch run again under the debugger's eyes, on copies of its tensors."""
+"""`LaunchRun`: a launch run again under the debugger's eyes, on copies of its tensors."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from mlusim.debug.run.bindings import Holder
-from mlusim.debug.run.host import Abandoned
-from mlusim.debug.run.launches import Recorded, explored
+from mlusim.debug.run.launches import KeptLaunch, explored
+from mlusim.debug.run.program_run import Abandoned
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.stop.moments import END, LAUNCH_END, Position, Stop
@@ -14,8 +14,8 @@ from mlusim.machine.carrier import Strand
 from mlusim.observe.names import observers_of
 
 
-class Replica:
-    """One execution of a recorded launch; `run` lets it go on, ``stop`` is where it is.
+class LaunchRun:
+    """One run of a recorded launch; `go` lets it go on, ``stop`` is where it is.
 
     From moment *since* on everything is watched; what comes before may be passed at full speed, or left
     out.  *checks* are names of checkers that watch it, and *beside* observers that listen after the
@@ -25,7 +25,7 @@ class Replica:
 
     def __init__(
         self,
-        recorded: Recorded,
+        recorded: KeptLaunch,
         checks: Iterable[str] = (),
         beside: Iterable[Any] = (),
         *,
@@ -60,7 +60,7 @@ class Replica:
         """Whether the launch is over."""
         return self._strand.ended
 
-    def run(
+    def go(
         self,
         stoppers: Iterable[Stopper] = (),
         goal: Position | None = None,
@@ -91,7 +91,7 @@ class Replica:
         return self.stop
 
     def abandon(self) -> None:
-        """End the execution where it is; nothing of it is left."""
+        """End the run where it is; nothing of it is left."""
         self.tracer.disarm()
         self.tracer.ear.loud = False
         if self._begun and not self._strand.ended:

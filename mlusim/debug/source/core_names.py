@@ -4,10 +4,12 @@ import re
 from typing import TYPE_CHECKING
 
 from mlusim.errors import UsageError
+from mlusim.memory.space import GDRAM, SRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
     from mlusim.machine.place import Place
+    from mlusim.memory.allocation import Allocation
 
 _NAME = re.compile(r"(?:task\s+)?(\d+)\s*(m|mpu|memory)?$", re.IGNORECASE)
 
@@ -38,3 +40,23 @@ def parse_name(text: str) -> str:
             f"{text!r} is no task; give its number, as in `task 3`, or `task 4m` for a memory core"
         )
     return f"task {int(found[1])}{'m' * bool(found[2])}"
+
+
+def cluster_name(core: "Core") -> str:
+    """What the debugger calls the cluster of *core*: by its number, and the union's first task where there are more."""
+    assert core.cluster is not None
+    first = min(c.place.task for c in core.union.cores)
+    return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")
+
+
+def owner_of(core: "Core", allocation: "Allocation") -> str | None:
+    """Whose memory *allocation* is, which an instruction of *core* names: a core's, a cluster's, or the device's."""
+    if allocation.space is GDRAM:
+        return None
+    if allocation.space is not SRAM:
+        return name_of(core)
+    holders = (
+        c for c in core.union.cores if c.cluster is not None and allocation in c.cluster.sram.allocations
+    )
+    holder = next(holders, None)
+    return None if holder is None else cluster_name(holder)

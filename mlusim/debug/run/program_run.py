@@ -1,15 +1,15 @@
 """The program that is being debugged: it runs once, launch by launch, and nobody watches its kernels.
 
-Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.run.replica`); the program
+Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.run.launch_run`); the program
 itself goes on only where the debugger has nothing to stop for.
 """
 
 from typing import Any
 
 from mlusim.debug.run.bindings import Holder
-from mlusim.debug.run.launches import DEFAULT_HISTORY, Recorded, trim
-from mlusim.debug.run.observer import Cast
+from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
 from mlusim.debug.run.output import Ear, Shown
+from mlusim.debug.run.run_observer import RunObserver
 from mlusim.isa.table import ISA
 from mlusim.machine.carrier import Strand
 from mlusim.machine.core import Core
@@ -34,10 +34,10 @@ HEARD = frozenset(
 
 
 class Abandoned(BaseException):
-    """Ends an execution that nobody wants any more; raised where it is paused."""
+    """Ends a run that nobody wants any more; raised where it is paused."""
 
 
-class Host(Cast):
+class ProgramRun(RunObserver):
     """Runs the program; ``state`` says where it has come to, ``result`` and ``failure`` how it ended.
 
     It observes the launches of the program: their beginning, where it pauses, their end, and faults.
@@ -48,7 +48,7 @@ class Host(Cast):
         self.program = program
         self.history = history
         self.holder = Holder()
-        self.launches: list[Recorded] = []
+        self.launches: list[KeptLaunch] = []
         self.state = ""
         self.result: Any = None
         self.failure: BaseException | None = None
@@ -113,7 +113,7 @@ class Host(Cast):
         """Keep the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
-        self.launches.append(Recorded.of(len(self.launches) + 1, launch, self.history // 4))
+        self.launches.append(KeptLaunch.of(len(self.launches) + 1, launch, self.history // 4))
         trim(self.launches, self.history)
         self._issued = 0
         self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False

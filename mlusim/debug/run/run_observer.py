@@ -1,15 +1,15 @@
-"""Who plays in an execution: the base of the debugger's observers."""
+"""Who plays in a run: the base of the debugger's observers."""
 
 from typing import Any
 
-from mlusim.debug.look.core_names import name_of
+from mlusim.debug.source.core_names import name_of
 from mlusim.machine.core import Core
 from mlusim.machine.hub import Observer
 from mlusim.machine.session import Session
 
 
-class Cast(Observer):
-    """Knows who plays in an execution: its cores that have begun and not ended, and what went wrong."""
+class RunObserver(Observer):
+    """Knows who plays in a run: its cores that have begun and not ended, and what went wrong."""
 
     name = "debugger"
 

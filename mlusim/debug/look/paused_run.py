@@ -1,4 +1,4 @@
-"""`World`: a machine that stands still, as the debugger's commands look at it."""
+"""`PausedRun`: a machine that stands still, as the debugger's commands look at it."""
 
 from collections.abc import Iterator
 from types import FrameType
@@ -6,11 +6,11 @@ from typing import Any
 
 from attrs import define
 
-from mlusim.debug.look.core_names import name_of
-from mlusim.debug.look.frames import stack_of
-from mlusim.debug.run.launches import Recorded
-from mlusim.debug.run.observer import Cast
+from mlusim.debug.run.launches import KeptLaunch
+from mlusim.debug.run.run_observer import RunObserver
 from mlusim.debug.run.tracer import Tracer
+from mlusim.debug.source.core_names import cluster_name, name_of
+from mlusim.debug.source.frames import stack_of
 from mlusim.debug.stop.moments import Op, Stop
 from mlusim.errors import UsageError
 from mlusim.machine.core import Core
@@ -23,36 +23,36 @@ from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM_BASE, NRAM, SRAM, WRAM,
 
 
 @define(eq=False)
-class World:
+class PausedRun:
     """One launch at one place: its session, its cores that have begun and not ended, and why it stands."""
 
-    recorded: Recorded
+    recorded: KeptLaunch
     session: Session
-    cast: Cast
+    observed: RunObserver
     stop: Stop
 
     @property
     def cores(self) -> list[Core]:
         """The cores that have begun and not ended, in the order of their tasks."""
-        return sorted(self.cast.cores, key=lambda c: (c.place.task, c.place.memory_core))
+        return sorted(self.observed.cores, key=lambda c: (c.place.task, c.place.memory_core))
 
     @property
     def recent(self) -> tuple[Op, ...]:
         """The last operations, oldest first; none where nobody watched."""
-        return tuple(self.cast.recent) if isinstance(self.cast, Tracer) else ()
+        return tuple(self.observed.recent) if isinstance(self.observed, Tracer) else ()
 
     @property
     def watched(self) -> bool:
         """Whether every instruction was announced, so that what is in flight is known."""
-        return isinstance(self.cast, Tracer)
+        return isinstance(self.observed, Tracer)
 
     def core(self, name: str) -> Core | None:
         """The core called *name*, if it has begun and not ended."""
-        return next((core for core in self.cast.cores if name_of(core) == name), None)
+        return next((core for core in self.observed.cores if name_of(core) == name), None)
 
     def stack(self, core: Core) -> list[FrameType]:
         """The kernel frames of *core*, innermost first."""
-        return stack_of(core, self.stop.error if core is self.cast.failed else None)
+        return stack_of(core, self.stop.error if core is self.observed.failed else None)
 
     @property
     def nram_regions(self) -> Iterator[tuple[int, Any]]:
@@ -129,53 +129,33 @@ def tensor_of(argument: Any) -> Allocation | None:
     return argument.view.allocation if isinstance(argument, Ptr) else None
 
 
-def cluster_name(core: Core) -> str:
-    """What the debugger calls the cluster of *core*: by its number, and the union's first task where there are more."""
-    assert core.cluster is not None
-    first = min(c.place.task for c in core.union.cores)
-    return f"cluster {core.cluster.number}" + (f" of the union of task {first}" if first else "")
-
-
-def owner_of(core: Core, allocation: Allocation) -> str | None:
-    """Whose memory *allocation* is, which an instruction of *core* names: a core's, a cluster's, or the device's."""
-    if allocation.space is GDRAM:
-        return None
-    if allocation.space is not SRAM:
-        return name_of(core)
-    holders = (
-        c for c in core.union.cores if c.cluster is not None and allocation in c.cluster.sram.allocations
-    )
-    holder = next(holders, None)
-    return None if holder is None else cluster_name(holder)
-
-
-def need_core(world: World, name: str) -> Core:
+def need_core(paused: PausedRun, name: str) -> Core:
     """The core called *name*; raises `UsageError` with what has become of it."""
-    found = world.core(name)
+    found = paused.core(name)
     if found is None:
-        alive = ", ".join(name_of(c) for c in world.cores[:8]) or "none"
-        if name in world.cast.ended or world.stop.position.at_end:
+        alive = ", ".join(name_of(c) for c in paused.cores[:8]) or "none"
+        if name in paused.observed.ended or paused.stop.position.at_end:
             fate = "has ended; `reverse-stepi all` goes back"
         else:
             fate = "has not begun"
-        if unknown := no_such_task(world, name):
+        if unknown := no_such_task(paused, name):
             raise UsageError(unknown)
         raise UsageError(f"{name} {fate}; running now: {alive} (`info tasks`)")
     return found
 
 
-def no_such_task(world: World, name: str) -> str:
+def no_such_task(paused: PausedRun, name: str) -> str:
     """Why the launch has no core called *name*, as a sentence; nothing where it has one."""
-    x, y, z = world.session.dim
+    x, y, z = paused.session.dim
     number, memory = int(name.removeprefix("task ").rstrip("m")), name.endswith("m")
-    board = world.session.board
+    board = paused.session.board
     if number >= x * y * z:
         has = f"the tasks 0 to {x * y * z - 1}" if x * y * z > 1 else "task 0 only"
         return f"the launch has {has}, and no {name}"
     if not memory:
         return ""
-    if not (world.session.kind.unions and board.arch.memory_core):
-        return f"the launch has no memory cores: {world.session.kind.name} on {board.name}"
+    if not (paused.session.kind.unions and board.arch.memory_core):
+        return f"the launch has no memory cores: {paused.session.kind.name} on {board.name}"
     width = board.arch.cores_per_cluster
     if number % x % width:
         return f"a memory core is named after the first task of its cluster, 0m, {width}m and so on; there is no {name}"
