@@ -44,6 +44,7 @@ def operator_document(operator: Operator) -> dict[str, Any]:
         "outputs": [asdict(t) for t in operator.outputs],
         "thresholds": {name: asdict(limits) for name, limits in operator.thresholds.items()},
         "limits": operator.limits,
+        "architectures": list(operator.architectures),
         "plans": [plan.name for plan in operator.plans],
         "policies": [{"name": policy.name, "meaning": policy.meaning} for policy in operator.policies],
         "cases": [
@@ -82,7 +83,8 @@ def _show(operator: Operator) -> None:
         arguments.add_row(p.name, "parameter", p.meaning, _type(p))
     console.print(arguments)
     console.print()
-    about = [("limit", limit) for limit in operator.limits]
+    about = [("architectures", ", ".join(operator.architectures) or "all")]
+    about += [("limit", limit) for limit in operator.limits]
     about += [(f"accuracy of {name}", _accuracy(limits)) for name, limits in operator.thresholds.items()]
     about += [("plan", plan.name) for plan in operator.plans]
     about += [("policy", f"{policy.name}: {policy.meaning}") for policy in operator.policies]

@@ -22,6 +22,7 @@ from mlusim.files.writing import check_writable
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
+from mlusim.operators.sweep import jobs_of
 from mlusim.report.page.html import html_text
 from mlusim.report.record import Record
 from mlusim.report.tables.explanations import sentences, why_table
@@ -35,6 +36,7 @@ EXAMPLES = """examples:
   mlusim report
   mlusim report tin_shift_forward --board MLU370-X4 --board MLU590-H8 --format md
   mlusim report --format html -o report.html
+  mlusim report dynamic_scatter_backward --policy all
   mlusim report --write-baseline efficiency.json
   mlusim report --baseline efficiency.json --threshold 2%"""
 
@@ -50,6 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("-o", "--output", metavar="F", help="the file to write to (default: standard output)")
     add("--check", metavar="NAMES", action="append", default=[], help="checkers to observe with")
+    add(
+        "--policy",
+        metavar="P",
+        nargs="+",
+        action="extend",
+        default=[],
+        help=f"policies of the operators that declare them, or {EVERY}, side by side (default: the usual one)",
+    )
     add_gate(parser)
     add(
         "--what-if",
@@ -102,7 +112,12 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.output)
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
-    wanted = [evolve(job, lines=form == "html" and not args.no_lines) for job in jobs(args)]
+    policies = names_in(args.policy)
+    if policies and (args.baseline or args.write_baseline):
+        raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
+    wanted = [
+        evolve(job, lines=form == "html" and not args.no_lines) for job in jobs_of(jobs(args), policies)
+    ]
     gate = gate_in(args, wanted)
     records = perform(wanted, args.jobs)
     found = gate.compared(records)

@@ -227,15 +227,13 @@ def not_large(*names: str) -> tuple[Check, ...]:
     return tuple(check(name) for name in names)
 
 
-def since(bang_arch: int) -> Check:
-    """The board's architecture must be *bang_arch* or later."""
+def architectures(*names: str) -> Check:
+    """The board's architecture must be one of *names*, as "mtp_372"."""
 
     def says(a: Any) -> str | None:
         arch = a.handle.board.arch
-        return (
-            None
-            if arch.bang_arch >= bang_arch
-            else f"{a.handle.board.name} is {arch.name}; it must be {bang_arch} or later"
-        )
+        if arch.name in names:
+            return None
+        return f"{a.handle.board.name} is {arch.name}; it must be {' or '.join(names)}"
 
     return Check(says, ARCH_MISMATCH)

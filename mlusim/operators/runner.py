@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
 from mlusim.errors import StatusError, UsageError
 from mlusim.host.checks import LARGE_TENSOR
 from mlusim.host.descriptor import TensorDescriptor
@@ -134,8 +135,14 @@ def run_case(
     done = attempt(
         spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects, policy=policy
     )
-    done = evolve(done, case=case.name, expected=case.status, group=case.group)
+    done = evolve(done, case=case.name, expected=expected_status(spec, case, board), group=case.group)
     return judged(done, inputs, params, spec) if reference and done.status == SUCCESS else done
+
+
+def expected_status(operator: Operator, case: Case, board: str | Board) -> Status:
+    """What the host function must answer to *case*: ARCH_MISMATCH where the operator does not support the board."""
+    supported = operator.runs_on(find_board(board).arch.name)
+    return case.status if supported else Status.MLUOP_STATUS_ARCH_MISMATCH
 
 
 def _operator(operator: str | Operator) -> Operator:

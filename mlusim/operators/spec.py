@@ -113,6 +113,8 @@ class Operator:
     where *tensors* maps each name to a device tensor or None.
     *workspace* gives the bytes of device memory that the operator needs besides its tensors.
     *policies* are the rules that a caller may choose from; the first is used when none is named.
+    *architectures* are those that the host function takes, by name; it answers ARCH_MISMATCH on others (empty: it
+    takes all).
     *primary* names the input whose dtype decides the peak force of the compute efficiency.
     """
 
@@ -131,6 +133,11 @@ class Operator:
     limits: tuple[str, ...] = field(default=())
     plans: tuple[Any, ...] = field(default=())
     policies: tuple[Policy, ...] = field(default=())
+    architectures: tuple[str, ...] = field(default=())
+
+    def runs_on(self, architecture: str) -> bool:
+        """Whether the operator supports an architecture, as "mtp_372"; on others its host function refuses."""
+        return not self.architectures or architecture in self.architectures
 
     @property
     def primary(self) -> str:

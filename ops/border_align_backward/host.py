@@ -6,6 +6,7 @@ import numpy as np
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.host.checks import (
+    architectures,
     contiguous,
     demand,
     dim,
@@ -23,6 +24,8 @@ from ..fill import fill_zero
 from .kernel import MLUUnion1BorderAlignBackward
 from .plan import PLAN
 
+# MLU2xx cannot compare int32 with a scalar (BA-3), tp_322 has no cluster to launch a Union1 task on.
+ARCHITECTURES = ("mtp_372", "mtp_592")
 BORDERS = 4
 API = "mluOpBorderAlignBackward"
 
@@ -57,6 +60,7 @@ def _like_output(name: str) -> Any:
 
 
 CHECKS = (
+    architectures(*ARCHITECTURES),
     not_null("grad_output_desc", "boxes_desc", "argmax_idx_desc", "grad_input_desc"),
     rank("grad_output_desc", 4),
     rank("boxes_desc", 3),

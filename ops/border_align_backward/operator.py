@@ -7,7 +7,7 @@ from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
 
 from .cases import CASES
-from .host import BORDERS, mluOpBorderAlignBackward
+from .host import ARCHITECTURES, BORDERS, mluOpBorderAlignBackward
 from .plan import PLAN
 from .reference import reference, theory
 
@@ -67,5 +67,6 @@ OPERATORS = (
         theory=theory,
         limits=LIMITS,
         plans=(PLAN,),
+        architectures=ARCHITECTURES,
     ),
 )

@@ -8,6 +8,7 @@ from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.host.checks import (
     Check,
     Checks,
+    architectures,
     contiguous,
     demand,
     dim,
@@ -16,7 +17,6 @@ from mlusim.host.checks import (
     not_null,
     rank,
     same_dim,
-    since,
     stop,
     verify,
 )
@@ -29,8 +29,11 @@ from .kernel import (
     max_reduce_scatter_grad_kernel,
     max_reduce_traceback_scatter_idx_kernel,
 )
-from .plan import PLAN
+from .plan import DIRECT
+from .schemes import plan_of
 
+# Those that the library takes.
+ARCHITECTURES = ("mtp_372", "mtp_592")
 TENSORS = (
     "grad_voxel_feats", "feats", "voxel_feats", "point2voxel_map", "voxel_points_count", "voxel_num", "grad_feats",
 )  # fmt: skip
@@ -66,14 +69,15 @@ def _needed(name: str) -> Check:
 def _fits(a: Any) -> str | None:
     """The sentence of a row so wide that not even one point fits the NRAM."""
     c = sizes(a)[2]
-    if c == 0 or PLAN.fits(a.handle.board, {"n": 1, "m": 1, "C": c}):
+    plan = plan_of(a.handle.policy)
+    if c == 0 or plan.fits(a.handle.board, {"n": 1, "m": 1, "C": c}):
         return None
-    widest = PLAN.largest("C", board=a.handle.board).largest
+    widest = plan.largest("C", board=a.handle.board).largest
     return f"feats_desc dim 1 is {c}; one point fits the NRAM of {a.handle.board.name} with at most {widest} channels"
 
 
 def workspace_bytes(voxels: int, channels: int) -> int:
-    """Bytes of reduce_from [voxels, channels] and of one flag for each voxel."""
+    """Bytes of reduce_from [voxels, channels] and of one flag for each voxel, which only scheme 2 uses."""
     return voxels * (channels + 1) * WORD
 
 
@@ -82,7 +86,7 @@ REDUCE_TYPE = demand(
 )
 
 CHECKS: Checks = (
-    since(372),
+    architectures(*ARCHITECTURES),
     not_null(*DESCRIPTORS),
     contiguous(*DESCRIPTORS),
     [dtype(name, "float") for name in FLOATS],
@@ -204,7 +208,7 @@ def nram_layout(handle: Handle, points: int, voxels: int, channels: int) -> Layo
     for name, total in (("N", points), ("M", voxels)):
         x, y, _ = policy(handle, total)
         each[name] = -(-total // (x * y))
-    return PLAN.describe(handle.board, C=channels, **each)
+    return plan_of(handle.policy).describe(handle.board, C=channels, **each)
 
 
 def _fill(handle: Handle, output: Any, count: int, value: int) -> None:
@@ -216,10 +220,12 @@ def _launch(handle: Handle, tensors: tuple[Any, ...], workspace: Any, sizes: tup
     """Fill the workspace, find the points, scatter the gradients."""
     grad_voxel_feats, feats, voxel_feats, point2voxel_map, voxel_num, grad_feats = tensors
     points, voxels, channels = sizes
-    reduce_from, is_occupy = workspace, workspace + voxels * channels
+    reduce_from, is_occupy = workspace, None
     layout = nram_layout(handle, *sizes)
     _fill(handle, reduce_from, voxels * channels, points)  # DS-11
-    _fill(handle, is_occupy, voxels, FREE)  # DS-10
+    if layout.plan != DIRECT.name:
+        is_occupy = workspace + voxels * channels
+        _fill(handle, is_occupy, voxels, FREE)  # DS-10
     handle.launch(
         max_reduce_traceback_scatter_idx_kernel,
         policy(handle, points),

@@ -1,13 +1,13 @@
 """The two kernels of dynamic_scatter_backward (max): who gave each maximum, and to whom its gradient goes.
 
-The first follows the document's listing, the second the document's sentence about it, for there is no
-listing.  ``DS-n`` marks a correction; `docs/operators/dynamic_scatter_backward.md` gives the reasons.
+The first follows the document's listing, with either of the two schemes that the document has for its second
+stage; the second follows the document's sentence about it, for there is no listing.  ``DS-n`` marks a correction; `docs/operators/dynamic_scatter_backward.md` gives the reasons.
 """
 
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, int8, int32, kernel
 from mlusim.plan import Layout, Regions
 
-from .plan import PLAN, POINTS, VOXELS, m, n
+from .plan import PLANS, POINTS, VOXELS, m, n
 
 POINTS_PER_PASS, VOXELS_PER_PASS = n.name, m.name
 FREE, OCCUPIED = 0, 1  # what a voxel's flag holds; the document's bool is a word, the least an atomic takes
@@ -22,20 +22,21 @@ def max_reduce_traceback_scatter_idx_kernel(
     reduce_feats_gdram: Ptr,
     result_gdram: Ptr,
     coors_map: Ptr,
-    is_occupy: Ptr,
+    is_occupy: Ptr | None,
     num_input: int,
     num_feats: int,
     layout: Layout,
 ) -> None:
     """Kernel 1: lower result [M, C] to the smallest point that has its voxel's features [N, C], [M, C].
 
-    result holds num_input wherever no point was found yet (DS-11); is_occupy is int32 [M], all free (DS-10).
+    result holds num_input wherever no point was found yet (DS-11).  is_occupy is int32 [M], all free (DS-10), for
+    the document's scheme 2; None for its scheme 1, which needs no flags.
     """
     if mlu.is_mpu():
         return
     nram_buffer = mlu.nram(int8, layout.stage(POINTS.name).used)
     points = layout.values[POINTS_PER_PASS]
-    nram = PLAN.place(nram_buffer, C=num_feats, n=points, m=layout.values[VOXELS_PER_PASS])
+    nram = PLANS[layout.plan].place(nram_buffer, C=num_feats, n=points, m=layout.values[VOXELS_PER_PASS])
     start, count = task_share(mlu, num_input)
     for i in range(min(points, count)):  # DS-1
         mlu.bang_write_value(nram.index_mask + i * num_feats, num_feats, start + i)  # DS-2
@@ -45,7 +46,10 @@ def max_reduce_traceback_scatter_idx_kernel(
             mlu.bang_add_scalar(nram.index_mask, nram.index_mask, points, now * num_feats)
         mlu.memcpy(nram.reduce_offset, coors_map + n_start, now * WORD, GDRAM2NRAM)
         get_mask(mlu, nram, feats_gdram + n_start * num_feats, reduce_feats_gdram, now, num_input, num_feats)
-        write_minimum(mlu, nram, result_gdram, is_occupy, now, num_feats)
+        if is_occupy is None:
+            reduce_minimum(mlu, nram, result_gdram, now, num_feats)
+        else:
+            write_minimum(mlu, nram, result_gdram, is_occupy, now, num_feats)
 
 
 def task_share(mlu: Mlu, total: int) -> tuple[int, int]:
@@ -73,6 +77,15 @@ def get_mask(
     mlu.bang_mul(value_mask, value_mask, nram.index_mask, n * c)
     mlu.bang_mul_scalar(nram.tmp_mask, nram.tmp_mask, num_input, n * c)  # DS-5
     mlu.bang_add(value_mask, value_mask, nram.tmp_mask, n * c)
+
+
+def reduce_minimum(mlu: Mlu, nram: Regions, result_gdram: Ptr, n: int, c: int) -> None:
+    """Stage 2, scheme 1: take each point's row into the result of its voxel by atomic minima in GDRAM."""
+    reduce_offset, value_mask, reduce_min = nram.reduce_offset, nram.value_mask, mlu.bang_atomic_reduce_min
+    for i in range(n):
+        index_offset = int(reduce_offset[i])
+        if index_offset >= 0:  # DS-6, DS-7
+            reduce_min(result_gdram + index_offset * c, value_mask + i * c, c)
 
 
 def write_minimum(mlu: Mlu, nram: Regions, result_gdram: Ptr, is_occupy: Ptr, n: int, c: int) -> None:
@@ -116,7 +129,8 @@ def max_reduce_scatter_grad_kernel(
         return
     nram_buffer = mlu.nram(int8, layout.stage(VOXELS.name).used)
     voxels = layout.values[VOXELS_PER_PASS]
-    nram = PLAN.place(nram_buffer, C=num_feats, n=layout.values[POINTS_PER_PASS], m=voxels)
+    points = layout.values[POINTS_PER_PASS]
+    nram = PLANS[layout.plan].place(nram_buffer, C=num_feats, n=points, m=voxels)
     start, count = task_share(mlu, int(voxel_num[0]))
     for x in range(start, start + count, voxels):
         now = min(voxels, start + count - x)

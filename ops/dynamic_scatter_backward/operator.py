@@ -8,6 +8,7 @@ from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thre
 
 from .cases import CASES
 from .host import (
+    ARCHITECTURES,
     mluOpDynamicScatterBackward,
     mluOpGetDynamicScatterBackwardWorkspaceSize,
     mluOpReduceMode_t,
@@ -15,6 +16,7 @@ from .host import (
 )
 from .plan import PLAN
 from .reference import reference, theory
+from .schemes import POLICIES
 
 INPUTS = (
     Tensor("grad_voxel_feats", "[M, C]", ("float",)),
@@ -77,5 +79,7 @@ OPERATORS = (
             "N * C or M may be 0: success, and grad_feats is zero wherever it has elements",
         ),
         plans=(PLAN,),
+        architectures=ARCHITECTURES,
+        policies=POLICIES,
     ),
 )

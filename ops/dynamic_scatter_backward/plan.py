@@ -1,4 +1,7 @@
-"""The NRAM plan of dynamic_scatter_backward (max): one stage for each of its two kernels."""
+"""The NRAM plans of dynamic_scatter_backward (max): one stage for each of its two kernels.
+
+`PLAN` is that of the document's second scheme, `DIRECT` that of its first, which keeps no row of results on chip.
+"""
 
 from mlusim.plan import NRAM, Plan, Region, Stage, Value, Var, float32, int32, sizeof
 
@@ -8,15 +11,19 @@ C = Var("C", "channels", low=1)
 n = Var("n", "points per pass", low=1, tile=True, enough=N)
 m = Var("m", "voxels per pass", low=1, tile=True, enough=M)
 
+MASKS = (
+    Region("index_mask", n * C, int32, "index of its point in every element"),
+    Region("feats", n * C, float32, "features of the points"),
+    Region("reduce_feats", n * C, float32, "features of the points' voxels"),
+    Region("value_mask", n * C, int32, "point index where they are equal, else the sentinel"),
+    Region("tmp_mask", n * C, int32, "sentinel where they differ"),
+    Region("reduce_offset", n, int32, "voxel of every point"),
+)
+
 POINTS = Stage(
     "points",
     [
-        Region("index_mask", n * C, int32, "index of its point in every element"),
-        Region("feats", n * C, float32, "features of the points"),
-        Region("reduce_feats", n * C, float32, "features of the points' voxels"),
-        Region("value_mask", n * C, int32, "point index where they are equal, else the sentinel"),
-        Region("tmp_mask", n * C, int32, "sentinel where they differ"),
-        Region("reduce_offset", n, int32, "voxel of every point"),
+        *MASKS,
         Region("result", C, int32, "smallest index so far of one voxel; before that, what its flag was"),
     ],
 )
@@ -47,3 +54,12 @@ PLAN = Plan(
     example={"N": 17176, "M": 13743, "C": 128},
     notes="The regions of the first kernel are the document's; it gives none for the second.",
 )
+
+DIRECT = Plan(
+    "dynamic_scatter_backward, atomic minimum",
+    [Stage(POINTS.name, MASKS), VOXELS],
+    example={"N": 17176, "M": 13743, "C": 128},
+    notes="The document's first scheme: the minimum is taken in GDRAM, without a flag and a row of results.",
+)
+
+PLANS = {plan.name: plan for plan in (PLAN, DIRECT)}

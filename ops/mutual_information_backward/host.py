@@ -7,6 +7,7 @@ from mlusim.host.checks import (
     NOT_SUPPORTED,
     Check,
     Checks,
+    architectures,
     contiguous,
     demand,
     dim,
@@ -17,7 +18,6 @@ from mlusim.host.checks import (
     rank,
     same_dim,
     same_shape,
-    since,
     stop,
     verify,
 )
@@ -26,6 +26,8 @@ from mlusim.plan import Layout
 from .kernel import MLUKernelMutualInformationBackward
 from .plan import PLAN
 
+# Those that the library takes.
+ARCHITECTURES = ("mtp_372", "mtp_592")
 TENSORS = ("px", "py", "p", "ans_grad", "px_grad", "py_grad")
 DESCRIPTORS = tuple(f"{name}_desc" for name in TENSORS)
 WORKSPACE_BYTES = 0  # everything lives in NRAM
@@ -92,7 +94,7 @@ def _shapes() -> Checks:
 
 CHECKS: Checks = (
     not_null(*DESCRIPTORS),
-    since(372),
+    architectures(*ARCHITECTURES),
     rank("px_desc", 3),
     rank("py_desc", 3),
     _with_boundary(rank("opt_boundary_desc", 2)),

@@ -8,6 +8,7 @@ from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thre
 
 from .cases import CASES
 from .host import (
+    ARCHITECTURES,
     mluOpGetMutualInformationBackwardWorkspaceSize,
     mluOpMutualInformationBackward,
 )
@@ -83,5 +84,6 @@ OPERATORS = (
         theory=theory,
         limits=LIMITS,
         plans=(PLAN,),
+        architectures=ARCHITECTURES,
     ),
 )

@@ -6,6 +6,7 @@ from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.host.checks import (
     Check,
     Checks,
+    architectures,
     contiguous,
     demand,
     dim,
@@ -26,6 +27,8 @@ from .kernel import MLUUnion1ThreeInterpolateBackward
 from .plan import PLAN, Mo
 from .tiles import POLICIES
 
+# MLU2xx cannot compare int32 with a scalar (TI-9), tp_322 has no cluster to launch a Union1 task on.
+ARCHITECTURES = ("mtp_372", "mtp_592")
 DESCRIPTORS = ("grad_output_desc", "indices_desc", "weights_desc", "grad_features_desc")
 
 
@@ -37,6 +40,7 @@ def _not_zero(name: str, axis: int, letter: str) -> Check:
 
 
 CHECKS: Checks = (
+    architectures(*ARCHITECTURES),
     not_null(*DESCRIPTORS),
     [rank(name, 3) for name in DESCRIPTORS],
     [layout(name, "ARRAY") for name in DESCRIPTORS],

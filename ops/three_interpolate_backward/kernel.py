@@ -61,7 +61,7 @@ def MLUUnion1ThreeInterpolateBackward(
             c_real = min(co, c - c_begin)  # TI-3: the tail of C
             c_deal = PAD_UP(c_real, align)
             channel = batch * c + c_begin
-            mlu.bang_write_zero(nram.grad_features, (mo + 1) * c_deal)  # step 7, TI-4
+            clear_features(mlu, nram, mo, c_deal)
             rows = [nram.grad_output_transpose + i * c_deal for i in range(min(no, n))]
             for n_begin in range(0, n, no):  # step 10, TI-1: steps 3 to 9 for every tile of N
                 n_real = min(no, n - n_begin)  # TI-3: the tail of N
@@ -78,6 +78,11 @@ def MLUUnion1ThreeInterpolateBackward(
             store_features(
                 mlu, nram, grad_features + (channel * m + m_begin), m, m_real, m_deal, c_real, c_deal
             )
+
+
+def clear_features(mlu: Mlu, nram: Regions, mo: int, c_deal: int) -> None:
+    """Give the rows of *mo* features and the spare one zeros, where the document transposes (step 7, TI-4)."""
+    mlu.bang_write_zero(nram.grad_features, (mo + 1) * c_deal)
 
 
 def load_neighbours(mlu: Mlu, nram: Regions, indices: Ptr, weights: Ptr, n_real: int, n_deal: int) -> None:

@@ -7,7 +7,7 @@ from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
 
 from .cases import CASES
-from .host import mluOpThreeInterpolateBackward
+from .host import ARCHITECTURES, mluOpThreeInterpolateBackward
 from .plan import PLAN
 from .reference import reference, theory
 from .tiles import POLICIES
@@ -52,6 +52,7 @@ OPERATORS = (
             "all tensors: layout ARRAY, contiguous, fewer than 2^31 elements; B, C, N and M are 1 or more",
         ),
         plans=(PLAN,),
+        architectures=ARCHITECTURES,
         policies=POLICIES,
     ),
 )

@@ -5,6 +5,7 @@ from typing import Any
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.host.checks import (
     Checks,
+    architectures,
     contiguous,
     demand,
     dtype,
@@ -21,6 +22,9 @@ from mlusim.plan import choose
 from .kernel import MLUUnion1TinShift
 from .plan import FRAMES, FRAMES_NAME, PLANS, WHOLE_CHANNEL
 
+# tp_322 has no cluster to launch a Union1 task on.
+ARCHITECTURES = ("mtp_220", "mtp_270", "mtp_290", "mtp_372", "mtp_592")
+
 
 def _checks(source: str, target: str) -> Checks:
     """The checks of one direction, whose tensors are called *source* and *target*."""
@@ -30,6 +34,7 @@ def _checks(source: str, target: str) -> Checks:
         return int(getattr(a, source_desc).shape[axis])
 
     return (
+        architectures(*ARCHITECTURES),
         not_null(source_desc, "shifts_desc", target_desc),
         rank(source_desc, 4),
         rank("shifts_desc", 2),

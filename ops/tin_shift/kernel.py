@@ -5,7 +5,7 @@ regime that the host chose (`ops.tin_shift.plan`).  ``TS-n`` marks a correction 
 `docs/operators/tin_shift.md` gives the reasons.
 """
 
-from mlusim.bang import DIV_UP, GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, int8, kernel
+from mlusim.bang import DIV_UP, GDRAM2NRAM, NFU_ALIGN_SIZE, NRAM2GDRAM, PAD_UP, Mlu, Ptr, int8, kernel
 from mlusim.plan import Layout
 
 from .plan import CHUNK_NAME, FRAMES, FRAMES_NAME, PIXELS, WHOLE_CHANNEL
@@ -63,6 +63,11 @@ def shift_of(shifts: Ptr, cur_channel_index: int, channel_size: int, group_size:
     return int(shifts[n_index * group_size + group_id])
 
 
+def fill_zero(mlu: Mlu, data_nram: Ptr, count: int) -> None:
+    """Give *count* elements zeros (TS-1), and those up to the next 128 bytes, which MLU2xx fills at a time (TS-9)."""
+    mlu.bang_write_zero(data_nram, PAD_UP(count, NFU_ALIGN_SIZE // data_nram.dtype.size))
+
+
 def whole_channel(
     mlu: Mlu,
     data_nram: Ptr,
@@ -80,7 +85,7 @@ def whole_channel(
     index = channel_start(cur_channel_index, t_size, channel_size, hw_size)
     t_shift = shift_of(shifts, cur_channel_index, channel_size, group_size)
     stride = channel_size * hw_size * es
-    mlu.bang_write_zero(data_nram, t_size * hw_size)  # TS-1
+    fill_zero(mlu, data_nram, t_size * hw_size)
     if abs(t_shift) >= t_size:  # TS-2: nothing stays inside; the zeros are the channel
         pass
     elif t_shift > 0:
@@ -119,7 +124,7 @@ def some_frames(
     count = min(frames, t_size - first)  # TS-7: the last segment is short
     low = max(first, t_shift, 0)
     high = min(first + count, t_size + t_shift, t_size)
-    mlu.bang_write_zero(data_nram, count * hw_size)  # TS-1
+    fill_zero(mlu, data_nram, count * hw_size)
     if low < high:
         mlu.memcpy(
             data_nram + (low - first) * hw_size, input + (index + (low - t_shift) * channel_size * hw_size),
@@ -152,7 +157,7 @@ def one_frame(
     source = frame - t_shift
     copied = 0 <= source < t_size
     if not copied:
-        mlu.bang_write_zero(data_nram, min(chunk, hw_size))  # TS-1
+        fill_zero(mlu, data_nram, min(chunk, hw_size))
     for done in range(0, hw_size, chunk):
         count = min(chunk, hw_size - done)
         if copied:

@@ -7,7 +7,7 @@ from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Case, Operator, Params, Tensor, Thresholds
 
 from .cases import BACKWARD_CASES, FORWARD_CASES
-from .host import mluOpTinShiftBackward, mluOpTinShiftForward
+from .host import ARCHITECTURES, mluOpTinShiftBackward, mluOpTinShiftForward
 from .plan import PLANS
 from .reference import reference, theory
 
@@ -52,6 +52,7 @@ def _operator(
         theory=theory,
         limits=LIMITS,
         plans=PLANS,
+        architectures=ARCHITECTURES,
     )
 
 

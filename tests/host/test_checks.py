@@ -81,7 +81,12 @@ ROWS = [
         c.not_large("x_desc"), {"x_desc": desc(1 << 16, 1 << 15)}, NOT_SUPPORTED,
         "x_desc has 2147483648 elements; it must have fewer than 2147483648",
     ),
-    (c.since(592), {}, Status.MLUOP_STATUS_ARCH_MISMATCH, "MLU370-X4 is mtp_372; it must be 592 or later"),
+    (
+        c.architectures("mtp_220", "mtp_592"),
+        {},
+        Status.MLUOP_STATUS_ARCH_MISMATCH,
+        "MLU370-X4 is mtp_372; it must be mtp_220 or mtp_592",
+    ),
     (c.demand(lambda a: a.x_desc.size == 1, "one"), {}, BAD_PARAM, "one"),
 ]  # fmt: skip
 

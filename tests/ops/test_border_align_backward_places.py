@@ -15,8 +15,9 @@ import mlusim.bang
 import ops
 from mlusim import Device
 from mlusim.bang import PAD_UP, float32, half, int8, kernel
-from mlusim.errors import Fault, LaunchError, OutOfBounds, OutOfMemory
+from mlusim.errors import Fault, LaunchError, OutOfBounds, OutOfMemory, UsageError
 from mlusim.host import TensorDescriptor
+from mlusim.isa.table import find_intrinsic
 from mlusim.operators.accuracy import bit_equal
 from ops.border_align_backward.kernel import share
 from ops.border_align_backward.plan import FIGURE, PLAN
@@ -238,3 +239,10 @@ def test_ba_15_the_document_s_own_formula_fits(dtype):
         formula = (nram - 128 - 128) // (4 * dtype.size + 4) // align * align
 
         assert PLAN.describe(board, dtype=dtype, C=10**6).values["deal_num"] == formula
+
+
+def test_the_listing_s_name_of_the_atomic_does_not_exist():
+    """`__bang_atomic_add_reduce` names no intrinsic; the one that is meant has its words the other way round."""
+    with pytest.raises(UsageError, match="__bang_atomic_add_reduce"):
+        find_intrinsic("__bang_atomic_add_reduce")
+    assert find_intrinsic("__bang_atomic_reduce_add").atomic

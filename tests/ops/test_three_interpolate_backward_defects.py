@@ -21,8 +21,9 @@ from three_interpolate_tools import (
 )
 
 import ops
+from mlusim import UNION1, Device
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
-from mlusim.errors import StatusError
+from mlusim.errors import OutOfBounds, StatusError
 from ops.three_interpolate_backward import kernel as ported
 from ops.three_interpolate_backward.plan import DRAWING, PLAN
 
@@ -137,21 +138,37 @@ def test_ti_3_b_times_m_over_mo_straddles_batches():
     assert covered * 4 < stored
 
 
-def test_ti_4_there_is_nothing_to_transpose_before_the_sum():
-    """Step 7 would take grad_features as it is found; the output is overwritten, so the sum starts at zero."""
-    inputs = integers((1, 3, 20, 20))
-    found, _ = launched(inputs, 20, TILES)  # its output began as sevens
+def test_ti_4_transposing_the_output_before_the_sum_adds_what_was_there(monkeypatch):
+    """Step 7 word by word loads grad_features and turns it: the sums then begin with what the output held, sevens."""
+    inputs, m = integers((1, 3, 20, 20)), 20
 
-    assert np.array_equal(expected_of(inputs, 20), found)
-    assert not is_right(expected_of(inputs, 20) + 7, inputs, 20)
+    def step_7(mlu, nram, c_deal):
+        """Load what the output holds, here sevens, in place of clearing the rows."""
+        mlu.bang_write_value(nram.grad_features_transpose, UNIT * c_deal, 7)
+        mlu.bang_transpose(nram.grad_features, nram.grad_features_transpose, c_deal, UNIT)
+        mlu.bang_write_zero(nram.grad_features + UNIT * c_deal, c_deal)
+
+    corrected, _ = launched(inputs, m, TILES)
+    monkeypatch.setattr(ported, "clear_features", lambda mlu, nram, mo, c_deal: step_7(mlu, nram, c_deal))
+    literal, _ = launched(inputs, m, TILES)
+
+    assert np.array_equal(expected_of(inputs, m), corrected)
+    assert np.array_equal(expected_of(inputs, m) + 7, literal)
 
 
-def test_ti_4_step_11_needs_the_channels_first_again():
-    """Stored without a transpose back, Mo x Co lands where Co x Mo belongs, even where both are equally large."""
+def test_ti_4_step_11_without_a_transpose_back(monkeypatch):
+    """Stored as summed, Mo x Co lands where Co x Mo belongs, even where both are equally large."""
     inputs = integers((1, UNIT, 20, UNIT))
-    rows = expected_of(inputs, UNIT)[0].T
 
-    assert not is_right(rows.reshape(1, UNIT, UNIT), inputs, UNIT)
+    def step_11(mlu, nram, grad_features, m, m_real, m_deal, c_real, c_deal):
+        """The store as printed: from grad_features, not from its transpose."""
+        mlu.memcpy(grad_features, nram.grad_features, UNIT * UNIT * 4, NRAM2GDRAM)
+
+    monkeypatch.setattr(ported, "store_features", step_11)
+    literal, _ = launched(inputs, UNIT, TILES)
+
+    assert not is_right(literal, inputs, UNIT)
+    assert np.array_equal(expected_of(inputs, UNIT)[0].T, literal[0])
 
 
 def test_ti_4_step_11_is_a_strided_store():
@@ -300,20 +317,20 @@ def test_ti_8_padding_lanes_name_no_feature(monkeypatch):
     assert not is_right(literal, inputs, 20)
 
 
-def test_ti_10_grad_features_has_m_features_not_n():
-    """The parameter table's [B, C, N] would leave no room for features beyond N, and is refused where M is meant."""
-    inputs = integers((2, 3, 4, 9))
-    inputs["indices"][0, 0, 0] = 8
-    run = ops.run("three_interpolate_backward", inputs, {"m": 9}, reference=True)
+def test_ti_10_an_output_of_n_features_is_left():
+    """Launched on an output of the parameter table's [B, C, N], the kernel stores features past its end where M > N."""
+    inputs = integers((1, 3, 4, 9))
+    device = Device()
+    tensors = [device.put(inputs[name]) for name in ("grad_output", "indices", "weights")]
+    printed = device.put(np.zeros((1, 3, 4), np.float32))
+    arguments = (*tensors, printed, 1, 3, 4, 9, layout_of(TILES))
 
-    assert (2, 3, 9) == run.outputs["grad_features"].shape
-    assert run.passed
-    lost = expected_of(inputs, 9)[:, :, 4:]
-    assert lost.any()
+    with pytest.raises(OutOfBounds, match="grad_features"):
+        device.launch(ported.MLUUnion1ThreeInterpolateBackward, (4, 1, 1), UNION1, arguments)
 
 
 def test_ti_10_n_counts_points_and_m_counts_features():
-    """N is a dimension of the inputs and M of the output only; read the other way round the shapes contradict each other."""
+    """Read the other way round the shapes contradict each other, which the host says; it is wording, not code: no kernel runs."""
     inputs = integers((2, 3, 4, 9))
     swapped = {**inputs, "grad_output": np.zeros((2, 3, 9), np.float32)}
 

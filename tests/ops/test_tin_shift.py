@@ -1,4 +1,4 @@
-"""tin_shift: all cases on both boards, the corrections TS-1 to TS-8, the checks, the plan to the byte."""
+"""tin_shift: all cases on both boards, the corrections TS-1 to TS-9, the checks, the plan to the byte."""
 
 import numpy as np
 import pytest
@@ -79,19 +79,20 @@ def test_regimes_change_exactly_at_the_limits(board, dtype):
 
 
 class Touched(Observer):
-    """The highest byte of NRAM that any effect touches, and the sequence of operations."""
+    """The highest byte of NRAM that any effect touches, and the sequence of operations of each task."""
 
     def __init__(self):
         self.high = 0
-        self.sequence = []
+        self.sequences = {}
 
     def effect(self, effect):
         """Note the spans and the operation."""
         for access in (*effect.reads, *effect.writes):
             if access.allocation.space.name == "NRAM":
                 self.high = max(self.high, access.span[1])
-        if effect.core.place.task == 0 and effect.name in ("memcpy", "bang_write_zero"):
-            self.sequence.append((effect.name, *(a.nbytes for a in effect.writes)))
+        if effect.name in ("memcpy", "bang_write_zero"):
+            own = self.sequences.setdefault(effect.core.place.task, [])
+            own.append((effect.name, *(a.nbytes for a in effect.writes)))
 
 
 @pytest.mark.parametrize(("t", "hw"), [(5, 1000), (8, 40000), (3, 170000)])
@@ -104,28 +105,28 @@ def test_nram_is_used_to_the_byte(t, hw):
     assert layout.high_water == touched.high == run.memory["NRAM"].high_water
 
 
-def test_sequence_of_the_listing():
-    """Per channel: fill T*HW, load T - |shift| frames (none when that is not positive), store T frames."""
-    t, c, hw, shifts = 5, 8, 3, [2, -1, 0, 5]
+@pytest.mark.parametrize("hw", [3, 40])
+def test_sequence_of_steps_1_1_to_1_3(hw):
+    """Each channel: fill T*HW up to 128 bytes, load T - |shift| frames in one copy, or none, store T frames."""
+    t, c, shifts = 5, 8, [2, -1, 0, 5]
     touched = Touched()
     _forward(_data((1, t, c, hw)), [shifts], observe=[touched])
-    expected = []
-    for channel in range(0, c, 8):  # eight jobs on eight tasks: task 0 takes channel 0
-        expected.append(("bang_write_zero", t * hw * 4))
+    padded = -(-t * hw * 4 // 128) * 128
+    expected = {}
+    for channel in range(c):  # eight jobs on eight tasks
         moved = t - abs(shifts[channel // 2])
-        if moved > 0:
-            expected.append(("memcpy", moved * hw * 4))
-        expected.append(("memcpy", t * hw * 4))
+        load = [("memcpy", moved * hw * 4)] if moved > 0 else []
+        expected[channel] = [("bang_write_zero", padded), *load, ("memcpy", t * hw * 4)]
 
-    assert expected == touched.sequence
+    assert expected == touched.sequences
 
 
 # -- the corrections of the document ------------------------------------------------------------------
 
 
-def _literal(body, x, shifts, **launch):
+def _literal(body, x, shifts, *, board="MLU370-X4", **launch):
     """Run a literal form of regime 1 on one task and return its output."""
-    device = mlusim.Device("MLU370-X4")
+    device = mlusim.Device(board)
     out = device.empty(x.shape, x.dtype)
     device.launch(kernel(body), args=(device.put(x), device.put(np.array(shifts, np.int32)), out), **launch)
     return device.get(out)
@@ -178,12 +179,36 @@ def test_ts3_group_of_a_channel():
     assert channel_start(5, 3, 4, 2) == 1 * 3 * 4 * 2 + 1 * 2
 
 
-def test_ts4_a_zero_shift_takes_the_second_branch():
-    """With t_shift = 0 both printed loads agree, so 0 may belong to the second."""
-    x = _data((1, 3, 2, 2))
+def test_ts4_offset_is_a_name_that_nothing_has():
+    """Branching on `offset`, as printed, ends the kernel: the listing only ever gives the shift the name t_shift."""
 
-    assert bit_equal(x, _forward(x, [[0, 0]]).outputs["output"])
-    assert 3 - 1 - 0 == 3 - 1 + 0
+    def literal(mlu, src, shifts, dst):
+        """The headings of steps 1.2.1 and 1.2.2, the formulas below them."""
+        a = mlu.nram(float32, 12)
+        t_shift = int(shifts[0])
+        if offset > 0:  # noqa: F821 - that is the defect
+            mlu.memcpy(a + t_shift * 3, src, 12, GDRAM2NRAM, 12, 24, 4 - 1 - t_shift)
+
+    with pytest.raises(NameError, match="offset"):
+        _literal(literal, _data((1, 4, 2, 3)), [[1, 0]])
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_ts4_both_branches_load_the_same_for_a_zero_shift(forward):
+    """Which of the two takes 0 cannot be shown: the printed loads, run, give the same bits."""
+
+    def literal(mlu, src, shifts, dst):
+        """One channel of four frames, through either branch."""
+        a, t_shift = mlu.nram(float32, 12), int(shifts[0])
+        if forward:
+            mlu.memcpy(a + t_shift * 3, src, 12, GDRAM2NRAM, 12, 12, 4 - 1 - t_shift)
+        else:
+            mlu.memcpy(a, src - t_shift * 3, 12, GDRAM2NRAM, 12, 12, 4 - 1 + t_shift)
+        mlu.memcpy(dst, a, 12, NRAM2GDRAM, 12, 12, 3)
+
+    x = _data((1, 4, 1, 3))
+
+    assert bit_equal(x, _literal(literal, x, [[0]]))
 
 
 def test_ts5_bytes_on_a_typed_pointer_leave_the_buffer():
@@ -233,6 +258,40 @@ def test_ts8_the_example_of_the_document():
     assert np.array_equal(np.vstack([x[0, 1:, :2, 0], [[0, 0]]]), out[:, :2])
     assert np.array_equal(x[0, :, 2:4, 0], out[:, 2:4])
     assert np.array_equal(np.vstack([[[0, 0]] * 2, x[0, :4, 4:, 0]]), out[:, 4:])
+
+
+@pytest.mark.parametrize("board", ["MLU220-M2", "MLU270-X5K", "MLU290-M5"])
+@pytest.mark.parametrize("shape", [(2, 5, 4, 3), (1, 3, 4, 45435), (1, 2, 2, 200_001)])
+def test_ts9_every_regime_on_the_second_series(board, shape):
+    """Fills there take 128 bytes at a time; a channel, some frames and a part of a frame of any size are right."""
+    x, shifts = _data(shape, np.float16), np.array([[1, -1]] * shape[0], np.int32)
+
+    assert bit_equal(shifted(x, shifts), _forward(x, shifts, board=board).outputs["output"])
+
+
+def test_ts9_a_fill_of_just_the_frames_is_a_fault_there():
+    """T * HW elements that are no multiple of 128 bytes: MLU2xx cannot fill them, later boards can."""
+
+    def literal(mlu, src, shifts, dst):
+        """Clear one channel of four frames of three floats."""
+        a = mlu.nram(float32, 12)
+        mlu.bang_write_zero(a, 12)
+        mlu.memcpy(dst, a, 48, NRAM2GDRAM)
+
+    x = _data((1, 4, 1, 3))
+    with pytest.raises(RuleFault, match="multiple of 128 bytes"):
+        _literal(literal, x, [[0]], board="MLU270-X5K")
+    assert not _literal(literal, x, [[0]]).any()
+
+
+@pytest.mark.parametrize("host", [mluOpTinShiftForward, mluOpTinShiftBackward])
+def test_boards_without_a_cluster_are_refused_by_the_host(host):
+    """A Union1 task needs a cluster, which CE3226 does not have: ARCH_MISMATCH, before anything is launched."""
+    handle = Handle("CE3226-V101")
+
+    assert Status.MLUOP_STATUS_ARCH_MISMATCH == _call(host, handle, _descs())
+    assert "CE3226-V101 is tp_322; it must be mtp_220 or mtp_270" in handle.last_error
+    assert [] == handle.launches
 
 
 def test_any_schedule_gives_the_same_result():
