@@ -234,6 +234,6 @@ def architectures(*names: str) -> Check:
         arch = a.handle.board.arch
         if arch.name in names:
             return None
-        return f"{a.handle.board.name} is {arch.name}; it must be {' or '.join(names)}"
+        return f"{a.handle.board.name} is {arch.name}; the architectures supported are {', '.join(names)}"
 
     return Check(says, ARCH_MISMATCH)

@@ -85,7 +85,7 @@ ROWS = [
         c.architectures("mtp_220", "mtp_592"),
         {},
         Status.MLUOP_STATUS_ARCH_MISMATCH,
-        "MLU370-X4 is mtp_372; it must be mtp_220 or mtp_592",
+        "MLU370-X4 is mtp_372; the architectures supported are mtp_220, mtp_592",
     ),
     (c.demand(lambda a: a.x_desc.size == 1, "one"), {}, BAD_PARAM, "one"),
 ]  # fmt: skip

@@ -22,7 +22,7 @@ from three_interpolate_tools import (
 
 import ops
 from mlusim import UNION1, Device
-from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32
 from mlusim.errors import OutOfBounds, StatusError
 from ops.three_interpolate_backward import kernel as ported
 from ops.three_interpolate_backward.plan import DRAWING, PLAN
@@ -144,7 +144,7 @@ def test_ti_4_transposing_the_output_before_the_sum_adds_what_was_there(monkeypa
 
     def step_7(mlu, nram, c_deal):
         """Load what the output holds, here sevens, in place of clearing the rows."""
-        mlu.bang_write_value(nram.grad_features_transpose, UNIT * c_deal, 7)
+        mlu.bang_write_value(nram.grad_features_transpose, UNIT * c_deal, float32(7))
         mlu.bang_transpose(nram.grad_features, nram.grad_features_transpose, c_deal, UNIT)
         mlu.bang_write_zero(nram.grad_features + UNIT * c_deal, c_deal)
 
@@ -325,7 +325,7 @@ def test_ti_10_an_output_of_n_features_is_left():
     printed = device.put(np.zeros((1, 3, 4), np.float32))
     arguments = (*tensors, printed, 1, 3, 4, 9, layout_of(TILES))
 
-    with pytest.raises(OutOfBounds, match="grad_features"):
+    with pytest.raises(OutOfBounds, match="60 bytes past its end"):
         device.launch(ported.MLUUnion1ThreeInterpolateBackward, (4, 1, 1), UNION1, arguments)
 
 

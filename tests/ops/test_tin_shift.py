@@ -290,7 +290,7 @@ def test_boards_without_a_cluster_are_refused_by_the_host(host):
     handle = Handle("CE3226-V101")
 
     assert Status.MLUOP_STATUS_ARCH_MISMATCH == _call(host, handle, _descs())
-    assert "CE3226-V101 is tp_322; it must be mtp_220 or mtp_270" in handle.last_error
+    assert "CE3226-V101 is tp_322; the architectures supported are mtp_220, mtp_270" in handle.last_error
     assert [] == handle.launches
 
 
