@@ -12,6 +12,7 @@ from mlusim.engine.offsets import (
     check_spaces,
     check_writable,
     element,
+    elements,
     reads_of,
     taking_part,
 )
@@ -79,6 +80,8 @@ def _look(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | tuple[Places, Place
     fault = _check_pointers(mlu, row, call) or _check_vectors(call)
     if fault is not None:
         return fault
+    if mlu.core.pending:  # a load of the offsets or of the mask may be one of them
+        mlu.core.settle(Pipe.IO)
     taken = taking_part(call.offset, call.bitmask, call.count)
     if isinstance(taken, Fault):
         return taken
@@ -163,8 +166,6 @@ def _act(mlu: "Mlu", row: Intrinsic, number: int, call: Call, chosen: Places, pl
     """Announce, update the places round by round, account."""
     core, watch, base = mlu.core, mlu.watch, call.base
     src = call.src if isinstance(call.src, Ptr) else constant(mlu, row, "src", base.view, call.src)
-    if core.pending:
-        core.settle(Pipe.IO)
     seen = None
     if watch is not None:
         given = (call.dst, call.base, call.offset, call.src, call.bitmask, call.count)
@@ -204,8 +205,8 @@ def _accesses(call: Call, chosen: Places, places: Places) -> tuple[tuple[Access,
     width = call.base.view.itemsize
     target, dst = call.base.view.allocation, call.dst
     updates = tuple(Access(target, int(at), width) for at in np.unique(places))
-    reads = reads_of(call.offset, call.bitmask, call.count)
+    reads = reads_of(call.offset, call.bitmask, call.count, chosen)
     if isinstance(call.src, Ptr):
-        reads.append(Access(call.src.view.allocation, call.src.offset, call.count * width))
+        reads += elements(call.src, chosen)
     results = tuple(Access(dst.view.allocation, dst.offset + int(i) * width, width) for i in chosen)
     return (*reads, *updates), (*updates, *results)

@@ -71,7 +71,7 @@ def _method(
         size = count_of(mlu, row, "size", size)
         stride, count = count_of(mlu, row, "stride", stride), count_of(mlu, row, "count", count)
         call = Call(dst, src, offset, bitmask, size, direction, stride, count, scatters)
-        fault_or_offsets = _look(mlu, call)
+        fault_or_offsets = _look(mlu, call, waits=waits)
         if isinstance(fault_or_offsets, Fault):
             raise refuse_here(mlu, row, fault_or_offsets)
         _act(mlu, row, number, call, *fault_or_offsets, waits=waits)
@@ -80,11 +80,16 @@ def _method(
     return method
 
 
-def _look(mlu: "Mlu", call: Call) -> Fault | tuple[Places, Places]:
-    """The places of the pieces on both sides, in bytes from the start of each allocation, or what is wrong."""
+def _look(mlu: "Mlu", call: Call, *, waits: bool) -> Fault | tuple[Places, Places, Places]:
+    """The places of the pieces on both sides, in bytes from the start of each allocation, or what is wrong.
+
+    Behind them stand the numbers of the pieces that take part.
+    """
     fault = _check_shape(call) or _check_operands(mlu, call)
     if fault is not None:
         return fault
+    if waits and mlu.core.pending:  # a load of the offsets may be one of them
+        mlu.core.settle(_pipe(call))
     taken = taking_part(call.offset, call.bitmask, call.count)
     if isinstance(taken, Fault):
         return taken
@@ -95,7 +100,7 @@ def _look(mlu: "Mlu", call: Call) -> Fault | tuple[Places, Places]:
         fault = _check_places(call, places, chosen, pointer, name)
         if fault is not None:
             return fault
-    return check_writable(call.dst, "dst") or (apart, inline)
+    return check_writable(call.dst, "dst") or (apart, inline, chosen)
 
 
 def _check_shape(call: Call) -> Fault | None:
@@ -156,18 +161,30 @@ def _check_places(call: Call, places: Places, chosen: Places, pointer: Ptr, name
     return fault
 
 
+def _pipe(call: Call) -> Pipe:
+    return Pipe.IO if call.direction.off_chip else Pipe.MOVE
+
+
 def _act(
-    mlu: "Mlu", row: Intrinsic, number: int, call: Call, apart: Places, inline: Places, *, waits: bool
+    mlu: "Mlu",
+    row: Intrinsic,
+    number: int,
+    call: Call,
+    apart: Places,
+    inline: Places,
+    chosen: Places,
+    *,
+    waits: bool,
 ) -> None:
     """Announce, move or start to move, account."""
     core, watch = mlu.core, mlu.watch
     to, frm = (apart, inline) if call.scatters else (inline, apart)
-    pipe = Pipe.IO if call.direction.off_chip else Pipe.MOVE
+    pipe = _pipe(call)
     move = functools.partial(_move, call.dst.view.raw, to, call.src.view.raw, frm, call.size)
     nbytes, load = len(apart) * call.size, _load(mlu, call, apart, pipe)
     seen = None
     if watch is not None:
-        reads, writes = _accesses(call, to, frm)
+        reads, writes = _accesses(call, to, frm, chosen)
         given = (
             call.dst,
             call.src,
@@ -180,8 +197,6 @@ def _act(
         )
         seen = (watch.copy if waits else watch.flight)(row, pipe, reads, writes, given)
     if waits:
-        if core.pending:
-            core.settle(pipe)
         move()
         if watch is not None and seen is not None:
             watch.retire(seen)
@@ -207,8 +222,10 @@ def _load(mlu: "Mlu", call: Call, apart: Places, pipe: Pipe) -> Load:
     return Load(transactions, max(0, pieces * LEAST - transactions * mlu.core.each))
 
 
-def _accesses(call: Call, to: Places, frm: Places) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
-    reads = reads_of(call.offset, call.bitmask, call.count)
+def _accesses(
+    call: Call, to: Places, frm: Places, chosen: Places
+) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
+    reads = reads_of(call.offset, call.bitmask, call.count, chosen)
     reads += [Access(call.src.view.allocation, int(at), call.size) for at in frm]
     return tuple(reads), tuple(Access(call.dst.view.allocation, int(at), call.size) for at in to)
 

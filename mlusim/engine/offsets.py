@@ -75,9 +75,17 @@ def element(pointer: Ptr, i: int) -> Access:
     return Access(pointer.view.allocation, pointer.offset + i * size, size)
 
 
-def reads_of(offset: Ptr, bitmask: Any, count: int) -> list[Access]:
-    """What is read to know the places: *count* offsets, and the mask if there is one."""
-    reads = [Access(offset.view.allocation, offset.offset, count * offset.view.itemsize)]
+def elements(pointer: Ptr, chosen: Places) -> list[Access]:
+    """The bytes of the elements *chosen* (ascending) behind *pointer*, neighbours in one access."""
+    size, allocation = pointer.view.itemsize, pointer.view.allocation
+    ends = np.flatnonzero(np.diff(chosen) != 1) + 1
+    runs = np.split(chosen, ends) if len(chosen) else []
+    return [Access(allocation, pointer.offset + int(run[0]) * size, len(run) * size) for run in runs]
+
+
+def reads_of(offset: Ptr, bitmask: Any, count: int, chosen: Places) -> list[Access]:
+    """What is read to know the places: the offsets *chosen*, and the mask for *count* elements if there is one."""
+    reads = elements(offset, chosen)
     if bitmask is not None:
         reads.append(Access(bitmask.view.allocation, bitmask.offset, -(-count // 8)))
     return reads

@@ -19,10 +19,14 @@ from mlusim.memory.space import GDRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, Place
 from mlusim.observe.origin import in_flight, lacking, neighbours, places, trail
+from mlusim.observe.scattered import atomics, index_reads
 from mlusim.observe.shadow import Mask, Shadow
 from mlusim.observe.value_flow import dependence
 
-ABSORBING = frozenset({np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or})
+ABSORBING = frozenset(
+    {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
+    | {ISA[name].body for name in ("bang_band_scalar", "bang_maskmove")}
+)
 """Bodies of which one operand can settle the result whatever the other holds."""
 
 NEVER = 1 << 62  # behind every effect of a launch
@@ -151,7 +155,7 @@ class InitCheck(Checker):
         if row.form in ("gather", "discrete"):
             return self._scattered(effect, row.form == "gather", known)
         before = [self._shadow(a.allocation).flags(a).copy() for a in effect.writes]
-        if row.flow is Flow.LANEWISE and row.body not in ABSORBING:
+        if row.flow is Flow.LANEWISE and not _settles(effect):
             written = _lanes(effect, known)
             if written is not None:
                 return self._put_all(effect, written)
@@ -165,15 +169,11 @@ class InitCheck(Checker):
         return self._put_all(effect, outcome.writes) or outcome.result
 
     def _scattered(self, effect: Effect, gathers: bool, known: list[Mask]) -> bool:
-        """Carry pieces of a gather or a scatter each to its place; what an atomic makes needs all its sources."""
-        pieces = len(effect.writes)
-        places = len(known) - pieces if gathers else 1 + (effect.arguments[4] is not None)
+        """Carry pieces of a gather or a scatter each to its place; what an atomic makes needs its own sources."""
+        places = len(known) - len(effect.writes) if gathers else index_reads(effect)
         if not all(flags.all() for flags in known[:places]):
             self._escape("initcheck-undefined-address", effect, "needs")
-        if gathers:
-            return self._put_all(effect, known[places:])
-        defined = all(bool(flags.all()) for flags in known[places:])
-        return self._put_all(effect, [np.full(a.nbytes, defined) for a in effect.writes])
+        return self._put_all(effect, known[places:] if gathers else atomics(effect, known, places))
 
     def _put_all(self, effect: Effect, written: Sequence[Mask]) -> bool:
         news = [self._put(effect, a, w) for a, w in zip(effect.writes, written, strict=True)]
@@ -278,6 +278,12 @@ def _remembered(allocation: Allocation) -> Shadow:
     if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
         return kept.shadow
     return Shadow(allocation, filled=allocation.filled or allocation.launches > 0)
+
+
+def _settles(effect: Effect) -> bool:
+    """Whether one operand can settle a lane whatever the other holds: a mask, or zero times an integer."""
+    body = effect.step.row.body if effect.step.row is not None else None
+    return body in ABSORBING or (body is np.multiply and effect.arguments[0].dtype.kind != "float")
 
 
 def _lanes(effect: Effect, known: list[Mask]) -> list[Mask] | None:

@@ -5,6 +5,8 @@ The rules, with the vendor's guide and the fixes in the vendor's kernels as thei
 * scalar code, vector and tensor instructions are in order among each other;
 * a blocking copy, fill or atomic waits for them and for the copies before it on its own pipe, and is
   done when it returns; copies of one pipe are in order;
+* an asynchronous gather or scatter reads its offsets and its mask when it is issued: copies before it on its own
+  pipe may not have brought them yet;
 * an asynchronous instruction waits for nothing but its pipe: what scalar code or the vector unit still
   reads or writes, it may overtake, until a sync waits for them;
 * a scalar store to GDRAM or SRAM is on its way until ``__sync`` or a barrier; scalar loads of the same
@@ -67,10 +69,7 @@ class PipeOrder:
     def clashes(self, effect: Effect) -> Iterator[Clash]:
         """Find what *effect*, about to be issued, is not in order with."""
         step = effect.step
-        for pipe, steps in ((Pipe.IO, self.io), (Pipe.MOVE, self.move)):
-            if pipe is not step.pipe:
-                for first in steps:
-                    yield from self._between(first, step)
+        yield from self._with_flights(effect)
         if step.pipe in COMPUTE or step.pipe is Pipe.SCALAR:
             return
         for allocation in {a.allocation for a in (*step.reads, *step.writes)} if self.stores else ():
@@ -81,6 +80,18 @@ class PipeOrder:
                 yield from self._between(first, step)
             for first in self.scalars.values():
                 yield from _between(first, step)
+
+    def _with_flights(self, effect: Effect) -> Iterator[Clash]:
+        """The clashes with what is in flight: on another pipe, or on the same with what is read at issue."""
+        step = effect.step
+        early = at_issue(step) if effect.asynchronous else None
+        for pipe, steps in ((Pipe.IO, self.io), (Pipe.MOVE, self.move)):
+            if pipe is not step.pipe:
+                for first in steps:
+                    yield from self._between(first, step)
+            elif early is not None:
+                for first in steps:
+                    yield from _between(first, early)
 
     def _between(self, first: Step, step: Step) -> Iterator[Clash]:
         """The clashes of *step*, unless its pipe was told to wait for *first*."""
@@ -160,6 +171,14 @@ class PipeOrder:
             self.stores.clear()
         if not (self.io or self.move or self.computing):
             self.passed.clear()
+
+
+def at_issue(step: Step) -> Step | None:
+    """What an asynchronous instruction reads when it is issued, before its pipe gets to it: its offsets and mask."""
+    if step.row is None or step.row.form != "gather":
+        return None
+    index = step.reads[: len(step.reads) - len(step.writes)]
+    return Step(step.name, step.row, step.pipe, step.flow, index, (), step.site)
 
 
 def _route(step: Step) -> tuple[str, ...]:

@@ -26,6 +26,8 @@ TELLS = {
     "write-after-write": "writes {where}, which {first} may still be writing",
 }
 
+EARLY = "offsets and masks are read when the instruction is issued, not when its pipe gets to it"
+
 
 class RaceCheck(Checker):
     """Reports accesses in no order."""
@@ -321,6 +323,7 @@ def _told(rule: str, order: PipeOrder, effect: Effect, clash: Clash) -> Finding:
         intrinsic=second.name,
         context=(f"{_on(second)}; {_on(first)}",),
         places=(Place(*first.site, f"{_name(first.name)} was issued"),),
+        note=EARLY if first.pipe is second.pipe else None,
         hint=hint,
         facts={
             "kind": clash.kind,

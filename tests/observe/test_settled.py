@@ -1,0 +1,106 @@
+"""What an operand settles: bytes without a value that a mask leaves out, or that zero takes away, are no findings."""
+
+import numpy as np
+import pytest
+from observe_tools import found
+
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int16, int32, kernel, uint8, uint32
+
+INIT = ["initcheck"]
+BOARD = "MLU590-H8"
+N = 8
+STORED, ADDRESS = "initcheck-undefined-stored", "initcheck-undefined-address"
+
+
+@kernel
+def moved(mlu, out, taken):
+    """The destination is half written, the source too; the mask takes the first *taken* elements."""
+    dst, src = mlu.nram(int32, N), mlu.nram(int32, N)
+    mask = mlu.nram(int32, N, [-1] * taken)
+    mlu.bang_write_value(src, N // 2, np.int32(1))
+    mlu.bang_write_value(dst + N // 2, N // 2, np.int32(2))
+    mlu.bang_maskmove(dst, src, mask, N)
+    mlu.memcpy(out, dst, 4 * N, NRAM2GDRAM)
+
+
+@pytest.mark.parametrize(("taken", "expected"), [(4, []), (3, [STORED]), (5, [STORED])])
+def test_a_masked_move_needs_what_it_takes_and_leaves(taken, expected):
+    """A lane that the mask leaves needs the destination, one that it takes the source."""
+    assert expected == [f.id for f in found(moved, (N, int32), taken, observe=INIT)]
+
+
+@kernel
+def cut(mlu, out, bits):
+    low = mlu.nram(uint32, N)
+    mlu.bang_write_value(low.cast(uint8), 4 * N, np.uint8(7))
+    mlu.memcpy(low.cast(uint8), out, 1, GDRAM2NRAM)
+    mlu.bang_band_scalar(low.cast(int16), low.cast(int16), bits, 2 * N)
+    mlu.memcpy(out, low, 4 * N, NRAM2GDRAM)
+
+
+@pytest.mark.parametrize(("bits", "expected"), [(0x7F00, []), (0x7F01, [STORED])])
+def test_a_constant_mask_settles_the_bits_that_it_clears(bits, expected):
+    """One byte has no value; the constant clears it, or leaves a bit of it."""
+    assert expected == [f.id for f in found(cut, (N, uint32), bits, observe=INIT)]
+
+
+@kernel
+def multiplied(mlu, out, dtype, factor):
+    tail, factors = mlu.nram(dtype, N), mlu.nram(dtype, N, [1] * (N // 2) + [factor] * (N // 2))
+    mlu.bang_write_value(tail, N // 2, dtype(3))
+    mlu.bang_mul(tail, tail, factors, N)
+    mlu.memcpy(out, tail, dtype.size * N, NRAM2GDRAM)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "factor", "expected"), [(int32, 0, []), (int32, 2, [STORED]), (float32, 0, [STORED])]
+)
+def test_zero_takes_an_integer_away_and_no_float(dtype, factor, expected):
+    """What is unwritten may be a NaN, and NaN times zero is no zero."""
+    assert expected == [f.id for f in found(multiplied, (N, dtype), dtype, factor, observe=INIT)]
+
+
+@kernel
+def picked(mlu, out, form, mask):
+    source, target = mlu.nram(float32, N, range(N)), mlu.nram(float32, N, [0])
+    offset, bits = mlu.nram(uint32, N), mlu.nram(uint8, 1, [mask])
+    mlu.bang_write_zero(offset, N // 2)
+    if form == "gather":
+        mlu.gather_async(target, out, offset, bits, 4, GDRAM2NRAM, 4, N)
+    elif form == "scatter":
+        mlu.scatter_async(out, source, offset, bits, 4, NRAM2GDRAM, 4, N)
+    elif form == "inside":
+        mlu.bang_gather_async(target, source, offset, bits, 4, 4, N)
+    else:
+        addend = mlu.nram(float32, N)
+        mlu.bang_write_zero(addend, N // 2)
+        mlu.bang_discrete_atomic_add(target, out, offset, addend, bits, N)
+    mlu.sync()
+
+
+@pytest.mark.parametrize("form", ["gather", "scatter", "inside", "discrete"])
+def test_offsets_and_values_that_a_mask_leaves_out_need_no_value(form):
+    """Half of the offsets are unwritten, and half of what an atomic adds; the fifth bit takes the first of these."""
+    ones = np.ones(N, np.float32)
+
+    assert () == found(picked, ones, form, 0x0F, observe=INIT, board=BOARD)
+    assert ADDRESS in [f.id for f in found(picked, ones, form, 0x1F, observe=INIT, board=BOARD)]
+
+
+@kernel
+def counted(mlu, bins, first):
+    """Two atomics at different places; the first adds what nobody has written."""
+    offset, old = mlu.nram(uint32, 2, [0, 4]), mlu.nram(float32, 2)
+    addend = mlu.nram(float32, 2)
+    mlu.bang_write_zero(addend + first, 2 - first)
+    mlu.bang_discrete_atomic_add(old, bins, offset, addend, 2)
+    mlu.memcpy(bins + 4, old, 8, NRAM2GDRAM)
+
+
+def test_a_place_of_an_atomic_needs_its_own_sources_only():
+    """One addend is missing: four bytes are stored without a value, and what was found there has one."""
+    ones = np.ones(N, np.float32)
+    (finding,) = found(counted, ones, 1, observe=INIT, board=BOARD)
+
+    assert () == found(counted, ones, 0, observe=INIT, board=BOARD)
+    assert (STORED, 4) == (finding.id, finding.facts["bytes"])
