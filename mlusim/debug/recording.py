@@ -19,6 +19,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.dtypes import as_dtype
+from mlusim.debug.locations import location_of
 from mlusim.debug.look.evaluate import condition
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.frames import installed
@@ -271,8 +272,6 @@ def _settle(session: DebugSession, lines: int, digest: str) -> None:
 
 
 def _restore(session: DebugSession, breakpoints: list[Mapping[str, Any]]) -> list[str]:
-    from mlusim.debug.console.cmd_stop import location_of  # noqa: PLC0415 - the words of a breakpoint are a command's
-
     notes = []
     for facts in breakpoints:
         try:

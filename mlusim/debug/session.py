@@ -18,7 +18,7 @@ from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, LAUNCH, Pro
 from mlusim.debug.run.runs import LOOKBACK, Runs
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import line_of
-from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, Stopper
+from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLocation, Stopper
 from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
 from mlusim.debug.stop.steppers import Interrupt
 from mlusim.errors import UsageError
@@ -176,7 +176,7 @@ class DebugSession:
             raise UsageError(self.not_launched)
         if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
             raise UsageError(PROGRAM_ENDED)
-        armed = [b for b in self.breakpoints.values() if b.enabled]
+        armed = self.armed()
         if self.at_host and (armed or steps):
             self.leave_interrupt()
         while True:
@@ -193,6 +193,14 @@ class DebugSession:
                 self._leave_launch()
             if steps or self.at_host or self.ended:
                 return self.stop
+            armed = self.armed()
+
+    def armed(self) -> list[Breakpoint]:
+        """The breakpoints that stop; those that wait for their file are looked up again."""
+        for made in self.breakpoints.values():
+            if isinstance(made.location, PendingLocation):
+                made.location = made.location.found() or made.location
+        return [b for b in self.breakpoints.values() if b.enabled]
 
     def _attended(self) -> None:
         """Stand in a run that every checker watches to which a breakpoint listens."""

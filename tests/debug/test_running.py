@@ -106,10 +106,10 @@ def test_conditions_are_in_the_variables_of_the_kernel():
     with console_on(scale_program) as console:
         says(console, "break bang_add_scalar if mlu.taskId == 3 and buffer[1] > 90", "run")
         first = at(console)
-        answer = says(console, "delete", "break scaled if nothing > 1", "c")
+        answer = says(console, "delete", "break scaled if times > 1", "c")
 
         assert ("task 3", line("scale-add")) == first
-        assert "its condition cannot be evaluated: name 'nothing' is not defined" in answer
+        assert "its condition cannot be evaluated: name 'times' is not defined" in answer
 
 
 def test_a_condition_leaves_no_trace_in_the_machine():
@@ -256,7 +256,8 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "florp": "there is no command 'florp'",
             "re": "re may be reverse-continue, reverse-step, reverse-next, reverse-stepi, reverse-finish",
             "break 1": "there is no code of a function at",
-            "break nowhere.py:4": "no loaded file is called nowhere.py",
+            "list nowhere.py:4": "no file of the kernel is called nowhere.py",
+            "break scaled if nothing > 1": "the condition names nothing, which scaled does not have; it has count, data",
             "break not_there_at_all": "there is no function, intrinsic or file 'not_there_at_all'",
             "break scaled if 1 +": "'1 +' is no expression",
             "break pipe fast": "there is no pipe 'fast'",

@@ -1,12 +1,15 @@
 """`Command`: one row of the debugger's table of commands; help, completion and the manual are made from it."""
 
-from collections.abc import Callable
+import difflib
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from mlusim.errors import UsageError
+
 if TYPE_CHECKING:
-    from mlusim.debug.console.console import Console
+    from mlusim.debug.console.context import Context
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"
 LOOKING, MEMORY, SESSION = "looking around", "memory and values", "the session"
@@ -27,7 +30,24 @@ class Command:
     usage: str
     group: str
     summary: str
-    run: "Callable[[Console, str], str]"
+    run: "Callable[[Context, str], str]"
     details: str = ""
     repeats: bool = False
     completes: str = ""
+
+
+def find_command(name: str, commands: Iterable[Command]) -> Command:
+    """The command called *name*, or the only one that begins so; raises `UsageError` for none and for several."""
+    every = tuple(commands)
+    for command in every:
+        if name == command.name or name in command.aliases:
+            return command
+    begun = [c for c in every if c.name.startswith(name)]
+    if len(begun) == 1:
+        return begun[0]
+    if begun:
+        raise UsageError(f"{name} may be {', '.join(c.name for c in begun)}; write more of it")
+    near = difflib.get_close_matches(name, [c.name for c in every], n=2)
+    raise UsageError(
+        f"there is no command {name!r}; {f'did you mean {chr(32).join(near)}?' if near else '`help` lists them'}"
+    )

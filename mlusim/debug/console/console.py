@@ -1,12 +1,10 @@
 """`Console`: lines of text in, text out; the one table of commands."""
 
-import difflib
 from collections.abc import Iterator
 
-from attrs import frozen
-
 from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop
-from mlusim.debug.console.command import Command
+from mlusim.debug.console.command import Command, find_command
+from mlusim.debug.console.context import Context, Reply
 from mlusim.debug.look.describe import end_text, failed_text, stop_text
 from mlusim.debug.look.names import names_of
 from mlusim.debug.recording import load, stand
@@ -27,21 +25,11 @@ COMMANDS: tuple[Command, ...] = (
 """Every command; help, completion and the manual page are made from this."""
 
 
-@frozen
-class Reply:
-    """The answer to a line: ``text`` to show; ``ok`` is false for a mistake; ``leaves`` ends the console."""
-
-    text: str
-    ok: bool = True
-    leaves: bool = False
-
-
-class Console:
+class Console(Context):
     """Executes command lines on a session; keeps what an empty line repeats.  Prints nothing."""
 
     def __init__(self, session: DebugSession) -> None:
-        self.session = session
-        self.leaves = False
+        super().__init__(session, COMMANDS)
         self._again = ""
 
     def execute(self, line: str) -> Reply:
@@ -82,7 +70,7 @@ class Console:
     def _parse(self, text: str) -> tuple[Command, str]:
         word, _, rest = text.partition(" ")
         name, slash, form = word.partition("/")
-        command = find_command(name)
+        command = find_command(name, self.commands)
         words = rest.strip()
         if slash:
             if command.name not in ("x", "print"):
@@ -125,7 +113,7 @@ class Console:
         if not blank:
             return sorted(c.name for c in COMMANDS if c.name.startswith(word))
         try:
-            kind = find_command(word.partition("/")[0]).completes
+            kind = find_command(word.partition("/")[0], self.commands).completes
         except UsageError:
             return []
         last = rest.split(" ")[-1]
@@ -152,22 +140,6 @@ class Console:
             frame = session.frame()
             return [*names_of(session.look(), session.core()), *(frame.f_locals if frame is not None else ())]
         return []
-
-
-def find_command(name: str) -> Command:
-    """The command called *name*, or the only one that begins so; raises `UsageError` for none and for several."""
-    for command in COMMANDS:
-        if name == command.name or name in command.aliases:
-            return command
-    begun = [c for c in COMMANDS if c.name.startswith(name)]
-    if len(begun) == 1:
-        return begun[0]
-    if begun:
-        raise UsageError(f"{name} may be {', '.join(c.name for c in begun)}; write more of it")
-    near = difflib.get_close_matches(name, [c.name for c in COMMANDS], n=2)
-    raise UsageError(
-        f"there is no command {name!r}; {f'did you mean {chr(32).join(near)}?' if near else '`help` lists them'}"
-    )
 
 
 def _outcome(result: object) -> str:

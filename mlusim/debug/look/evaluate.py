@@ -1,6 +1,8 @@
 """Expressions in the variables of a kernel, evaluated without a trace in the machine."""
 
-from collections.abc import Iterator, Mapping
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
@@ -140,3 +142,18 @@ def condition(text: str) -> Any:
             return f" (its condition has no truth value: {error})"
 
     return test
+
+
+def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any]) -> list[str]:
+    """The names in *text* that none of the functions *codes* has, nor their *module*, nor Python."""
+    known: set[str] = {"np", *module, *vars(builtins)}
+    for code in codes:
+        known |= {*code.co_varnames, *code.co_freevars, *code.co_cellvars, *code.co_names}
+    return [name for name in parse(text).co_names if name not in known and not _is_attribute(text, name)]
+
+
+def _is_attribute(text: str, name: str) -> bool:
+    """Whether *name* stands in *text* only behind a dot."""
+    return not any(
+        isinstance(n, ast.Name) and n.id == name for n in ast.walk(ast.parse(text.strip(), mode="eval"))
+    )

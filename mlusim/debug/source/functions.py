@@ -23,7 +23,7 @@ class Function:
     @property
     def lines(self) -> frozenset[int]:
         """The lines that have code, without the ``def`` itself."""
-        return frozenset(line for code in _nested(self.code) for line in _lines(code))
+        return frozenset(line for code in nested(self.code) for line in _lines(code))
 
 
 def reachable(body: Any, owned: Owned) -> list[Function]:
@@ -59,7 +59,7 @@ def _function(value: Any) -> FunctionType | None:
 
 def _named(function: FunctionType) -> Iterator[Any]:
     """What the code of *function* names in its module and its closure, and what it reads off modules and classes."""
-    names = sorted({name for code in _nested(function.__code__) for name in code.co_names})
+    names = sorted({name for code in nested(function.__code__) for name in code.co_names})
     values = [function.__globals__[name] for name in names if name in function.__globals__]
     values += [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
     for value in values:
@@ -77,11 +77,12 @@ def _filled(cell: Any) -> bool:
         return False
 
 
-def _nested(code: CodeType) -> Iterator[CodeType]:
+def nested(code: CodeType) -> Iterator[CodeType]:
+    """*code*, and the code of the functions that are defined in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _nested(constant)
+            yield from nested(constant)
 
 
 def _lines(code: CodeType) -> Iterator[int]:
@@ -95,7 +96,7 @@ def lines_naming(name: str, functions: Iterable[Function]) -> frozenset[tuple[st
     return frozenset(
         (code.co_filename, instruction.positions.lineno)
         for function in functions
-        for code in _nested(function.code)
+        for code in nested(function.code)
         for instruction in dis.get_instructions(code)
         if instruction.argval == name and instruction.positions and instruction.positions.lineno
     )
@@ -148,6 +149,11 @@ def find_line(file: str, line: int, near: Iterable[Function], owned: Owned) -> t
         )
         raise UsageError(f"there is no code of a function at {file}:{line}; {hint}")
     return files[0], line
+
+
+def knows_file(name: str, near: Iterable[Function], owned: Owned) -> bool:
+    """Whether a function of a file called *name* is loaded."""
+    return any(_ends(f.code.co_filename, name) for f in (*near, *_loaded(owned)))
 
 
 def _ends(path: str, name: str) -> bool:

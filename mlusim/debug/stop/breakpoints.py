@@ -15,6 +15,7 @@ from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Stop
 from mlusim.debug.stop.span import Span
 from mlusim.machine.events import Access, Step
+from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -84,14 +85,26 @@ class LineLocation(Location):
 
     file: str
     line: int
-    text: str
     lines = True
+
+    @property
+    def text(self) -> str:  # type: ignore[override]
+        """The file, relative to the current folder, and the line."""
+        return f"{short(self.file)}:{self.line}"
 
     def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
         """Stop at the line."""
         del core, tracer, entered
         here = frame.f_lineno == self.line and frame.f_code.co_filename == self.file
         return "" if here else None
+
+
+@define(eq=False)
+class PendingLocation(Location):
+    """A place in a file of which nothing is loaded yet; *found* gives the location once something is."""
+
+    text: str
+    found: Callable[[], Location | None]
 
 
 @define(eq=False)

@@ -3,7 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from mlusim.debug.console.console import Console, Reply
+from mlusim.debug.console.console import Console
+from mlusim.debug.console.context import Reply
 from mlusim.debug.tui.views import Answer, Views, look
 from mlusim.debug.worker import Worker
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from attrs import frozen
 
 from mlusim.debug.console import cmd_info
-from mlusim.debug.console.console import Console, Reply
+from mlusim.debug.console.console import Console
+from mlusim.debug.console.context import Reply
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState

@@ -1,0 +1,42 @@
+"""`Context`: what a command may touch of the console that runs it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from mlusim.debug.console.command import Command
+from mlusim.debug.session import DebugSession
+
+
+@frozen
+class Reply:
+    """The answer to a line: ``text`` to show; ``ok`` is false for a mistake; ``leaves`` ends the console."""
+
+    text: str
+    ok: bool = True
+    leaves: bool = False
+
+
+class Context(ABC):
+    """The session, the table of commands, and what a command may ask of the console.
+
+    ``leaves`` is set by the command that ends the console.
+    """
+
+    def __init__(self, session: DebugSession, commands: tuple[Command, ...]) -> None:
+        self.session = session
+        self.commands = commands
+        self.leaves = False
+
+    @abstractmethod
+    def stop_text(self) -> str:
+        """Why and where the session stands."""
+
+    @abstractmethod
+    def execute_file(self, name: str) -> Iterator[Reply]:
+        """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""
+
+    @abstractmethod
+    def replay(self, name: str) -> list[str]:
+        """Leave the session for that of a recording; return what is not as recorded."""

@@ -1,0 +1,275 @@
+"""Where to stop: what the user's words for a place mean, and breakpoints there.
+
+A front names places by words, as ``kernel.py:94`` or ``bang_add``; `break_at` and `watch_at` set breakpoints.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from types import CodeType, FrameType
+
+from attrs import evolve
+
+from mlusim.debug.look.clock import clock_of
+from mlusim.debug.look.evaluate import condition, unknown_names
+from mlusim.debug.look.paused_run import no_such_task
+from mlusim.debug.look.places import ahead, resolve
+from mlusim.debug.run.program_run import HEARD
+from mlusim.debug.session import DebugSession
+from mlusim.debug.source.core_names import parse_name
+from mlusim.debug.source.functions import Function, find_function, find_line, knows_file, lines_naming, nested
+from mlusim.debug.stop.breakpoints import (
+    Breakpoint,
+    CallLocation,
+    FindingLocation,
+    FunctionLocation,
+    IntrinsicLocation,
+    LineLocation,
+    Location,
+    MomentLocation,
+    PendingLocation,
+    PipeLocation,
+    TaskLocation,
+    TimeLocation,
+    Watch,
+)
+from mlusim.debug.stop.moments import parse_time
+from mlusim.errors import UsageError
+from mlusim.isa.declare import Pipe
+from mlusim.isa.table import ISA
+from mlusim.machine.core import Core
+from mlusim.observe.names import CHECKERS, checkers
+from mlusim.observe.rules import RULES
+
+_LINE = re.compile(r"(?:(?P<file>.+):)?(?P<line>\d+)$")
+PIPES = {pipe.value.lower(): pipe.value for pipe in Pipe} | {"io": "IO-DMA", "move": "move-DMA"}
+Test = Callable[[Core, FrameType | None], bool | str]
+
+
+# -- setting -----------------------------------------------------------------------------------------
+
+
+def break_at(
+    session: DebugSession,
+    place: str,
+    *,
+    text: str | None = None,
+    task: str | None = None,
+    ignore: int = 0,
+    temporary: bool = False,
+) -> Breakpoint:
+    """Set a breakpoint at *place*, where the condition *text* holds, in *task* only, after *ignore* more hits.
+
+    Raises `UsageError` for a place that there is not, and for a condition that cannot be evaluated there.
+    """
+    location = location_of(session, place)
+    return _add(session, Breakpoint(0, location, temporary, task=task, ignore=ignore, words=place), text)
+
+
+def watch_at(
+    session: DebugSession,
+    place: str,
+    *,
+    writes: bool,
+    reads: bool,
+    anyone: bool = False,
+    text: str | None = None,
+    task: str | None = None,
+    ignore: int = 0,
+) -> Breakpoint:
+    """Set a watchpoint on the bytes that *place* means, of the task in focus or of *anyone*."""
+    paused, core = session.look(), session.core()
+    span = None if core is not None else ahead(place, paused)
+    if span is None:
+        span = resolve(place, paused, core, session.frame())
+    if anyone:
+        span = evolve(span, anyone=True)
+    location = Watch(span, place, writes, reads)
+    return _add(session, Breakpoint(0, location, task=task, ignore=ignore, words=place), text)
+
+
+def _add(session: DebugSession, made: Breakpoint, text: str | None) -> Breakpoint:
+    if text is not None:
+        set_condition(session, made, text)
+    session.numbered += 1
+    made.number = session.numbered
+    session.breakpoints[made.number] = made
+    return made
+
+
+def set_condition(session: DebugSession, made: Breakpoint, text: str | None) -> None:
+    """Let *made* stop only where *text* holds, or always; raises `UsageError` where it names what there is not."""
+    test = None if text is None else tested(session, made.location, text)
+    made.condition, made.test = text, test
+
+
+def tested(session: DebugSession, location: Location, text: str) -> Test:
+    """A test of *text*, whose names a kernel has at *location*; raises `UsageError` for others."""
+    test: Test = condition(text)
+    functions = session.recorded.functions
+    codes = list(_codes(location, functions))
+    unknown = unknown_names(text, codes or [f.code for f in functions], session.recorded.owned.names)
+    if unknown and codes and not isinstance(location, PendingLocation):
+        has = sorted({name for code in codes for name in (*code.co_varnames, *code.co_freevars)})
+        raise UsageError(
+            f"the condition names {', '.join(unknown)}, which {codes[0].co_name} does not have; "
+            f"it has {', '.join(has)}"
+        )
+    return test
+
+
+def _codes(location: Location, functions: Iterable[Function]) -> Iterable[CodeType]:
+    """The functions that a breakpoint at *location* stops in; of all where that is not known."""
+    for code in (code for f in functions for code in nested(f.code)):
+        if isinstance(location, LineLocation):
+            inside = any(line == location.line for _, _, line in code.co_lines())
+            if code.co_filename == location.file and inside:
+                yield code
+        elif isinstance(location, FunctionLocation):
+            if code is location.code:
+                yield code
+        elif not isinstance(location, PendingLocation):
+            yield code
+
+
+def doubt(session: DebugSession, made: Breakpoint) -> str:
+    """A remark on a task that this launch does not have; another launch of the program may."""
+    label = made.location.label if isinstance(made.location, TaskLocation) else made.task
+    return no_such_task(session.look(), label) if label is not None else ""
+
+
+# -- places ------------------------------------------------------------------------------------------
+
+
+def location_of(session: DebugSession, place: str) -> Location:
+    """What the words of `break` mean; raises `UsageError` for what is no place."""
+    try:
+        return _location(session, place)
+    except UsageError:
+        first, _, rest = place.partition(" ")
+        if not rest or first in SPECIAL:
+            raise
+        _location(session, first)
+    raise UsageError(f"{rest!r} behind {first} is neither `task N` nor `ignore N` nor `if EXPR`")
+
+
+def _location(session: DebugSession, place: str) -> Location:
+    if not place:
+        site = session.site()
+        if site is None:
+            raise UsageError("name a place: FILE:LINE, a function, an intrinsic, or see `help break`")
+        place = f"{site[0]}:{site[1]}"
+    kind, _, rest = place.partition(" ")
+    if kind in SPECIAL:
+        return SPECIAL[kind](session, kind, rest.strip())
+    line = _LINE.match(place)
+    if line is not None:
+        return _at_line(session, line["file"], int(line["line"]), place)
+    name = place.lstrip("_")
+    if name in ISA:
+        return _intrinsic(session, name)
+    functions = session.recorded.functions
+    try:
+        function = find_function(place, functions, session.recorded.owned)
+    except UsageError:
+        helpers = lines_naming(place, functions)
+        if not helpers:
+            raise
+        return CallLocation(helpers, place)
+    return FunctionLocation(function.code, function.name)
+
+
+def _at_line(session: DebugSession, file: str | None, number: int, place: str) -> Location:
+    """A line of a file; where nothing of the file is loaded, the place is kept until something is."""
+    recorded = session.recorded
+    site = session.site()
+    name = file or (site[0] if site is not None else recorded.functions[0].code.co_filename)
+    if not knows_file(name, recorded.functions, recorded.owned):
+        return PendingLocation(place, lambda: _loaded(session, name, number))
+    found, number = find_line(name, number, recorded.functions, recorded.owned)
+    return LineLocation(found, number)
+
+
+def _loaded(session: DebugSession, name: str, number: int) -> Location | None:
+    """The line, once a file called *name* is loaded; None before, and where it has no such line."""
+    recorded = session.recorded
+    try:
+        found, line = find_line(name, number, recorded.functions, recorded.owned)
+    except UsageError:
+        return None
+    return LineLocation(found, line)
+
+
+def _intrinsic(session: DebugSession, name: str) -> Location:
+    """Every issue of an intrinsic; of one that the machine does not announce, the lines that name it."""
+    spelling = ISA[name].spelling
+    if name in HEARD:
+        return IntrinsicLocation(name, spelling)
+    places = lines_naming(name, session.recorded.functions)
+    if not places:
+        raise UsageError(f"no function of the kernel names {name}; `info functions` lists them")
+    return CallLocation(places, spelling)
+
+
+def _scalar(session: DebugSession, kind: str, rest: str) -> Location:
+    del session
+    if rest not in ("load", "store"):
+        raise UsageError(f"{kind} {rest} is no place; there are `scalar load` and `scalar store`")
+    return IntrinsicLocation(f"{kind} {rest}", f"{kind} {rest}")
+
+
+def _task(session: DebugSession, kind: str, rest: str) -> Location:
+    del session, kind
+    return TaskLocation(parse_name(rest), f"beginning of {parse_name(rest)}")
+
+
+def _pipe(session: DebugSession, kind: str, rest: str) -> Location:
+    del session
+    if rest.lower() not in PIPES:
+        raise UsageError(f"there is no {kind} {rest!r}; the pipes are {', '.join(p.value for p in Pipe)}")
+    return PipeLocation(PIPES[rest.lower()], f"pipe {PIPES[rest.lower()]}")
+
+
+def _moment(session: DebugSession, kind: str, rest: str) -> Location:
+    del session
+    if not rest.isdigit() or int(rest) < 1:
+        raise UsageError(
+            f"{rest!r} is no {kind}; give a whole number from 1 on, as `history` and every stop show it"
+        )
+    return MomentLocation(int(rest), f"moment {rest}")
+
+
+def _finding(session: DebugSession, kind: str, rest: str) -> Location:
+    del session
+    name = rest.partition("-")[0]
+    if rest and name not in checkers():
+        raise UsageError(f"there is no checker {name!r}; there are {', '.join(checkers())}")
+    if rest and name != rest and name in CHECKERS and rest not in RULES:
+        known = ", ".join(rule for rule in RULES if rule.startswith(f"{name}-"))
+        raise UsageError(f"{name} has no rule {rest!r}; it has {known}")
+    return FindingLocation(rest or None, f"{kind} {rest}".strip())
+
+
+def _time(session: DebugSession, kind: str, rest: str) -> Location:
+    time_us = parse_time(rest)
+    if time_us is None:
+        raise UsageError(f"{rest!r} is no {kind}; give predicted microseconds, as in `break time 12.5us`")
+    clock = clock_of(session.runs, session.recorded.index)
+    firsts = (clock.first(core, time_us) for core in clock.moments)
+    moments = frozenset(moment for moment in firsts if moment is not None)
+    if not moments:
+        raise UsageError(
+            f"no instruction begins at {time_us:g} us or later; the launch takes {clock.whole_us:.3f} us"
+        )
+    return TimeLocation(session.recorded.index, moments, f"{time_us:g} us of predicted time")
+
+
+SPECIAL: dict[str, Callable[[DebugSession, str, str], Location]] = {
+    "pipe": _pipe,
+    "task": _task,
+    "moment": _moment,
+    "cycle": _moment,
+    "time": _time,
+    "finding": _finding,
+    "scalar": _scalar,
+}
+"""Words that a place which is not in the source begins with."""

@@ -1,0 +1,76 @@
+"""Breakpoints that wait for their file, stop at helpers, and know the variables of their place."""
+
+import sys
+import textwrap
+
+import pytest
+from debug_kernels import line, scale_program
+from debug_tools import console_on, refuses, says
+
+from mlusim.debug import Console, DebugSession, ScriptProgram
+
+LATE = """
+    import sys
+    import mlusim
+    from mlusim.bang import kernel
+
+    @kernel
+    def early(mlu):
+        mlu.sync()
+
+    device = mlusim.Device("MLU370-X4")
+    device.launch(early)
+    import late_kernels
+    device.launch(late_kernels.late)
+"""
+KERNELS = """
+    from mlusim.bang import float32, kernel, mluop_exp
+
+    @kernel
+    def late(mlu):
+        buffer = mlu.nram(float32, 64)
+        mlu.bang_write_value(buffer, 64, float32(1.0))
+        mluop_exp(mlu, buffer, buffer, None, 0, 64)
+"""
+
+
+@pytest.fixture
+def late(tmp_path):
+    """A script whose second kernel is in a module that it imports behind its first launch."""
+    (tmp_path / "late.py").write_text(textwrap.dedent(LATE))
+    (tmp_path / "late_kernels.py").write_text(textwrap.dedent(KERNELS))
+    session = DebugSession(ScriptProgram(str(tmp_path / "late.py")))
+    yield Console(session)
+    session.close()
+    sys.modules.pop("late_kernels", None)
+
+
+def test_a_line_of_a_file_that_is_not_loaded_is_kept(late):
+    """It says that it waits, and stops once the file is there."""
+    assert "breakpoint 1: late_kernels.py:7 (pending: no such file is loaded yet)" == says(
+        late, "break late_kernels.py:7"
+    )
+    answer = says(late, "run")
+
+    assert "Breakpoint 1" in answer
+    assert "mlu.bang_write_value" in answer
+
+
+def test_a_helper_of_the_library_is_a_place(late):
+    """`break mluop_exp` stops at each line of the kernel that names it."""
+    says(late, "break task 0", "continue", "continue", "delete 1")
+    says(late, "break mluop_exp")
+
+    assert "mluop_exp(mlu, buffer" in says(late, "continue")
+
+
+def test_a_condition_is_checked_when_it_is_set():
+    """Names that the function at the place does not have are refused; names of other places are not asked for."""
+    with console_on(scale_program) as console:
+        wrong = refuses(console, f"break {line('scale-add')} if tims > 1")
+        says(console, f"break {line('scale-add')} if times > 1 and mlu.taskId == 2")
+
+        assert "names tims, which scale does not have" in wrong
+        assert "times" in wrong
+        assert "scaled does not have" in refuses(console, "break scaled if buffer > 1")
+        assert "does not have" in refuses(console, "condition 1 nothing")
