@@ -16,6 +16,8 @@ from mlusim.report.text_grid import facts, table
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 OVERLAP = {
     "exact": "may start exactly where the destination does; any other overlap is a fault",
+    "whole": "may be exactly the destination, as long as it; any other overlap is a fault",
+    "tail": "may lie in the end of the destination, and end with it or behind; any other overlap is a fault",
     "disjoint": "must not overlap the destination",
     "free": "may overlap the destination",
 }

@@ -102,11 +102,26 @@ def foreign(mlu: "Mlu", name: str, pointer: Ptr) -> Fault | None:
     )
 
 
-def overlap(first: View, i: int, j: int, second: View, k: int, m: int, exact: bool) -> bool:
-    """Whether elements [i, j) of *first* and [k, m) of *second* overlap; *exact* forgives equal starts."""
+def _allowed(how: str, first: int, last: int, low: int, high: int) -> bool:
+    """Whether a row allows its destination from *first* to *last* over a source from *low* to *high*."""
+    if how == "tail":
+        return first < low and last <= high
+    return first == low and (how == "exact" or (how == "whole" and last == high))
+
+
+LEGAL: Mapping[str, str] = {
+    "exact": "exactly at {} or ",
+    "whole": "exactly at {} and as long, or ",
+    "tail": "in front of {} and ending with it or before, or ",
+    "disjoint": "",
+}
+
+
+def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str) -> bool:
+    """Whether elements [i, j) of a destination and [k, m) of a source overlap, but as the row allows."""
     a, b = first.phase + i * first.itemsize, first.phase + j * first.itemsize
     c, d = second.phase + k * second.itemsize, second.phase + m * second.itemsize
-    return a < d and c < b and not (exact and a == c)
+    return a < d and c < b and not _allowed(how, a, b, c, d)
 
 
 # -- scalar operands -------------------------------------------------------------------------------
@@ -275,13 +290,12 @@ def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]]) ->
         for target in targets:
             _, first, last = spans[target]
             shared = min(high, last) - max(low, first)
-            if shared > 0 and not (how == "exact" and low == first):
-                exact = how == "exact"
+            if shared > 0 and not _allowed(how, first, last, low, high):
                 return RuleFault(
                     f"{target} overlaps {source} by {shared} bytes",
                     operand=target,
                     address=max(low, first),
-                    legal=f"{target} {'exactly at ' + source + ' or ' if exact else ''}apart from {source}",
+                    legal=f"{target} {LEGAL[how].format(source)}apart from {source}",
                     hint="move one of them; check the region sizes in front of it",
                 )
     return None

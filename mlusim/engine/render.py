@@ -32,6 +32,9 @@ SCALAR_ACCESS: Mapping[str, str] = {
     "store": "mlu.core.scalar_store(v0, i0, c_value[()])",
 }
 
+# What must hold besides, of elements of one view, for an overlap to be a fault.
+SAME_VIEW: Mapping[str, str] = {"exact": "i{0} != i{1} and ", "whole": "(i{0} != i{1} or j{0} != j{1}) and "}
+
 
 class Writer:
     """Writes the method of one row for one architecture."""
@@ -226,15 +229,14 @@ class Writer:
         if how == "free":
             return
         n = self.at[o.name]
-        exact = how == "exact"
         for target in self.operands:
             if target.access == "read" or not set(target.spaces) & set(o.spaces):
                 continue
             t = self.at[target.name]
-            same = f"i{n} != i{t} and " if exact else ""
+            same = SAME_VIEW.get(how, "").format(n, t)
             yield f"if v{n} is v{t}:"
             yield f"    if {same}i{n} < j{t} and i{t} < j{n}: {self._refuse}"
-            yield f"elif v{n}.raw is v{t}.raw and overlap(v{t}, i{t}, j{t}, v{n}, i{n}, j{n}, {exact}): {self._refuse}"
+            yield f"elif v{n}.raw is v{t}.raw and overlap(v{t}, i{t}, j{t}, v{n}, i{n}, j{n}, {how!r}): {self._refuse}"
 
     def values(self) -> Iterator[str]:
         """Make scalar operands elements, as C does."""

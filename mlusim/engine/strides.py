@@ -21,6 +21,7 @@ from mlusim.time.work import LINE, charge, charge_flight, load_of
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
 
+IN_PLACE = ("exact", "whole")  # the ways to overlap that the strided form knows
 MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows
 
 
@@ -167,8 +168,8 @@ def _check_target(
     for source in row.operands.values():
         how = row.overlap.get(source.name, "free")
         taken = access_of(source, arguments)
-        if how != "free" and access.meets(taken) and not (how == "exact" and _in_place(access, taken)):
-            exact = f"exactly at {source.name} or " if how == "exact" else ""
+        if how != "free" and access.meets(taken) and not (how in IN_PLACE and _in_place(access, taken)):
+            exact = f"exactly at {source.name} or " if how in IN_PLACE else ""
             return RuleFault(
                 f"{operand.name} overlaps {source.name}",
                 legal=f"{operand.name} {exact}apart from {source.name}",

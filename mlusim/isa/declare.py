@@ -261,6 +261,8 @@ def intrinsic(
     spaces: Mapping[str, tuple[Space, ...]] | None = None,
     same: bool | tuple[str, ...] = True,
     in_place: tuple[str, ...] | bool = True,
+    whole: tuple[str, ...] = (),
+    tail: tuple[str, ...] = (),
     overlap_free: tuple[str, ...] = (),
     partial: tuple[str, ...] = (),
     steps: Mapping[str, str] | None = None,
@@ -289,7 +291,9 @@ def intrinsic(
     *writes*, *reads*, *updates* give each operand's extent in elements.  *dtypes* is one tuple for
     all operands or one per operand; with *same* (all operands, or the named ones) the operands
     share one dtype.  *dtypes_2xx* are the types that MLU2xx knows (default: all but bfloat16).  *in_place* says which sources may start exactly at the destination (True: all);
-    any other overlap is a fault, but for the sources in *overlap_free*.  *partial* operands are written as
+    those in *whole* if they end there too, and those
+    in *tail*, narrower ones, may lie in the end of the destination; any other overlap is a fault, but for the
+    sources in *overlap_free*.  *partial* operands are written as
     far as the data say, those in *steps* only every so many elements, those in *strides* again and again
     where the call gives strides.  *void* operands are
     untyped pointers, seen through the type of the named value or through a fixed dtype name.
@@ -327,7 +331,9 @@ def intrinsic(
             cost=cost or _default_cost(operands),
             rules=rules,
             same=tuple(operands) if same is True else (same or ()),
-            overlap=MappingProxyType(_overlap(operands, in_place, overlap_free)),
+            overlap=MappingProxyType(
+                _overlap(operands, in_place, {"whole": whole, "tail": tail, "free": overlap_free})
+            ),
             void=MappingProxyType(dict(void or {})),
             call=Call.BODY,
             since=since,
@@ -358,13 +364,14 @@ def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
 
 
 def _overlap(
-    operands: Mapping[str, Operand], in_place: tuple[str, ...] | bool, free: tuple[str, ...]
+    operands: Mapping[str, Operand], in_place: tuple[str, ...] | bool, other: Mapping[str, tuple[str, ...]]
 ) -> dict[str, str]:
-    """For each source that could meet a destination: "exact" (may start there), "disjoint" or "free"."""
+    """For each source that could meet a destination: "exact" (may start there), "disjoint" or one of *other*."""
+    words = {name: how for how, names in other.items() for name in names}
     exact = tuple(operands) if in_place is True else (in_place or ())
     targets = {space for o in operands.values() if o.access != "read" for space in o.spaces}
     return {
-        name: "free" if name in free else "exact" if name in exact else "disjoint"
+        name: words.get(name, "exact" if name in exact else "disjoint")
         for name, operand in operands.items()
         if operand.access == "read" and targets.intersection(operand.spaces)
     }

@@ -39,8 +39,9 @@ bang_log = alias("__bang_log", bang_log2)
 bang_sqrt = unary(
     "__bang_sqrt",
     np.sqrt,
-    f"Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  {_HALF}",
-    BOTH,
+    "Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half and bfloat16 are taken too, as "
+    "newer toolkits do (inferred).",
+    FLOATS,
     since=322,
 )
 bang_sin = unary("__bang_sin", np.sin, "Sine: ``dst[i] = sin(src[i])``, in radians.", FLOAT, since=322)

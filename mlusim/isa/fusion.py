@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.arch.dtypes import int16, int32, uint16, uint32
 from mlusim.isa.declare import FLOATS, Flow, Refused, intrinsic
 from mlusim.isa.parameters import FusionOp, Tile, TileOrValue
 from mlusim.isa.rounding import odd_sum
@@ -35,10 +36,14 @@ def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def _multiply_add(a: Any, b: Any, c: Any) -> Any:
+    if a.dtype.kind in "iu":
+        return np.add(np.multiply(a, b), c)
     return fused(a, b, c, a.dtype)
 
 
 def _multiply_subtract(a: Any, b: Any, c: Any) -> Any:
+    if a.dtype.kind in "iu":
+        return np.subtract(np.multiply(a, b), c)
     return fused(a, b, np.negative(c), a.dtype)
 
 
@@ -60,8 +65,9 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
     "__bang_fusion",
     writes={"dst": "elem_count"},
     reads={"src0": "elem_count", "src1": "src12_elem_count", "src2": "src12_elem_count"},
-    dtypes=FLOATS,
+    dtypes=(*FLOATS, int16, int32, uint16, uint32),
     in_place=("src0",),
+    whole=("src1", "src2"),
     flow=Flow.MIXING,
     rules=(
         demand(
@@ -97,7 +103,8 @@ def bang_fusion(
     FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``,
     FAS ``a + b - c``, FSS ``a - b - c``, FSA ``a - b + c``.  *src1* and *src2* are vectors of m elements,
     which are used again and again, or scalars; m is given exactly if one of them is a vector.  *dst* may
-    be exactly *src0*.  FMA and FMS round once, the others after each operation (unknown, default chosen).
+    be exactly any source that is as long (*src1* and *src2*: inferred).  FMA and FMS of floats round once, the others
+    after each operation (unknown, default chosen); integers, taken as the newer toolkits do (inferred), wrap.
     """
     operation = OPERATIONS.get(op)
     if operation is None:

@@ -1,13 +1,16 @@
-"""Logical operations (anything but zero is true) and bitwise ones (on the bits of integers).
+"""Logical operations (anything but zero is true) and bitwise ones (on bits).
 
 Of the floats -0.0 is false and NaN is true (inferred).  The bitwise rows count elements of the type
 that the pointers have: cast to ``int8`` and give bytes to mask floats, which also kills NaN and infinity.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from mlusim.arch.dtypes import int8, uint8, uint32
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, intrinsic
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Intrinsic, intrinsic
 from mlusim.isa.elementwise import binary, unary, with_scalar
 from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rules import between
@@ -20,7 +23,6 @@ bang_and = binary(
     "Logical and: ``dst[i] = src0[i] && src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    in_place=("src0",),
     source="vendor declaration header, logic",
 )
 bang_or = binary(
@@ -29,7 +31,6 @@ bang_or = binary(
     "Logical or: ``dst[i] = src0[i] || src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    in_place=("src0",),
     source="vendor declaration header, logic",
 )
 bang_xor = binary(
@@ -38,7 +39,6 @@ bang_xor = binary(
     "Logical exclusive or: ``dst[i] = !src0[i] != !src1[i]``, 1 or 0.",
     NUMBERS,
     dtypes_2xx=FLOATS,
-    in_place=("src0",),
     source="vendor declaration header, logic",
 )
 bang_not = unary(
@@ -77,30 +77,31 @@ bang_xor_scalar = with_scalar(
     source="vendor declaration header, logic",
 )
 
-bang_band = binary(
-    "__bang_band",
-    np.bitwise_and,
-    "Bitwise and: ``dst[i] = src0[i] & src1[i]``.",
-    INTS,
-    dtypes_2xx=BYTES,
-    source="vendor declaration header, logic",
-)
-bang_bor = binary(
-    "__bang_bor",
-    np.bitwise_or,
-    "Bitwise or: ``dst[i] = src0[i] | src1[i]``.",
-    INTS,
-    dtypes_2xx=BYTES,
-    source="vendor declaration header, logic",
-)
-bang_bxor = binary(
-    "__bang_bxor",
-    np.bitwise_xor,
-    "Bitwise exclusive or: ``dst[i] = src0[i] ^ src1[i]``.",
-    INTS,
-    dtypes_2xx=BYTES,
-    source="vendor declaration header, logic",
-)
+
+def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
+    """``(dst, src0, src1, elem_count)`` on the bits of both."""
+
+    def body(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
+        if dst.dtype.kind in "iu":
+            ufunc(src0, src1, out=dst)
+        else:
+            word = f"u{dst.itemsize}"
+            ufunc(src0.view(word), src1.view(word), out=dst.view(word))
+
+    body.__doc__ = f"Bitwise {formula}; floats by their bits (inferred)."
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads={"src0": "elem_count", "src1": "elem_count"},
+        dtypes=NUMBERS,
+        dtypes_2xx=BYTES,
+        source="vendor declaration header, logic",
+    )(body)
+
+
+bang_band = _bits("__bang_band", np.bitwise_and, "and: ``dst[i] = src0[i] & src1[i]``")
+bang_bor = _bits("__bang_bor", np.bitwise_or, "or: ``dst[i] = src0[i] | src1[i]``")
+bang_bxor = _bits("__bang_bxor", np.bitwise_xor, "exclusive or: ``dst[i] = src0[i] ^ src1[i]``")
 bang_bnot = unary(
     "__bang_bnot",
     np.invert,

@@ -17,6 +17,8 @@ from mlusim.isa.to_int import WORDS
 
 EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to here are exact
 
+TAIL = "may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise."
+
 
 def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Intrinsic:
     """``(dst, src, elem_count)``: float to *target*, rounded as *mode* says."""
@@ -61,7 +63,7 @@ def widening(spelling: str, source: DType, target: DType, **properties: Any) -> 
 
     body.__doc__ = (
         f"Convert {source} to {target}: ``dst[i] = src[i]``, exactly.\n\n"
-        "*dst* must not overlap *src*.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements."
+        f"*dst* {TAIL}  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements."
     )
     return intrinsic(
         spelling,
@@ -70,7 +72,7 @@ def widening(spelling: str, source: DType, target: DType, **properties: Any) -> 
         dtypes={"dst": (target,), "src": (source,)},
         strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
         same=False,
-        in_place=False,
+        tail=("src",),
         **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
@@ -93,10 +95,10 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
             dst[...] = narrow(np.ldexp(src.astype(np.float64), pos), dst.dtype, mode)
 
     rounded = "exactly where *pos* is 0" if always else WORDS[mode]
-    in_place = source.size >= target.size
+    wider = source.size < target.size
     body.__doc__ = (
         f"Convert {source} to {target}, {rounded}: ``dst[i] = src[i] * 2**pos``.\n\n"
-        f"*dst* {'may be exactly' if in_place else 'must not overlap'} *src*.  That *pos* multiplies is inferred."
+        f"*dst* {TAIL if wider else 'may be exactly *src*.'}  That *pos* multiplies is inferred."
     )
     return intrinsic(
         spelling,
@@ -104,7 +106,8 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
         reads={"src": "elem_count"},
         dtypes={"dst": (target,), "src": (source,)},
         same=False,
-        in_place=in_place,
+        in_place=not wider,
+        tail=("src",) * wider,
         rules=(between("pos", -127, 127),),
         **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
@@ -117,10 +120,10 @@ def between_ints(spelling: str, source: DType, target: DType, **properties: Any)
         scaled = src if src_pos == dst_pos else np.ldexp(src.astype(np.float64), src_pos - dst_pos)
         dst[...] = saturate(np.trunc(scaled), dst.dtype)
 
-    in_place = source.size >= target.size
+    wider = source.size < target.size
     body.__doc__ = (
         f"Convert {source} to {target}: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.\n\n"
-        f"*dst* {'may be exactly' if in_place else 'must not overlap'} *src*.  The scaling is inferred."
+        f"*dst* {TAIL if wider else 'may be exactly *src*.'}  The scaling is inferred."
     )
     return intrinsic(
         spelling,
@@ -128,7 +131,8 @@ def between_ints(spelling: str, source: DType, target: DType, **properties: Any)
         reads={"src": "elem_count"},
         dtypes={"dst": (target,), "src": (source,)},
         same=False,
-        in_place=in_place,
+        in_place=not wider,
+        tail=("src",) * wider,
         rules=(between("dst_pos", -127, 127), between("src_pos", -127, 127)),
         **{"source": "vendor declaration header, conversions", "certainty": "I"} | properties,
     )(body)

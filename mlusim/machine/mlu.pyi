@@ -589,7 +589,7 @@ class Mlu:
         The older spelling of ``__bang_log2``.
         """
     def bang_sqrt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half is taken too, as newer toolkits do (inferred)."""
+        """Square root: ``dst[i] = sqrt(src[i])``; of negative numbers NaN (inferred).  Half and bfloat16 are taken too, as newer toolkits do (inferred)."""
     def bang_sin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Sine: ``dst[i] = sin(src[i])``, in radians."""
     def bang_cos(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
@@ -672,7 +672,8 @@ class Mlu:
         FMA ``a * b + c``, FMS ``a * b - c``, FAM ``(a + b) * c``, FSM ``(a - b) * c``, FAA ``a + b + c``,
         FAS ``a + b - c``, FSS ``a - b - c``, FSA ``a - b + c``.  *src1* and *src2* are vectors of m elements,
         which are used again and again, or scalars; m is given exactly if one of them is a vector.  *dst* may
-        be exactly *src0*.  FMA and FMS round once, the others after each operation (unknown, default chosen).
+        be exactly any source that is as long (*src1* and *src2*: inferred).  FMA and FMS of floats round once, the others
+        after each operation (unknown, default chosen); integers, taken as the newer toolkits do (inferred), wrap.
         """
     def cn_vector_sin_f32(self, elem_count: Count, dst: Ptr, src: Ptr) -> None:
         """Sine: ``dst[i] = sin(src[i])``, in radians."""
@@ -884,11 +885,11 @@ class Mlu:
     def bang_xor_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
         """Logical exclusive or with a scalar: ``dst[i] = !src[i] != !value``, 1 or 0."""
     def bang_band(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
-        """Bitwise and: ``dst[i] = src0[i] & src1[i]``."""
+        """Bitwise and: ``dst[i] = src0[i] & src1[i]``; floats by their bits (inferred)."""
     def bang_bor(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
-        """Bitwise or: ``dst[i] = src0[i] | src1[i]``."""
+        """Bitwise or: ``dst[i] = src0[i] | src1[i]``; floats by their bits (inferred)."""
     def bang_bxor(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
-        """Bitwise exclusive or: ``dst[i] = src0[i] ^ src1[i]``."""
+        """Bitwise exclusive or: ``dst[i] = src0[i] ^ src1[i]``; floats by their bits (inferred)."""
     def bang_bnot(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Bitwise not: ``dst[i] = ~src[i]``."""
     def bang_band_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
@@ -1754,7 +1755,7 @@ class Mlu:
     ) -> None:
         """Convert half to float: ``dst[i] = src[i]``, exactly.
 
-        *dst* must not overlap *src*.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
         """
     def bang_bfloat162float(
         self,
@@ -1767,7 +1768,7 @@ class Mlu:
     ) -> None:
         """Convert bfloat16 to float: ``dst[i] = src[i]``, exactly.
 
-        *dst* must not overlap *src*.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  With strides in bytes, ``segnum + 1`` pieces of *elem_count* elements.
         """
     def bang_float2half_tz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to half, toward zero: ``dst[i] = round(src[i])``.
@@ -1923,27 +1924,27 @@ class Mlu:
     def bang_int162float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int16 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
         """
     def bang_int82half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int8 to half, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
         """
     def bang_int82float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int8 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
         """
     def bang_uchar2half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert uint8 to half, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
         """
     def bang_uchar2float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert uint8 to float, exactly where *pos* is 0: ``dst[i] = src[i] * 2**pos``.
 
-        *dst* must not overlap *src*.  That *pos* multiplies is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  That *pos* multiplies is inferred.
         """
     def bang_int322int16(
         self,
@@ -1991,7 +1992,7 @@ class Mlu:
     ) -> None:
         """Convert int8 to int16: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* must not overlap *src*.  The scaling is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_int82int32(
         self,
@@ -2003,7 +2004,7 @@ class Mlu:
     ) -> None:
         """Convert int8 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* must not overlap *src*.  The scaling is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_int162int32(
         self,
@@ -2015,7 +2016,7 @@ class Mlu:
     ) -> None:
         """Convert int16 to int32: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
-        *dst* must not overlap *src*.  The scaling is inferred.
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_atomic_reduce_add(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] + src[i]``.

@@ -18,7 +18,13 @@ CERTAINTY: Mapping[str, str] = MappingProxyType(
     {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 )
 OVERLAP: Mapping[str, str] = MappingProxyType(
-    {"exact": "may be exactly", "disjoint": "must not overlap", "free": "may overlap"}
+    {
+        "exact": "may be exactly",
+        "whole": "may be exactly and as long as",
+        "tail": "may have in its end, ending with it or before,",
+        "disjoint": "must not overlap",
+        "free": "may overlap",
+    }
 )
 INDEX = f"""# The instruction set
 

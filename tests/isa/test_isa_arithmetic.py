@@ -235,6 +235,24 @@ def test_bitwise_rows(op, dtype):
     )
 
 
+@pytest.mark.parametrize("op", BITWISE)
+def test_bitwise_rows_take_floats_by_their_bits(op):
+    """As a kernel has it that combines masks which lie in float memory."""
+    a, b = (np.array(x, np.uint32) for x in ([0, 1, 0x7F800001, 0xFFFFFFFF], [1, 1, 0x80000001, 0x0F0F0F0F]))
+
+    after = execute(
+        f"bang_{op}",
+        dst=np.zeros(4, np.float32),
+        src0=a.view(np.float32),
+        src1=b.view(np.float32),
+        elem_count=4,
+    )
+
+    assert [BITWISE[op](int(x), int(y)) for x, y in zip(a, b, strict=True)] == after["dst"].view(
+        np.uint32
+    ).tolist()
+
+
 def test_masking_bytes_kills_nan_and_infinity():
     """The idiom of the kernels: a mask of 0 or -1 on the int8 view of floats."""
     data = np.array([math.nan, 1.5, math.inf, -2.0], np.float32)

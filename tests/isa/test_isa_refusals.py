@@ -151,7 +151,7 @@ PAIR_IDS = [f"{r.name}-{t.name}-{s.name}" for r, t, s in PAIRS]
 @pytest.mark.parametrize(("row", "target", "source"), PAIRS, ids=PAIR_IDS)
 def test_a_partial_overlap_is_refused(row, target, source):
     """The destination one byte-size step into a source, from either side; or at its very start where forbidden."""
-    steps = (1, -1) if row.overlap[source.name] == "exact" else (1, -1, 0)
+    steps = (1, -1, 0) if row.overlap[source.name] in ("disjoint", "tail") else (1, -1)
     if target.extent == "1":  # one element in front of the source does not reach into it
         steps = (1, 0)
     for step in steps:
@@ -171,7 +171,7 @@ def test_a_partial_overlap_is_refused(row, target, source):
         assert "overlap" in fault.message
 
 
-EXACT = [(row, t, o) for row, t, o in PAIRS if row.overlap[o.name] == "exact"]
+EXACT = [(row, t, o) for row, t, o in PAIRS if row.overlap[o.name] in ("exact", "whole")]
 
 
 @pytest.mark.parametrize(("row", "target", "source"), EXACT, ids=[f"{r.name}-{s.name}" for r, _, s in EXACT])
