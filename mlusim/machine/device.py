@@ -17,6 +17,7 @@ from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.schedule import choices_of, effects_of
 from mlusim.machine.session import Request, Session
+from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.regions import RegionMap
@@ -208,6 +209,8 @@ class Device:
         """
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
 
+        __tracebackhide__ = True  # for pytest
+
         request = Request(
             _kernel(kernel),
             self._dim(dim, kind),
@@ -226,8 +229,10 @@ class Device:
         self._running.append(written)
         try:
             session.run()
-        except Fault as fault:
-            fault.findings = _findings(watching)
+        except BaseException as error:
+            if isinstance(error, Fault):
+                error.findings = _findings(watching)
+            show_kernel(error)
             raise
         finally:
             self._running.remove(written)

@@ -15,6 +15,7 @@ from mlusim.errors import UsageError
 from mlusim.machine.mlu import Mlu
 
 _HERE = str(Path(__file__).resolve().parent.parent) + os.sep  # frames below this are mlusim's own
+_OWN = ("<mlusim", _HERE)
 _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
@@ -98,11 +99,15 @@ KINDS = (BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16)
 def kernel_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame at or above *frame* that belongs to a kernel, not to mlusim."""
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(("<mlusim", _HERE)):
+        if not is_own(frame):
             return frame
         frame = frame.f_back
     return None
+
+
+def is_own(frame: FrameType) -> bool:
+    """Whether *frame* is mlusim's own, or of code that mlusim has generated."""
+    return frame.f_code.co_filename.startswith(_OWN)
 
 
 def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:

@@ -9,13 +9,14 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.errors import StatusError, UsageError
+from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.checks import LARGE_TENSOR
 from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
 from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Instructions, Usage
+from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Case, Operator, Tensor, policy_of
@@ -187,7 +188,11 @@ def attempt(
         policy_of(spec.name, spec.policies, policy)
     handle = handle or Handle(board, observe=observe, seed=seed, effects=effects, policy=policy)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
-    status = spec.call(handle, tensors, descriptors, complete)
+    try:
+        status = spec.call(handle, tensors, descriptors, complete)
+    except Fault as fault:
+        show_kernel(fault)
+        raise
     outputs = {}
     if status == SUCCESS:
         outputs = {
