@@ -6,7 +6,6 @@ mlusim has it as ``mlusim.ops``, and ``from mlusim import ops`` is it everywhere
 """
 
 from mlusim.operators.runner import Run, run, run_case
-
 from . import catalog, host
 
 __all__ = ["Run", "catalog", "host", "run", "run_case"]

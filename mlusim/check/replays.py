@@ -7,7 +7,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.check.schedules import Schedule
-from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.check.subjects import OperatorSubject, ScriptSubject, script_digest
 from mlusim.errors import UsageError
 from mlusim.machine.device import EFFECTS
 from mlusim.machine.schedule import LAND, NEXT, STOP, Decision
@@ -43,9 +43,9 @@ def replay_in(text: str, name: str) -> Replay:
     subject = _subject_in(document, name)
     seed, effects = document.get("seed"), document.get("effects")
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool)):
-        raise UsageError(f"{name} has the seed {seed!r}; it must be a whole number or null")
+        raise UsageError(f"{name} has the seed {seed!r:.40}; it must be a whole number or null")
     if effects not in EFFECTS:
-        raise UsageError(f"{name} has the effects {effects!r}; they must be {' or '.join(EFFECTS)}")
+        raise UsageError(f"{name} has the effects {effects!r:.40}; they must be {' or '.join(EFFECTS)}")
     return Replay(subject, Schedule(seed, effects, _decisions_in(document.get("decisions"), name)))
 
 
@@ -53,7 +53,15 @@ def _subject_in(document: Mapping[str, Any], name: str) -> OperatorSubject | Scr
     script, arguments = document.get("script"), document.get("arguments", [])
     if isinstance(script, str):
         if not isinstance(arguments, list) or not all(isinstance(word, str) for word in arguments):
-            raise UsageError(f"{name} has the arguments {arguments!r}; they must be a list of words")
+            raise UsageError(f"{name} has the arguments {arguments!r:.80}; they must be a list of words")
+        if not isinstance(known := document.get("sha256"), str):
+            raise UsageError(
+                f"{name} names the script {script!r:.80} without its hash; record the replay again"
+            )
+        if script_digest(script) != known:
+            raise UsageError(
+                f"{script!r:.80} is not the script that {name} was recorded with; record the replay again"
+            )
         return ScriptSubject(script, tuple(arguments))
     words = {key: document.get(key) for key in ("operator", "case", "board")}
     wrong = next((key for key, word in words.items() if not isinstance(word, str)), None)
@@ -70,6 +78,6 @@ def _decisions_in(listed: Any, name: str) -> tuple[Decision, ...] | None:
     for entry in listed if isinstance(listed, list) else [listed]:
         fits = isinstance(entry, list) and [type(part) for part in entry[:4]] == [int, str, int, int]
         if not fits or len(entry) != 5 or entry[1] not in (LAND, STOP, NEXT):
-            raise UsageError(f"{name} has the decision {entry!r}; record the replay again")
+            raise UsageError(f"{name} has the decision {entry!r:.80}; record the replay again")
         decisions.append(Decision(*entry))
     return tuple(decisions)

@@ -1,13 +1,15 @@
 """What is run again in other schedules: a case of an operator, or a script; what it gives, and what differs."""
 
 import contextlib
+import hashlib
 import io
 from typing import Any, Protocol
 
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.errors import Fault
+from mlusim.errors import Fault, UsageError
+from mlusim.files.paths import brief, path_of
 from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
 from mlusim.machine.schedule import Director, directing
@@ -212,8 +214,20 @@ class ScriptSubject:
         return f"choose this schedule with {', '.join(chosen)} in `device.launch`"
 
     def facts(self) -> dict[str, Any]:
-        """The command."""
-        return {"script": self.script, "arguments": list(self.arguments)}
+        """The command, and the hash of the script's text."""
+        return {
+            "script": self.script,
+            "arguments": list(self.arguments),
+            "sha256": script_digest(self.script),
+        }
+
+
+def script_digest(script: str) -> str:
+    """The SHA-256 of the file *script*, in hexadecimal digits; raises `UsageError` where it cannot be read."""
+    try:
+        return hashlib.sha256(path_of(script).read_bytes()).hexdigest()
+    except OSError as error:
+        raise UsageError(f"{script} cannot be read: {brief(error)}") from None
 
 
 def _tensors(expected: Left, found: Left) -> str | None:

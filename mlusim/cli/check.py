@@ -23,12 +23,14 @@ from mlusim.check.junit import junit
 from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
-from mlusim.check.subjects import OperatorSubject
+from mlusim.check.subjects import OperatorSubject, ScriptSubject
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.settings import boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
+from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError
+from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
 from mlusim.machine.device import EFFECTS
@@ -82,6 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--schedules", metavar="N", type=whole, help="compare what N other schedules give, no two alike")
     add("--record", metavar="F.json", help="write the smallest schedule that differs to a replay file")
     add("--replay", metavar="F.json", help="run exactly what a replay file says, and compare")
+    add("--trust", action="store_true", help="with --replay, the script that the file names may run")
     add("--notes", action="store_true", help="report remarks too, which fail no run")
     add("--suppress", metavar="F.toml", help="findings that are accepted: id, place and reason of each")
     add("--format", choices=FORMATS, help="what to write (default: as the name after -o ends, or text)")
@@ -121,6 +124,7 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     alone = form != "text" and args.output is None
     if args.replay is not None:
         replay = replay_in(read_text(args.replay), args.replay)
+        _refuse_untrusted(replay.subject, args)
         with printing_aside() if alone else contextlib.nullcontext():
             return [_replayed(replay, args, names)]
     if script:
@@ -245,6 +249,17 @@ def _replayed_case(
     )
 
 
+def _refuse_untrusted(subject: OperatorSubject | ScriptSubject, args: argparse.Namespace) -> None:
+    """A replay file may name any script of this machine: a person says whether it runs."""
+    if args.trust or isinstance(subject, OperatorSubject):
+        return
+    words = " ".join(map(shown, (subject.script, *subject.arguments)))
+    if not allowed(args.replay, {subject.script: read_text(subject.script)}, f" as `{words}`"):
+        raise UsageError(
+            f"{args.replay} would run `{words}`; read the script, and add --trust where it may run"
+        )
+
+
 def _refuse_odd_extent(args: argparse.Namespace) -> None:
     if args.slow and not args.all:
         raise UsageError("--slow goes with --all; name a slow case with --case")
@@ -257,6 +272,8 @@ def _refuse_odd_extent(args: argparse.Namespace) -> None:
 
 
 def _refuse_odd_schedules(args: argparse.Namespace) -> None:
+    if args.trust and args.replay is None:
+        raise UsageError("--trust goes with --replay")
     if args.program is None and args.replay is None and not args.all:
         raise UsageError("name an operator or a script, as in `mlusim check tin_shift_forward`")
     options = (*OF_OPERATORS, "schedules", "record")

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from attrs import evolve
+
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import names_in, parameters, whole
 from mlusim.cli.show import emit
+from mlusim.cli.trust import TRUST, allowed, listing
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
-from mlusim.debug.recording import load, stand
+from mlusim.debug.recording import Recording, load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
@@ -54,6 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
     )
     add("--replay", metavar="F", help="stand at the place of a recording that the command `record` has made")
+    add("--trust", action="store_true", help=f"with --replay, {TRUST}")
+    add("--show", action="store_true", help="with --replay, print the code in the file, and run nothing")
     add("--command", metavar="TEXT", action="append", default=[], help="execute a command; may be repeated")
     add("--script", metavar="F", help="execute the commands of a file, one a line, after --command")
     add("--tui", action="store_true", help="the full-screen view; needs the extra mlusim[tui]")
@@ -66,12 +71,15 @@ def run(args: argparse.Namespace) -> int:
     history = DEFAULT_HISTORY if args.history is None else args.history << 20
     if history < 0:
         raise UsageError(f"--history {args.history} is negative; give MiB, 0 or more")
+    recording = _recording(args)
+    if args.show:
+        return _shown(recording)
     if args.tui:
-        return _full_screen(args, history)
+        return _full_screen(args, history, recording)
     if args.json and not (args.command or args.script):
         raise UsageError("--json goes with --command or --script")
     with contextlib.redirect_stdout(sys.stderr) if args.json else contextlib.nullcontext():
-        console, notes = _console(args, history)
+        console, notes = _console(args, history, recording)
         try:
             with interruptible(lambda: console.session.interrupt()):  # noqa: PLW0108 - `replay` changes the session
                 for note in notes:
@@ -87,15 +95,38 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _console(args: argparse.Namespace, history: int) -> tuple[Console, list[str]]:
-    """A console on the program that was named, or on a recording; and what is not as recorded."""
+def _recording(args: argparse.Namespace) -> Recording | None:
+    """The recording that was named; a person at a terminal is asked whether its code may run."""
     if args.replay is None:
-        return Console(DebugSession(_program(args), history=history)), []
+        if args.trust or args.show:
+            raise UsageError(f"--{'trust' if args.trust else 'show'} goes with --replay")
+        return None
     if args.program is not None:
         raise UsageError("--replay names the program; leave the operator or script out")
-    recording = load(args.replay)
-    session = DebugSession(recording.program, history=history)
-    return Console(session), stand(session, recording.facts)
+    recording = load(args.replay, trust=args.trust)
+    if recording.code and not (args.trust or args.show) and allowed(args.replay, recording.code):
+        return evolve(recording, trusted=True)
+    return recording
+
+
+def _shown(recording: Recording | None) -> int:
+    """Print what the recording would run."""
+    if recording is not None:
+        print(listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}")
+        for made in recording.facts.breakpoints:
+            if made.condition:
+                print(listing({f"the condition of breakpoint {made.words}": made.condition}))
+    return CLEAN
+
+
+def _console(
+    args: argparse.Namespace, history: int, recording: Recording | None
+) -> tuple[Console, list[str]]:
+    """A console on the program that was named, or on a recording; and what is not as recorded."""
+    if recording is None:
+        return Console(DebugSession(_program(args), history=history)), []
+    session = DebugSession(recording.program(), history=history)
+    return Console(session), stand(session, recording)
 
 
 # -- what is debugged --------------------------------------------------------------------------------
@@ -214,7 +245,7 @@ def _interactive(console: Console) -> int:
     return CLEAN if terminal else _code(console, ok)
 
 
-def _full_screen(args: argparse.Namespace, history: int) -> int:
+def _full_screen(args: argparse.Namespace, history: int, recording: Recording | None) -> int:
     """The view on Textual; the session lives in a thread of its own."""
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
@@ -226,7 +257,7 @@ def _full_screen(args: argparse.Namespace, history: int) -> int:
         ) from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--tui needs a terminal; without one give commands with --command or in a pipe")
-    failure = show(lambda: _console(args, history)[0])
+    failure = show(lambda: _console(args, history, recording)[0])
     if failure is not None:
         raise failure
     return CLEAN

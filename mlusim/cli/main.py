@@ -20,6 +20,7 @@ from attrs import frozen
 
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.errors import Fault, MlusimError, UsageError
+from mlusim.files.paths import shown
 
 
 @frozen
@@ -116,7 +117,7 @@ def _tell_refusals() -> None:
     registry = sys.modules.get("mlusim.operators.registry")
     if registry is not None and registry.registered.cache_info().currsize:
         for sentence in registry.registered().refusals:
-            print(f"note: {' '.join(sentence.split())}", file=sys.stderr)
+            print(f"note: {shown(' '.join(sentence.split()))}", file=sys.stderr)
 
 
 def _parser(chosen: str | None) -> Parser:
@@ -152,7 +153,7 @@ def _unknown_verb(word: str) -> str:
 
 
 def _tell(sentence: str, code: int) -> int:
-    print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
+    print(f"error: {shown(' '.join(sentence.split()))}", file=sys.stderr)
     return code
 
 

@@ -2,7 +2,8 @@
 
 It holds the program (an operator's call with its arrays, or a script's text), the place, the
 breakpoints, and a hash of the machine's bytes there, so that the other machine can say whether it stands
-in the same state.  Nothing in it is unpickled; a script in it is run, as any script that one is sent.
+in the same state.  Nothing in it is unpickled, and none of its code runs before a person has said so: a script
+is refused, a condition switched off, until the recording is trusted.
 """
 
 import hashlib
@@ -11,7 +12,6 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,16 @@ from attrs import frozen
 from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.locations import location_of
 from mlusim.debug.look.evaluate import condition
+from mlusim.debug.recorded import (
+    FORMAT,
+    MEMBER,
+    Arrays,
+    OperatorFacts,
+    RecordingFacts,
+    ScriptFacts,
+    WatchFacts,
+    facts_in,
+)
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.frames import installed
 from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
@@ -28,22 +38,62 @@ from mlusim.debug.stop.moments import Position
 from mlusim.debug.stop.span import Span
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
+from mlusim.files.paths import brief, shown
 from mlusim.files.writing import write
 from mlusim.memory.space import SPACES
 from mlusim.operators.registry import find_operator
 from mlusim.programs.program import OperatorProgram, Program, ScriptProgram
 
 NEARBY = 32  # lines that are looked at beyond those of a recording, before its place is given up
-FORMAT = "mlusim debug 1"
-Arrays = dict[str, np.ndarray[Any, Any]]
 
 
-@frozen
+@frozen(eq=False)
 class Recording:
-    """What a file holds: the program, and the rest as plain data."""
+    """A recording that was read: its facts, the call or the script that it holds, and whether its code may run."""
 
-    program: Program
-    facts: Mapping[str, Any]
+    name: str
+    facts: RecordingFacts
+    stored: OperatorFacts | ScriptFacts
+    arrays: Arrays
+    trusted: bool = False
+
+    @property
+    def code(self) -> dict[str, str]:
+        """The text that standing at its place would run, by file; none for a call of an installed operator."""
+        return {} if isinstance(self.stored, OperatorFacts) else self.stored.sources
+
+    @property
+    def stored_name(self) -> str:
+        """What the program is called."""
+        stored = self.stored
+        case = f" {stored.case}" if isinstance(stored, OperatorFacts) and stored.case else ""
+        return shown((stored.operator if isinstance(stored, OperatorFacts) else stored.name) + case)
+
+    def program(self) -> Program:
+        """What is debugged.  Raises `UsageError` for a script that may not run."""
+        if isinstance(self.stored, ScriptFacts):
+            if not self.trusted:
+                raise UsageError(untrusted(self))
+            return _stored_script(self.stored)
+        return OperatorProgram(
+            find_operator(self.stored.operator),
+            {key.removeprefix("input."): array for key, array in self.arrays.items()},
+            self.stored.params,
+            self.stored.board,
+            self.stored.seed,
+            self.stored.effects,
+            self.stored.case,
+            self.stored.checks,
+        )
+
+
+def untrusted(recording: Recording) -> str:
+    """The sentence of a recording whose script has not been allowed to run."""
+    names = ", ".join(shown(name) for name in recording.code)
+    return (
+        f"{recording.name} holds a script and would run it ({names[:300]}); read it with "
+        f"`mlusim debug --replay {recording.name} --show`, and add --trust where it may run"
+    )
 
 
 # -- writing -----------------------------------------------------------------------------------------
@@ -69,7 +119,7 @@ def save(session: DebugSession, name: str) -> int:
     }
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
     text = np.frombuffer(json.dumps(facts, default=_plain).encode(), np.uint8)
-    write(name, lambda file: np.savez_compressed(file, record=text, **dict[str, Any](stored)))
+    write(name, lambda file: np.savez_compressed(file, **dict[str, Any]({MEMBER: text} | stored)))
     return Path(name).stat().st_size
 
 
@@ -174,57 +224,36 @@ def _hash(file: str) -> str:
 # -- reading -----------------------------------------------------------------------------------------
 
 
-def load(name: str) -> Recording:
-    """Read the recording *name*; raises `UsageError` for what is none."""
-    try:
-        with np.load(name, allow_pickle=False) as stored:
-            facts = json.loads(stored["record"].tobytes())
-            arrays = {
-                key: stored[key].view(np.dtype(dtype)).reshape(shape)
-                for key, (dtype, shape) in facts.get("arrays", {}).items()
-            }
-    except Exception as error:  # noqa: BLE001 - a broken file makes NumPy raise anything
-        reason = getattr(error, "strerror", None)
-        raise UsageError(
-            f"{name} is no recording of the debugger"
-            + (f": {reason}" if reason else "; the command `record` makes them")
-        ) from None
-    if facts.get("format") != FORMAT:
-        raise UsageError(
-            f"{name} is a recording of the kind {facts.get('format')!r}; this program reads {FORMAT!r}"
-        )
-    return Recording(_program(facts["program"], arrays), facts)
+def load(name: str, *, trust: bool = False) -> Recording:
+    """Read the recording *name*; raises `UsageError` for what is none.  Nothing of it is run or written.
+
+    With *trust* its code may run: the script that it holds, the conditions of its breakpoints.
+    """
+    facts, program, arrays = facts_in(name)
+    return Recording(name, facts, program, arrays, trust)
 
 
-def _program(facts: Mapping[str, Any], arrays: Arrays) -> Program:
-    checks = tuple(facts["checks"])
-    if facts["kind"] == "operator":
-        return OperatorProgram(
-            find_operator(facts["operator"]),
-            {key.removeprefix("input."): array for key, array in arrays.items()},
-            facts["params"],
-            facts["board"],
-            facts["seed"],
-            facts["effects"],
-            facts["case"],
-            checks,
-        )
-    sources = {Path(facts["name"]).name: facts["source"], **facts.get("beside", {})}
-    for name in sources:
-        if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise UsageError(f"the recording would write {name}, which lies outside its folder")
+def _stored_script(facts: ScriptFacts) -> Program:
+    """The script in a folder of its own, which goes when the program does."""
     folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
-    program = ScriptProgram(str(folder / Path(facts["name"]).name), tuple(facts["arguments"]), checks)
+    sources = facts.sources
+    program = ScriptProgram(str(folder / next(iter(sources))), facts.arguments, facts.checks)
     weakref.finalize(program, shutil.rmtree, folder, ignore_errors=True)
-    for name, source in sources.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(source, encoding="utf-8")
+    try:
+        for name, source in sources.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(source, encoding="utf-8", errors="surrogatepass")
+    except OSError as error:
+        raise UsageError(
+            f"the script of the recording cannot be written to {folder}: {brief(error)}"
+        ) from None
     return program
 
 
-def stand(session: DebugSession, facts: Mapping[str, Any]) -> list[str]:
-    """Bring a fresh session to the place of a recording; return sentences about what is not as recorded."""
-    launch, moment, lines = facts["position"]
+def stand(session: DebugSession, recording: Recording) -> list[str]:
+    """Bring a fresh session to the place of *recording*; return sentences about what is not as recorded."""
+    facts = recording.facts
+    launch, moment, lines = facts.position
     position = Position(launch, moment, lines)
     while len(session.launches) < launch and not session.ended:
         session.forward()
@@ -232,15 +261,15 @@ def stand(session: DebugSession, facts: Mapping[str, Any]) -> list[str]:
         session.forward()
     if session.position != position:
         _go(session, position)
-    _settle(session, position.lines, facts["digest"])
-    session.focus = facts["focus"]
+    _settle(session, position.lines, facts.digest)
+    session.focus = facts.focus
     notes = [
-        f"{tail} is not the file of the recording"
-        for tail, known in facts["sources"].items()
+        f"{shown(tail)} is not the file of the recording"
+        for tail, known in facts.sources.items()
         if _sources(session).get(tail, known) != known
     ]
-    notes += _restore(session, facts["breakpoints"])
-    if session.digest() != facts["digest"]:
+    notes += _restore(session, recording)
+    if session.digest() != facts.digest:
         notes.append(
             "the machine is not in the state of the recording: its bytes, or places in the kernel, differ"
         )
@@ -271,25 +300,33 @@ def _settle(session: DebugSession, lines: int, digest: str) -> None:
         session.travel(here)
 
 
-def _restore(session: DebugSession, breakpoints: list[Mapping[str, Any]]) -> list[str]:
+def _restore(session: DebugSession, recording: Recording) -> list[str]:
+    """Set the breakpoints; conditions are code, and stay switched off where the recording is not trusted."""
     notes = []
-    for facts in breakpoints:
+    for facts in recording.facts.breakpoints:
+        words = shown(facts.words)
         try:
-            watch = facts.get("watch")
-            location = _watch(watch) if watch is not None else location_of(session, facts["words"])
+            location = _watch(facts.watch) if facts.watch is not None else location_of(session, facts.words)
+            test = condition(facts.condition) if facts.condition else None
         except UsageError as error:
-            notes.append(f"breakpoint {facts['words']!r} is left out: {error}")
+            notes.append(f"breakpoint {words!r} is left out: {error}")
             continue
         session.numbered += 1
-        made = Breakpoint(session.numbered, location, facts["temporary"], facts["enabled"], facts["task"])
-        made.words, made.ignore, made.condition = facts["words"], facts["ignore"], facts["condition"]
-        made.test = condition(made.condition) if made.condition else None
+        made = Breakpoint(session.numbered, location, facts.temporary, facts.enabled, facts.task)
+        made.words, made.ignore, made.condition, made.test = words, facts.ignore, facts.condition, test
         session.breakpoints[made.number] = made
+        if test is not None and made.enabled and not recording.trusted:
+            made.enabled = False
+            notes.append(
+                f"breakpoint {made.number} is disabled: its condition `{shown(made.condition or '')[:200]}` comes "
+                f"with the file; `enable {made.number}` evaluates it from now on, --trust all of them"
+            )
     return notes
 
 
-def _watch(facts: Mapping[str, Any]) -> Watch:
-    space = next(s for s in SPACES if s.name == facts["space"])
-    dtype = None if facts["dtype"] is None else as_dtype(facts["dtype"])
-    span = Span(space, facts["low"], facts["high"], facts["text"], dtype, facts["owner"], facts["anyone"])
-    return Watch(span, facts["text"], facts["writes"], facts["reads"])
+def _watch(facts: WatchFacts) -> Watch:
+    space = next(s for s in SPACES if s.name == facts.space)
+    dtype = None if facts.dtype is None else as_dtype(facts.dtype)
+    text = shown(facts.text)
+    span = Span(space, facts.low, facts.high, text, dtype, facts.owner, facts.anyone)
+    return Watch(span, text, facts.writes, facts.reads)

@@ -18,15 +18,16 @@ LARGEST = 4 << 30
 """Bytes of the largest array that is unpacked."""
 
 _SUFFIX = ".npy"
+WRITE = "write it with numpy.savez"
 
 
 class ArrayFile:
     """The arrays of an open ``.npz`` file *name* by their names; `read` unpacks one, and nothing else does."""
 
-    def __init__(self, name: str, archive: zipfile.ZipFile, kind: str = ".npz") -> None:
+    def __init__(self, name: str, archive: zipfile.ZipFile, kind: str, hint: str) -> None:
         self.name = name
         self._archive = archive
-        self._kind = kind
+        self._kind, self._hint = kind, hint
         self.members = {
             info.filename.removesuffix(_SUFFIX): info for info in archive.infolist() if not info.is_dir()
         }
@@ -35,27 +36,27 @@ class ArrayFile:
         """The array *member*, of at most *largest* bytes; raises `UsageError` for one that is broken or larger."""
         told = f"{shown(member)} in {self.name}"
         info = self.members[member]
-        with _sentences(self.name, self._kind), self._archive.open(info) as packed:
+        with _sentences(self.name, self._kind, self._hint), self._archive.open(info) as packed:
             if not info.filename.endswith(_SUFFIX):
                 raise UsageError(f"{told} is no array; write the file with numpy.savez")
             return _array(packed, told, info.file_size, largest)
 
 
 @contextlib.contextmanager
-def open_arrays(name: str, wanted: str, kind: str = ".npz") -> Iterator[ArrayFile]:
+def open_arrays(name: str, wanted: str, kind: str = ".npz file", hint: str = WRITE) -> Iterator[ArrayFile]:
     """The ``.npz`` file *name*; raises `UsageError`, which ends in *wanted*, for what is no such file."""
     path = refuse_no_file(name, wanted)
     with contextlib.ExitStack() as stack:
-        with _sentences(name, kind):
+        with _sentences(name, kind, hint):
             file = stack.enter_context(path.open("rb"))
             if file.read(len(npy.MAGIC_PREFIX)) == npy.MAGIC_PREFIX:
                 raise UsageError(
                     f"{name} holds one array without a name; store it with numpy.savez(file, input=...)"
                 )
             if not zipfile.is_zipfile(file):
-                raise UsageError(f"{name} is no readable {kind} file (it holds no plain arrays); {WRITE}")
+                raise UsageError(f"{name} is no readable {kind} (it holds no plain arrays); {hint}")
             archive = stack.enter_context(zipfile.ZipFile(file))
-            found = ArrayFile(name, archive, kind)
+            found = ArrayFile(name, archive, kind, hint)
         yield found
 
 
@@ -82,11 +83,8 @@ def _numbers(name: str, key: str, array: Array) -> Array:
 def read_array(name: str, wanted: str) -> Array:
     """The array of the ``.npy`` file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
     path = refuse_no_file(name, wanted)
-    with _sentences(name, ".npy"), path.open("rb") as file:
+    with _sentences(name, ".npy file", "write it with numpy.save"), path.open("rb") as file:
         return _array(file, name, path.stat().st_size, LARGEST)
-
-
-WRITE = "write it with numpy.savez"
 
 
 def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
@@ -112,7 +110,7 @@ def _array(file: IO[bytes], told: str, size: int, largest: int) -> Array:
 
 
 @contextlib.contextmanager
-def _sentences(name: str, kind: str) -> Iterator[None]:
+def _sentences(name: str, kind: str, hint: str) -> Iterator[None]:
     """A broken file makes its readers raise anything; here it becomes a sentence."""
     try:
         yield
@@ -121,4 +119,4 @@ def _sentences(name: str, kind: str) -> Iterator[None]:
     except MemoryError:
         raise UsageError(f"{name} holds more than the memory of this host") from None
     except Exception as error:  # noqa: BLE001 - a broken file makes them raise anything
-        raise UsageError(f"{name} is no readable {kind} file ({brief(error)}); {WRITE}") from None
+        raise UsageError(f"{name} is no readable {kind} ({brief(error)}); {hint}") from None

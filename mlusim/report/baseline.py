@@ -12,6 +12,7 @@ from typing import Any
 from attrs import asdict, frozen
 
 from mlusim.errors import UsageError
+from mlusim.files.paths import shown
 from mlusim.report.record import Record
 
 FORMAT = 1
@@ -41,7 +42,7 @@ class Entry:
         return self.operator, self.case, self.board
 
     def __str__(self) -> str:
-        return f"{self.operator} {self.case} on {self.board}"
+        return shown(f"{self.operator} {self.case} on {self.board}")
 
 
 @frozen
@@ -121,7 +122,7 @@ def baseline_in(text: str, name: str) -> Baseline:
         entry = _entry(facts, f"{name}, call {number}")
         if entries.setdefault(entry.key, entry) is not entry:
             raise UsageError(f"{name}, call {number}: {entry} is there twice; remove one of the lines")
-    return Baseline(version, entries)
+    return Baseline(shown(version), entries)
 
 
 def _no_number(word: str) -> Any:

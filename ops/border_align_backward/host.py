@@ -19,7 +19,6 @@ from mlusim.host.checks import (
     same_dtype,
     verify,
 )
-
 from ..fill import fill_zero
 from .kernel import MLUUnion1BorderAlignBackward
 from .plan import PLAN

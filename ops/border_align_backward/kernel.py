@@ -24,7 +24,6 @@ from mlusim.bang import (
     kernel,
 )
 from mlusim.plan import Layout
-
 from .plan import PLAN
 
 Tap = tuple[Any, int, int]

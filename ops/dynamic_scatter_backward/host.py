@@ -21,7 +21,6 @@ from mlusim.host.checks import (
     verify,
 )
 from mlusim.plan import Layout
-
 from ..fill import MLUUnion1Fill
 from .kernel import (
     FREE,

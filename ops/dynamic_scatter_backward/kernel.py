@@ -6,7 +6,6 @@ stage; the second follows the document's sentence about it, for there is no list
 
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, int8, int32, kernel
 from mlusim.plan import Layout, Regions
-
 from .plan import PLANS, POINTS, VOXELS, m, n
 
 POINTS_PER_PASS, VOXELS_PER_PASS = n.name, m.name

@@ -2,7 +2,6 @@
 
 from mlusim.operators.spec import Policy, policy_of
 from mlusim.plan import Plan
-
 from .plan import DIRECT, PLAN
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from mlusim.host import Status
 from mlusim.operators.spec import Case
-
 from .inputs import Inputs, Made, edited, single, uniform, zeros
 from .inputs import lattice_of_log_probabilities as likely
 

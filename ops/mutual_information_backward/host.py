@@ -22,7 +22,6 @@ from mlusim.host.checks import (
     verify,
 )
 from mlusim.plan import Layout
-
 from .kernel import MLUKernelMutualInformationBackward
 from .plan import PLAN
 

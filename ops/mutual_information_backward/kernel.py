@@ -8,7 +8,6 @@ from typing import Any
 
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Mlu, Ptr, float32, int8, int32, kernel
 from mlusim.plan import Layout, Regions
-
 from .plan import PLAN
 
 Box = tuple[int, int, int, int]

@@ -5,7 +5,6 @@ from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
-
 from .cases import CASES
 from .host import (
     ARCHITECTURES,

@@ -22,7 +22,6 @@ from mlusim.host.checks import (
 )
 from mlusim.operators.spec import policy_of
 from mlusim.plan import Layout
-
 from .kernel import MLUUnion1ThreeInterpolateBackward
 from .plan import PLAN, Mo
 from .tiles import POLICIES

@@ -21,7 +21,6 @@ from mlusim.bang import (
     kernel,
 )
 from mlusim.plan import Layout, Regions
-
 from .plan import PLAN, Co, Mo, No
 
 

@@ -11,7 +11,6 @@ from attrs import frozen
 from mlusim.bang import int32
 from mlusim.operators.spec import Policy
 from mlusim.plan import board_constants
-
 from .plan import PLAN, T
 
 

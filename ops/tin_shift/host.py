@@ -18,7 +18,6 @@ from mlusim.host.checks import (
     verify,
 )
 from mlusim.plan import choose
-
 from .kernel import MLUUnion1TinShift
 from .plan import FRAMES, FRAMES_NAME, PLANS, WHOLE_CHANNEL
 

@@ -7,7 +7,6 @@ regime that the host chose (`ops.tin_shift.plan`).  ``TS-n`` marks a correction 
 
 from mlusim.bang import DIV_UP, GDRAM2NRAM, NFU_ALIGN_SIZE, NRAM2GDRAM, PAD_UP, Mlu, Ptr, int8, kernel
 from mlusim.plan import Layout
-
 from .plan import CHUNK_NAME, FRAMES, FRAMES_NAME, PIXELS, WHOLE_CHANNEL
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
 from mlusim.operators.spec import Arrays, Case, Operator, Params, Tensor, Thresholds
-
 from .cases import BACKWARD_CASES, FORWARD_CASES
 from .host import ARCHITECTURES, mluOpTinShiftBackward, mluOpTinShiftForward
 from .plan import PLANS

@@ -111,7 +111,7 @@ def test_a_fault_is_exit_code_3(cli, tmp_path):
         (("tin_shift_forward", "--history", "-1"), "--history -1 is negative"),
         (("tin_shift_forward", "--script", "nothing.txt"), "nothing.txt cannot be read"),
         (("tin_shift_forward", "--replay", "f"), "--replay names the program"),
-        (("--replay", "nothing"), "nothing is no recording"),
+        (("--replay", "nothing"), "nothing is no file; it is no recording"),
         ((str(EXAMPLE), "--case", "x"), "--case goes with an operator"),
     ],
 )

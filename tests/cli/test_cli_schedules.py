@@ -211,7 +211,7 @@ def test_a_script_is_compared_recorded_and_replayed(cli, tmp_path):
     script.write_text(COUNTS)
     words = ("check", script, "wrong", "--only", "memcheck", "--schedules", 3, "--json")
     found = cli(*words, "--record", path)
-    replayed = cli("check", "--replay", path, "--only", "memcheck", "--json")
+    replayed = cli("check", "--replay", path, "--trust", "--only", "memcheck", "--json")
     right = cli("check", script, "right", "--schedules", 3, "--json")
 
     assert (1, 1, 0) == (found.code, replayed.code, right.code)

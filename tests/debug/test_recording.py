@@ -1,5 +1,6 @@
 """Recordings: the same place, state and breakpoints from a file alone."""
 
+import io
 import json
 import shutil
 import subprocess
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attrs import evolve
 from debug_kernels import scale_program
 from debug_tools import console_on, refuses, says
 
+from mlusim.cli.trust import allowed
 from mlusim.debug import Console, DebugSession, OperatorProgram, ScriptProgram
 from mlusim.debug.recording import load, save, stand
 from mlusim.errors import UsageError
@@ -40,10 +43,10 @@ def test_an_operator_is_replayed_to_the_byte(operator, tmp_path):
     breakpoints = says(operator, "info breakpoints").replace("; 1 hit", "")
     following = says(operator, "continue")
     operator.session.close()
-    recording = load(f"{tmp_path}/here")
-    session = DebugSession(recording.program)
+    recording = load(f"{tmp_path}/here", trust=True)
+    session = DebugSession(recording.program())
 
-    assert [] == stand(session, recording.facts)
+    assert [] == stand(session, recording)
     assert (digest, position) == (session.digest(), session.position)
     assert breakpoints == says(Console(session), "info breakpoints")
     assert following == says(Console(session), "continue")
@@ -69,7 +72,7 @@ def test_a_script_is_replayed_elsewhere(tmp_path):
     session.close()
     script.unlink()
     done = subprocess.run(
-        [sys.executable, "-m", "mlusim", "debug", "--replay", str(tmp_path / "here"), "--command", "print r", "--command", "info breakpoints"],
+        [sys.executable, "-m", "mlusim", "debug", "--replay", str(tmp_path / "here"), "--trust", "--command", "print r", "--command", "info breakpoints"],
         capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60,
     )  # fmt: skip
 
@@ -91,8 +94,8 @@ def test_what_is_not_as_recorded_is_said(operator, tmp_path):
     with (tmp_path / "other").open("wb") as file:
         np.savez(file, record=text, **arrays)
     recording = load(str(tmp_path / "other"))
-    session = DebugSession(recording.program)
-    notes = stand(session, recording.facts)
+    session = DebugSession(recording.program())
+    notes = stand(session, recording)
 
     assert "mutual_information_backward/kernel.py is not the file of the recording" in notes
     assert any(note.startswith("breakpoint 'bang_nothing' is left out") for note in notes)
@@ -106,9 +109,11 @@ def test_what_cannot_be_recorded_or_read(tmp_path):
     np.savez(tmp_path / "other.npz", record=np.frombuffer(b'{"format": "else"}', np.uint8))
     with console_on(scale_program) as console:
         assert "only operators and scripts can be replayed" in refuses(console, f"record {tmp_path}/here")
-        assert "text is no recording of the debugger" in refuses(console, f"replay {tmp_path}/text")
-        assert "nothing is no recording of the debugger" in refuses(console, f"replay {tmp_path}/nothing")
-        assert "is a recording of the kind 'else'" in refuses(console, f"replay {tmp_path}/other.npz")
+        assert "text is no readable recording" in refuses(console, f"replay {tmp_path}/text")
+        assert "nothing is no file; it is no recording of the debugger" in refuses(
+            console, f"replay {tmp_path}/nothing"
+        )
+        assert "a recording of the kind 'else'" in refuses(console, f"replay {tmp_path}/other.npz")
         assert "launch 1 begins" in console.stop_text()
 
 
@@ -116,7 +121,7 @@ def replayed(path, *commands, cwd=None):
     """What another process says that stands at the place of a recording."""
     words = [word for command in commands for word in ("--command", command)]
     return subprocess.run(
-        [sys.executable, "-m", "mlusim", "debug", "--replay", str(path), *words],
+        [sys.executable, "-m", "mlusim", "debug", "--replay", str(path), "--trust", *words],
         capture_output=True,
         text=True,
         cwd=cwd,
@@ -164,10 +169,11 @@ def test_another_count_of_lines_is_made_good(operator, tmp_path):
     operator.session.close()  # only one session of a thread can step by line
     for shift in (-2, 2):
         recording = load(f"{tmp_path}/here")
-        recording.facts["position"][2] += shift
-        session = DebugSession(recording.program)
+        launch, moment, lines = recording.facts.position
+        recording = evolve(recording, facts=evolve(recording.facts, position=(launch, moment, lines + shift)))
+        session = DebugSession(recording.program())
 
-        assert [] == stand(session, recording.facts)
+        assert [] == stand(session, recording)
         assert (digest, site) == (session.digest(), session.site())
         session.close()
 
@@ -184,7 +190,7 @@ def test_numbers_of_numpy_among_the_parameters(operator, tmp_path):
     says(Console(session), f"record {tmp_path}/here")
     session.close()
 
-    assert load(f"{tmp_path}/here").program.params["overwrite_ans_grad"] is True
+    assert load(f"{tmp_path}/here").program().params["overwrite_ans_grad"] is True
 
 
 def test_a_recording_writes_nowhere_else(tmp_path):
@@ -201,3 +207,139 @@ def test_a_recording_writes_nowhere_else(tmp_path):
     with pytest.raises(UsageError, match="outside its folder"):
         load(str(tmp_path / "other"))
     assert not list(Path(tempfile.gettempdir()).glob("outside.py"))
+
+
+# -- what came with the file runs nothing ------------------------------------------------------------
+
+
+def rewritten(source, target, change):
+    """Change the facts of a recording."""
+    with np.load(source) as stored:
+        arrays = dict(stored)
+    facts = json.loads(arrays.pop("record").tobytes())
+    change(facts)
+    with target.open("wb") as file:
+        np.savez(file, record=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+    return str(target)
+
+
+def test_conditions_of_a_recording_wait_for_a_person(operator, tmp_path):
+    """They are shown and switched off; `enable` evaluates them, and even then they reach no file."""
+    says(operator, "break bang_pow2 if num > 100", "run", f"record {tmp_path}/here")
+    mark = tmp_path / "mark"
+    evil = f"open({str(mark)!r}, 'w').write('x')"
+
+    def poison(facts):
+        facts["breakpoints"][0]["condition"] = evil
+
+    name = rewritten(tmp_path / "here", tmp_path / "evil", poison)
+    console = Console(DebugSession(operator.session.program))
+    answer = says(console, f"replay {name}", "continue")
+
+    assert not mark.exists()
+    notes = stand(DebugSession(load(name).program()), load(name))
+    assert any(note.startswith("breakpoint 1 is disabled: its condition `open(") for note in notes)
+    assert "the program has ended" in answer
+    assert "its condition cannot be evaluated: name 'open'" in says(
+        console, f"replay --trust {name}", "continue"
+    )
+    assert not mark.exists()
+    console.session.close()
+
+
+def test_a_script_of_a_recording_waits_for_a_person(tmp_path):
+    """Without a word it is refused, and not even written; `--show` prints it; `--trust` runs it."""
+    mark = tmp_path / "mark"
+    script = tmp_path / "program.py"
+    script.write_text(EXAMPLE.read_text() + f"\nopen({str(mark)!r}, 'w').write('x')\n")
+    session = DebugSession(ScriptProgram(str(script)))
+    save(session, str(tmp_path / "here"))
+    session.close()
+    mark.unlink(missing_ok=True)
+    words = [sys.executable, "-m", "mlusim", "debug", "--replay", str(tmp_path / "here")]
+
+    def done(*more):
+        return subprocess.run([*words, *more], capture_output=True, text=True, check=False, timeout=60)
+
+    refused, seen = done("--command", "continue"), done("--show")
+
+    assert (2, "") == (refused.returncode, refused.stdout)
+    assert "holds a script and would run it (program.py)" in refused.stderr
+    assert 0 == seen.returncode
+    assert seen.stdout.startswith("--- program.py\n")
+    assert "open(" in seen.stdout
+    assert not mark.exists()
+    with pytest.raises(UsageError, match="add --trust where it may run"):
+        load(str(tmp_path / "here")).program()
+    assert 0 == done("--trust", "--command", "continue").returncode
+    assert mark.exists()
+
+
+def test_a_person_at_a_terminal_is_asked(monkeypatch, capsys):
+    """The code first, escapes shown as escapes; anything but yes is no."""
+    terminal = type("Terminal", (io.StringIO,), {"isatty": lambda self: True})
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    answers = {}
+    for answer in ("y", "n", ""):
+        monkeypatch.setattr(sys, "stdin", terminal(f"{answer}\n"))
+        answers[answer] = allowed("f.rec", {"a.py": "print(1)\n\x1b[2J"})
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+
+    assert {"y": True, "n": False, "": False} == answers
+    assert not allowed("f.rec", {"a.py": "print(1)"})
+    assert "--- a.py\nprint(1)\n\\x1b[2J\nf.rec would run this.  Run it? [y/N] " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda facts: facts.pop("position"),
+        lambda facts: facts.update(position=[1, -1, 0]),
+        lambda facts: facts.update(position=["1", 0, 0]),
+        lambda facts: facts.update(program=3),
+        lambda facts: facts["program"].pop("operator"),
+        lambda facts: facts["program"].update(operator=None),
+        lambda facts: facts["program"].update(operator="none"),
+        lambda facts: facts["program"].update(board="none"),
+        lambda facts: facts["program"].update(effects="none"),
+        lambda facts: facts["program"].update(checks=["none"]),
+        lambda facts: facts["program"].update(kind=None),
+        lambda facts: facts["breakpoints"].append({}),
+        lambda facts: facts["breakpoints"][0].update(ignore="x"),
+        lambda facts: facts["breakpoints"][0].update(watch={"space": "NRAM"}),
+        lambda facts: facts["breakpoints"][0].update(
+            watch={"space": "X", "low": 0, "high": 4, "text": "", "dtype": None, "owner": None,
+                   "anyone": True, "writes": True, "reads": True}
+        ),
+        lambda facts: facts["arrays"].update({"input.px": ["float32", [1 << 40]]}),
+        lambda facts: facts["arrays"].update({"input.px": ["object", [1]]}),
+        lambda facts: facts["arrays"].update({"input.none": ["float32", [1]]}),
+        lambda facts: facts.update(sources=[]),
+        lambda facts: facts.update(digest=None),
+    ],
+)  # fmt: skip
+def test_what_is_no_recording_is_a_sentence(operator, tmp_path, change):
+    """Whatever is missing, of another type, or out of range."""
+    says(operator, "break bang_pow2", f"record {tmp_path}/here")
+    name = rewritten(tmp_path / "here", tmp_path / "other", change)
+
+    with pytest.raises(UsageError) as caught:
+        load(name)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_full_disk_leaves_the_recording_of_before(operator, tmp_path, monkeypatch):
+    """And so does one that fails half-way in `dump`."""
+    says(operator, "run", f"record {tmp_path}/here", f"dump px_grad {tmp_path}/a.npy")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def full(file, *_, **__):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez_compressed", full)
+    monkeypatch.setattr(np, "save", full)
+
+    assert "No space left on device" in refuses(operator, f"record {tmp_path}/here")
+    assert "No space left on device" in refuses(operator, f"dump px_grad {tmp_path}/a.npy")
+    assert before == {path.name: path.read_bytes() for path in tmp_path.iterdir()}

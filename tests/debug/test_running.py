@@ -291,7 +291,7 @@ def test_mistakes_are_one_sentence_and_the_session_goes_on():
             "watch 3": "3 is no place in memory",
             "watch [data] * 1000": "[data] * 1000 is [&",
             "watch nram+0:0": "nram+0:0 means 0 bytes; give 1 to",
-            "print exit()": "the expression raises SystemExit",
+            "print exit()": "name 'exit' is not defined",
             "print data.nothing": "the expression raises AttributeError",
         }
         for text, sentence in mistakes.items():

@@ -47,7 +47,8 @@ def replay(console: Context, words: str) -> str:
     """Stand at the place of a recording."""
     if not words:
         raise UsageError("replay takes the file of a recording")
-    return "\n".join([*console.replay(words), console.stop_text()])
+    name = words.removeprefix(TRUST).strip() if words.startswith(f"{TRUST} ") else words
+    return "\n".join([*console.replay(name, trust=name != words), console.stop_text()])
 
 
 def quit_(console: Context, words: str) -> str:
@@ -58,13 +59,15 @@ def quit_(console: Context, words: str) -> str:
 
 
 RECORDINGS = """The file holds an operator's name and arrays, or a script's text; `mlusim debug --replay FILE` or `replay FILE`
-stands at the same place, and says so if the state is not the same to the byte.  A function that was
-given to `DebugSession` in Python cannot be recorded."""
+stands at the same place, and says so if the state is not the same to the byte.  Nothing that came with the file
+is executed before --trust: a script is refused, conditions of breakpoints are disabled.  A function that was given
+to `DebugSession` in Python cannot be recorded."""
+TRUST = "--trust"
 
 COMMANDS = (
     Command("source", (), "FILE", SESSION, "execute the commands of a file, one a line; # begins a comment", source),
     Command("record", (), "FILE", SESSION, "write the program, this place and the breakpoints to a file, for another machine", record, RECORDINGS),
-    Command("replay", (), "FILE", SESSION, "leave this program, and stand at the place of a recording", replay),
+    Command("replay", (), "[--trust] FILE", SESSION, "leave this program, and stand at the place of a recording", replay),
     Command("help", ("h",), "[COMMAND]", SESSION, "list the commands, or say more about one", help_, completes="command"),
     Command("quit", ("q", "exit"), "", SESSION, "leave the debugger; the program ends where it is", quit_),
 )  # fmt: skip

@@ -78,13 +78,13 @@ class Console(Context):
             words = f"/{form} {words}"
         return command, words
 
-    def replay(self, name: str) -> list[str]:
+    def replay(self, name: str, *, trust: bool = False) -> list[str]:
         """Leave the session for that of a recording; return what is not as recorded."""
-        recording = load(name)
-        session = DebugSession(recording.program, history=self.session.host.history)
+        recording = load(name, trust=trust)
+        session = DebugSession(recording.program(), history=self.session.host.history)
         self.session.close()
         self.session = session
-        return stand(session, recording.facts)
+        return stand(session, recording)
 
     def stop_text(self) -> str:
         """Why and where the session stands."""

@@ -1,7 +1,7 @@
 """Expressions in the variables of a kernel, evaluated without a trace in the machine."""
 
 import ast
-import builtins
+from collections import ChainMap
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType
+from mlusim.debug.look.sandbox import BUILTINS, check, names_in, vetted
 from mlusim.debug.run.output import unfiltered
 from mlusim.errors import Fault, MlusimError, UsageError
 from mlusim.memory.allocation import Allocation
@@ -95,7 +96,9 @@ def _no(*_: Any) -> None:
 def parse(text: str) -> CodeType:
     """The code of an expression; raises `UsageError` for what is none."""
     try:
-        return compile(text.strip(), "<expression>", "eval")
+        tree = ast.parse(text.strip(), "<expression>", "eval")
+        check(tree)
+        return compile(tree, "<expression>", "eval")
     except (SyntaxError, ValueError) as error:
         reason = getattr(error, "msg", None) or str(error)
         raise UsageError(f"{text.strip()!r} is no expression: {reason}") from None
@@ -110,15 +113,17 @@ def evaluate(
 ) -> Any:
     """The value of *code* in the variables of *frame*; *extra* names count where the frame has no such name.
 
-    Raises `UsageError` with the reason where the expression raises.
+    Only the builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises
+    `UsageError` with the reason where the expression raises.
     """
-    names: dict[str, Any] = {"np": np, **(extra or {})}
+    known: ChainMap[str, Any] = ChainMap({}, {**(extra or {})}, {"np": np})
     if frame is not None:
-        names |= frame.f_globals
-        names |= frame.f_locals
+        known.maps[:1] = [frame.f_locals, frame.f_globals]
+    names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
+    names["__builtins__"] = dict(BUILTINS)
     try:
         with quiet(core), unfiltered(), np.errstate(all="ignore"):
-            return eval(code, names)  # noqa: S307 - the user's own expression, as in any debugger
+            return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
     except MlusimError as error:
         raise UsageError(str(error)) from None
     except NameError as error:
@@ -146,7 +151,7 @@ def condition(text: str) -> Any:
 
 def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any]) -> list[str]:
     """The names in *text* that none of the functions *codes* has, nor their *module*, nor Python."""
-    known: set[str] = {"np", *module, *vars(builtins)}
+    known: set[str] = {"np", *module, *BUILTINS}
     for code in codes:
         known |= {*code.co_varnames, *code.co_freevars, *code.co_cellvars, *code.co_names}
     return [name for name in parse(text).co_names if name not in known and not _is_attribute(text, name)]
