@@ -38,5 +38,5 @@ class Context(ABC):
         """Execute the lines of a file until one fails or leaves; raises `UsageError` where it cannot be read."""
 
     @abstractmethod
-    def replay(self, name: str) -> list[str]:
-        """Leave the session for that of a recording; return what is not as recorded."""
+    def replay(self, name: str, *, trust: bool = False) -> list[str]:
+        """Leave the session for that of a recording, whose code runs with *trust* only; return what is not as recorded."""
