@@ -13,8 +13,8 @@ from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.runs import Runs
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.core_names import name_of, owner_of
-from mlusim.debug.stop.breakpoints import touches
 from mlusim.debug.stop.moments import END, Position
+from mlusim.debug.stop.touching import touches
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
 from mlusim.machine.core import Core

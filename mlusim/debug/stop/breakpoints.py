@@ -8,12 +8,12 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
 from attrs import define
 
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Stop
 from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.touching import touches
 from mlusim.machine.events import Access, Step
 from mlusim.observe.finding import short
 
@@ -307,21 +307,6 @@ class FindingLocation(Location):
         self._seen = len(found)
         mine = [f for f in found if self.rule is None or f.id.startswith(self.rule)]
         return str(mine[-1]) if mine else None
-
-
-def touches(access: Access, low: int, high: int) -> bool:
-    """Whether *access* touches a byte of [low, high) of its allocation."""
-    if not access.steps:
-        return access.start < high and low < access.start + access.size
-    first, stop = access.span
-    if first >= high or stop <= low:
-        return False
-    starts = np.array([access.start], np.int64)
-    for n, (stride, count) in enumerate(access.steps):
-        starts = (starts[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
-        inner = Access(access.allocation, 0, access.size, access.steps[n + 1 :]).span
-        starts = starts[(starts + inner[0] < high) & (starts + inner[1] > low)]
-    return bool(starts.size)
 
 
 @define(eq=False)
