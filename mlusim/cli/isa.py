@@ -8,6 +8,7 @@ from mlusim.arch.catalog import ARCHES
 from mlusim.cli.coverage import show_coverage
 from mlusim.cli.helpers import find_helper, helper_document, is_helper, show_helper
 from mlusim.cli.show import emit, output
+from mlusim.formula.python import to_python
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import Intrinsic, Operand, Rule
 from mlusim.isa.table import ISA, find_intrinsic
@@ -66,7 +67,7 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
             {
                 "name": o.name,
                 "access": o.access,
-                "extent": o.extent,
+                "extent": to_python(o.extent),
                 "spaces": [space.name for space in o.spaces],
                 "dtypes": [str(dtype) for dtype in o.dtypes],
                 "partial": o.partial,
@@ -75,12 +76,19 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
             for o in row.operands.values()
         ],
         "rules": [
-            {"fails": r.fails, "message": r.sentence, "legal": r.legal, "generations": r.generations}
+            {
+                "fails": to_python(r.fails),
+                "message": r.sentence,
+                "legal": r.legal,
+                "generations": r.generations,
+            }
             for r in row.rules
         ],
         "pipe": row.pipe.value,
         "flow": row.flow.value,
-        "cost": None if row.cost is None else {"extent": row.cost.extent, "operand": row.cost.operand},
+        "cost": None
+        if row.cost is None
+        else {"extent": to_python(row.cost.extent), "operand": row.cost.operand},
         "approximation": None if row.approximation is None else _approximation(row.approximation),
         "architectures": _architectures(row),
         "memory_core": row.memory_core,
@@ -129,7 +137,7 @@ def _show(row: Intrinsic) -> None:
     if row.operands:
         shown = table("operand", "", "elements", "memory", "types", fold=("elements", "memory", "types"))
         for o in row.operands.values():
-            shown.add_row(o.name, _access(o), o.extent, _names(o.spaces), _names(o.dtypes))
+            shown.add_row(o.name, _access(o), to_python(o.extent), _names(o.spaces), _names(o.dtypes))
         console.print(shown)
         console.print()
     console.print(facts(_about(row)))
@@ -159,7 +167,7 @@ def _about(row: Intrinsic) -> list[tuple[str, Any]]:
     lines.append(("memory core", "yes" if row.memory_core else "no, IPU cores only"))
     lines.append(("pipe", row.pipe.value))
     if row.cost is not None:
-        lines.append(("cost", f"{row.cost.extent} elements of {row.cost.operand}"))
+        lines.append(("cost", f"{to_python(row.cost.extent)} elements of {row.cost.operand}"))
     lines.append(("flow", f"{row.flow.value}: how undefined bytes travel from sources to destinations"))
     lines.append(("certainty", CERTAINTY.get(row.certainty, row.certainty)))
     lines.append(("source", row.source))
@@ -168,4 +176,4 @@ def _about(row: Intrinsic) -> list[tuple[str, Any]]:
 
 def _rule(rule: Rule) -> str:
     where = f" (on {', '.join(f'{g}xx' for g in rule.generations)})" if rule.generations else ""
-    return f"{rule.legal}{where}; refused when {rule.fails}"
+    return f"{rule.legal}{where}; refused when {to_python(rule.fails)}"

@@ -17,9 +17,9 @@ from mlusim.cli.show import output
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 from mlusim.operators.registry import find_operator
+from mlusim.plan.claim_text import parse_claim
 from mlusim.plan.claims import Claim, Comparison, Verdict
 from mlusim.plan.frontier import Frontier
-from mlusim.plan.parse import parse_claim
 from mlusim.plan.plan import Plan
 from mlusim.plan.regimes import check_names, choose, values_of
 from mlusim.plan.render import (

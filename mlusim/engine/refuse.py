@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32, is_number
+from mlusim.engine.environment import environment, extent
 from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, UsageError, WrongSpace
+from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
@@ -242,16 +244,6 @@ def check_kind(
     return None
 
 
-def _numbers(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {n: v for n, v in arguments.items() if not isinstance(v, Ptr)}
-
-
-def extent(operand: Operand, arguments: Mapping[str, Any]) -> int:
-    """The number of elements of *operand* in this call."""
-    names = _numbers(arguments) | {"itemsize": arguments[operand.name].view.itemsize}
-    return int(eval(operand.extent, {"max": max, "min": min}, names))  # noqa: S307 - a row's own text
-
-
 def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
     spans = {}
     for operand in row.operands.values():
@@ -261,7 +253,7 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
         count = extent(operand, arguments)
         if count <= 0:
             return RuleFault(
-                f"{operand.name} has {operand.extent} = {count} elements",
+                f"{operand.name} has {to_python(operand.extent)} = {count} elements",
                 operand=operand.name,
                 legal="1 or more",
                 hint="guard the call with `if n > 0`",
@@ -275,7 +267,9 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
             )
         if fault is not None:
             fault.operand = operand.name
-            fault.message = f"{operand.name} takes {operand.extent} = {count} elements; {fault.message}"
+            fault.message = (
+                f"{operand.name} takes {to_python(operand.extent)} = {count} elements; {fault.message}"
+            )
             return fault
         spans[operand.name] = (pointer, pointer.address, pointer.address + count * pointer.view.itemsize)
     return _check_overlap(row, spans)
@@ -303,10 +297,11 @@ def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]]) ->
 
 def check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
     """The fault of the first rule of *row* that is broken."""
+    known = environment(arguments)
     for rule in row.rules:
         if rule.generations and generation not in rule.generations:
             continue
-        if eval(rule.fails, {"max": max, "min": min, "Ptr": Ptr}, dict(arguments)):  # noqa: S307 - a row's own text
+        if rule.fails.evaluate(known):
             return RuleFault(rule.sentence.format(**arguments), legal=rule.legal)
     return None
 

@@ -5,17 +5,19 @@ the view ``vn`` and its elements ``in`` to ``jn``.
 """
 
 import inspect
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import as_dtype
+from mlusim.engine.environment import asked_of_arguments, in_code
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, before_padding, count_code, padded_count
 from mlusim.engine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
+from mlusim.formula.expr import Expr
+from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Call, Intrinsic, Operand, Pipe, Refused
 from mlusim.isa.parameters import Parameter
 from mlusim.isa.register import BYTES as REGISTER
@@ -128,10 +130,10 @@ class Writer:
             dtype = f"type_of_{how}" if how in self.kinds else f"void_{how}"
             yield f"if {name}.__class__ is Ptr and {name}.view.dtype is not {dtype}: {name} = {name}.cast({dtype})"
 
-    def _expression(self, o: Operand, text: str) -> str:
-        """An extent or step of the row, in terms of the generated code."""
-        text = re.sub(r"\bitemsize\b", f"v{self.at[o.name]}.itemsize", text)
-        return re.sub(r"\bgeneration\b", str(self.arch.generation), text)
+    def _expression(self, o: Operand, formula: Expr) -> str:
+        """An extent, a step or a cost of the row, in terms of the generated code."""
+        width = f"v{self.at[o.name]}.itemsize"
+        return in_code(formula, {"sizeof_T": width, "generation": str(self.arch.generation)})
 
     def _resolve(self, o: Operand) -> Iterator[str]:
         n = self.at[o.name]
@@ -189,7 +191,7 @@ class Writer:
         """Check kinds, bounds and rules."""
         conditions = [c for o in self.operands if self.kinds[o.name] != "either" for c in self._conditions(o)]
         rules = [
-            f"({r.fails})"
+            f"({asked_of_arguments(r.fails)})"
             for r in self.row.rules
             if not r.generations or self.arch.generation in r.generations
         ]
@@ -274,7 +276,7 @@ class Writer:
 
     def _array(self, o: Operand) -> str:
         n = self.at[o.name]
-        step = "" if o.step == "1" else f":{self._expression(o, o.step)}"
+        step = "" if o.step == ONE else f":{self._expression(o, o.step)}"
         return f"v{n}.array[i{n}:j{n}{step}]"
 
     def perform(self) -> Iterator[str]:
@@ -334,15 +336,14 @@ class Writer:
             return
         n = self.at[row.cost.operand]
         operand = row.operands[row.cost.operand]
-        count = f"(j{n} - i{n})" if row.cost.extent == operand.extent else f"({row.cost.extent})"
+        whole = row.cost.extent == operand.extent
+        count = f"(j{n} - i{n})" if whole else f"({self._expression(operand, row.cost.extent)})"
         yield from {Pipe.VECTOR: self._vector, Pipe.TENSOR: self._tensor}.get(row.pipe, self._dma)(count, n)
 
     def _vector(self, count: str, n: int) -> Iterator[str]:
         yield f"used = {count} * {self._width(n)}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
         yield f"mlu.work[{work.VECTOR}] += paid + {work.START}"
-        extent = self._expression(
-            self.operands[n], self.row.cost.extent if self.row.cost is not None else "0"
-        )
+        extent = "0" if self.row.cost is None else self._expression(self.operands[n], self.row.cost.extent)
         yield f"mlu.lines[{self.number}] += paid"
         yield f"if used & {LINE - 1}: mlu.spare[{self.number}] += -used & {LINE - 1}"
         before = f"{before_padding(self._counts, extent)} * {self._width(n)}"

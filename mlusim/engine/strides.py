@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.engine.refuse import check_kind, check_rules, extent, foreign, no_pointer, refuse_here, spaces
+from mlusim.engine.environment import environment, extent, value
+from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, refuse_here, spaces
 from mlusim.errors import Fault, ReadOnly, RuleFault
+from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.machine.events import Access
 from mlusim.machine.flight import Flight
@@ -66,16 +68,11 @@ def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:
     """The bytes that *operand* takes in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
-    pairs = ((_value(stride, arguments), _value(more, arguments)) for stride, more in operand.strides)
+    known = environment(arguments)
+    pairs = ((stride.evaluate(known), more.evaluate(known)) for stride, more in operand.strides)
     steps = tuple((stride if more else 0, more + 1) for stride, more in pairs)  # one alone has no distance
     size = extent(operand, arguments) * view.itemsize
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
-
-
-def _value(text: str, arguments: Mapping[str, Any]) -> int:
-    """A distance or a number of repetitions: mostly a parameter, else an expression of some."""
-    found = arguments.get(text)
-    return int(found if found is not None else eval(text, {}, dict(arguments)))  # noqa: S307 - a row's own text
 
 
 def apart(access: Access) -> bool:
@@ -132,11 +129,12 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
     for operand in row.operands.values():
         access, view = access_of(operand, arguments), arguments[operand.name].view
         for _, more in operand.strides:
-            if not 0 <= (repeated := _value(more, arguments)) <= MOST:
-                return RuleFault(f"{more} = {repeated} is out of range", operand=more, legal=f"0 to {MOST}")
+            if not 0 <= (repeated := value(more, arguments)) <= MOST:
+                text = to_python(more)
+                return RuleFault(f"{text} = {repeated} is out of range", operand=text, legal=f"0 to {MOST}")
         if access.size <= 0:
             return RuleFault(
-                f"{operand.name} has {operand.extent} = {access.size // view.itemsize} elements",
+                f"{operand.name} has {to_python(operand.extent)} = {access.size // view.itemsize} elements",
                 operand=operand.name,
                 legal="1 or more",
                 hint="guard the call with `if n > 0`",

@@ -38,7 +38,7 @@ def _exchange(old: Tile, new: Any) -> Any:
 
 def _aligned(name: str) -> Any:
     return demand(
-        f"{name}.view.phase",
+        f"phase({name})",
         f"{name} is not aligned to its element size",
         "an address that is a multiple of the size of an element",
     )

@@ -135,7 +135,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str, **properties: 
         aligned=("src0", "src1"),
         rules=(
             demand(
-                "elem_count * src0.view.itemsize % 512",
+                "elem_count * sizeof(src0) % 512",
                 "{elem_count} elements are no multiple of 512 bytes",
                 "multiples of 512 bytes on MLU2xx",
                 (2,),

@@ -14,14 +14,13 @@ The annotation of a parameter says what it is: `Tile` an operand in memory, ``in
 shape, `Value` a scalar of the element type, `TileOrValue` an operand that may be either.  A body
 that behaves differently on different architectures takes a `Generation`, which no caller gives.
 
-An extent is an expression of the integer parameters and of ``itemsize``, the bytes of one element
-of the operand.
+Extents, steps, strides, costs and the conditions of rules are formulas (`mlusim.formula.rows`), read from their text
+where the row is declared; ``sizeof(T)`` in an extent is the bytes of one element of the operand.
 """
 
 import inspect
 import keyword
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
@@ -42,6 +41,8 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
+from mlusim.formula.expr import Expr
+from mlusim.formula.rows import ONE, as_row_formula, names_in
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.parameters import Parameter, parameters_of, result_of
 from mlusim.memory.space import NRAM, Space
@@ -93,11 +94,15 @@ class Refused(Exception):
         self.needs = needs
 
 
+def _pairs(value: Iterable[tuple[str | Expr, str | Expr]]) -> tuple[tuple[Expr, Expr], ...]:
+    return tuple((as_row_formula(stride), as_row_formula(more)) for stride, more in value)
+
+
 @frozen
 class Operand:
     """One operand in memory.
 
-    ``extent`` is the number of elements as an expression of the row's integer parameters;
+    ``extent`` is the number of elements as a formula of the row's integer parameters;
     ``access`` is "read", "write" or "update"; ``partial`` marks a write whose size depends on the
     data: a part of the extent may be left alone, and only what is written must fit the allocation.
     ``step`` is the distance, in elements, of those that are touched; it may depend on ``generation``.
@@ -107,24 +112,22 @@ class Operand:
 
     name: str
     access: str
-    extent: str
+    extent: Expr = field(converter=as_row_formula)
     dtypes: tuple[DType, ...]
     spaces: tuple[Space, ...] = (NRAM,)
     partial: bool = False
     dtypes_2xx: tuple[DType, ...] = ()
-    step: str = "1"
-    strides: tuple[tuple[str, str], ...] = ()
+    step: Expr = field(default=ONE, converter=as_row_formula)
+    strides: tuple[tuple[Expr, Expr], ...] = field(default=(), converter=_pairs)
 
     @property
     def stride_names(self) -> frozenset[str]:
         """The parameters that only the strided form has."""
-        return frozenset(
-            name for pair in self.strides for text in pair for name in re.findall(r"[a-z]\w*", text)
-        )
+        return frozenset(name for pair in self.strides for name in names_in(*pair))
 
     def step_on(self, generation: int, itemsize: int) -> int:
         """The distance, in elements of *itemsize* bytes, of the elements that are touched."""
-        return int(eval(self.step, {"generation": generation, "itemsize": itemsize}))  # noqa: S307 - a row's own text
+        return self.step.evaluate({"generation": generation, "sizeof_T": itemsize})
 
     def dtypes_on(self, generation: int) -> tuple[DType, ...]:
         """The element types that an architecture of *generation* takes."""
@@ -139,7 +142,7 @@ class Rule:
     ``sentence`` is formatted with the parameters.  ``generations`` limits the rule (empty: all).
     """
 
-    fails: str
+    fails: Expr = field(converter=as_row_formula)
     sentence: str
     legal: str
     generations: tuple[int, ...] = ()
@@ -149,7 +152,7 @@ class Rule:
 class Cost:
     """A quantity of work on a pipe, never a time: ``extent`` elements of ``operand``'s size."""
 
-    extent: str
+    extent: Expr = field(converter=as_row_formula)
     operand: str
 
 
@@ -316,7 +319,7 @@ def intrinsic(
             types = dtypes if isinstance(dtypes, tuple) else dtypes[name]
             old = tuple(d for d in types if d is not bfloat16 and (dtypes_2xx is None or d in dtypes_2xx))
             where = (spaces or {}).get(name, (NRAM,))
-            step = (steps or {}).get(name, "1")
+            step = (steps or {}).get(name, ONE)
             operands[name] = Operand(
                 name, access, extent, types, where, name in partial, old, step, (strides or {}).get(name, ())
             )

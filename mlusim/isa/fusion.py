@@ -71,12 +71,12 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
     flow=Flow.MIXING,
     rules=(
         demand(
-            "src12_elem_count is None and (src1.__class__ is Ptr or src2.__class__ is Ptr)",
+            "src12_elem_count is None and (pointer(src1) or pointer(src2))",
             "src1 or src2 is a vector, and src12_elem_count is missing",
             "the number of elements of the vectors src1 and src2 as the last argument",
         ),
         demand(
-            "src12_elem_count is not None and src1.__class__ is not Ptr and src2.__class__ is not Ptr",
+            "src12_elem_count is not None and not pointer(src1) and not pointer(src2)",
             "src12_elem_count = {src12_elem_count} is given, and neither src1 nor src2 is a vector",
             "no last argument where both are scalars",
         ),

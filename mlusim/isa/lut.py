@@ -44,7 +44,7 @@ def _look_up(spelling: str, bits: tuple[int, ...], more: str = "") -> Intrinsic:
         rules=(
             multiple_of("table_length", 64),
             demand(
-                "src.view.itemsize != dst.view.itemsize",
+                "sizeof(src) != sizeof(dst)",
                 "src and dst have elements of different width",
                 "an unsigned src as wide as dst: uint16 for half and int16, uint32 for float and int32",
             ),

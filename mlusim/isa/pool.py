@@ -45,7 +45,7 @@ _RULES = (
     demand("stride_w is not None and stride_w < 1", "stride_w = {stride_w} is too small", "1 or more"),
     demand("stride_h is not None and stride_h < 1", "stride_h = {stride_h} is too small", "1 or more"),
     demand(
-        "channel * src.view.itemsize % 128",
+        "channel * sizeof(src) % 128",
         "{channel} channels are no multiple of 128 bytes",
         "channels of multiples of 128 bytes on MLU2xx",
         (2,),
@@ -55,7 +55,7 @@ _RULES = (
 
 _WITH_STRIDES = tuple(rule for rule in _RULES if "one stride is missing" not in rule.sentence)
 _INDEX_RULE = demand(
-    "index.view.itemsize != dst.view.itemsize",
+    "sizeof(index) != sizeof(dst)",
     "dst and index have elements of different width",
     "uint16 indices for half, uint32 for float",
 )
@@ -147,7 +147,7 @@ def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, ri
     rules=(
         *_RULES,
         demand(
-            "dst.view.itemsize != src.view.itemsize",
+            "sizeof(dst) != sizeof(src)",
             "src and dst have elements of different width",
             "uint16 indices for half, uint32 for float",
         ),

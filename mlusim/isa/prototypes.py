@@ -14,6 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.arch.dtypes import DType, int8
+from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.isa.parameters import NO_DEFAULT, Parameter
 from mlusim.isa.table import ISA
@@ -139,7 +140,7 @@ def _forms(row: Intrinsic, spelling: str) -> Iterator[Form]:
 def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:
     """Whether the count of operands that may be scalars is there exactly where one of them is a vector."""
     eithers = {
-        p.name: row.operands[p.name].extent
+        p.name: to_python(row.operands[p.name].extent)
         for p in row.given
         if p.kind == "either" and p.name in row.operands
     }

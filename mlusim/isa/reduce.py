@@ -11,7 +11,7 @@ from mlusim.isa.parameters import Generation, Tile, Unsigned
 
 LINE = 128  # bytes
 NONE_FOUND = 0xFFFF_FFFF
-WITH_INDEX = "1 + 8 // itemsize"  # a value and an index of eight bytes
+WITH_INDEX = "1 + 8 // sizeof(T)"  # a value and an index of eight bytes
 
 
 @intrinsic(
@@ -132,7 +132,7 @@ def bang_sum(src: Tile, elem_count: int) -> Any:
     "__bang_reduce_sum",
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},
-    steps={"dst": f"{LINE} // itemsize if generation > 2 else 1"},
+    steps={"dst": f"{LINE} // sizeof(T) if generation > 2 else 1"},
     flow=Flow.MIXING,
     source="vendor declaration header, selection and search",
 )

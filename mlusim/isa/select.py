@@ -17,7 +17,7 @@ from mlusim.isa.parameters import Comparison, Generation, Tile, Unsigned
 from mlusim.isa.rules import multiple_of
 
 LINE = 128  # bytes
-SELECTED = f"({LINE} + max({LINE}, -(-elem_count * itemsize // {LINE}) * {LINE})) // itemsize"
+SELECTED = f"({LINE} + max({LINE}, -(-elem_count * sizeof(T) // {LINE}) * {LINE})) // sizeof(T)"
 
 CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE = range(6)
 COMPARISONS: Mapping[int, Callable[..., Any]] = MappingProxyType(

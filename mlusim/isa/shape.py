@@ -81,7 +81,7 @@ _SIDE = "(2 * pad_bottom if pad_left is None else pad_left + pad_right)"
             "0 or more, given together with pad_left",
         ),
         demand(
-            f"height == 1 and {_SIDE} * channel * src.view.itemsize >= 64",
+            f"height == 1 and {_SIDE} * channel * sizeof(src) >= 64",
             "the padding of the only row takes 64 bytes or more",
             "less than 64 bytes of padding left and right where height is 1",
             (3,),
@@ -125,7 +125,7 @@ def bang_pad(
         at_least("channel", 1),
         multiple_of("n", 64),
         demand(
-            "height * width * channel * src.view.itemsize % 128",
+            "height * width * channel * sizeof(src) % 128",
             "a filter of {height} x {width} x {channel} elements is no multiple of 128 bytes",
             "filters of multiples of 128 bytes",
         ),

@@ -62,7 +62,7 @@ def finish(sums: Tile, dtype: np.dtype[Any]) -> Tile:
 
 
 def _same_kind(weight: str) -> Rule:
-    whole = "dst.view.dtype.kind == 'int' and {0}.view.dtype.kind != 'int'"
+    whole = "kind(dst) == 'int' and kind({0}) != 'int'"
     return demand(
         whole.format(weight),
         "an integer dst for sources of floats",

@@ -18,13 +18,13 @@ _ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
         at_least("height", 1),
         at_least("width", 1),
         demand(
-            "height * src.view.itemsize % 128",
+            "height * sizeof(src) % 128",
             "a column of {height} elements is no multiple of 128 bytes",
             _ROWS,
             (2,),
         ),
         demand(
-            "width * src.view.itemsize % 128",
+            "width * sizeof(src) % 128",
             "a row of {width} elements is no multiple of 128 bytes",
             _ROWS,
             (2,),

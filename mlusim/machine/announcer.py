@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
+from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic, Pipe
 from mlusim.machine.events import Access, Effect, Site, Step
 from mlusim.machine.kernel import kernel_frame
@@ -194,7 +195,7 @@ class Watch:
                 continue
             size = (stop - first) * view.itemsize
             start = view.phase + first * view.itemsize
-            if operand.step == "1":
+            if operand.step == ONE:
                 access = Access(view.allocation, start, size)
             else:
                 skip = operand.step_on(self._core.session.board.arch.generation, view.itemsize)

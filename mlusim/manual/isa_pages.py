@@ -9,6 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mlusim.arch.catalog import ARCHES
+from mlusim.formula.python import to_python
+from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family
@@ -122,11 +124,11 @@ def _access(o: Operand) -> str:
 
 
 def _footprint(o: Operand) -> str:
-    text = f"`{o.extent.replace('itemsize', 'sizeof(T)')}`"
-    if o.step != "1":
-        text += f", every `{o.step.replace('itemsize', 'sizeof(T)')}`"
+    text = f"`{to_python(o.extent)}`"
+    if o.step != ONE:
+        text += f", every `{to_python(o.step)}`"
     for stride, more in reversed(o.strides):
-        text += f", `{more} + 1` times at `{stride}` bytes"
+        text += f", `{to_python(more)} + 1` times at `{to_python(stride)}` bytes"
     return text
 
 
@@ -164,7 +166,7 @@ def _facts(row: Intrinsic) -> Iterator[str]:
 def _cost(row: Intrinsic) -> str:
     if row.cost is None:
         return "one scalar operation" if row.pipe is Pipe.SCALAR and not row.control else "none of its own"
-    extent = row.cost.extent.replace("itemsize", f"sizeof({row.cost.operand})")
+    extent = to_python(row.cost.extent).replace("sizeof(T)", f"sizeof({row.cost.operand})")
     nbytes = f"({extent}) * sizeof({row.cost.operand}[0])"
     if row.pipe is Pipe.VECTOR:
         return f"`ceil({nbytes} / 128)` cycles"

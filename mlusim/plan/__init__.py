@@ -1,11 +1,7 @@
 """NRAM partition plans: regions with sizes as formulas, in stages; checked, solved, compared, placed."""
 
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32, int64, uint8, uint16, uint32
-from mlusim.plan.boards import board_constants
-from mlusim.plan.check import PlanFinding
-from mlusim.plan.claims import Claim, Comparison, Limit, Run, Value, Verdict
-from mlusim.plan.declare import Region, Stage
-from mlusim.plan.expr import (
+from mlusim.formula.expr import (
     CLUSTERS,
     CORES,
     NRAM,
@@ -23,6 +19,10 @@ from mlusim.plan.expr import (
     nbytes,
     sizeof,
 )
+from mlusim.plan.boards import board_constants
+from mlusim.plan.check import PlanFinding
+from mlusim.plan.claims import Claim, Comparison, Limit, Run, Value, Verdict
+from mlusim.plan.declare import Region, Stage
 from mlusim.plan.frontier import Frontier
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan

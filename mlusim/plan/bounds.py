@@ -10,7 +10,7 @@ from enum import Enum
 from attrs import frozen
 
 from mlusim.errors import UsageError
-from mlusim.plan.expr import (
+from mlusim.formula.expr import (
     ADD,
     CEIL,
     DIV,

@@ -12,10 +12,21 @@ from attrs import frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
+from mlusim.formula.expr import (
+    INT32_MAX,
+    Call,
+    Constraint,
+    ElementType,
+    Expr,
+    SizeOf,
+    Var,
+    symbol,
+    text,
+    walk,
+)
 from mlusim.plan.boards import constant_ranges
 from mlusim.plan.bounds import Interval, extremes, interval
 from mlusim.plan.declare import Place, StagePlaces
-from mlusim.plan.expr import INT32_MAX, Call, Constraint, ElementType, Expr, SizeOf, Var, symbol, text, walk
 from mlusim.plan.normal import difference, formula
 from mlusim.plan.solve import Problem, largest_value
 from mlusim.plan.units import unit_faults

@@ -13,9 +13,9 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.errors import UsageError
-from mlusim.plan.compiled import compile_exprs
+from mlusim.formula.compiled import compile_exprs
+from mlusim.formula.expr import DIV, Call, Constraint, Expr, Unit, as_expr
 from mlusim.plan.differ import Span, differences
-from mlusim.plan.expr import DIV, Call, Constraint, Expr, Unit, as_expr
 from mlusim.plan.normal import constant, difference
 from mlusim.plan.solve import Problem
 from mlusim.plan.units import unit

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
-from mlusim.plan.expr import PAD_UP, Const, ElementType, Expr, SizeOf, Unit, as_expr, maximum, nbytes, walk
+from mlusim.formula.expr import PAD_UP, Const, ElementType, Expr, SizeOf, Unit, as_expr, maximum, nbytes, walk
 from mlusim.plan.units import unit
 
 

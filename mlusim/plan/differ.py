@@ -13,9 +13,9 @@ import numpy.typing as npt
 from attrs import frozen
 
 from mlusim.errors import UsageError
+from mlusim.formula.compiled import compile_exprs
+from mlusim.formula.expr import Expr
 from mlusim.plan.bounds import Interval
-from mlusim.plan.compiled import compile_exprs
-from mlusim.plan.expr import Expr
 from mlusim.plan.frontier import MOST_POINTS, Ints, box, only_tightens, span, tightens, trace
 from mlusim.plan.solve import Problem, bisect, largest_value, search
 

@@ -8,9 +8,9 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from mlusim.errors import UsageError
+from mlusim.formula.compiled import Compiled, compile_exprs
+from mlusim.formula.expr import Constraint, walk
 from mlusim.plan.bounds import Interval, Trend, interval, trend
-from mlusim.plan.compiled import Compiled, compile_exprs
-from mlusim.plan.expr import Constraint, walk
 from mlusim.plan.solve import Problem, largest_value, search
 
 MOST_POINTS = 2_000_000

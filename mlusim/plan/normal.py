@@ -7,7 +7,7 @@ as an indivisible factor, with its own arguments normalised.
 from collections.abc import Mapping
 
 from mlusim.arch.dtypes import DType
-from mlusim.plan.expr import (
+from mlusim.formula.expr import (
     ADD,
     MAX,
     MIN,

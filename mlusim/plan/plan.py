@@ -10,11 +10,11 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, int8
 from mlusim.errors import UsageError
+from mlusim.formula.compiled import Compiled, compile_exprs
+from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
 from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare
-from mlusim.plan.compiled import Compiled, compile_exprs
 from mlusim.plan.declare import Place, Stage, StagePlaces, place_stages
-from mlusim.plan.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
 from mlusim.plan.frontier import Frontier, trace
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.pointers import Pointer, Regions

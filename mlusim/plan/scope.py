@@ -9,8 +9,8 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import UsageError
+from mlusim.formula.expr import Constraint, ElementType, Var, walk
 from mlusim.plan.boards import board_constants
-from mlusim.plan.expr import Constraint, ElementType, Var, walk
 
 
 @frozen

@@ -11,8 +11,8 @@ from typing import Any
 from attrs import field, frozen
 
 from mlusim.errors import UsageError
+from mlusim.formula.expr import Constraint, Expr, Var
 from mlusim.plan.bounds import Interval, Trend, interval, trend
-from mlusim.plan.expr import Constraint, Expr, Var
 
 
 @frozen

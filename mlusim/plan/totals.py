@@ -1,6 +1,6 @@
 """Totals as a reader wants them: ``(3*S*T+2*S+2*T+3*min(S,T)+5)*sizeof(float)``."""
 
-from mlusim.plan.expr import Call, Const, Expr, SizeOf, Unit, text, walk
+from mlusim.formula.expr import Call, Const, Expr, SizeOf, Unit, text, walk
 from mlusim.plan.normal import Poly, formula, normal
 
 

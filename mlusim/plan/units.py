@@ -2,7 +2,7 @@
 
 from attrs import frozen
 
-from mlusim.plan.expr import (
+from mlusim.formula.expr import (
     ADD,
     CEIL,
     DIV,

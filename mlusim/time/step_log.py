@@ -18,6 +18,7 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Arch
 from mlusim.engine.issue import mlu_class
+from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
 from mlusim.machine.kernel import kernel_frame
@@ -312,4 +313,5 @@ def _noting(method: Callable[..., Any], number: int, place: int) -> Callable[...
 def _place_of_lanes(row: Intrinsic) -> int:
     """Which argument says how many elements the instruction takes; -1 where no single one does."""
     names = [p.name for p in row.given]
-    return names.index(row.cost.extent) if row.cost is not None and row.cost.extent in names else -1
+    lanes = to_python(row.cost.extent) if row.cost is not None else ""
+    return names.index(lanes) if lanes in names else -1

@@ -12,6 +12,7 @@ LAYERS = {
     "arch": 0,
     "files": 0,
     "memory": 1,
+    "formula": 1,
     "isa": 2,
     "time": 3,
     "engine": 3,

@@ -9,8 +9,8 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DTYPES, as_dtype, float32, uint8
 from mlusim.bang import FUSION_FMA, kernel
+from mlusim.engine.environment import extent
 from mlusim.engine.issue import _method
-from mlusim.engine.refuse import extent
 from mlusim.engine.strides import access_of
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow

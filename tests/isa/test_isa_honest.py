@@ -1,6 +1,5 @@
 """Does every row tell the truth?  What it reads, what it writes, how its lanes depend on each other."""
 
-import re
 from functools import partial
 
 import numpy as np
@@ -19,16 +18,16 @@ from isa_rows import (
 )
 
 from mlusim.arch.catalog import find_board
+from mlusim.engine.environment import extent
 from mlusim.engine.issue import source_of
-from mlusim.engine.refuse import extent
 from mlusim.engine.strides import access_of
+from mlusim.formula.rows import names_in
 from mlusim.isa.declare import intrinsic
 from mlusim.isa.parameters import Tile
 from mlusim.isa.table import ISA, find_intrinsic
 
 POISONS = (0x00, 0xFF, 0xA5)
 LANE = 5
-KNOWN = {"max", "min", "itemsize", "if", "else", "is", "or"}  # of an extent, beside the counts
 
 
 def touched(sample, operand):
@@ -236,7 +235,7 @@ def test_a_row_is_consistent(row):
 
     assert set(row.operands) <= names
     for operand in row.operands.values():
-        words = set(re.findall(r"\b[a-z_]\w*", operand.extent)) - KNOWN
+        words = set(names_in(operand.extent))
 
         assert words <= counts
         assert operand.dtypes

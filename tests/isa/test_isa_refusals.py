@@ -1,6 +1,5 @@
 """Bad calls of every row: each operand, each rule; the fault names intrinsic, operand, legal range and line."""
 
-import re
 from functools import partial
 
 import numpy as np
@@ -20,8 +19,9 @@ from isa_rows import (
 )
 
 from mlusim.arch.dtypes import DTYPES
-from mlusim.engine.refuse import extent
+from mlusim.engine.environment import extent
 from mlusim.errors import OutOfBounds, ReadOnly, RuleFault, WrongSpace
+from mlusim.formula.rows import ONE, names_in
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, WRAM
 
@@ -102,7 +102,7 @@ COUNTED = [
     for row in MEMORY_ROWS
     for name in counts_of(row)
     if not name.startswith("pad_")  # may be 0; their rules refuse less
-    and any(re.search(rf"\b{name}\b", o.extent) for o in row.operands.values())
+    and any(name in names_in(o.extent) for o in row.operands.values())
 ]
 
 
@@ -152,7 +152,7 @@ PAIR_IDS = [f"{r.name}-{t.name}-{s.name}" for r, t, s in PAIRS]
 def test_a_partial_overlap_is_refused(row, target, source):
     """The destination one byte-size step into a source, from either side; or at its very start where forbidden."""
     steps = (1, -1, 0) if row.overlap[source.name] in ("disjoint", "tail") else (1, -1)
-    if target.extent == "1":  # one element in front of the source does not reach into it
+    if target.extent == ONE:  # one element in front of the source does not reach into it
         steps = (1, 0)
     for step in steps:
 

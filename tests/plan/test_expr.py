@@ -5,9 +5,9 @@ from hypothesis import given
 from plan_strategies import ELEMENT, VARIABLES, environments, formulas
 
 from mlusim.errors import UsageError
+from mlusim.formula.compiled import compile_exprs
+from mlusim.formula.parse import parse_formula
 from mlusim.plan import PAD_DOWN, PAD_UP, Var, ceil_div, float32, half, maximum, minimum, nbytes, sizeof
-from mlusim.plan.compiled import compile_exprs
-from mlusim.plan.parse import parse_formula
 
 S, T = Var("S"), Var("T")
 

@@ -1,19 +1,17 @@
-"""Formulas and claims from text, in the way documents write them.
+"""Formulas from text, in the way documents write them.
 
 Accepted are integers, variables, board constants, ``+ - * /``, parentheses, ``min``, ``max``,
-``PAD_UP``, ``PAD_DOWN``, ``CEIL_DIV`` and ``sizeof(type)``; ``/`` is integer division.  A claim is
-limits joined by ``and`` (``T*(S+1)+5*T <= 163840 and S < 300``), or a value (``n = NRAM/(20*C+4)``).
+``PAD_UP``, ``PAD_DOWN``, ``CEIL_DIV`` and ``sizeof(type)``; ``/`` is integer division.
 """
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import frozen
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError
-from mlusim.plan.claims import Claim, Limit, Value
-from mlusim.plan.expr import (
+from mlusim.formula.expr import (
     CLUSTERS,
     CORES,
     NRAM,
@@ -22,7 +20,6 @@ from mlusim.plan.expr import (
     SRAM,
     WRAM,
     Const,
-    Constraint,
     ElementType,
     Expr,
     Size,
@@ -31,7 +28,6 @@ from mlusim.plan.expr import (
     maximum,
     minimum,
     sizeof,
-    walk,
 )
 
 _CONSTANTS: tuple[Expr, ...] = (NRAM, SRAM, WRAM, CLUSTERS, CORES)
@@ -57,7 +53,7 @@ def _functions() -> Mapping[str, Callable[..., Expr]]:
 
 
 @frozen
-class _Reader:
+class Reader:
     """Turns a Python syntax tree into formulas; nothing is ever executed."""
 
     text: str
@@ -65,6 +61,7 @@ class _Reader:
     element: ElementType | None
 
     def fail(self, why: str) -> UsageError:
+        """The error that says what is wrong in the text."""
         return UsageError(f"{self.text!r} is no formula: {why}")
 
     def formula(self, node: ast.expr) -> Expr:
@@ -85,6 +82,7 @@ class _Reader:
         raise self.fail("use integers, variables, + - * /, min, max, PAD_UP, PAD_DOWN, CEIL_DIV and sizeof")
 
     def binary(self, node: ast.BinOp) -> Expr:
+        """Return the formula of an operation."""
         left, right = self.formula(node.left), self.formula(node.right)
         if isinstance(node.op, ast.Add):
             return left + right
@@ -97,6 +95,7 @@ class _Reader:
         raise self.fail("the operations are + - * and /")
 
     def call(self, name: str, args: list[ast.expr]) -> Expr:
+        """Return the formula of a function's call."""
         functions = _functions()
         if name in functions:
             return functions[name](*(self.formula(a) for a in args))
@@ -106,58 +105,19 @@ class _Reader:
             return sizeof(self.element)
         return sizeof(as_dtype(args[0].id))
 
-    def constraint(self, node: ast.expr) -> Constraint:
-        """Return the constraint of one comparison."""
-        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
-            raise self.fail("a limit is one comparison, such as S*T <= NRAM/4; join several by 'and'")
-        left, right = self.formula(node.left), self.formula(node.comparators[0])
-        if isinstance(node.ops[0], ast.LtE):
-            return left <= right
-        if isinstance(node.ops[0], ast.Lt):
-            return left < right
-        if isinstance(node.ops[0], ast.GtE):
-            return left >= right
-        if isinstance(node.ops[0], ast.Gt):
-            return left > right
-        raise self.fail("a limit compares with <, <=, > or >=")
 
-
-def _named(formulas: Iterable[Expr], variables: Mapping[str, Var]) -> tuple[str, ...]:
-    """Return the variables that *formulas* mention, in the order in which the plan has them."""
-    mentioned = {e.name for f in formulas for e in walk(f) if isinstance(e, Var)}
-    return tuple(n for n in variables if n in mentioned)
-
-
-def _reader(text: str, variables: Mapping[str, Var], element: ElementType | None) -> tuple[_Reader, ast.expr]:
+def reader(text: str, variables: Mapping[str, Var], element: ElementType | None) -> tuple[Reader, ast.expr]:
+    """The reader of *text* for the names of a plan, and its syntax tree."""
     constants = {str(c): c for c in _CONSTANTS}
-    reader = _Reader(text, {**constants, **variables}, element)
+    found = Reader(text, {**constants, **variables}, element)
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise reader.fail("its parentheses or operators do not match up") from None
-    return reader, tree.body
+        raise found.fail("its parentheses or operators do not match up") from None
+    return found, tree.body
 
 
 def parse_formula(text: str, variables: Mapping[str, Var], element: ElementType | None = None) -> Expr:
     """Return the formula that *text* writes; raises `UsageError` with what is wrong in it."""
-    reader, body = _reader(text, variables, element)
-    return reader.formula(body)
-
-
-def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | None = None) -> Claim:
-    """Return the claim that *text* states; raises `UsageError` with what is wrong in it."""
-    name, equals, value = text.partition("=")
-    if equals and name.strip().isidentifier() and not value.startswith("="):
-        name = name.strip()
-        if name not in variables:
-            raise UsageError(f"{text!r} is no claim: its variables are {', '.join(variables)}")
-        formula = parse_formula(value, variables, element)
-        free = _named((formula,), variables)
-        return Value(text, name, formula, over=free[0] if free else None)
-    reader, body = _reader(text.replace("&&", " and "), variables, element)
-    parts = body.values if isinstance(body, ast.BoolOp) and isinstance(body.op, ast.And) else [body]
-    limits = tuple(reader.constraint(p) for p in parts)
-    named = _named((side for c in limits for side in (c.left, c.right)), variables)
-    if len(named) not in {1, 2}:
-        raise UsageError(f"{text!r} is over {len(named)} variables; state a limit over one or two")
-    return Limit(text, limits, over=named)
+    found, body = reader(text, variables, element)
+    return found.formula(body)

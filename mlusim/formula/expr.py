@@ -35,7 +35,7 @@ class Op:
     """One operation: its name in a formula, how tightly it binds, what it does to integers.
 
     *source* and *vector* are the same meaning as Python source for integers and for NumPy arrays;
-    they exist so that a plan becomes straight-line code (see `mlusim.plan.compiled`).
+    they exist so that a plan becomes straight-line code (see `mlusim.formula.compiled`).
     """
 
     name: str
@@ -51,11 +51,16 @@ def _divide(a: int, b: int) -> int:
     return a // b
 
 
+def _remainder(a: int, b: int) -> int:
+    return a - _divide(a, b) * b
+
+
 ADD = Op("+", 1, lambda a, b: a + b, "{} + {}", "{} + {}")
 SUB = Op("-", 1, lambda a, b: a - b, "{} - {}", "{} - {}")
 MUL = Op("*", 2, lambda a, b: a * b, "{} * {}", "{} * {}")
 DIV = Op("/", 2, _divide, "{} // {}", "{} // {}")
 CEIL = Op("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
+MOD = Op("%", 2, _remainder, "{} % {}", "{} % {}")
 MIN = Op("min", 4, min, "min({}, {})", "np.minimum({}, {})")
 MAX = Op("max", 4, max, "max({}, {})", "np.maximum({}, {})")
 UP = Op("PAD_UP", 4, lambda a, b: -_divide(-a, b) * b, "-(-{0} // {1}) * {1}", "-(-{0} // {1}) * {1}")
@@ -68,6 +73,11 @@ class Expr:
     """A formula.  Immutable, hashable, compared by structure with ``==``."""
 
     __slots__ = ()
+
+    @property
+    def parts(self) -> "tuple[Expr, ...]":
+        """The formulas that it is made of; none for what stands for itself."""
+        return ()
 
     def __add__(self, other: "Size") -> "Expr":
         return Call(ADD, (self, as_expr(other)))
@@ -128,16 +138,6 @@ class Expr:
 
         Raises `UsageError` for a name that *env* lacks and for a division by zero.
         """
-        if isinstance(self, Const):
-            return self.value
-        if isinstance(self, SizeOf) and isinstance(self.type, DType):
-            return self.type.size
-        if isinstance(self, Call):
-            values = [a.evaluate(env) for a in self.args]
-            result = values[0]
-            for value in values[1:]:
-                result = self.op.apply(result, value)
-            return result
         key = symbol(self)
         if key not in env:
             raise UsageError(f"the formula needs a value for {self}; give {key}=...")
@@ -153,6 +153,11 @@ class Const(Expr):
 
     value: int
     unit: Unit = Unit.COUNT
+
+    def evaluate(self, env: Mapping[str, int]) -> int:
+        """Return the number."""
+        del env
+        return self.value
 
 
 def _step(value: Size) -> Expr:
@@ -204,6 +209,10 @@ class SizeOf(Expr):
 
     type: DType | ElementType
 
+    def evaluate(self, env: Mapping[str, int]) -> int:
+        """Return the size in bytes; of a type parameter what *env* says."""
+        return self.type.size if isinstance(self.type, DType) else Expr.evaluate(self, env)
+
 
 @frozen(repr=False, order=False)
 class BoardConst(Expr):
@@ -220,6 +229,18 @@ class Call(Expr):
 
     op: Op
     args: tuple[Expr, ...]
+
+    @property
+    def parts(self) -> tuple[Expr, ...]:
+        """The arguments."""
+        return self.args
+
+    def evaluate(self, env: Mapping[str, int]) -> int:
+        """Return the operation's result."""
+        result, *values = (a.evaluate(env) for a in self.args)
+        for value in values:
+            result = self.op.apply(result, value)
+        return result
 
 
 @frozen(repr=False, order=False)
@@ -325,9 +346,8 @@ def is_symbol(expr: Expr, name: str) -> bool:
 def walk(expr: Expr) -> Iterator[Expr]:
     """Return the formula and every formula inside it, outermost first."""
     yield expr
-    if isinstance(expr, Call):
-        for arg in expr.args:
-            yield from walk(arg)
+    for part in expr.parts:
+        yield from walk(part)
 
 
 def _level(expr: Expr) -> int:
@@ -345,7 +365,7 @@ def text(expr: Expr) -> str:
     if isinstance(expr, SizeOf):
         return f"sizeof({expr.type.name})"
     if not isinstance(expr, Call):
-        raise UsageError("a formula is built from the classes of mlusim.plan.expr")
+        return repr(expr)  # of a row; `mlusim.formula.python` writes these
     if expr.op in FUNCTIONS:
         return f"{expr.op.name}({','.join(text(a) for a in expr.args)})"
     left, right = expr.args

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
-from mlusim.plan.expr import Call, Const, Expr, SizeOf, symbol
+from mlusim.formula.expr import Call, Const, Expr, SizeOf, symbol
 
 
 @frozen

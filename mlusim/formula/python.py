@@ -1,0 +1,104 @@
+"""Formulas as Python source, with as few parentheses as Python needs."""
+
+from collections.abc import Callable
+
+from mlusim.errors import UsageError
+from mlusim.formula.condition import Choice, Compare, Fact, Given, Logic, Not, Word
+from mlusim.formula.expr import (
+    ADD,
+    CEIL,
+    DIV,
+    DOWN,
+    MAX,
+    MIN,
+    MOD,
+    MUL,
+    SUB,
+    UP,
+    BoardConst,
+    Call,
+    Const,
+    Expr,
+    SizeOf,
+    Var,
+)
+
+Leaf = Callable[[Expr], str]
+"""How a variable, a sizeof or a fact is written."""
+
+CHOICE, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, ATOM = range(9)  # how tightly each binds
+SIGNS = {ADD: ("+", SUM), SUB: ("-", SUM), MUL: ("*", PRODUCT), DIV: ("//", PRODUCT), MOD: ("%", PRODUCT)}
+
+
+def plain_leaf(leaf: Expr) -> str:
+    """A leaf as the rows write it: ``elem_count``, ``sizeof(T)``, ``phase(dst)``."""
+    if isinstance(leaf, Var | BoardConst):
+        return leaf.name
+    if isinstance(leaf, SizeOf):
+        return f"sizeof({leaf.type.name})"
+    if isinstance(leaf, Fact):
+        return f"{leaf.what}({leaf.operand})"
+    raise UsageError(f"{leaf!r} is no leaf of a formula")
+
+
+def to_python(expr: Expr, leaf: Leaf = plain_leaf) -> str:
+    """The source of *expr*; *leaf* writes what stands for itself."""
+    return _Source(leaf).text(expr)[0]
+
+
+class _Source:
+    def __init__(self, leaf: Leaf) -> None:
+        self.leaf = leaf
+
+    def at(self, expr: Expr, level: int) -> str:
+        """The source of *expr*, in parentheses where it binds less tightly than *level*."""
+        text, own = self.text(expr)
+        return text if own >= level else f"({text})"
+
+    def text(self, expr: Expr) -> tuple[str, int]:
+        """The source of *expr*, and how tightly it binds."""
+        if isinstance(expr, Const):
+            return str(expr.value), ATOM if expr.value >= 0 else SIGN
+        if isinstance(expr, Word):
+            return repr(expr.word), ATOM
+        if isinstance(expr, Call):
+            return self._call(expr)
+        if isinstance(expr, Given):
+            return f"{self.leaf(expr.name)} is not None", COMPARE
+        if isinstance(expr, Not):
+            return self._not(expr.arg)
+        if isinstance(expr, Compare):
+            first, *others = (self.at(arg, SUM) for arg in expr.args)
+            return " ".join([first, *(f"{s} {o}" for s, o in zip(expr.signs, others, strict=True))]), COMPARE
+        if isinstance(expr, Logic):
+            own = AND if expr.word == "and" else OR
+            return f" {expr.word} ".join(self.at(arg, own + 1) for arg in expr.args), own
+        if isinstance(expr, Choice):
+            test, then = self.at(expr.test, OR), self.at(expr.then, OR)
+            return f"{then} if {test} else {self.at(expr.other, CHOICE)}", CHOICE
+        found = self.leaf(expr)
+        return found, COMPARE if " " in found else ATOM
+
+    def _not(self, arg: Expr) -> tuple[str, int]:
+        text, own = self.text(arg)
+        for word, opposite in ((" is not ", " is "), (" is ", " is not ")):
+            if word in text and own == COMPARE and not isinstance(arg, Compare):
+                return text.replace(word, opposite), COMPARE
+        return f"not {self.at(arg, NOT)}", NOT
+
+    def _call(self, expr: Call) -> tuple[str, int]:
+        if expr.op in (MIN, MAX):
+            return f"{expr.op.name}({', '.join(self.at(a, CHOICE) for a in expr.args)})", ATOM
+        left, right = expr.args
+        if expr.op is CEIL:
+            return self._rounded_up(left, right), SIGN
+        if expr.op is UP:
+            return f"{self._rounded_up(left, right)} * {self.at(right, SIGN)}", PRODUCT
+        if expr.op is DOWN:
+            return f"{self.at(left, PRODUCT)} // {self.at(right, SIGN)} * {self.at(right, SIGN)}", PRODUCT
+        sign, own = SIGNS[expr.op]
+        return f"{self.at(left, own)} {sign} {self.at(right, own + 1)}", own
+
+    def _rounded_up(self, left: Expr, right: Expr) -> str:
+        product = not isinstance(left, Call) or left.op is MUL
+        return f"-(-{self.at(left, PRODUCT if product else ATOM)} // {self.at(right, SIGN)})"
