@@ -1,15 +1,14 @@
 """What nodes refer to: pieces of source text, locals, variables at file scope."""
 
 from enum import Enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import define, frozen
 
 from mlusim.frontend.bangc.types import Type
 
 
-@frozen
-class Span:
+class Span(NamedTuple):
     """A piece of a source file: lines and columns count from 1, ``end_column`` is behind the last character."""
 
     file: str

@@ -1,0 +1,45 @@
+"""What the front end has to say about a source."""
+
+from attrs import frozen
+
+from mlusim.errors import UsageError
+
+
+@frozen
+class Diagnostic:
+    """One remark of the parser: where, what, the line with a caret under it, and notes to it."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    excerpt: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        head = f"{self.file}:{self.line}:{self.column}: {self.message}"
+        return "\n".join([head, *([self.excerpt] if self.excerpt else []), *self.notes])
+
+
+class SourceError(UsageError):
+    """A source that does not parse or does not translate; ``diagnostics`` has every reason.
+
+    ``file``, ``line`` and ``column`` are those of the first.
+    """
+
+    def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        first = diagnostics[0]
+        more = f"\n(and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
+        super().__init__(f"{first}{more}")
+        self.diagnostics = diagnostics
+        self.file, self.line, self.column = first.file, first.line, first.column
+
+
+def excerpt_of(text: str, line: int, column: int) -> str:
+    """Line *line* of *text* with a caret under *column*; "" where there is no such line."""
+    lines = text.splitlines()
+    if not 1 <= line <= len(lines):
+        return ""
+    shown = lines[line - 1]
+    blank = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
+    return f"{shown}\n{blank}^"

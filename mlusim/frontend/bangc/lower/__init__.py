@@ -1,0 +1,1 @@
+"""From what the parser found to the intermediate form."""

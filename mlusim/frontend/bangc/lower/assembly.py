@@ -1,0 +1,109 @@
+"""Inline assembly: its text and its operands."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import Asm, AsmOperand, Evaluate, Statement
+from mlusim.frontend.bangc.lower import expressions, places
+from mlusim.frontend.bangc.lower.scope import Scope
+from mlusim.frontend.bangc.parse.tree import Node
+
+_WORD = re.compile(r"\b(?:__asm__|__asm|asm)\b(?:\s*(?:__)?volatile(?:__)?)?\s*\(")
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+_OPERAND = re.compile(r'(?:\[\s*(\w+)\s*\]\s*)?"([^"]*)"\s*\(')
+
+
+def statement(scope: Scope, node: Node) -> list[Statement]:
+    """``asm volatile("text" : outputs : inputs : clobbers)``."""
+    text = next(_texts(scope, node), None)
+    if text is None:
+        return scope.refuse("assembly", "the text of this assembly is not found", node.span)
+    sections = _split(text)
+    code = "".join(ast.literal_eval(s) for s in _STRING.findall(sections[0]))
+    wanted = [_OPERAND.findall(s) for s in sections[1:3]]
+    outputs, inputs = (wanted + [[], []])[:2]
+    given = [c for c in node.children if c.type is not None]
+    if len(given) != len(outputs) + len(inputs):
+        return scope.refuse("assembly", "the operands of this assembly are not found", node.span)
+    made = [
+        AsmOperand(name or str(n), constraint, _operand(scope, child, constraint))
+        for n, ((name, constraint), child) in enumerate(zip((*outputs, *inputs), given, strict=True))
+    ]
+    cut = len(outputs)
+    return [Evaluate(Asm(code, tuple(made[:cut]), tuple(made[cut:]), t.VOID, node.span), node.span)]
+
+
+def _operand(scope: Scope, child: Node, constraint: str) -> "expressions.Expr | places.Place":
+    if constraint.startswith(("=", "+")):
+        return places.place(scope, child)
+    return expressions.value(scope, child)
+
+
+def _texts(scope: Scope, node: Node) -> Iterator[str]:
+    """What stands between the parentheses: where the statement is, or in the macro that is used there."""
+    whole = scope.around.unit.text_of(node.span.file)
+    lines = whole.split("\n")
+    here = "\n".join([lines[node.span.line - 1][node.span.column - 1 :], *lines[node.span.line : node.span.line + 60]])
+    if _WORD.match(here):
+        yield _inside(here)
+        return
+    name = re.match(r"\w+", here)
+    if name is not None:
+        yield from _of_macro(scope, name[0], set())
+
+
+def _of_macro(scope: Scope, name: str, seen: set[str]) -> Iterator[str]:
+    """The assembly in the definition of a macro, or in those that it uses."""
+    if name in seen:
+        return
+    seen.add(name)
+    for path in scope.around.unit.includes:
+        found = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b((?:.*\\\n)*.*)", scope.around.unit.text_of(path), re.MULTILINE)
+        if found is None:
+            continue
+        text = found[1].replace("\\\n", "\n")
+        start = _WORD.search(text)
+        if start is not None:
+            yield _inside(text[start.start() :])
+        for inner in re.findall(r"\b[A-Za-z_]\w*", text):
+            yield from _of_macro(scope, inner, seen)
+        return
+
+
+def _inside(text: str) -> str:
+    """What is between the first parenthesis and the one that closes it."""
+    start = text.index("(")
+    depth, quoted, at = 0, False, start
+    while at < len(text):
+        mark = text[at]
+        if quoted and mark == "\\":
+            at += 1
+        elif mark == '"':
+            quoted = not quoted
+        elif not quoted and mark in "([":
+            depth += 1
+        elif not quoted and mark in ")]":
+            depth -= 1
+            if depth == 0:
+                break
+        at += 1
+    return text[start + 1 : at]
+
+
+def _split(text: str) -> list[str]:
+    """The sections between colons that are not in strings or parentheses."""
+    parts, depth, quoted = [""], 0, False
+    for mark in text:
+        if mark == '"':
+            quoted = not quoted
+        elif not quoted and mark in "([":
+            depth += 1
+        elif not quoted and mark in ")]":
+            depth -= 1
+        if mark == ":" and not quoted and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += mark
+    return parts

@@ -1,0 +1,226 @@
+"""Calls: of the sources' functions, of the instruction set, of the libraries, and launches."""
+
+import functools
+from collections.abc import Mapping
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Assign, Call, Comma, Compose, Construct, Expr, Intrinsic, Launch, Library, Load, Method, Place, Span,
+    Variable,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower import expressions, places
+from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower.scope import Scope, number, temporary
+from mlusim.frontend.bangc.lower.storage import to_memory
+from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.isa.header import header_text
+from mlusim.isa.prototypes import Prototype, all_prototypes
+
+_CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
+_TRANSPARENT = ("move", "forward")
+MARK = "mlusim_intrinsic"
+
+
+def call(scope: Scope, node: Node) -> Expr:
+    """The expression that a call is."""
+    target = node.decl
+    if target is None:
+        return scope.refuse("call", "a call through a pointer to a function is not supported", node.span)
+    if target.kind == "CONSTRUCTOR":
+        return _construction(scope, node, target)
+    config = next((c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE), None)
+    if config is not None:
+        return _launch(scope, node, target, config)
+    if target.kind == "CONVERSION_FUNCTION":
+        return expressions.known(scope, node)
+    if target.kind not in ("FUNCTION_DECL", "CXX_METHOD"):
+        return scope.refuse("call", f"a call of {target.name} ({target.kind.lower()}) is not supported", node.span)
+    if target.kind == "CXX_METHOD" and not target.static_method:
+        return _method(scope, node, target)
+    if target.from_prelude:
+        return _supplied(scope, node, target)
+    return _ordinary(scope, node, target, _arguments(scope, node, target, _given(node)))
+
+
+def _ordinary(scope: Scope, node: Node, target: Declaration, arguments: tuple[Expr, ...]) -> Expr:
+    symbol = scope.around.need(target)
+    return Call(symbol, target.title, arguments, target.result, node.span)
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+def _given(node: Node) -> list[Node]:
+    """The arguments that the source has, in order."""
+    inner = [c for c in node.children if c.type is not None]
+    inner = [c for c in inner if not (c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE)]
+    target = node.decl
+    if target is not None and target.name.startswith("operator"):
+        return [c for c in inner if not _names(c, target)]
+    return inner[1:]
+
+
+def _names(node: Node, target: Declaration) -> bool:
+    bare = places.bare(node)
+    while bare.kind == "UNEXPOSED_EXPR" and bare.children:
+        bare = bare.children[-1]
+    return bare.kind == "DECL_REF_EXPR" and bare.decl is target
+
+
+def _arguments(
+    scope: Scope, node: Node, target: Declaration, given: list[Node], *, by_value: bool = False
+) -> tuple[Expr, ...]:
+    parameters = target.parameters
+    made: list[Expr] = []
+    for n, parameter in enumerate(parameters):
+        source = given[n] if n < len(given) else _default(scope, parameter, target, n, node.span)
+        made.append(argument(scope, source, parameter.type, by_value=by_value))
+    made.extend(expressions.value(scope, extra) for extra in given[len(parameters) :])
+    return tuple(made)
+
+
+def _default(scope: Scope, parameter: Declaration, target: Declaration, n: int, span: Span) -> Node:
+    found = parameter.default
+    if found is None and target.definition is not None:
+        found = target.definition.parameters[n].default
+    if found is None:
+        found = scope.around.unit.reader.default_of(target, n)
+    if found is None:
+        return scope.refuse("default argument", f"the default of parameter {n} of {target.name} is not known", span)
+    return found
+
+
+def argument(scope: Scope, node: Node, kind: t.Type, *, by_value: bool = False) -> Expr:
+    """What is passed for a parameter of type *kind*."""
+    if isinstance(kind, t.Pointer) and kind.reference:
+        if by_value and isinstance(kind.to, t.Scalar | t.VectorRegister | t.Pointer):
+            return expressions.valued(scope, node, kind.to)
+        if isinstance(kind.to, t.ClassType | t.VectorRegister | t.FunctionType):
+            return expressions.value(scope, node)
+        if places.is_place(node) and _same(places.bare(node).type, kind.to):
+            return convert(scope, places.pointer(scope, node), kind, node.span)
+        held = expressions.valued(scope, node, kind.to)
+        return scope.address(temporary(held), kind, node.span)
+    return expressions.valued(scope, node, kind)
+
+
+def _same(have: t.Type, to: t.Type) -> bool:
+    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+        return (have.kind, have.size) == (to.kind, to.size)
+    return have == to
+
+
+# -- what mlusim supplies --------------------------------------------------------------------------
+
+
+@functools.cache
+def _prototypes() -> Mapping[int, Prototype]:
+    """The prototypes of the instruction set by the line of the header that declares them."""
+    first = header_text().split("\n").index(next(x for x in header_text().split("\n") if MARK in x and "define" in x)) + 2
+    return {first + n: p for n, p in enumerate(all_prototypes())}
+
+
+def _supplied(scope: Scope, node: Node, target: Declaration) -> Expr:
+    if MARK in target.annotations:
+        return _intrinsic(scope, node, target)
+    if target.name in _TRANSPARENT:
+        return expressions.value(scope, _given(node)[0])
+    known = scope.around.unit.reader.value(node) if not _given(node) else None
+    if known is not None and isinstance(node.type, t.Scalar):
+        return number(known, node.type, node)
+    if target.definition is not None and target.definition.body is not None:
+        return _ordinary(scope, node, target, _arguments(scope, node, target, _given(node)))
+    arguments = _arguments(scope, node, target, _given(node), by_value=True)
+    result = node.type if _refers(target.result) else target.result
+    return Library(target.name, arguments, result, node.span, target.type_arguments)
+
+
+def _refers(kind: t.Type) -> bool:
+    return isinstance(kind, t.Pointer) and kind.reference
+
+
+def _intrinsic(scope: Scope, node: Node, target: Declaration) -> Expr:
+    prototype = _prototypes().get(target.span.line)
+    given = _given(node)
+    arguments = _arguments(scope, node, target, given)
+    overload = tuple(p.type for p in target.parameters)
+    if prototype is None:
+        return scope.refuse("intrinsic", f"{target.name} is not in the instruction set", node.span)
+    for argument_, parameter in zip(arguments, overload, strict=False):
+        _expose(scope, argument_, parameter)
+    return Intrinsic(prototype.row, overload, arguments[: len(given)], target.result, node.span)
+
+
+def _expose(scope: Scope, argument_: Expr, parameter: t.Type) -> None:
+    """A local whose address an instruction is given has to be memory."""
+    if isinstance(parameter, t.Pointer):
+        to_memory(argument_)
+
+
+# -- methods, constructors, launches ---------------------------------------------------------------
+
+
+def _receiver(scope: Scope, node: Node) -> Place:
+    reference = next((c for c in node.children if c.kind == "MEMBER_REF_EXPR"), None)
+    if reference is not None:
+        return places.member_base(scope, reference)
+    return places.place(scope, _given(node)[0])
+
+
+def _method(scope: Scope, node: Node, target: Declaration) -> Expr:
+    receiver = _receiver(scope, node)
+    operator = target.name.startswith("operator") and not any(c.kind == "MEMBER_REF_EXPR" for c in node.children)
+    given = _given(node)[1:] if operator else _given(node)
+    if isinstance(receiver.type, t.ClassType):
+        arguments = _arguments(scope, node, target, given, by_value=True)
+        return Method(target.name, receiver, arguments, target.result, node.span)
+    if target.name == "operator=" and (target.definition is None or target.definition.body is None):
+        stored = expressions.value(scope, given[0])
+        return Assign(receiver, stored, receiver.type, node.span)
+    arguments = _arguments(scope, node, target, given)
+    this = places.address_of(scope, receiver, node.span)
+    return _ordinary(scope, node, target, (this, *arguments))
+
+
+def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
+    given = [c for c in node.children if c.type is not None]
+    kind = node.type
+    if isinstance(kind, t.Array):
+        return Compose((), kind, node.span)
+    if isinstance(kind, t.ClassType):
+        arguments = _arguments(scope, node, target, given, by_value=True)
+        if target.makes_copy and len(arguments) == 1:
+            return arguments[0]
+        return Construct(arguments, kind, node.span)
+    if isinstance(kind, t.VectorRegister):
+        return expressions.value(scope, given[0]) if given else Compose((), kind, node.span)
+    if target.makes_copy and given and (target.definition is None or not _written(target.definition)):
+        return expressions.value(scope, given[0])
+    if not isinstance(kind, t.Record):
+        return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
+    if target.definition is None or not _written(target.definition):
+        return Compose((), kind, node.span)
+    local = scope.temporary(kind, node.span)
+    held = Variable(local, kind, node.span)
+    this = scope.address(held, t.Pointer(kind), node.span)
+    made = Call(
+        scope.around.need(target), target.title, (this, *_arguments(scope, node, target, given)), t.VOID, node.span
+    )
+    return Comma(made, Load(held, kind, node.span), kind, node.span)
+
+
+def _written(definition: Declaration) -> bool:
+    """Whether a constructor has a body, or values for members, of its own."""
+    body = definition.body
+    return bool((body is not None and body.children) or definition.initialisers)
+
+
+def _launch(scope: Scope, node: Node, target: Declaration, config: Node) -> Expr:
+    parameters = config.decl.parameters if config.decl else ()
+    given = [c for c in config.children if c.type is not None][1:]
+    dim, kind, queue = (argument(scope, c, p.type) for c, p in zip(given, parameters, strict=False))
+    arguments = _arguments(scope, node, target, _given(node))
+    symbol = scope.around.need(target)
+    return Launch(symbol, target.title, dim, kind, queue, arguments, t.VOID, node.span)
+
+

@@ -1,0 +1,72 @@
+"""Conversions: each of them explicit, those of constants computed."""
+
+import math
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import AddressOf, Compare, Const, Convert, Expr, Load, Span, Text
+from mlusim.frontend.bangc.lower.scope import Scope, element_of
+from mlusim.frontend.bangc.scalars import converted
+
+
+def convert(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
+    """*value* as one of type *to*."""
+    have = value.type
+    if have == to or isinstance(to, t.Void) or isinstance(value, Text) or _alike(have, to):
+        return value
+    if isinstance(value, Const):
+        folded = _folded(value, to)
+        if folded is not None:
+            return Const(*folded, to, span)
+    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+        return _number(value, have, to, span)
+    if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
+        return _pointer(scope, value, have, to, span)
+    if isinstance(have, t.Array) and isinstance(to, t.Pointer):
+        assert isinstance(value, Load)
+        return convert(scope, scope.address(value.place, t.Pointer(have.of), span), to, span)
+    if isinstance(have, t.Pointer) and isinstance(to, t.Scalar):
+        if to.kind == "bool":
+            return Compare("!=", value, Const(None, have, span), t.BOOL, span)
+        return Convert(value, to, span)
+    if isinstance(have, t.Scalar) and isinstance(to, t.Pointer):
+        return Convert(value, to, span)
+    if isinstance(have, t.FunctionType) or isinstance(to, t.FunctionType):
+        return value
+    return scope.refuse("conversion", f"a conversion from {have} to {to} is not supported", span)
+
+
+def _alike(have: t.Type, to: t.Type) -> bool:
+    """Whether a value of one type is one of the other as it stands."""
+    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+        return have.kind == to.kind and have.size == to.size
+    if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
+        return have.to == to.to
+    return False
+
+
+def _number(value: Expr, have: t.Scalar, to: t.Scalar, span: Span) -> Expr:
+    if to.kind == "bool":
+        return Compare("!=", value, Const(0.0 if have.kind == "float" else 0, have, span), t.BOOL, span)
+    return Convert(value, to, span)
+
+
+def _folded(value: Const, to: t.Type) -> tuple[float | None] | None:
+    """What a constant becomes, in a tuple; None where it cannot be computed here."""
+    if isinstance(to, t.Scalar) and value.value is not None:
+        if isinstance(value.value, float) and math.isnan(value.value) and to.kind != "float":
+            return None
+        return (converted(value.value, to),)
+    if isinstance(to, t.Pointer) and value.value in (0, None):
+        return (None,)
+    if isinstance(to, t.Scalar) and value.value is None:
+        return (converted(0, to),)
+    return None
+
+
+def _pointer(scope: Scope, value: Expr, have: t.Pointer, to: t.Pointer, span: Span) -> Expr:
+    if isinstance(have.to, t.Array) and have.to.of == to.to and isinstance(value, AddressOf):
+        return AddressOf(value.place, to, span)
+    seen = element_of(have.to)
+    if isinstance(seen, t.Record) and element_of(to.to) is not seen:
+        scope.around.as_bytes.add(seen.name)
+    return Convert(value, to, span)

@@ -1,0 +1,356 @@
+"""Expressions: values, each with its type, every conversion made explicit."""
+
+import ast
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Assign, Binary, Builtin, Comma, Compare, Compose, Conditional, Const, Distance, Element, Expr,
+    FunctionAddress, Load, Logical, Offset, Temporary, Text, Unary, Update, Variable,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower import calls, places
+from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower.scope import Scope, number
+from mlusim.frontend.bangc.parse.tree import Node
+from mlusim.frontend.bangc.scalars import compare, compute, promoted, usual
+
+_COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
+_CASTS = (
+    "CSTYLE_CAST_EXPR",
+    "CXX_FUNCTIONAL_CAST_EXPR",
+    "CXX_STATIC_CAST_EXPR",
+    "CXX_REINTERPRET_CAST_EXPR",
+    "CXX_CONST_CAST_EXPR",
+)
+
+
+def value(scope: Scope, node: Node) -> Expr:
+    """The value of *node*."""
+    maker = _MAKERS.get(node.kind)
+    if maker is None:
+        word = node.kind.removesuffix("_EXPR").removeprefix("CXX_").lower().replace("_", " ")
+        return scope.refuse(word, f"this kind of expression ({word}) is not supported", node.span)
+    return maker(scope, node)
+
+
+def valued(scope: Scope, node: Node, to: t.Type) -> Expr:
+    """The value of *node* as one of type *to*."""
+    return convert(scope, value(scope, node), to, node.span)
+
+
+def _inside(scope: Scope, node: Node) -> Expr:
+    return value(scope, node.children[-1])
+
+
+def _implicit(scope: Scope, node: Node) -> Expr:
+    """What the library does not name: implicit casts, and steps that change nothing."""
+    inner = [c for c in node.children if c.type is not None]
+    if len(inner) != 1:
+        known = scope.around.unit.reader.value(node)
+        if known is not None and isinstance(node.type, t.Scalar):
+            return number(known, node.type, node)
+        return scope.refuse("implicit step", "this expression is not supported", node.span)
+    return _cast_of(scope, inner[0], node)
+
+
+def _cast(scope: Scope, node: Node) -> Expr:
+    if node.kind == "CXX_REINTERPRET_CAST_EXPR" and not isinstance(node.type, t.Pointer):
+        inner = node.children[-1]
+        if places.is_place(inner) and inner.type != node.type:
+            return _load(scope, node)
+    return _cast_of(scope, node.children[-1], node)
+
+
+def _cast_of(scope: Scope, inner: Node, node: Node) -> Expr:
+    if isinstance(inner.type, t.FunctionType):
+        return value(scope, inner)
+    if isinstance(inner.type, t.Array) and isinstance(node.type, t.Pointer) and inner.kind != "STRING_LITERAL":
+        at = places.place(scope, inner)
+        return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
+    made = value(scope, inner)
+    if isinstance(node.type, t.Void) or made.type is node.type or isinstance(made, Text):
+        return made
+    if isinstance(node.type, t.ClassType | t.Record) or isinstance(made.type, t.Void):
+        return made
+    return convert(scope, made, node.type, node.span)
+
+
+def _literal(scope: Scope, node: Node) -> Expr:
+    known = scope.around.unit.reader.value(node)
+    if known is None:
+        return scope.refuse("constant", "this constant has no value that is known", node.span)
+    if isinstance(node.type, t.Scalar) and node.type.kind == "bool":
+        known = bool(known)
+    return convert(scope, number(known, t.DOUBLE if isinstance(known, float) else t.INT64, node), node.type, node.span)
+
+
+def _string(scope: Scope, node: Node) -> Expr:
+    try:
+        text = ast.literal_eval(scope.around.unit.reader.text(node))
+    except (SyntaxError, ValueError):
+        text = scope.around.unit.reader.text(node).strip('"')
+    return Text(text, t.Pointer(t.INT8), node.span)
+
+
+def _null(_scope: Scope, node: Node) -> Expr:
+    return Const(None, node.type if isinstance(node.type, t.Pointer) else t.Pointer(t.VOID), node.span)
+
+
+def _name(scope: Scope, node: Node) -> Expr:
+    declaration = node.decl
+    if declaration is None:
+        return _implicit(scope, node)
+    if declaration.kind == "ENUM_CONSTANT_DECL":
+        return number(declaration.value or 0, node.type, node)
+    if declaration.kind in ("FUNCTION_DECL", "CXX_METHOD"):
+        return FunctionAddress(scope.around.need(declaration), declaration.title, node.type, node.span)
+    if declaration.kind == "VAR_DECL" and declaration.from_prelude and scope.local(declaration) is None:
+        return _supplied(scope, node)
+    if declaration.kind not in places.VARIABLES:
+        return _literal(scope, node)
+    return _load(scope, node)
+
+
+def _supplied(scope: Scope, node: Node) -> Expr:
+    """A variable of the supplied headers: one that the device has, or a constant."""
+    declaration = node.decl
+    assert declaration is not None
+    known = scope.around.unit.reader.value(node) if declaration.constant else None
+    if known is not None:
+        return number(known, node.type, node)
+    return Builtin(declaration.name, node.type, node.span)
+
+
+def _load(scope: Scope, node: Node) -> Expr:
+    at = places.place(scope, node)
+    if isinstance(at, Temporary):
+        return at.value
+    if isinstance(at.type, t.Array):
+        return scope.address(at, t.Pointer(at.type.of), node.span)
+    return Load(at, at.type, node.span)
+
+
+def _this(scope: Scope, node: Node) -> Expr:
+    if scope.this is None:
+        return scope.refuse("this", "there is no object here", node.span)
+    return Load(Variable(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+
+
+# -- operators -------------------------------------------------------------------------------------
+
+
+def _unary(scope: Scope, node: Node) -> Expr:
+    op, inner = node.op, node.children[0]
+    if op == "*":
+        return _load(scope, node)
+    if op == "&":
+        if isinstance(inner.type, t.FunctionType):
+            return value(scope, inner)
+        return places.pointer(scope, inner)
+    if op in ("x++", "x--", "++x", "--x"):
+        return _step(scope, node)
+    if op == "!":
+        tested = valued(scope, inner, t.BOOL)
+        if isinstance(tested, Const):
+            return number(not tested.value, t.BOOL, node)
+        return Unary("!", tested, t.BOOL, node.span)
+    operand = valued(scope, inner, node.type)
+    if op == "+":
+        return operand
+    if isinstance(operand, Const) and isinstance(node.type, t.Scalar):
+        return _negated(op, operand, node)
+    if op not in ("-", "~"):
+        return scope.refuse(op, f"the operator {op} is not supported", node.span)
+    return Unary(op, operand, node.type, node.span)
+
+
+def _negated(op: str, operand: Const, node: Node) -> Expr:
+    if node.type.kind == "float":
+        return number(-operand.value, node.type, node)
+    base = 0 if op == "-" else -1
+    return number(compute("-", base, operand.value, node.type), node.type, node)
+
+
+def _step(scope: Scope, node: Node) -> Expr:
+    at = places.place(scope, node.children[0])
+    kind = at.type
+    one = number(1.0 if isinstance(kind, t.Scalar) and kind.kind == "float" else 1, kind, node)
+    if isinstance(kind, t.Pointer):
+        one = number(1, t.INT64, node)
+    return Update(at, "+" if "+" in node.op else "-", one, kind, node.op.startswith("x"), kind, node.span)
+
+
+def _binary(scope: Scope, node: Node) -> Expr:
+    op = node.op
+    left, right = node.children[0], node.children[-1]
+    if op == "=":
+        at = places.place(scope, left)
+        return Assign(at, valued(scope, right, at.type), at.type, node.span)
+    if op == ",":
+        return Comma(value(scope, left), value(scope, right), node.type, node.span)
+    if op in ("&&", "||"):
+        return Logical(op, valued(scope, left, t.BOOL), valued(scope, right, t.BOOL), t.BOOL, node.span)
+    first, second = value(scope, left), value(scope, right)
+    if op in _COMPARISONS:
+        return _comparison(scope, node, first, second)
+    if isinstance(first.type, t.Pointer) and isinstance(second.type, t.Pointer):
+        return Distance(first, second, t.INT64, node.span)
+    if isinstance(first.type, t.Pointer):
+        return Offset(first, second, op == "-", first.type, node.span)
+    if isinstance(second.type, t.Pointer):
+        return Offset(second, first, False, second.type, node.span)
+    return arithmetic(scope, op, first, second, node)
+
+
+def arithmetic(scope: Scope, op: str, first: Expr, second: Expr, node: Node) -> Expr:
+    """``first op second`` of numbers."""
+    kind = node.type
+    if not isinstance(kind, t.Scalar):
+        return scope.refuse(op, f"{op} of {first.type} and {second.type} is not supported", node.span)
+    first = convert(scope, first, kind, node.span)
+    if op not in ("<<", ">>"):
+        second = convert(scope, second, kind, node.span)
+    if isinstance(first, Const) and isinstance(second, Const):
+        known = compute(op, first.value, second.value, kind)
+        if known is not None:
+            return number(known, kind, node)
+    return Binary(op, first, second, kind, node.span)
+
+
+def _comparison(scope: Scope, node: Node, first: Expr, second: Expr) -> Expr:
+    if isinstance(first.type, t.Scalar) and isinstance(second.type, t.Scalar):
+        kind = first.type if first.type == second.type else usual(first.type, second.type)
+        first, second = convert(scope, first, kind, node.span), convert(scope, second, kind, node.span)
+        if isinstance(first, Const) and isinstance(second, Const):
+            return number(compare(node.op, first.value, second.value), t.BOOL, node)
+    elif isinstance(first.type, t.Pointer) and not isinstance(second.type, t.Pointer):
+        second = convert(scope, second, first.type, node.span)
+    elif isinstance(second.type, t.Pointer) and not isinstance(first.type, t.Pointer):
+        first = convert(scope, first, second.type, node.span)
+    return Compare(node.op, first, second, t.BOOL, node.span)
+
+
+def _compound(scope: Scope, node: Node) -> Expr:
+    op = node.op.removesuffix("=")
+    at = places.place(scope, node.children[0])
+    operand = value(scope, node.children[-1])
+    kind = at.type
+    if isinstance(kind, t.Pointer):
+        return Update(at, op, operand, kind, False, kind, node.span)
+    if not isinstance(kind, t.Scalar) or not isinstance(operand.type, t.Scalar):
+        return scope.refuse(node.op, f"{node.op} of {kind} and {operand.type} is not supported", node.span)
+    if op in ("<<", ">>"):
+        within = promoted(kind)
+    else:
+        within = usual(kind, operand.type)
+        operand = convert(scope, operand, within, node.span)
+    return Update(at, op, operand, within, False, kind, node.span)
+
+
+def _conditional(scope: Scope, node: Node) -> Expr:
+    test, then, other = node.children[0], node.children[1], node.children[-1]
+    known = scope.around.unit.reader.value(test)
+    if known is not None:
+        return valued(scope, then if known else other, node.type)
+    tested = valued(scope, test, t.BOOL)
+    return Conditional(
+        tested, valued(scope, then, node.type), valued(scope, other, node.type), node.type, node.span
+    )
+
+
+def known(scope: Scope, node: Node) -> Expr:
+    """What the library computes: sizes, traits."""
+    return _literal(scope, node)
+
+
+# -- lists in braces -------------------------------------------------------------------------------
+
+
+def _braces(scope: Scope, node: Node) -> Expr:
+    if isinstance(node.type, t.Array | t.Record):
+        return compose(scope, node, node.type)
+    if isinstance(node.type, t.ClassType):
+        values = tuple(value(scope, c) for c in node.children)
+        return Compose(values, node.type, node.span)
+    if not node.children:
+        return convert(scope, number(0, t.INT32, node), node.type, node.span)
+    return valued(scope, node.children[0], node.type)
+
+
+def compose(scope: Scope, node: Node, kind: t.Type) -> Expr:
+    """The value of an array or a record from a list in braces, the inner braces of which may be left out."""
+    given = iter(node.children)
+    return _filled(scope, given, kind, node)
+
+
+def _filled(scope: Scope, given: "Iterator[Node]", kind: t.Type, node: Node) -> Compose:
+    if isinstance(kind, t.Array):
+        parts = [kind.of] * kind.count
+    else:
+        assert isinstance(kind, t.Record)
+        parts = [f.type for f in kind.fields][: 1 if kind.union else None]
+    values: list[Expr] = []
+    for part in parts:
+        child = next(given, None)
+        if child is None:
+            break
+        values.append(_part(scope, child, given, part, node))
+    return Compose(tuple(values), kind, node.span)
+
+
+def _part(scope: Scope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
+    if child.kind == "INIT_LIST_EXPR":
+        if isinstance(part, t.Array | t.Record):
+            return compose(scope, child, part)
+        return _braces(scope, child) if child.type == part else valued(scope, child, part)
+    if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
+        return _filled(scope, itertools.chain((child,), given), part, node)
+    return valued(scope, child, part)
+
+
+def call(scope: Scope, node: Node) -> Expr:
+    """A call; its type is a reference where the function returns one."""
+    return calls.call(scope, node)
+
+
+def _called(scope: Scope, node: Node) -> Expr:
+    return loaded(call(scope, node), node)
+
+
+_MAKERS: Mapping[str, Callable[[Scope, Node], Any]] = MappingProxyType(
+    {
+        "PAREN_EXPR": _inside,
+        "UNEXPOSED_EXPR": _implicit,
+        **dict.fromkeys(_CASTS, _cast),
+        "INTEGER_LITERAL": _literal,
+        "FLOATING_LITERAL": _literal,
+        "CHARACTER_LITERAL": _literal,
+        "CXX_BOOL_LITERAL_EXPR": _literal,
+        "CXX_UNARY_EXPR": known,
+        "STRING_LITERAL": _string,
+        "CXX_NULL_PTR_LITERAL_EXPR": _null,
+        "GNU_NULL_EXPR": _null,
+        "DECL_REF_EXPR": _name,
+        "MEMBER_REF_EXPR": _load,
+        "ARRAY_SUBSCRIPT_EXPR": _load,
+        "CXX_THIS_EXPR": _this,
+        "UNARY_OPERATOR": _unary,
+        "BINARY_OPERATOR": _binary,
+        "COMPOUND_ASSIGNMENT_OPERATOR": _compound,
+        "CONDITIONAL_OPERATOR": _conditional,
+        "INIT_LIST_EXPR": _braces,
+        "COMPOUND_LITERAL_EXPR": _inside,
+        "CALL_EXPR": _called,
+    }
+)
+
+
+def loaded(made: Expr, node: Node) -> Expr:
+    """*made*, or what it refers to where it is a reference that a call returned."""
+    if isinstance(made.type, t.Pointer) and made.type.reference and not isinstance(node.type, t.FunctionType):
+        inner = made.type.to
+        return Load(Element(made, number(0, t.INT64, node), inner, node.span), inner, node.span)
+    return made

@@ -1,0 +1,173 @@
+"""A whole file: which functions it has, in which specialisations, and each of them lowered."""
+
+from collections import deque
+from typing import Any
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Assign, Compose, Const, Evaluate, Expr, Function, Global, Local, Member, Module, Problem, Statement,
+    Variable, Load, Element,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower import expressions, statements
+from mlusim.frontend.bangc.lower.scope import Scope, Surroundings, Untranslated, number
+from mlusim.frontend.bangc.lower.storage import settle
+from mlusim.frontend.bangc.parse.tree import Declaration
+from mlusim.frontend.bangc.parse.unit import Unit
+
+_SPACES = ("nram", "wram", "sram", "ldram")
+
+
+class Lowering:
+    """The lowering of one file."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.module = Module(unit.path, includes=unit.includes, records=unit.reader.types.records)
+        self.as_bytes: set[str] = set()
+        self._work: deque[Declaration] = deque()
+        self._asked: set[str] = set()
+        self.around = Surroundings(unit, self.need, self.variable, self.as_bytes)
+
+    def run(self, *, host: bool = True) -> Module:
+        """Every function of the file, those that were requested, and those that these reach."""
+        for declaration in (*self.unit.functions, *self.unit.requested.values()):
+            if host or kind_of(declaration) != "host":
+                self.need(declaration)
+        while self._work:
+            self._function(self._work.popleft())
+        settle(self.module.functions.values(), self.as_bytes)
+        return self.module
+
+    def need(self, declaration: Declaration) -> str:
+        """Have a function lowered; its symbol."""
+        found = declaration.definition or declaration
+        if found.symbol not in self._asked:
+            self._asked.add(found.symbol)
+            self._work.append(found)
+        return found.symbol
+
+    # -- functions -----------------------------------------------------------------------------
+
+    def _function(self, declaration: Declaration) -> None:
+        scope = Scope(self.around, declaration.result)
+        parameters: list[Local] = []
+        body: tuple[Statement, ...] = ()
+        problem: Problem | None = None
+        external = declaration.body is None and not declaration.defined
+        try:
+            if declaration.kind in ("CXX_METHOD", "CONSTRUCTOR") and not declaration.static_method:
+                parameters.append(_this(scope, declaration))
+            parameters += [scope.add(p, parameter=True) for p in declaration.parameters]
+            if not external and declaration.body is not None:
+                first = _members(scope, declaration) if declaration.kind == "CONSTRUCTOR" else []
+                body = (*first, *statements.body(scope, declaration.body))
+                body = (*scope.hidden, *body)
+        except Untranslated as refused:
+            problem, body = refused.problem, ()
+        except RecursionError:
+            problem = Problem("nesting", "this function is nested too deeply", declaration.span)
+        self.module.functions[declaration.symbol] = Function(
+            declaration.title,
+            declaration.symbol,
+            kind_of(declaration),
+            tuple(parameters),
+            tuple(scope.locals),
+            declaration.result,
+            body,
+            declaration.span,
+            problem,
+            external,
+        )
+
+    # -- variables at file scope ---------------------------------------------------------------
+
+    def variable(self, declaration: Declaration) -> Global:
+        """The variable at file scope that *declaration* declares."""
+        found = self.module.globals.get(declaration.symbol)
+        if found is not None:
+            return found
+        whole = declaration.definition or declaration
+        space = next((a for a in whole.annotations if a in _SPACES), "")
+        made = Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
+        self.module.globals[declaration.symbol] = made
+        initial = whole.initialiser
+        if initial is not None and not space:
+            self._initial(made, whole)
+        return made
+
+    def _initial(self, made: Global, declaration: Declaration) -> None:
+        scope = Scope(self.around, t.VOID)
+        initial = declaration.initialiser
+        assert initial is not None
+        try:
+            if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
+                value: Expr = expressions.compose(scope, initial, made.type)
+            else:
+                value = expressions.valued(scope, initial, made.type)
+        except Untranslated:
+            return
+        flat = list(_flat(value, made.type))
+        if all(v is not None for v in flat):
+            made.initial = tuple(flat)
+        else:
+            self.module.initialisers[made.symbol] = value
+
+
+def _flat(value: Expr | None, kind: t.Type) -> "list[Any]":
+    """The scalars of a value in order of memory; None for one that is no constant."""
+    if isinstance(kind, t.Array | t.Record):
+        parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
+        if value is not None and not isinstance(value, Compose):
+            return [None]
+        given = () if value is None else value.values
+        flat: list[Any] = []
+        for n, part in enumerate(parts):
+            flat += _flat(given[n] if n < len(given) else None, part)
+        return flat
+    if value is None:
+        return [0]
+    return [value.value if isinstance(value, Const) else None]
+
+
+def kind_of(declaration: Declaration) -> str:
+    """ "kernel", "device" or "host"."""
+    if "global" in declaration.annotations:
+        return "kernel"
+    return "device" if "device" in declaration.annotations else "host"
+
+
+def _this(scope: Scope, declaration: Declaration) -> Local:
+    parent = declaration.parent
+    kind = parent.type if parent is not None else t.VOID
+    local = Local("this", "this", t.Pointer(kind), f"{kind} *", declaration.span, parameter=True)
+    scope.locals.append(local)
+    scope.this = local
+    return local
+
+
+def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
+    """The member initialisers of a constructor, as assignments."""
+    made: list[Statement] = []
+    nodes = iter(declaration.initialisers)
+    assert scope.this is not None
+    kind = scope.this.type
+    assert isinstance(kind, t.Pointer)
+    for node in nodes:
+        if node.kind != "MEMBER_REF" or node.decl is None or not isinstance(kind.to, t.Record):
+            continue
+        given = next(nodes, None)
+        if given is None:
+            break
+        field = kind.to.field(node.decl.name)
+        held = Load(Variable(scope.this, kind, node.span), kind, node.span)
+        at = Member(Element(held, number(0, t.INT64, node), kind.to, node.span), field.name, field.offset, field.type, node.span)
+        made.append(Evaluate(Assign(at, expressions.valued(scope, given, field.type), field.type, node.span), node.span))
+    return made
+
+
+def lower(unit: Unit) -> Module:
+    """*unit* in the intermediate form; what does not translate has a problem and no body."""
+    return Lowering(unit).run()
+
+
+

@@ -1,0 +1,199 @@
+"""Places: what may be stored to, and pointers to them."""
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Comma, Conditional, Const, Element, Expr, GlobalPlace, Load, Member, Offset, Place, Span, Temporary, Variable,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower import expressions
+from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower.scope import Scope, number, temporary
+from mlusim.frontend.bangc.parse.tree import Declaration, Node
+
+WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", "CXX_STATIC_CAST_EXPR")
+_NAMED = ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR", "CXX_THIS_EXPR")
+_ASSIGNING = ("COMPOUND_ASSIGNMENT_OPERATOR",)
+VARIABLES = ("VAR_DECL", "PARM_DECL")
+
+
+def bare(node: Node) -> Node:
+    """*node* without the parentheses and implicit steps around it that change no type."""
+    while node.kind in WRAPPERS and node.children and node.children[-1].type == node.type:
+        node = node.children[-1]
+    return node
+
+
+def is_place(node: Node) -> bool:
+    """Whether *node* names something that has an address."""
+    node = bare(node)
+    if node.kind in _NAMED:
+        return node.decl is None or node.decl.kind not in ("ENUM_CONSTANT_DECL",)
+    if node.kind == "UNARY_OPERATOR":
+        return node.op in ("*", "++x", "--x")
+    if node.kind == "CALL_EXPR":
+        return node.decl is not None and _refers(node.decl.result)
+    if node.kind == "CONDITIONAL_OPERATOR":
+        return all(is_place(c) for c in node.children[1:])
+    if node.kind == "BINARY_OPERATOR":
+        return node.op == "="
+    return node.kind in _ASSIGNING or _reinterprets(node)
+
+
+def _refers(kind: t.Type) -> bool:
+    return isinstance(kind, t.Pointer) and kind.reference
+
+
+def _reinterprets(node: Node) -> bool:
+    """``reinterpret_cast<T &>(x)``: x seen as another type."""
+    return node.kind == "CXX_REINTERPRET_CAST_EXPR" and not isinstance(node.type, t.Pointer)
+
+
+def place(scope: Scope, node: Node) -> Place:
+    """The place that *node* names; a value gets one of its own."""
+    node = bare(node)
+    maker = _MAKERS.get(node.kind)
+    if maker is not None:
+        return maker(scope, node)
+    if is_place(node):
+        return _dereferenced(scope, node)
+    return temporary(expressions.value(scope, node))
+
+
+def pointer(scope: Scope, node: Node) -> Expr:
+    """The address of the place that *node* names."""
+    return address_of(scope, place(scope, node), node.span)
+
+
+def address_of(scope: Scope, at: Place, span: Span) -> Expr:
+    """The address of a place, as simple as it can be said."""
+    if isinstance(at, Element):
+        pointer = convert(scope, at.pointer, t.Pointer(at.type), span)
+        if isinstance(at.index, Const) and at.index.value == 0:
+            return pointer
+        return Offset(pointer, at.index, False, pointer.type, span)
+    return scope.address(at, t.Pointer(at.type), span)
+
+
+def _name(scope: Scope, node: Node) -> Place:
+    declaration = node.decl
+    if declaration is None or declaration.kind not in VARIABLES:
+        return temporary(expressions.value(scope, node))
+    local = scope.local(declaration)
+    if local is None:
+        return _outer(scope, declaration, node)
+    if isinstance(local.type, t.Pointer) and local.type.reference:
+        held = Load(Variable(local, local.type, node.span), local.type, node.span)
+        return Element(held, number(0, t.INT64, node), local.type.to, node.span)
+    return Variable(local, local.type, node.span)
+
+
+def _outer(scope: Scope, declaration: Declaration, node: Node) -> Place:
+    """A variable at file scope or of a class."""
+    if declaration.kind == "PARM_DECL":
+        scope.refuse("captured variable", f"{declaration.name} belongs to another function", node.span)
+    if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Scalar):
+        known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
+        if known is not None:
+            return temporary(number(known, declaration.type, node))
+    variable = scope.around.variable(declaration)
+    return GlobalPlace(variable, variable.type, node.span)
+
+
+def _subscript(scope: Scope, node: Node) -> Place:
+    base, index = node.children[0], node.children[-1]
+    at = expressions.value(scope, base)
+    return Element(at, expressions.value(scope, index), node.type, node.span)
+
+
+def _unary(scope: Scope, node: Node) -> Place:
+    if node.op == "*":
+        at = expressions.value(scope, node.children[0])
+        return Element(at, number(0, t.INT64, node), node.type, node.span)
+    if node.op in ("++x", "--x"):
+        return _after(scope, node, node.children[0])
+    return temporary(expressions.value(scope, node))
+
+
+def _after(scope: Scope, node: Node, target: Node) -> Place:
+    """An assignment that is used as a place: it happens, then the place is taken."""
+    done = expressions.value(scope, node)
+    at = pointer(scope, target)
+    return Element(Comma(done, at, at.type, node.span), number(0, t.INT64, node), node.type, node.span)
+
+
+def _member(scope: Scope, node: Node) -> Place:
+    declaration = node.decl
+    if declaration is None:
+        return scope.refuse("member", f"the member {node!r} is not known", node.span)
+    if declaration.kind == "VAR_DECL":
+        return _outer(scope, declaration, node)
+    base = member_base(scope, node)
+    kind = base.type
+    if not isinstance(kind, t.Record):
+        return scope.refuse("member", f"{kind} has no member {declaration.name} that is known", node.span)
+    found = next((f for f in kind.fields if f.name == declaration.name), None)
+    if found is None:
+        return _inherited(scope, node, declaration)
+    at = Member(base, found.name, found.offset, found.type, node.span)
+    if isinstance(found.type, t.Pointer) and found.type.reference:
+        held = Load(at, found.type, node.span)
+        return Element(held, number(0, t.INT64, node), found.type.to, node.span)
+    return at
+
+
+def _inherited(scope: Scope, node: Node, declaration: Declaration) -> Place:
+    return scope.refuse("inheritance", f"{declaration.name} is a member of a base class", node.span)
+
+
+def member_base(scope: Scope, node: Node) -> Place:
+    """The object of ``object.member``, ``pointer->member``, or of a member named alone."""
+    inner = [c for c in node.children if c.type is not None]
+    if not inner:
+        if scope.this is None:
+            scope.refuse("member", f"{node.decl.name if node.decl else 'a member'} has no object", node.span)
+        assert isinstance(scope.this.type, t.Pointer)
+        held = Load(Variable(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+        return Element(held, number(0, t.INT64, node), scope.this.type.to, node.span)
+    if isinstance(inner[0].type, t.Pointer):
+        at = expressions.value(scope, inner[0])
+        return Element(at, number(0, t.INT64, node), inner[0].type.to, node.span)
+    return place(scope, inner[0])
+
+
+def _assignment(scope: Scope, node: Node) -> Place:
+    if node.kind == "BINARY_OPERATOR" and node.op != "=":
+        return temporary(expressions.value(scope, node))
+    return _after(scope, node, node.children[0])
+
+
+def _conditional(scope: Scope, node: Node) -> Place:
+    if not is_place(node):
+        return temporary(expressions.value(scope, node))
+    test, then, other = node.children
+    first, second = pointer(scope, then), pointer(scope, other)
+    chosen = Conditional(expressions.value(scope, test), first, second, first.type, node.span)
+    return Element(chosen, number(0, t.INT64, node), node.type, node.span)
+
+
+def _call(scope: Scope, node: Node) -> Place:
+    made = expressions.call(scope, node)
+    if isinstance(made.type, t.Pointer) and made.type.reference:
+        return Element(made, number(0, t.INT64, node), made.type.to, node.span)
+    return temporary(made)
+
+
+def _dereferenced(scope: Scope, node: Node) -> Place:
+    """``reinterpret_cast<T &>(x)``."""
+    at = pointer(scope, node.children[-1])
+    return Element(convert(scope, at, t.Pointer(node.type), node.span), number(0, t.INT64, node), node.type, node.span)
+
+
+_MAKERS = {
+    "DECL_REF_EXPR": _name,
+    "ARRAY_SUBSCRIPT_EXPR": _subscript,
+    "UNARY_OPERATOR": _unary,
+    "MEMBER_REF_EXPR": _member,
+    "BINARY_OPERATOR": _assignment,
+    "COMPOUND_ASSIGNMENT_OPERATOR": _assignment,
+    "CONDITIONAL_OPERATOR": _conditional,
+    "CALL_EXPR": _call,
+}

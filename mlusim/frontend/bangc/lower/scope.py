@@ -1,0 +1,129 @@
+"""What the lowering of one function knows: its names, its locals, and the module that it becomes part of."""
+
+import keyword
+from collections.abc import Callable
+from typing import NoReturn
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.errors import excerpt_of
+from mlusim.frontend.bangc.ir import (
+    AddressOf, Const, Declare, Expr, Global, Local, Place, Problem, Span, Storage, Temporary, Variable,
+)  # fmt: skip
+from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.frontend.bangc.parse.unit import Unit
+
+HELPERS = "_c_"  # how names begin that a rendering may add
+
+
+class Untranslated(Exception):
+    """A construct that the intermediate form does not have; ends the lowering of its function."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+@define(eq=False)
+class Surroundings:
+    """What the functions of a file share while they are lowered."""
+
+    unit: Unit
+    need: Callable[[Declaration], str]  # asks for a function; its symbol
+    variable: Callable[[Declaration], Global]
+    as_bytes: set[str]  # records that are seen as bytes somewhere
+
+
+@define(eq=False)
+class Scope:
+    """One function while it is lowered."""
+
+    around: Surroundings
+    result: t.Type
+    this: Local | None = None
+    locals: list[Local] = field(factory=list)
+    hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
+    _by_declaration: dict[int, Local] = field(factory=dict)
+    _names: set[str] = field(factory=set)
+
+    def refuse(self, construct: str, message: str, span: Span) -> NoReturn:
+        """End the lowering with a sentence about what is at *span*."""
+        text = self.around.unit.text_of(span.file) if span.file else ""
+        raise Untranslated(Problem(construct, message, span, excerpt_of(text, span.line, span.column)))
+
+    def add(self, declaration: Declaration, *, parameter: bool = False) -> Local:
+        """The local that *declaration* declares."""
+        kind = declaration.type
+        local = Local(
+            self._unique(declaration.name or "unnamed"),
+            declaration.name,
+            kind,
+            declaration.spelling,
+            declaration.span,
+            parameter=parameter,
+        )
+        self._place(local, declaration)
+        self._by_declaration[id(declaration)] = local
+        self.locals.append(local)
+        return local
+
+    def _place(self, local: Local, declaration: Declaration) -> None:
+        """Where its bytes are, as far as the declaration says."""
+        inner = element_of(local.type)
+        words = [a for a in declaration.annotations if a in ("nram", "wram", "sram", "ldram")]
+        if words:
+            local.storage, local.space = Storage.MEMORY, words[0]
+        elif isinstance(local.type, t.Array):
+            numbers = isinstance(inner, t.Scalar) and inner is not t.DOUBLE
+            local.storage = Storage.MEMORY if numbers else Storage.CELL
+            local.space = "ldram" if numbers else ""
+        elif isinstance(local.type, t.Record | t.ClassType):
+            local.storage = Storage.CELL
+        if declaration.kind == "VAR_DECL" and declaration.static:
+            local.storage = Storage.STATIC
+
+    def local(self, declaration: Declaration) -> Local | None:
+        """The local that was declared by *declaration*."""
+        return self._by_declaration.get(id(declaration))
+
+    def temporary(self, kind: t.Type, span: Span) -> Local:
+        """A variable that the source does not name."""
+        local = Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span, Storage.CELL)
+        self.locals.append(local)
+        self.hidden.append(Declare(local, None, span))
+        return local
+
+    def _unique(self, name: str) -> str:
+        chosen, n = name, 1
+        while chosen in self._names or keyword.iskeyword(chosen) or chosen in ("None", "True", "False"):
+            n += 1
+            chosen = f"{name}_{n}"
+        self._names.add(chosen)
+        return chosen
+
+    def address(self, place: Place, kind: t.Type, span: Span) -> Expr:
+        """A pointer to *place*; the local that it is a part of is no plain value any more."""
+        base: Place | Expr = place
+        while hasattr(base, "base"):
+            base = base.base
+        if isinstance(base, Variable) and base.local.storage is Storage.VALUE:
+            base.local.storage = Storage.CELL
+        return AddressOf(place, kind, span)
+
+
+def element_of(kind: t.Type) -> t.Type:
+    """What an array holds in the end; other types are themselves."""
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    return kind
+
+
+def number(value: float, kind: t.Type, node: "Node | Span") -> Const:
+    """A constant at *node*."""
+    return Const(value, kind, node if isinstance(node, Span) else node.span)
+
+
+def temporary(value: Expr) -> Temporary:
+    """A place for a value."""
+    return Temporary(value, value.type, value.span)

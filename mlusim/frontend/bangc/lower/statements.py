@@ -1,0 +1,242 @@
+"""Statements."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Block, Break, Call, Comma, Continue, Declare, Evaluate, Expr, If, Loop, Return, Section, Span,
+    Statement, Switch, Variable,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower import assembly, expressions, headers
+from mlusim.frontend.bangc.lower.calls import argument
+from mlusim.frontend.bangc.lower.scope import Scope
+from mlusim.frontend.bangc.parse.tree import Declaration, Node
+
+Body = tuple[Statement, ...]
+_IGNORED = ("TYPE_ALIAS_DECL", "TYPEDEF_DECL", "STATIC_ASSERT", "USING_DECLARATION", "USING_DIRECTIVE", "STRUCT_DECL", "ENUM_DECL")
+
+
+def body(scope: Scope, node: Node) -> Body:
+    """The statements of a block, or one statement."""
+    if node.kind == "COMPOUND_STMT":
+        return tuple(s for child in node.children for s in statement(scope, child))
+    return tuple(statement(scope, node))
+
+
+def statement(scope: Scope, node: Node) -> list[Statement]:
+    """What one statement becomes; nothing where it has no effect."""
+    maker = _MAKERS.get(node.kind)
+    if maker is not None:
+        return maker(scope, node)
+    if node.type is None:
+        word = node.kind.removesuffix("_STMT").lower().replace("_", " ")
+        return scope.refuse(word, f"this kind of statement ({word}) is not supported", node.span)
+    return [Evaluate(effect(scope, node), node.span)]
+
+
+def effect(scope: Scope, node: Node) -> Expr:
+    """An expression whose value nobody wants."""
+    while node.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR") or (
+        node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
+    ):
+        node = node.children[-1]
+    return expressions.call(scope, node) if node.kind == "CALL_EXPR" else expressions.value(scope, node)
+
+
+def _block(scope: Scope, node: Node) -> list[Statement]:
+    inner = body(scope, node)
+    return [Block(inner, node.span)] if inner else []
+
+
+def _nothing(_scope: Scope, _node: Node) -> list[Statement]:
+    return []
+
+
+def _attributed(scope: Scope, node: Node) -> list[Statement]:
+    return statement(scope, node.children[-1])
+
+
+def _declarations(scope: Scope, node: Node) -> list[Statement]:
+    made: list[Statement] = []
+    for child in node.children:
+        if child.kind == "VAR_DECL" and child.decl is not None:
+            made += declare(scope, child.decl, child.span)
+        elif child.kind not in _IGNORED:
+            word = child.kind.removesuffix("_DECL").lower().replace("_", " ")
+            scope.refuse(word, f"a local {word} is not supported", child.span)
+    return made
+
+
+def declare(scope: Scope, declaration: Declaration, span: Span) -> list[Statement]:
+    """A variable of a function."""
+    initial = declaration.initialiser
+    kind = declaration.type
+    if isinstance(kind, t.Pointer) and kind.reference and initial is not None:
+        bound = argument(scope, initial, kind)
+        return [Declare(scope.add(declaration), bound, span)]
+    if initial is None:
+        return [Declare(scope.add(declaration), None, span)]
+    if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
+        value: Expr | None = expressions.compose(scope, initial, kind)
+    elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
+        return _constructed(scope, declaration, initial, span)
+    else:
+        value = expressions.valued(scope, initial, kind)
+    return [Declare(scope.add(declaration), value, span)]
+
+
+def _constructed(scope: Scope, declaration: Declaration, initial: Node, span: Span) -> list[Statement]:
+    """A record that a call makes: straight in its place where that is a constructor of the sources."""
+    value = expressions.call(scope, initial)
+    empty = not getattr(value, "values", (1,)) and not initial.children
+    if isinstance(value, Comma) and isinstance(value.first, Call):
+        hidden = scope.hidden.pop()
+        scope.locals.remove(hidden.local)
+        local = scope.add(declaration)
+        here = scope.address(Variable(local, local.type, span), t.Pointer(local.type), span)
+        made = Call(
+            value.first.symbol, value.first.name, (here, *value.first.arguments[1:]), t.VOID, value.first.span
+        )
+        return [Declare(local, None, span), Evaluate(made, span)]
+    value = expressions.loaded(value, initial)
+    return [Declare(scope.add(declaration), None if empty else value, span)]
+
+
+# -- control flow ----------------------------------------------------------------------------------
+
+
+def _if(scope: Scope, node: Node) -> list[Statement]:
+    parts = list(node.children)
+    before: list[Statement] = []
+    while parts and parts[0].type is None:
+        if parts[0].kind == "VAR_DECL":
+            scope.refuse("declaration in a condition", "declare the variable before the if", parts[0].span)
+        before += statement(scope, parts.pop(0))
+    test, then, other = parts[0], parts[1], parts[2] if len(parts) > 2 else None
+    known = scope.around.unit.reader.value(test)
+    if known is not None:
+        live = then if known else other
+        made = [] if live is None else statement(scope, live)
+    else:
+        tested = expressions.valued(scope, test, t.BOOL)
+        made = [If(tested, body(scope, then), () if other is None else body(scope, other), node.span)]
+    return [Block((*before, *made), node.span)] if before else made
+
+
+def _for(scope: Scope, node: Node) -> list[Statement]:
+    first, test, step = headers.parts(scope.around.unit, node)
+    before = [] if first is None else statement(scope, first)
+    tested = None if test is None else expressions.valued(scope, test, t.BOOL)
+    stepped = None if step is None else effect(scope, step)
+    loop = Loop(tested, stepped, body(scope, node.children[-1]), False, node.span)
+    return [Block((*before, loop), node.span)] if before else [loop]
+
+
+def _while(scope: Scope, node: Node) -> list[Statement]:
+    test, inner = node.children[0], node.children[-1]
+    if test.type is None:
+        scope.refuse("declaration in a condition", "declare the variable before the while", test.span)
+    return [Loop(expressions.valued(scope, test, t.BOOL), None, body(scope, inner), False, node.span)]
+
+
+def _do(scope: Scope, node: Node) -> list[Statement]:
+    inner, test = node.children[0], node.children[-1]
+    made = body(scope, inner)
+    known = scope.around.unit.reader.value(test)
+    if known == 0 and not _leaves(made):
+        return [Block(made, node.span)] if made else []
+    return [Loop(expressions.valued(scope, test, t.BOOL), None, made, True, node.span)]
+
+
+def _leaves(made: Body) -> bool:
+    """Whether a break or a continue belongs to the loop around *made*."""
+    for inner in made:
+        if isinstance(inner, Break | Continue):
+            return True
+        if isinstance(inner, If) and (_leaves(inner.then) or _leaves(inner.other)):
+            return True
+        if isinstance(inner, Block) and _leaves(inner.body):
+            return True
+        if isinstance(inner, Switch) and any(_continues(s.body) for s in inner.sections):
+            return True
+    return False
+
+
+def _continues(made: Body) -> bool:
+    for inner in made:
+        if isinstance(inner, Continue):
+            return True
+        if isinstance(inner, If) and (_continues(inner.then) or _continues(inner.other)):
+            return True
+        if isinstance(inner, Block) and _continues(inner.body):
+            return True
+        if isinstance(inner, Switch) and any(_continues(s.body) for s in inner.sections):
+            return True
+    return False
+
+
+def _break(_scope: Scope, node: Node) -> list[Statement]:
+    return [Break(node.span)]
+
+
+def _continue(_scope: Scope, node: Node) -> list[Statement]:
+    return [Continue(node.span)]
+
+
+def _return(scope: Scope, node: Node) -> list[Statement]:
+    if not node.children:
+        return [Return(None, node.span)]
+    given = node.children[0]
+    if isinstance(scope.result, t.Void):
+        return [Evaluate(effect(scope, given), node.span), Return(None, node.span)]
+    return [Return(argument(scope, given, scope.result), node.span)]
+
+
+def _switch(scope: Scope, node: Node) -> list[Statement]:
+    value = expressions.value(scope, node.children[0])
+    sections: list[Section] = []
+    inner = node.children[-1]
+    for child in inner.children if inner.kind == "COMPOUND_STMT" else [inner]:
+        labels, default, rest = _labels(scope, child)
+        if labels or default:
+            sections.append(Section(tuple(labels), default, (), child.span))
+        if not sections:
+            scope.refuse("switch", "a statement before the first case is not supported", child.span)
+        sections[-1].body += tuple(statement(scope, rest))
+    return [Switch(value, tuple(sections), node.span)]
+
+
+def _labels(scope: Scope, node: Node) -> tuple[list[int], bool, Node]:
+    labels, default = [], False
+    while node.kind in ("CASE_STMT", "DEFAULT_STMT"):
+        if node.kind == "DEFAULT_STMT":
+            default = True
+        else:
+            found = scope.around.unit.reader.value(node.children[0])
+            if found is None or len(node.children) > 2:
+                scope.refuse("case", "this case has no constant value that is known", node.span)
+            labels.append(int(found))
+        node = node.children[-1]
+    return labels, default, node
+
+
+_MAKERS: Mapping[str, Callable[[Scope, Node], list[Statement]]] = MappingProxyType(
+    {
+        "COMPOUND_STMT": _block,
+        "NULL_STMT": _nothing,
+        "UNEXPOSED_STMT": _attributed,
+        "DECL_STMT": _declarations,
+        "IF_STMT": _if,
+        "FOR_STMT": _for,
+        "WHILE_STMT": _while,
+        "DO_STMT": _do,
+        "BREAK_STMT": _break,
+        "CONTINUE_STMT": _continue,
+        "RETURN_STMT": _return,
+        "SWITCH_STMT": _switch,
+        "ASM_STMT": assembly.statement,
+        "GCC_ASM_STMT": assembly.statement,
+    }
+)
+

@@ -1,0 +1,39 @@
+"""Where locals live: what turns a variable of its own into bytes of simulated memory."""
+
+from collections.abc import Iterable, Set
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import AddressOf, Convert, Expr, Function, Local, Member, Offset, Place, Storage, Variable
+
+
+def to_memory(pointer: Expr) -> None:
+    """The local that *pointer* is the address of is memory: an instruction reads or writes its bytes."""
+    while isinstance(pointer, Convert | Offset):
+        pointer = pointer.value if isinstance(pointer, Convert) else pointer.pointer
+    if isinstance(pointer, AddressOf):
+        local = root(pointer.place)
+        if local is not None:
+            _move(local)
+
+
+def root(place: Place) -> Local | None:
+    """The local that *place* is or is a part of."""
+    while isinstance(place, Member):
+        place = place.base
+    return place.local if isinstance(place, Variable) else None
+
+
+def settle(functions: Iterable[Function], as_bytes: Set[str]) -> None:
+    """Give records that are seen as bytes somewhere, and arrays of them, bytes."""
+    for function in functions:
+        for local in function.locals:
+            kind = local.type
+            while isinstance(kind, t.Array):
+                kind = kind.of
+            if isinstance(kind, t.Record) and (kind.name in as_bytes or kind.union):
+                _move(local)
+
+
+def _move(local: Local) -> None:
+    if local.storage in (Storage.VALUE, Storage.CELL) and not isinstance(local.type, t.ClassType | t.VectorRegister):
+        local.storage, local.space = Storage.MEMORY, "ldram"

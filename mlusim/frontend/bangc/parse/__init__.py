@@ -1,0 +1,1 @@
+"""Parsing by libclang; nothing outside this room knows the library."""

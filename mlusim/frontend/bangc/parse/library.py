@@ -1,0 +1,110 @@
+"""libclang: found, loaded, and what its Python bindings leave out."""
+
+import ctypes
+import functools
+import os
+from typing import Any
+
+from mlusim.errors import UsageError
+
+BINARY = (
+    "?", ".*", "->*", "*", "/", "%", "+", "-", "<<", ">>", "<=>", "<", ">", "<=", ">=", "==", "!=",
+    "&", "^", "|", "&&", "||", "=", "*=", "/=", "%=", "+=", "-=", "<<=", ">>=", "&=", "^=", "|=", ",",
+)  # fmt: skip
+UNARY = (
+    "?", "x++", "x--", "++x", "--x", "&", "*", "+", "-", "~", "!", "__real", "__imag", "__extension__", "co_await",
+)  # fmt: skip
+_INT, _FLOAT = 1, 2  # kinds of an evaluation's result
+
+
+class Library:
+    """The loaded library: ``ci`` are the bindings, ``lib`` the functions."""
+
+    def __init__(self, ci: Any) -> None:
+        self.ci = ci
+        self.lib: Any = ci.conf.lib
+        self.index = ci.Index.create()
+        self._declare()
+        self.version: int = _major(self.lib)
+
+    def _declare(self) -> None:
+        """Tell the bindings of types, and ctypes of functions, that they do not name."""
+        for number, name in ((32, "FLOAT16"), (39, "BFLOAT16")):
+            try:
+                self.ci.TypeKind.from_id(number)
+            except ValueError:
+                setattr(self.ci.TypeKind, name, self.ci.TypeKind(number))
+        lib, cursor = self.lib, self.ci.Cursor
+        for name in ("clang_getCursorBinaryOperatorKind", "clang_getCursorUnaryOperatorKind"):
+            getattr(lib, name).argtypes = [cursor]
+            getattr(lib, name).restype = ctypes.c_int
+        lib.clang_Cursor_getVarDeclInitializer.argtypes = [cursor]
+        lib.clang_Cursor_getVarDeclInitializer.restype = cursor
+        lib.clang_Cursor_Evaluate.argtypes = [cursor]
+        lib.clang_Cursor_Evaluate.restype = ctypes.c_void_p
+        for name, result in (
+            ("getKind", ctypes.c_int),
+            ("getAsLongLong", ctypes.c_longlong),
+            ("getAsUnsigned", ctypes.c_ulonglong),
+            ("getAsDouble", ctypes.c_double),
+            ("isUnsignedInt", ctypes.c_uint),
+        ):
+            function = getattr(lib, f"clang_EvalResult_{name}")
+            function.argtypes, function.restype = [ctypes.c_void_p], result
+        lib.clang_EvalResult_dispose.argtypes = [ctypes.c_void_p]
+
+    def evaluate(self, cursor: Any) -> int | float | None:
+        """The value of a constant expression or variable; None where it is no constant number."""
+        lib = self.lib
+        result = lib.clang_Cursor_Evaluate(cursor)
+        if not result:
+            return None
+        try:
+            kind = lib.clang_EvalResult_getKind(result)
+            if kind == _INT:
+                unsigned = lib.clang_EvalResult_isUnsignedInt(result)
+                get = lib.clang_EvalResult_getAsUnsigned if unsigned else lib.clang_EvalResult_getAsLongLong
+                return int(get(result))
+            return float(lib.clang_EvalResult_getAsDouble(result)) if kind == _FLOAT else None
+        finally:
+            lib.clang_EvalResult_dispose(result)
+
+
+def _major(lib: Any) -> int:
+    lib.clang_getClangVersion.restype = String
+    text = lib.clang_getClangVersion().text(lib)
+    digits = text.partition("version ")[2].partition(".")[0]
+    return int(digits) if digits.isdigit() else 0
+
+
+class String(ctypes.Structure):
+    """A string of the library; taken once."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("flags", ctypes.c_uint))
+
+    def text(self, lib: Any) -> str:
+        """The text, given back to the library."""
+        get = ctypes.CFUNCTYPE(ctypes.c_char_p, String)(("clang_getCString", lib))
+        found = (get(self) or b"").decode()
+        ctypes.CFUNCTYPE(None, String)(("clang_disposeString", lib))(self)
+        return found
+
+
+@functools.cache
+def library() -> Library:
+    """The library that ``MLUSIM_LIBCLANG`` names, otherwise that of the ``libclang`` package.
+
+    Raises `UsageError` where there is none.
+    """
+    try:
+        import clang.cindex as ci  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError("BANG C sources need libclang; install it with: pip install 'mlusim[bangc]'") from None
+    chosen = os.environ.get("MLUSIM_LIBCLANG")
+    if chosen and not ci.Config.loaded:
+        ci.Config.set_library_file(chosen)
+    try:
+        return Library(ci)
+    except (ci.LibclangError, OSError) as error:
+        what = f"MLUSIM_LIBCLANG = {chosen}" if chosen else "the installed libclang"
+        raise UsageError(f"{what} cannot be loaded: {str(error).splitlines()[0]}") from None

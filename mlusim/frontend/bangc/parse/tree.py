@@ -1,0 +1,349 @@
+"""What the parser found, as plain objects: nodes of bodies, declarations, types.
+
+The rest of the front end reads these and never sees the library.
+"""
+
+import ctypes
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+from mlusim.frontend.bangc.ir.names import Span
+from mlusim.frontend.bangc.parse.library import BINARY, UNARY, Library, String
+from mlusim.frontend.bangc.parse.type_reader import TypeReader
+from mlusim.frontend.bangc.types import Array, Pointer, Type
+
+_RECURSE, _CONTINUE = 2, 1
+_EXPRESSIONS = range(100, 200)
+_REFERRING = frozenset((101, 102, 103))  # DeclRefExpr, MemberRefExpr, CallExpr
+_BINARY = frozenset((114, 115))  # BinaryOperator, CompoundAssignOperator
+_UNARY = 112
+_CALL = 103
+_DECLARATIONS = range(1, 40)
+
+
+class Node:
+    """A piece of a body: ``kind`` is the library's name for it, ``op`` the operator of one that has one.
+
+    ``type`` is set for expressions; ``decl`` is what a name, a member or a call refers to, or what
+    a declaration declares; ``count`` the number of arguments of a call.
+    """
+
+    __slots__ = ("children", "count", "cursor", "decl", "kind", "op", "span", "type")
+
+    def __init__(self, kind: str, span: Span, cursor: Any) -> None:
+        self.kind = kind
+        self.span = span
+        self.cursor = cursor
+        self.children: list[Node] = []
+        self.op = ""
+        self.type: Any = None
+        self.decl: Declaration | None = None
+        self.count = 0
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.op} {self.span}>"
+
+
+class Declaration:
+    """A function, a variable, a parameter, a field, an enumerator or a type of the sources."""
+
+    def __init__(self, reader: "Reader", cursor: Any) -> None:
+        self._reader = reader
+        self._cursor = cursor
+        self.kind: str = reader.kinds[cursor._kind_id]
+        self.name: str = cursor.spelling
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {self.name}>"
+
+    @cached_property
+    def span(self) -> Span:
+        """Where it is written: its name, not its body."""
+        location = self._cursor.location
+        line, column = location.line, location.column
+        return Span(str(location.file), line, column, line, column + len(self.name))
+
+    @cached_property
+    def from_prelude(self) -> bool:
+        """Whether a header that mlusim supplies declares it."""
+        return self._reader.is_prelude(self.span.file)
+
+    @cached_property
+    def type(self) -> Type:
+        """Its type; a parameter that is written as an array is a pointer."""
+        found = self._reader.types.of(self._cursor.type)
+        return Pointer(found.of) if self.kind == "PARM_DECL" and isinstance(found, Array) else found
+
+    @cached_property
+    def spelling(self) -> str:
+        """Its type as the programmer wrote it."""
+        return str(self._cursor.type.spelling)
+
+    @cached_property
+    def constant(self) -> bool:
+        """Whether its type is const."""
+        kind = self._cursor.type
+        return bool(kind.is_const_qualified() or kind.get_canonical().is_const_qualified())
+
+    @cached_property
+    def result(self) -> Type:
+        """What a function returns."""
+        return self._reader.types.of(self._cursor.result_type)
+
+    @cached_property
+    def result_spelling(self) -> str:
+        """What a function returns, as written in canonical C."""
+        return str(self._cursor.result_type.get_canonical().spelling)
+
+    @cached_property
+    def symbol(self) -> str:
+        """The mangled name, or the plain one of what has none."""
+        return self._cursor.mangled_name or self._cursor.get_usr()
+
+    @cached_property
+    def parameters(self) -> tuple["Declaration", ...]:
+        """The parameters of a function."""
+        return tuple(self._reader.declaration(c) for c in self._cursor.get_arguments())
+
+    @cached_property
+    def default(self) -> "Node | None":
+        """The default argument of a parameter."""
+        found = [c for c in self._cursor.get_children() if c.kind.is_expression()]
+        return self._reader.tree(found[-1]) if found else None
+
+    @cached_property
+    def template_arguments(self) -> tuple[Any, ...]:
+        """The arguments of a specialisation: types as text, and integers."""
+        cursor, found = self._cursor, []
+        for n in range(max(0, cursor.get_num_template_arguments())):
+            text = cursor.get_template_argument_type(n).spelling
+            found.append(text or cursor.get_template_argument_value(n))
+        return tuple(found)
+
+    @cached_property
+    def type_arguments(self) -> tuple[Type | int, ...]:
+        """The arguments of a specialisation as types and integers."""
+        cursor, found = self._cursor, []
+        for n in range(max(0, cursor.get_num_template_arguments())):
+            kind = cursor.get_template_argument_type(n)
+            found.append(self._reader.types.of(kind) if kind._kind_id else cursor.get_template_argument_value(n))
+        return tuple(found)
+
+    @cached_property
+    def title(self) -> str:
+        """How it is shown: with the arguments of its template."""
+        arguments = [str(a) for a in self.template_arguments]
+        return f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
+
+    @cached_property
+    def definition(self) -> "Declaration | None":
+        """The declaration that has the body or the value."""
+        found = self._cursor.get_definition()
+        return None if found is None else self._reader.declaration(found)
+
+    @cached_property
+    def defined(self) -> bool:
+        """Whether it is a definition itself."""
+        return bool(self._cursor.is_definition())
+
+    @cached_property
+    def parent(self) -> "Declaration | None":
+        """What it is declared in."""
+        found = self._cursor.semantic_parent
+        return None if found is None else self._reader.declaration(found)
+
+    @cached_property
+    def annotations(self) -> tuple[str, ...]:
+        """The words of its attributes: "nram", "global", "device", ..."""
+        names = {"ANNOTATE_ATTR": None, "CUDAGLOBAL_ATTR": "global", "CUDADEVICE_ATTR": "device"}
+        return tuple(
+            names[c.kind.name] or c.spelling for c in self._cursor.get_children() if c.kind.name in names
+        )
+
+    @property
+    def static(self) -> bool:
+        """Whether it is declared ``static``."""
+        return bool(self._cursor.storage_class == self._reader.library.ci.StorageClass.STATIC)
+
+    @property
+    def static_method(self) -> bool:
+        """Whether it is a method that has no object."""
+        return bool(self._cursor.is_static_method())
+
+    @property
+    def makes_copy(self) -> bool:
+        """Whether it is a constructor that copies or moves."""
+        return bool(self._cursor.is_copy_constructor() or self._cursor.is_move_constructor())
+
+    @cached_property
+    def value(self) -> int | float | None:
+        """The value of an enumerator or of a constant variable; None where there is none."""
+        if self.kind == "ENUM_CONSTANT_DECL":
+            return int(self._cursor.enum_value)
+        return self._reader.library.evaluate(self._cursor)
+
+    @cached_property
+    def initialiser(self) -> "Node | None":
+        """The initial value of a variable, as written."""
+        found = self._reader.library.lib.clang_Cursor_getVarDeclInitializer(self._cursor)
+        if found._kind_id in self._reader.nothing:
+            return None
+        found._tu = self._cursor._tu
+        return self._reader.tree(found)
+
+    @cached_property
+    def body(self) -> "Node | None":
+        """The body of a function."""
+        for child in self._cursor.get_children():
+            if child.kind.name == "COMPOUND_STMT":
+                return self._reader.tree(child)
+        return None
+
+    @cached_property
+    def initialisers(self) -> "tuple[Node, ...]":
+        """Member initialisers of a constructor: a reference to the member, then its value."""
+        found = [c for c in self._cursor.get_children() if c.kind.name != "COMPOUND_STMT"]
+        return tuple(self._reader.tree(c) for c in found if c.kind.name == "MEMBER_REF" or c.kind.is_expression())
+
+    @property
+    def children(self) -> "Iterator[Declaration]":
+        """What is declared inside."""
+        for child in self._cursor.get_children():
+            if child.kind.is_declaration():
+                yield self._reader.declaration(child)
+
+
+class Reader:
+    """Turns the library's cursors into nodes and declarations, each once."""
+
+    def __init__(self, library: Library, prelude: str) -> None:
+        self.library = library
+        self.kinds = {number: kind.name for number, kind in enumerate(library.ci.CursorKind._kinds) if kind}
+        self.nothing = frozenset(range(70, 74))  # kinds of cursors that stand for nothing
+        self.types = TypeReader(library, self.is_prelude)
+        self._prelude = prelude
+        self._known: dict[tuple[int, ...], Declaration] = {}
+        self._files: dict[int, str] = {}
+        self._file_slot = (ctypes.c_void_p * 1)()
+        self._line_slot = (ctypes.c_uint * 1)()
+        self._column_slot = (ctypes.c_uint * 1)()
+        at = ctypes.CFUNCTYPE(
+            None, library.ci.SourceLocation, *[ctypes.c_void_p] * 4
+        )
+        locate = "clang_getFileLocation"
+        self._locate = at((locate, library.lib))
+        self._name = ctypes.CFUNCTYPE(String, ctypes.c_void_p)(("clang_getFileName", library.lib))
+        visitor = ctypes.CFUNCTYPE(ctypes.c_int, library.ci.Cursor, library.ci.Cursor, ctypes.py_object)
+        self._visitor_type = visitor
+        self._visit = ctypes.CFUNCTYPE(ctypes.c_uint, library.ci.Cursor, visitor, ctypes.py_object)(
+            ("clang_visitChildren", library.lib)
+        )
+
+    def is_prelude(self, path: str) -> bool:
+        """Whether *path* is a header that mlusim supplies."""
+        return path.startswith(self._prelude) and not path.startswith(self._prelude + "/core/")
+
+    def declaration(self, cursor: Any) -> Declaration:
+        """The declaration of *cursor*."""
+        key = (cursor._kind_id, cursor.data[0] or 0, cursor.data[1] or 0)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = Declaration(self, cursor)
+        return found
+
+    def tree(self, root: Any) -> Node:
+        """*root* and everything in it."""
+        unit = root._tu
+        top = self._node(root, unit)
+        stack = [(_key(root), top)]
+        failed: list[BaseException] = []
+
+        def visit(cursor: Any, parent: Any, _: Any) -> int:
+            try:
+                key = _key(parent)
+                while len(stack) > 1 and stack[-1][0] != key:
+                    stack.pop()
+                node = self._node(cursor, unit)
+                stack[-1][1].children.append(node)
+                if cursor._kind_id in _DECLARATIONS:
+                    return _CONTINUE
+                stack.append((_key(cursor), node))
+            except BaseException as error:  # noqa: BLE001 - no exception passes through C
+                failed.append(error)
+                return 0
+            return _RECURSE
+
+        self._visit(root, self._visitor_type(visit), None)
+        if failed:
+            raise failed[0]
+        return top
+
+    def _node(self, cursor: Any, unit: Any) -> Node:
+        cursor._tu = unit
+        number = cursor._kind_id
+        node = Node(self.kinds[number], self._span(cursor), cursor)
+        if number in _EXPRESSIONS:
+            node.type = self.types.of_cursor(cursor)
+            if number in _REFERRING:
+                lib = self.library.lib
+                found = lib.clang_getCursorReferenced(cursor)
+                if found is not None:
+                    found._tu = unit
+                    node.decl = self.declaration(found)
+                if number == _CALL:
+                    node.count = lib.clang_Cursor_getNumArguments(cursor)
+            elif number in _BINARY:
+                node.op = BINARY[self.library.lib.clang_getCursorBinaryOperatorKind(cursor)]
+            elif number == _UNARY:
+                node.op = UNARY[self.library.lib.clang_getCursorUnaryOperatorKind(cursor)]
+        elif number in _DECLARATIONS:
+            node.decl = self.declaration(cursor)
+        return node
+
+    def _span(self, cursor: Any) -> Span:
+        lib = self.library.lib
+        extent = lib.clang_getCursorExtent(cursor)
+        first = self._place(lib.clang_getRangeStart(extent))
+        last = self._place(lib.clang_getRangeEnd(extent))
+        if last[0] != first[0] or last < first:
+            last = first
+        return Span(first[0], first[1], first[2], last[1], last[2])
+
+    def _place(self, location: Any) -> tuple[str, int, int]:
+        file, line, column = self._file_slot, self._line_slot, self._column_slot
+        self._locate(location, file, line, column, None)
+        return self._file(file[0]), line[0], column[0]
+
+    def _file(self, pointer: int | None) -> str:
+        if pointer is None:
+            return ""
+        found = self._files.get(pointer)
+        if found is None:
+            found = self._files[pointer] = self._name(pointer).text(self.library.lib)
+        return found
+
+    def value(self, node: Node) -> int | float | None:
+        """The value of a constant expression; None where it is none."""
+        return self.library.evaluate(node.cursor)
+
+    def default_of(self, function: Declaration, n: int) -> "Node | None":
+        """The default of parameter *n* in the template that *function* is a specialisation of."""
+        template = self.library.ci.conf.lib.clang_getSpecializedCursorTemplate(function._cursor)
+        if template is None:
+            return None
+        found = [c for c in template.get_children() if c.kind.name == "PARM_DECL"]
+        return self.declaration(found[n]).default if n < len(found) else None
+
+    def tokens(self, node: Node) -> list[str]:
+        """The words of *node*'s text; none where a macro wrote it."""
+        return [t.spelling for t in node.cursor.get_tokens()]
+
+    def text(self, node: Node) -> str:
+        """What the library spells *node* as: the text of a literal."""
+        return str(node.cursor.spelling)
+
+
+def _key(cursor: Any) -> tuple[Any, Any, Any]:
+    data = cursor.data
+    return data[0], data[1], cursor._kind_id

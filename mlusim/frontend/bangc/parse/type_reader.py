@@ -1,0 +1,141 @@
+"""The library's types as those of the intermediate form."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.parse.library import Library
+
+SCALARS: Mapping[int, t.Scalar | t.Void] = MappingProxyType(
+    {
+        2: t.VOID,
+        3: t.BOOL,
+        4: t.UINT8,
+        5: t.UINT8,
+        6: t.UINT16,
+        7: t.UINT32,
+        8: t.UINT16,
+        9: t.UINT32,
+        10: t.UINT64,
+        11: t.UINT64,
+        13: t.INT8,
+        14: t.INT8,
+        15: t.INT32,
+        16: t.INT16,
+        17: t.INT32,
+        18: t.INT64,
+        19: t.INT64,
+        21: t.FLOAT,
+        22: t.DOUBLE,
+        23: t.DOUBLE,
+        31: t.HALF,
+        32: t.HALF,
+        39: t.BFLOAT16,
+    }
+)
+NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
+FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY = 111, 112, 114
+REGISTERS: Mapping[str, t.Scalar] = MappingProxyType(
+    {
+        "vv_float": t.FLOAT,
+        "vv_half": t.HALF,
+        "vv_bfloat16": t.BFLOAT16,
+        "vv_int8": t.INT8,
+        "vv_uint8": t.UINT8,
+        "vv_int16": t.INT16,
+        "vv_uint16": t.UINT16,
+        "vv_int32": t.INT32,
+        "vv_uint32": t.UINT32,
+        "vv_int64": t.INT64,
+        "vv_uint64": t.UINT64,
+    }
+)
+
+
+class TypeReader:
+    """Reads types; one object for each record of the file."""
+
+    def __init__(self, library: Library, is_prelude: Callable[[str], bool]) -> None:
+        self._lib = library.lib
+        self._is_prelude = is_prelude
+        self._known: dict[tuple[Any, ...], t.Type] = {}
+        self.records: dict[str, t.Record] = {}
+        self.missing: set[str] = set()  # types that the intermediate form does not have
+
+    def of_cursor(self, cursor: Any) -> t.Type:
+        """The type of an expression."""
+        found = self._lib.clang_getCursorType(cursor)
+        key = (found._kind_id, found.data[0], found.data[1])
+        known = self._known.get(key)
+        if known is None:
+            found._tu = cursor._tu
+            known = self._known[key] = self.of(found)
+        return known
+
+    def of(self, kind: Any) -> t.Type:
+        """The type that the library calls *kind*."""
+        kind = kind.get_canonical()
+        number = kind._kind_id
+        if number in SCALARS:
+            return SCALARS[number]
+        if number == NULLPTR:
+            return t.Pointer(t.VOID)
+        if number == POINTER:
+            return t.Pointer(self.of(kind.get_pointee()))
+        if number in (LVALUE, RVALUE):
+            return t.Pointer(self.of(kind.get_pointee()), reference=True)
+        if number == CONSTANT_ARRAY:
+            return t.Array(self.of(kind.element_type), kind.element_count)
+        if number == INCOMPLETE_ARRAY:
+            return t.Array(self.of(kind.element_type), 0)
+        if number == ENUM:
+            return self._enumeration(kind.get_declaration())
+        if number == RECORD:
+            return self._record(kind)
+        if number == FUNCTION:
+            parameters = tuple(self.of(p) for p in kind.argument_types())
+            return t.FunctionType(self.of(kind.get_result()), parameters)
+        self.missing.add(kind.spelling)
+        return t.ClassType(kind.spelling or "?")
+
+    def _enumeration(self, declaration: Any) -> t.Type:
+        carrier = self.of(declaration.enum_type)
+        assert isinstance(carrier, t.Scalar)
+        name = declaration.type.spelling
+        return t.Scalar(name, carrier.kind, carrier.size)
+
+    def _record(self, kind: Any) -> t.Type:
+        declaration = kind.get_declaration()
+        name = kind.spelling.removeprefix("const ")
+        if name in REGISTERS:
+            return t.VectorRegister(REGISTERS[name])
+        if self._is_class(declaration):
+            return self._class(kind, declaration)
+        record = self.records.get(name)
+        if record is None:
+            record = self.records[name] = t.Record(name)
+            record.fields = tuple(
+                t.Field(f.spelling, self.of(f.type), f.get_field_offsetof() // 8) for f in kind.get_fields()
+            )
+            record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
+            record.union = declaration.kind.name == "UNION_DECL"
+        return record
+
+    def _is_class(self, declaration: Any) -> bool:
+        """Whether it is a class of a supplied header that has methods; structures for data have none."""
+        if not self._is_prelude(str(declaration.location.file)):
+            return False
+        definition = declaration.get_definition()
+        kinds = ("CONSTRUCTOR", "CXX_METHOD", "FUNCTION_TEMPLATE")
+        return definition is None or any(c.kind.name in kinds for c in definition.get_children())
+
+    def _class(self, kind: Any, declaration: Any) -> t.Type:
+        arguments: list[t.Type | int] = []
+        for n in range(max(0, kind.get_num_template_arguments())):
+            argument = kind.get_template_argument_type(n)
+            if argument._kind_id:
+                arguments.append(self.of(argument))
+        scope = declaration.semantic_parent
+        prefix = "std::" if scope is not None and scope.spelling == "std" else ""
+        return t.ClassType(prefix + declaration.spelling, tuple(arguments))

@@ -1,0 +1,167 @@
+"""One translation unit: parsed, with what is declared at file scope."""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, frozen
+
+from mlusim.arch.board import Board
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import prelude
+from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
+from mlusim.frontend.bangc.parse.library import Library, library
+from mlusim.frontend.bangc.parse.tree import Declaration, Reader
+from mlusim.isa.header import header_text
+
+FLAGS = (
+    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
+    "-nostdinc", "-nostdinc++", "-Wno-error",
+)  # fmt: skip
+REQUEST = "mlusim_request_"
+_ERROR = 3  # the library's severity of what stops a compiler
+_NOTES = 3  # shown of those that an error has
+_EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b(\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
+
+
+@frozen
+class Options:
+    """How a file is parsed: include directories, definitions, the board."""
+
+    include: tuple[str, ...]
+    define: tuple[tuple[str, str | None], ...]
+    board: Board
+
+    @property
+    def flags(self) -> list[str]:
+        """As the compiler's flags."""
+        defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in self.define]
+        return [
+            *FLAGS,
+            *prelude.architecture_flags(self.board),
+            f"-I{prelude.INCLUDE}",
+            *(f"-I{directory}" for directory in self.include),
+            "-isystem",
+            str(prelude.STANDARD),
+            *defines,
+        ]
+
+
+@define(eq=False)
+class Unit:
+    """What a file declares.
+
+    ``functions`` are its own definitions that are no templates, ``templates`` those that are, and
+    ``requested`` the kernels that were asked for by name.
+    """
+
+    path: str
+    reader: Reader
+    source: str
+    functions: tuple[Declaration, ...]
+    templates: tuple[Declaration, ...]
+    requested: Mapping[str, Declaration]
+    includes: Mapping[str, str]
+
+    def text_of(self, path: str) -> str:
+        """The text of a file that was read."""
+        return self.source if path == self.path else _read(path)
+
+
+def parse(path: str, options: Options, requests: Sequence[str] = ()) -> Unit:
+    """Parse a file; *requests* are instantiations of kernels, as ``K<float>``.
+
+    Raises `SourceError` with every error of the compiler, and `UsageError` for a file that cannot be read.
+    """
+    found = library()
+    source = _read(path)
+    wanted = [*_explicit(source), *requests]
+    overlay = source + "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted))
+    made = {**prelude.supplied(), str(prelude.INTRINSICS): header_text(), path: overlay + "\n"}
+    flags = [*options.flags, "-include", str(prelude.INCLUDE / "mlu.h")]
+    tree = found.index.parse(path, flags, unsaved_files=list(made.items()))
+    errors = [_diagnostic(d, path, source, wanted) for d in tree.diagnostics if d.severity >= _ERROR]
+    if errors:
+        raise SourceError(tuple(errors))
+    return _unit(path, source, wanted, found, tree)
+
+
+def _unit(path: str, source: str, wanted: Sequence[str], found: Library, tree: Any) -> Unit:
+    reader = Reader(found, str(prelude.INCLUDE))
+    functions, templates, requested = [], [], {}
+    for cursor in _own(tree.cursor, path):
+        kind = cursor.kind.name
+        if kind == "FUNCTION_TEMPLATE" and cursor.is_definition():
+            templates.append(reader.declaration(cursor))
+        elif kind in ("FUNCTION_DECL", "CXX_METHOD") and cursor.is_definition():
+            functions.append(reader.declaration(cursor))
+        elif kind == "VAR_DECL" and cursor.spelling.startswith(REQUEST):
+            target = _target(reader.declaration(cursor))
+            if target is not None:
+                requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
+    includes = {path: digest(source)}
+    for name in dict.fromkeys(str(i.include) for i in tree.get_includes()):
+        if not reader.is_prelude(name):
+            includes[name] = digest(_read(name))
+    return Unit(path, reader, source, tuple(functions), tuple(templates), requested, includes)
+
+
+def _own(cursor: Any, path: str) -> Any:
+    """The declarations at file scope of *path* itself, those in its namespaces too."""
+    for child in cursor.get_children():
+        file = child.location.file
+        if file is None or file.name != path:
+            continue
+        if child.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
+            yield from _own(child, path)
+        else:
+            yield child
+
+
+def _target(variable: Declaration) -> Declaration | None:
+    """What a request's initial value is the address of."""
+    node = variable.initialiser
+    while node is not None:
+        if node.kind == "DECL_REF_EXPR":
+            return node.decl
+        node = next((c for c in reversed(node.children) if c.kind.endswith("_EXPR") or c.kind.endswith("OPERATOR")), None)
+    return None
+
+
+def _explicit(source: str) -> list[str]:
+    """Explicit instantiations, which the library does not show: ``template void K<float>(...);``."""
+    return list(dict.fromkeys(name + arguments for name, arguments in _EXPLICIT.findall(source)))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_bytes().decode("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def digest(text: str) -> str:
+    """A short name for the content of a file."""
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+
+
+def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagnostic:
+    location = d.location
+    file = str(location.file) if location.file else path
+    line, column, message = location.line, location.column, str(d.spelling)
+    last = source.count("\n") + 1
+    if file == path and line > last and wanted:
+        name = wanted[min(line - last - 1, len(wanted) - 1)]
+        return Diagnostic(path, 1, 1, f"there is no kernel {name}: {message}")
+    text = source if file == path else _read(file) if Path(file).is_file() else ""
+    notes = [f"{_where(c)}note: {c.spelling}" for c in d.children if "candidate" in str(c.spelling)][:_NOTES]
+    return Diagnostic(file, line, column, message, excerpt_of(text, line, column), tuple(notes))
+
+
+def _where(d: Any) -> str:
+    file = d.location.file
+    if file is None or str(file).startswith(str(prelude.INCLUDE)):
+        return ""
+    return f"{file}:{d.location.line}:{d.location.column}: "

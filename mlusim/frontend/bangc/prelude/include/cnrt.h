@@ -1,0 +1,68 @@
+// The driver's interface as programs and host functions use it.
+#pragma once
+#include "mlusim_base.h"
+
+typedef struct cnrtDim3 {
+  unsigned int x, y, z;
+} cnrtDim3_t;
+typedef struct dim3 {
+  unsigned int x, y, z;
+} dim3_t;
+typedef enum {
+  cnrtFuncTypeBlock = 1,
+  cnrtFuncTypeUnion1 = 4,
+  cnrtFuncTypeUnion2 = 8,
+  cnrtFuncTypeUnion4 = 16,
+  cnrtFuncTypeUnion8 = 32,
+  cnrtFuncTypeUnion16 = 64,
+  cnrtFuncTypeMutable = 128,
+} cnrtFunctionType_t;
+#define CNRT_FUNC_TYPE_BLOCK cnrtFuncTypeBlock
+#define CNRT_FUNC_TYPE_UNION1 cnrtFuncTypeUnion1
+#define CNRT_FUNC_TYPE_UNION2 cnrtFuncTypeUnion2
+#define CNRT_FUNC_TYPE_UNION4 cnrtFuncTypeUnion4
+#define CNRT_FUNC_TYPE_UNION8 cnrtFuncTypeUnion8
+#define CNRT_FUNC_TYPE_UNION16 cnrtFuncTypeUnion16
+typedef struct cnrtQueueSt *cnrtQueue_t;
+typedef struct cnrtNotifierSt *cnrtNotifier_t;
+typedef enum { cnrtSuccess = 0, cnrtErrorArgsInvalid = 100053 } cnrtRet_t;
+#define CNRT_RET_SUCCESS cnrtSuccess
+typedef enum {
+  cnrtMemcpyHostToDev,
+  cnrtMemcpyDevToDev,
+  cnrtMemcpyDevToHost,
+  cnrtMemcpyHostToHost,
+} cnrtMemTransDir_t;
+#define CNRT_MEM_TRANS_DIR_HOST2DEV cnrtMemcpyHostToDev
+#define CNRT_MEM_TRANS_DIR_DEV2HOST cnrtMemcpyDevToHost
+#define CNRT_MEM_TRANS_DIR_DEV2DEV cnrtMemcpyDevToDev
+typedef enum { cnrtAttrClusterCount, cnrtAttrMcorePerCluster } cnrtDeviceAttr_t;
+
+extern "C" {
+cnrtRet_t cnrtGetLastError();
+cnrtRet_t cnrtPeekAtLastError();
+const char *cnrtGetErrorStr(cnrtRet_t);
+cnrtRet_t cnrtSetDevice(int);
+cnrtRet_t cnrtGetDevice(int *);
+cnrtRet_t cnrtQueueCreate(cnrtQueue_t *);
+cnrtRet_t cnrtQueueDestroy(cnrtQueue_t);
+cnrtRet_t cnrtQueueSync(cnrtQueue_t);
+cnrtRet_t cnrtSyncDevice();
+cnrtRet_t cnrtMalloc(void **, size_t);
+cnrtRet_t cnrtFree(void *);
+cnrtRet_t cnrtMemcpy(void *, void *, size_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpyAsync(void *, void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemset(void *, int, size_t);
+cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *);
+cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t);
+cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t, cnrtQueue_t);
+cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t, cnrtNotifier_t, float *);
+cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t, cnrtNotifier_t, float *);
+cnrtRet_t cnrtDeviceGetAttribute(int *, cnrtDeviceAttr_t, int);
+}
+template <class T> cnrtRet_t cnrtMalloc(T **p, size_t n) { return cnrtMalloc((void **)p, n); }
+
+// What the parser makes of `kernel<<<dim, type, queue>>>`.
+int __cudaPushCallConfiguration(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t);
+int cudaConfigureCall(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t);
+#define CNRT_CHECK(call) call

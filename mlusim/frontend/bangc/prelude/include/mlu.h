@@ -1,0 +1,40 @@
+// The device side of BANG C: qualifiers, types, built-in variables, and through them every intrinsic.
+#pragma once
+#include "mlusim_base.h"
+
+#define __BANG__ 1
+#define __mlu_entry__ __attribute__((global))
+#define __mlu_global__ __attribute__((global))
+#define __mlu_func__ __attribute__((device))
+#define __mlu_device__ __attribute__((device))
+#define __mlu_vector__ __attribute__((device))
+#define __mlu_host__ __attribute__((host))
+#define __mlu_builtin__ extern
+#define __nram__ __attribute__((annotate("nram")))
+#define __wram__ __attribute__((annotate("wram")))
+#define __mlu_shared__ __attribute__((annotate("sram")))
+#define __ldram__ __attribute__((annotate("ldram")))
+#define __mlu_const__ __attribute__((annotate("const")))
+
+#define __MLU_NRAM_SIZE__ __mlusim_nram_kib__
+#define __MLU_WRAM_SIZE__ __mlusim_wram_kib__
+#define __MLU_SRAM_SIZE__ __mlusim_sram_kib__
+
+#define __mlusim_builtin__(type, name) extern __attribute__((device)) const type name
+__mlusim_builtin__(unsigned int, taskId);
+__mlusim_builtin__(unsigned int, taskIdX);
+__mlusim_builtin__(unsigned int, taskIdY);
+__mlusim_builtin__(unsigned int, taskIdZ);
+__mlusim_builtin__(unsigned int, taskDim);
+__mlusim_builtin__(unsigned int, taskDimX);
+__mlusim_builtin__(unsigned int, taskDimY);
+__mlusim_builtin__(unsigned int, taskDimZ);
+__mlusim_builtin__(unsigned int, clusterId);
+__mlusim_builtin__(unsigned int, clusterDim);
+__mlusim_builtin__(unsigned int, coreId);
+__mlusim_builtin__(unsigned int, coreDim);
+
+#include "cnrt.h"
+#include "cn_api.h"
+#include "mlusim_intrinsics.h"
+#include "mlusim_math.h"

@@ -1,0 +1,183 @@
+// Types and constants of the C library, and what templates of kernels use of the C++ library.
+#pragma once
+
+typedef signed char int8_t;
+typedef unsigned char uint8_t;
+typedef short int16_t;
+typedef unsigned short uint16_t;
+typedef int int32_t;
+typedef unsigned int uint32_t;
+typedef long int64_t;
+typedef unsigned long uint64_t;
+typedef unsigned long size_t;
+typedef long ptrdiff_t;
+typedef long intptr_t;
+typedef unsigned long uintptr_t;
+typedef long ssize_t;
+typedef unsigned int uint;
+typedef _Float16 half;
+typedef __bf16 bfloat16_t;
+typedef __bf16 bfloat16;
+typedef signed char int8;
+
+#define NULL __null
+#define CHAR_BIT 8
+#define SCHAR_MAX 127
+#define UCHAR_MAX 255
+#define SHRT_MIN (-32768)
+#define SHRT_MAX 32767
+#define USHRT_MAX 65535
+#define INT_MAX __INT_MAX__
+#define INT_MIN (-__INT_MAX__ - 1)
+#define UINT_MAX 4294967295U
+#define LONG_MAX __LONG_MAX__
+#define LONG_MIN (-__LONG_MAX__ - 1L)
+#define ULONG_MAX 18446744073709551615UL
+#define LLONG_MAX __LONG_MAX__
+#define INT8_MIN (-128)
+#define INT8_MAX 127
+#define UINT8_MAX 255
+#define INT16_MIN (-32768)
+#define INT16_MAX 32767
+#define UINT16_MAX 65535
+#define INT32_MIN INT_MIN
+#define INT32_MAX INT_MAX
+#define UINT32_MAX UINT_MAX
+#define INT64_MIN LONG_MIN
+#define INT64_MAX LONG_MAX
+#define UINT64_MAX ULONG_MAX
+#define SIZE_MAX ULONG_MAX
+#define FLT_MAX __FLT_MAX__
+#define FLT_MIN __FLT_MIN__
+#define FLT_EPSILON __FLT_EPSILON__
+#define DBL_MAX __DBL_MAX__
+#define DBL_MIN __DBL_MIN__
+#define DBL_EPSILON __DBL_EPSILON__
+#define INFINITY (__builtin_inff())
+#define NAN (__builtin_nanf(""))
+#define M_PI 3.14159265358979323846
+#define M_E 2.7182818284590452354
+#define M_SQRT2 1.41421356237309504880
+
+// Functions of the C and C++ library that the run-time has, on the host and on the device.
+#define __mlusim_both__ __attribute__((host, device))
+
+namespace std {
+using ::int8_t;
+using ::uint8_t;
+using ::int16_t;
+using ::uint16_t;
+using ::int32_t;
+using ::uint32_t;
+using ::int64_t;
+using ::uint64_t;
+using ::size_t;
+using ::ptrdiff_t;
+typedef decltype(nullptr) nullptr_t;
+
+template <class T, T v>
+struct integral_constant {
+  static constexpr T value = v;
+  typedef T value_type;
+  typedef integral_constant type;
+  constexpr __mlusim_both__ operator T() const { return v; }
+};
+typedef integral_constant<bool, true> true_type;
+typedef integral_constant<bool, false> false_type;
+
+template <class A, class B> struct is_same : false_type {};
+template <class A> struct is_same<A, A> : true_type {};
+template <class A, class B> inline constexpr bool is_same_v = is_same<A, B>::value;
+template <bool B, class T = void> struct enable_if {};
+template <class T> struct enable_if<true, T> { typedef T type; };
+template <bool B, class T = void> using enable_if_t = typename enable_if<B, T>::type;
+template <bool B, class T, class F> struct conditional { typedef T type; };
+template <class T, class F> struct conditional<false, T, F> { typedef F type; };
+template <bool B, class T, class F> using conditional_t = typename conditional<B, T, F>::type;
+template <class T> struct remove_reference { typedef T type; };
+template <class T> struct remove_reference<T &> { typedef T type; };
+template <class T> struct remove_reference<T &&> { typedef T type; };
+template <class T> using remove_reference_t = typename remove_reference<T>::type;
+template <class T> struct remove_const { typedef T type; };
+template <class T> struct remove_const<const T> { typedef T type; };
+template <class T> struct remove_cv { typedef T type; };
+template <class T> struct remove_cv<const T> { typedef T type; };
+template <class T> struct remove_cv<volatile T> { typedef T type; };
+template <class T> using remove_cv_t = typename remove_cv<T>::type;
+template <class T> struct remove_pointer { typedef T type; };
+template <class T> struct remove_pointer<T *> { typedef T type; };
+template <class T> using remove_pointer_t = typename remove_pointer<T>::type;
+template <class T> struct decay { typedef typename remove_cv<typename remove_reference<T>::type>::type type; };
+template <class T> using decay_t = typename decay<T>::type;
+template <class T> struct is_pointer : false_type {};
+template <class T> struct is_pointer<T *> : true_type {};
+
+template <class T> struct is_integral : false_type {};
+template <> struct is_integral<bool> : true_type {};
+template <> struct is_integral<char> : true_type {};
+template <> struct is_integral<signed char> : true_type {};
+template <> struct is_integral<unsigned char> : true_type {};
+template <> struct is_integral<short> : true_type {};
+template <> struct is_integral<unsigned short> : true_type {};
+template <> struct is_integral<int> : true_type {};
+template <> struct is_integral<unsigned> : true_type {};
+template <> struct is_integral<long> : true_type {};
+template <> struct is_integral<unsigned long> : true_type {};
+template <class T> inline constexpr bool is_integral_v = is_integral<T>::value;
+template <class T> struct is_floating_point : false_type {};
+template <> struct is_floating_point<float> : true_type {};
+template <> struct is_floating_point<double> : true_type {};
+template <class T> inline constexpr bool is_floating_point_v = is_floating_point<T>::value;
+template <class T> struct is_unsigned : integral_constant<bool, is_integral<T>::value && (T(0) < T(-1))> {};
+template <class T> struct is_signed : integral_constant<bool, (T(-1) < T(0))> {};
+template <class T> struct make_signed { typedef T type; };
+template <> struct make_signed<unsigned char> { typedef signed char type; };
+template <> struct make_signed<unsigned short> { typedef short type; };
+template <> struct make_signed<unsigned> { typedef int type; };
+template <> struct make_signed<unsigned long> { typedef long type; };
+template <class T> using make_signed_t = typename make_signed<T>::type;
+template <class T> struct make_unsigned { typedef T type; };
+template <> struct make_unsigned<signed char> { typedef unsigned char type; };
+template <> struct make_unsigned<short> { typedef unsigned short type; };
+template <> struct make_unsigned<int> { typedef unsigned type; };
+template <> struct make_unsigned<long> { typedef unsigned long type; };
+template <class T> using make_unsigned_t = typename make_unsigned<T>::type;
+
+template <class T> __mlusim_both__ constexpr T &&forward(typename remove_reference<T>::type &t) {
+  return static_cast<T &&>(t);
+}
+template <class T> __mlusim_both__ constexpr typename remove_reference<T>::type &&move(T &&t) {
+  return static_cast<typename remove_reference<T>::type &&>(t);
+}
+
+template <class T> struct numeric_limits;
+#define __mlusim_limits__(T, lowest_, min_, max_, epsilon_, infinity_)                       \
+  template <> struct numeric_limits<T> {                                                     \
+    static constexpr bool is_specialized = true;                                             \
+    __mlusim_both__ static constexpr T lowest() { return lowest_; }                          \
+    __mlusim_both__ static constexpr T min() { return min_; }                                \
+    __mlusim_both__ static constexpr T max() { return max_; }                                \
+    __mlusim_both__ static constexpr T epsilon() { return epsilon_; }                        \
+    __mlusim_both__ static constexpr T infinity() { return infinity_; }                      \
+  };
+__mlusim_limits__(bool, false, false, true, false, false)
+__mlusim_limits__(char, INT8_MIN, INT8_MIN, INT8_MAX, 0, 0)
+__mlusim_limits__(signed char, INT8_MIN, INT8_MIN, INT8_MAX, 0, 0)
+__mlusim_limits__(unsigned char, 0, 0, UINT8_MAX, 0, 0)
+__mlusim_limits__(short, INT16_MIN, INT16_MIN, INT16_MAX, 0, 0)
+__mlusim_limits__(unsigned short, 0, 0, UINT16_MAX, 0, 0)
+__mlusim_limits__(int, INT_MIN, INT_MIN, INT_MAX, 0, 0)
+__mlusim_limits__(unsigned, 0, 0, UINT_MAX, 0, 0)
+__mlusim_limits__(long, LONG_MIN, LONG_MIN, LONG_MAX, 0, 0)
+__mlusim_limits__(unsigned long, 0, 0, ULONG_MAX, 0, 0)
+__mlusim_limits__(float, -FLT_MAX, FLT_MIN, FLT_MAX, FLT_EPSILON, INFINITY)
+__mlusim_limits__(double, -DBL_MAX, DBL_MIN, DBL_MAX, DBL_EPSILON, INFINITY)
+}  // namespace std
+
+#ifdef NDEBUG
+#define assert(condition) ((void)0)
+#else
+#define assert(condition) \
+  ((condition) ? (void)0 : __assert_fail(#condition, __FILE__, __LINE__, __func__))
+#endif
+extern "C" __mlusim_both__ void __assert_fail(const char *, const char *, unsigned int, const char *);

@@ -1,0 +1,138 @@
+// The mathematics of C on single numbers, as kernels and host code call it.
+#pragma once
+#include "mlusim_base.h"
+
+#define __mlusim_real1__(name)                  \
+  __mlusim_both__ float name##f(float);         \
+  __mlusim_both__ float name(float);            \
+  __mlusim_both__ double name(double);          \
+  __mlusim_both__ double name(int);
+#define __mlusim_real2__(name)                          \
+  __mlusim_both__ float name##f(float, float);          \
+  __mlusim_both__ float name(float, float);             \
+  __mlusim_both__ double name(double, double);          \
+  __mlusim_both__ double name(double, int);             \
+  __mlusim_both__ double name(int, double);             \
+  __mlusim_both__ double name(int, int);
+#define __mlusim_half1__(name) __mlusim_both__ half name(half);
+
+__mlusim_real1__(sqrt)
+__mlusim_real1__(cbrt)
+__mlusim_real1__(floor)
+__mlusim_real1__(ceil)
+__mlusim_real1__(round)
+__mlusim_real1__(rint)
+__mlusim_real1__(trunc)
+__mlusim_real1__(exp)
+__mlusim_real1__(exp2)
+__mlusim_real1__(expm1)
+__mlusim_real1__(log)
+__mlusim_real1__(log2)
+__mlusim_real1__(log10)
+__mlusim_real1__(log1p)
+__mlusim_real1__(sin)
+__mlusim_real1__(cos)
+__mlusim_real1__(tan)
+__mlusim_real1__(asin)
+__mlusim_real1__(acos)
+__mlusim_real1__(atan)
+__mlusim_real1__(sinh)
+__mlusim_real1__(cosh)
+__mlusim_real1__(tanh)
+__mlusim_real1__(erf)
+__mlusim_real1__(lgamma)
+__mlusim_real1__(tgamma)
+__mlusim_real1__(fabs)
+__mlusim_real2__(pow)
+__mlusim_real2__(fmod)
+__mlusim_real2__(fmax)
+__mlusim_real2__(fmin)
+__mlusim_real2__(atan2)
+__mlusim_half1__(sqrt)
+__mlusim_half1__(floor)
+__mlusim_half1__(ceil)
+__mlusim_half1__(exp)
+__mlusim_half1__(log)
+__mlusim_half1__(sin)
+__mlusim_half1__(cos)
+__mlusim_half1__(fabs)
+
+__mlusim_both__ int abs(int);
+__mlusim_both__ long abs(long);
+__mlusim_both__ float abs(float);
+__mlusim_both__ double abs(double);
+__mlusim_both__ half abs(half);
+__mlusim_both__ long labs(long);
+__mlusim_both__ bool isnan(half);
+__mlusim_both__ bool isnan(float);
+__mlusim_both__ bool isnan(double);
+__mlusim_both__ bool isinf(half);
+__mlusim_both__ bool isinf(float);
+__mlusim_both__ bool isinf(double);
+__mlusim_both__ bool isfinite(float);
+__mlusim_both__ bool isfinite(double);
+
+template <class A, class B> __mlusim_both__ auto min(A a, B b) -> decltype(a < b ? a : b);
+template <class A, class B> __mlusim_both__ auto max(A a, B b) -> decltype(a < b ? a : b);
+
+namespace std {
+using ::abs;
+using ::acos;
+using ::asin;
+using ::atan;
+using ::atan2;
+using ::cbrt;
+using ::ceil;
+using ::ceilf;
+using ::cos;
+using ::cosf;
+using ::cosh;
+using ::erf;
+using ::exp;
+using ::exp2;
+using ::expf;
+using ::expm1;
+using ::fabs;
+using ::fabsf;
+using ::floor;
+using ::floorf;
+using ::fmax;
+using ::fmin;
+using ::fmod;
+using ::isfinite;
+using ::isinf;
+using ::isnan;
+using ::lgamma;
+using ::log;
+using ::log10;
+using ::log1p;
+using ::log2;
+using ::logf;
+using ::pow;
+using ::powf;
+using ::rint;
+using ::round;
+using ::roundf;
+using ::sin;
+using ::sinf;
+using ::sinh;
+using ::sqrt;
+using ::sqrtf;
+using ::tan;
+using ::tanh;
+using ::tgamma;
+using ::trunc;
+template <class T> __mlusim_both__ constexpr const T &min(const T &a, const T &b);
+template <class T> __mlusim_both__ constexpr const T &max(const T &a, const T &b);
+template <class T> __mlusim_both__ constexpr void swap(T &a, T &b) {
+  T t = a;
+  a = b;
+  b = t;
+}
+}  // namespace std
+
+extern "C" {
+__mlusim_both__ int printf(const char *, ...);
+__mlusim_both__ void *memcpy(void *, const void *, size_t);
+__mlusim_both__ void *memset(void *, int, size_t);
+}
