@@ -16,11 +16,11 @@ $(VENV)/demo.stamp: pyproject.toml | $(BIN)/python
 	touch $@
 
 $(VENV)/test.stamp: pyproject.toml | $(BIN)/python
-	$(PIP) -e ".[report,test]"
+	$(PIP) -e ".[report,bangc,test]"
 	touch $@
 
 $(VENV)/check.stamp: pyproject.toml | $(BIN)/python
-	$(PIP) -e ".[report,test,check]"
+	$(PIP) -e ".[report,bangc,test,check]"
 	touch $@
 
 demo: $(VENV)/demo.stamp

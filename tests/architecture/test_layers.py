@@ -22,6 +22,7 @@ LAYERS = {
     "plan": 4,
     "observe": 4,
     "bang": 5,
+    "bangc": 5,
     "report": 5,
     "operators": 6,
     "programs": 6,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import Asm, AsmOperand, Evaluate, Statement
+from mlusim.frontend.bangc.ir import Asm, AsmOperand, Evaluate, Expr, Place, Statement
 from mlusim.frontend.bangc.lower import expressions, places
 from mlusim.frontend.bangc.lower.scope import Scope
 from mlusim.frontend.bangc.parse.tree import Node
@@ -23,7 +23,7 @@ def statement(scope: Scope, node: Node) -> list[Statement]:
     sections = _split(text)
     code = "".join(ast.literal_eval(s) for s in _STRING.findall(sections[0]))
     wanted = [_OPERAND.findall(s) for s in sections[1:3]]
-    outputs, inputs = (wanted + [[], []])[:2]
+    outputs, inputs = [*wanted, [], []][:2]
     given = [c for c in node.children if c.type is not None]
     if len(given) != len(outputs) + len(inputs):
         return scope.refuse("assembly", "the operands of this assembly are not found", node.span)
@@ -35,7 +35,7 @@ def statement(scope: Scope, node: Node) -> list[Statement]:
     return [Evaluate(Asm(code, tuple(made[:cut]), tuple(made[cut:]), t.VOID, node.span), node.span)]
 
 
-def _operand(scope: Scope, child: Node, constraint: str) -> "expressions.Expr | places.Place":
+def _operand(scope: Scope, child: Node, constraint: str) -> Expr | Place:
     if constraint.startswith(("=", "+")):
         return places.place(scope, child)
     return expressions.value(scope, child)
@@ -45,7 +45,9 @@ def _texts(scope: Scope, node: Node) -> Iterator[str]:
     """What stands between the parentheses: where the statement is, or in the macro that is used there."""
     whole = scope.around.unit.text_of(node.span.file)
     lines = whole.split("\n")
-    here = "\n".join([lines[node.span.line - 1][node.span.column - 1 :], *lines[node.span.line : node.span.line + 60]])
+    here = "\n".join(
+        [lines[node.span.line - 1][node.span.column - 1 :], *lines[node.span.line : node.span.line + 60]]
+    )
     if _WORD.match(here):
         yield _inside(here)
         return
@@ -60,7 +62,11 @@ def _of_macro(scope: Scope, name: str, seen: set[str]) -> Iterator[str]:
         return
     seen.add(name)
     for path in scope.around.unit.includes:
-        found = re.search(rf"^[ \t]*#[ \t]*define[ \t]+{name}\b((?:.*\\\n)*.*)", scope.around.unit.text_of(path), re.MULTILINE)
+        found = re.search(
+            rf"^[ \t]*#[ \t]*define[ \t]+{name}\b((?:.*\\\n)*.*)",
+            scope.around.unit.text_of(path),
+            re.MULTILINE,
+        )
         if found is None:
             continue
         text = found[1].replace("\\\n", "\n")

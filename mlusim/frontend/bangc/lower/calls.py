@@ -5,7 +5,19 @@ from collections.abc import Mapping
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    Assign, Call, Comma, Compose, Construct, Expr, Intrinsic, Launch, Library, Load, Method, Place, Span,
+    Assign,
+    Call,
+    Comma,
+    Compose,
+    Construct,
+    Expr,
+    Intrinsic,
+    Launch,
+    Library,
+    Load,
+    Method,
+    Place,
+    Span,
     Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import expressions, places
@@ -28,13 +40,17 @@ def call(scope: Scope, node: Node) -> Expr:
         return scope.refuse("call", "a call through a pointer to a function is not supported", node.span)
     if target.kind == "CONSTRUCTOR":
         return _construction(scope, node, target)
-    config = next((c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE), None)
+    config = next(
+        (c for c in node.children if c.kind == "CALL_EXPR" and c.decl and c.decl.name in _CONFIGURE), None
+    )
     if config is not None:
         return _launch(scope, node, target, config)
     if target.kind == "CONVERSION_FUNCTION":
         return expressions.known(scope, node)
     if target.kind not in ("FUNCTION_DECL", "CXX_METHOD"):
-        return scope.refuse("call", f"a call of {target.name} ({target.kind.lower()}) is not supported", node.span)
+        return scope.refuse(
+            "call", f"a call of {target.name} ({target.kind.lower()}) is not supported", node.span
+        )
     if target.kind == "CXX_METHOD" and not target.static_method:
         return _method(scope, node, target)
     if target.from_prelude:
@@ -86,7 +102,9 @@ def _default(scope: Scope, parameter: Declaration, target: Declaration, n: int, 
     if found is None:
         found = scope.around.unit.reader.default_of(target, n)
     if found is None:
-        return scope.refuse("default argument", f"the default of parameter {n} of {target.name} is not known", span)
+        return scope.refuse(
+            "default argument", f"the default of parameter {n} of {target.name} is not known", span
+        )
     return found
 
 
@@ -116,7 +134,12 @@ def _same(have: t.Type, to: t.Type) -> bool:
 @functools.cache
 def _prototypes() -> Mapping[int, Prototype]:
     """The prototypes of the instruction set by the line of the header that declares them."""
-    first = header_text().split("\n").index(next(x for x in header_text().split("\n") if MARK in x and "define" in x)) + 2
+    first = (
+        header_text()
+        .split("\n")
+        .index(next(x for x in header_text().split("\n") if MARK in x and "define" in x))
+        + 2
+    )
     return {first + n: p for n, p in enumerate(all_prototypes())}
 
 
@@ -147,14 +170,9 @@ def _intrinsic(scope: Scope, node: Node, target: Declaration) -> Expr:
     if prototype is None:
         return scope.refuse("intrinsic", f"{target.name} is not in the instruction set", node.span)
     for argument_, parameter in zip(arguments, overload, strict=False):
-        _expose(scope, argument_, parameter)
+        if isinstance(parameter, t.Pointer):
+            to_memory(argument_)  # an instruction is given its address
     return Intrinsic(prototype.row, overload, arguments[: len(given)], target.result, node.span)
-
-
-def _expose(scope: Scope, argument_: Expr, parameter: t.Type) -> None:
-    """A local whose address an instruction is given has to be memory."""
-    if isinstance(parameter, t.Pointer):
-        to_memory(argument_)
 
 
 # -- methods, constructors, launches ---------------------------------------------------------------
@@ -169,7 +187,9 @@ def _receiver(scope: Scope, node: Node) -> Place:
 
 def _method(scope: Scope, node: Node, target: Declaration) -> Expr:
     receiver = _receiver(scope, node)
-    operator = target.name.startswith("operator") and not any(c.kind == "MEMBER_REF_EXPR" for c in node.children)
+    operator = target.name.startswith("operator") and not any(
+        c.kind == "MEMBER_REF_EXPR" for c in node.children
+    )
     given = _given(node)[1:] if operator else _given(node)
     if isinstance(receiver.type, t.ClassType):
         arguments = _arguments(scope, node, target, given, by_value=True)
@@ -204,7 +224,11 @@ def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
     held = Variable(local, kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
     made = Call(
-        scope.around.need(target), target.title, (this, *_arguments(scope, node, target, given)), t.VOID, node.span
+        scope.around.need(target),
+        target.title,
+        (this, *_arguments(scope, node, target, given)),
+        t.VOID,
+        node.span,
     )
     return Comma(made, Load(held, kind, node.span), kind, node.span)
 
@@ -222,5 +246,3 @@ def _launch(scope: Scope, node: Node, target: Declaration, config: Node) -> Expr
     arguments = _arguments(scope, node, target, _given(node))
     symbol = scope.around.need(target)
     return Launch(symbol, target.title, dim, kind, queue, arguments, t.VOID, node.span)
-
-

@@ -11,18 +11,25 @@ from mlusim.frontend.bangc.scalars import converted
 def convert(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
     """*value* as one of type *to*."""
     have = value.type
+    if isinstance(to, t.Array) and to.count == 0:  # a parameter that is written as an array
+        to = t.Pointer(to.of)
     if have == to or isinstance(to, t.Void) or isinstance(value, Text) or _alike(have, to):
         return value
     if isinstance(value, Const):
         folded = _folded(value, to)
         if folded is not None:
             return Const(*folded, to, span)
+    return _made(scope, value, to, span)
+
+
+def _made(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
+    """The conversion of what is no constant."""
+    have = value.type
     if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
         return _number(value, have, to, span)
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return _pointer(scope, value, have, to, span)
-    if isinstance(have, t.Array) and isinstance(to, t.Pointer):
-        assert isinstance(value, Load)
+    if isinstance(have, t.Array) and isinstance(to, t.Pointer) and isinstance(value, Load):
         return convert(scope, scope.address(value.place, t.Pointer(have.of), span), to, span)
     if isinstance(have, t.Pointer) and isinstance(to, t.Scalar):
         if to.kind == "bool":

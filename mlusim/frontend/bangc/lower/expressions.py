@@ -8,8 +8,26 @@ from typing import Any
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    Assign, Binary, Builtin, Comma, Compare, Compose, Conditional, Const, Distance, Element, Expr,
-    FunctionAddress, Load, Logical, Offset, Temporary, Text, Unary, Update, Variable,
+    Assign,
+    Binary,
+    Builtin,
+    Comma,
+    Compare,
+    Compose,
+    Conditional,
+    Const,
+    Distance,
+    Element,
+    Expr,
+    FunctionAddress,
+    Load,
+    Logical,
+    Offset,
+    Temporary,
+    Text,
+    Unary,
+    Update,
+    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import calls, places
 from mlusim.frontend.bangc.lower.conversions import convert
@@ -33,7 +51,8 @@ def value(scope: Scope, node: Node) -> Expr:
     if maker is None:
         word = node.kind.removesuffix("_EXPR").removeprefix("CXX_").lower().replace("_", " ")
         return scope.refuse(word, f"this kind of expression ({word}) is not supported", node.span)
-    return maker(scope, node)
+    made: Expr = maker(scope, node)
+    return made
 
 
 def valued(scope: Scope, node: Node, to: t.Type) -> Expr:
@@ -67,7 +86,11 @@ def _cast(scope: Scope, node: Node) -> Expr:
 def _cast_of(scope: Scope, inner: Node, node: Node) -> Expr:
     if isinstance(inner.type, t.FunctionType):
         return value(scope, inner)
-    if isinstance(inner.type, t.Array) and isinstance(node.type, t.Pointer) and inner.kind != "STRING_LITERAL":
+    if (
+        isinstance(inner.type, t.Array)
+        and isinstance(node.type, t.Pointer)
+        and inner.kind != "STRING_LITERAL"
+    ):
         at = places.place(scope, inner)
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
     made = value(scope, inner)
@@ -84,7 +107,9 @@ def _literal(scope: Scope, node: Node) -> Expr:
         return scope.refuse("constant", "this constant has no value that is known", node.span)
     if isinstance(node.type, t.Scalar) and node.type.kind == "bool":
         known = bool(known)
-    return convert(scope, number(known, t.DOUBLE if isinstance(known, float) else t.INT64, node), node.type, node.span)
+    return convert(
+        scope, number(known, t.DOUBLE if isinstance(known, float) else t.INT64, node), node.type, node.span
+    )
 
 
 def _string(scope: Scope, node: Node) -> Expr:

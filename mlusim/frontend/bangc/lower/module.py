@@ -5,8 +5,21 @@ from typing import Any
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    Assign, Compose, Const, Evaluate, Expr, Function, Global, Local, Member, Module, Problem, Statement,
-    Variable, Load, Element,
+    Assign,
+    Compose,
+    Const,
+    Element,
+    Evaluate,
+    Expr,
+    Function,
+    Global,
+    Load,
+    Local,
+    Member,
+    Module,
+    Problem,
+    Statement,
+    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import expressions, statements
 from mlusim.frontend.bangc.lower.scope import Scope, Surroundings, Untranslated, number
@@ -130,7 +143,7 @@ def _flat(value: Expr | None, kind: t.Type) -> "list[Any]":
 
 
 def kind_of(declaration: Declaration) -> str:
-    """ "kernel", "device" or "host"."""
+    """One of "kernel", "device" and "host"."""
     if "global" in declaration.annotations:
         return "kernel"
     return "device" if "device" in declaration.annotations else "host"
@@ -160,14 +173,21 @@ def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
             break
         field = kind.to.field(node.decl.name)
         held = Load(Variable(scope.this, kind, node.span), kind, node.span)
-        at = Member(Element(held, number(0, t.INT64, node), kind.to, node.span), field.name, field.offset, field.type, node.span)
-        made.append(Evaluate(Assign(at, expressions.valued(scope, given, field.type), field.type, node.span), node.span))
+        at = Member(
+            Element(held, number(0, t.INT64, node), kind.to, node.span),
+            field.name,
+            field.offset,
+            field.type,
+            node.span,
+        )
+        made.append(
+            Evaluate(
+                Assign(at, expressions.valued(scope, given, field.type), field.type, node.span), node.span
+            )
+        )
     return made
 
 
 def lower(unit: Unit) -> Module:
     """*unit* in the intermediate form; what does not translate has a problem and no body."""
     return Lowering(unit).run()
-
-
-

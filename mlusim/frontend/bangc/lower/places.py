@@ -2,7 +2,18 @@
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    Comma, Conditional, Const, Element, Expr, GlobalPlace, Load, Member, Offset, Place, Span, Temporary, Variable,
+    Comma,
+    Conditional,
+    Const,
+    Element,
+    Expr,
+    GlobalPlace,
+    Load,
+    Member,
+    Offset,
+    Place,
+    Span,
+    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import expressions
 from mlusim.frontend.bangc.lower.conversions import convert
@@ -26,7 +37,7 @@ def is_place(node: Node) -> bool:
     """Whether *node* names something that has an address."""
     node = bare(node)
     if node.kind in _NAMED:
-        return node.decl is None or node.decl.kind not in ("ENUM_CONSTANT_DECL",)
+        return node.decl is None or node.decl.kind != "ENUM_CONSTANT_DECL"
     if node.kind == "UNARY_OPERATOR":
         return node.op in ("*", "++x", "--x")
     if node.kind == "CALL_EXPR":
@@ -184,7 +195,9 @@ def _call(scope: Scope, node: Node) -> Place:
 def _dereferenced(scope: Scope, node: Node) -> Place:
     """``reinterpret_cast<T &>(x)``."""
     at = pointer(scope, node.children[-1])
-    return Element(convert(scope, at, t.Pointer(node.type), node.span), number(0, t.INT64, node), node.type, node.span)
+    return Element(
+        convert(scope, at, t.Pointer(node.type), node.span), number(0, t.INT64, node), node.type, node.span
+    )
 
 
 _MAKERS = {

@@ -9,7 +9,18 @@ from attrs import define, field
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.ir import (
-    AddressOf, Const, Declare, Expr, Global, Local, Place, Problem, Span, Storage, Temporary, Variable,
+    AddressOf,
+    Const,
+    Declare,
+    Expr,
+    Global,
+    Local,
+    Place,
+    Problem,
+    Span,
+    Storage,
+    Temporary,
+    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
 from mlusim.frontend.bangc.parse.unit import Unit

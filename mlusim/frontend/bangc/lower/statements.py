@@ -5,8 +5,22 @@ from types import MappingProxyType
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
-    Block, Break, Call, Comma, Continue, Declare, Evaluate, Expr, If, Loop, Return, Section, Span,
-    Statement, Switch, Variable,
+    Block,
+    Break,
+    Call,
+    Comma,
+    Continue,
+    Declare,
+    Evaluate,
+    Expr,
+    If,
+    Loop,
+    Return,
+    Section,
+    Span,
+    Statement,
+    Switch,
+    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import assembly, expressions, headers
 from mlusim.frontend.bangc.lower.calls import argument
@@ -14,7 +28,15 @@ from mlusim.frontend.bangc.lower.scope import Scope
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
 
 Body = tuple[Statement, ...]
-_IGNORED = ("TYPE_ALIAS_DECL", "TYPEDEF_DECL", "STATIC_ASSERT", "USING_DECLARATION", "USING_DIRECTIVE", "STRUCT_DECL", "ENUM_DECL")
+_IGNORED = (
+    "TYPE_ALIAS_DECL",
+    "TYPEDEF_DECL",
+    "STATIC_ASSERT",
+    "USING_DECLARATION",
+    "USING_DIRECTIVE",
+    "STRUCT_DECL",
+    "ENUM_DECL",
+)
 
 
 def body(scope: Scope, node: Node) -> Body:
@@ -239,4 +261,3 @@ _MAKERS: Mapping[str, Callable[[Scope, Node], list[Statement]]] = MappingProxyTy
         "GCC_ASM_STMT": assembly.statement,
     }
 )
-

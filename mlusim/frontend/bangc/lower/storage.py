@@ -1,9 +1,21 @@
 """Where locals live: what turns a variable of its own into bytes of simulated memory."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import AddressOf, Convert, Expr, Function, Local, Member, Offset, Place, Storage, Variable
+from mlusim.frontend.bangc.ir import (
+    AddressOf,
+    Convert,
+    Expr,
+    Function,
+    Local,
+    Member,
+    Offset,
+    Place,
+    Storage,
+    Variable,
+)
 
 
 def to_memory(pointer: Expr) -> None:
@@ -23,7 +35,7 @@ def root(place: Place) -> Local | None:
     return place.local if isinstance(place, Variable) else None
 
 
-def settle(functions: Iterable[Function], as_bytes: Set[str]) -> None:
+def settle(functions: Iterable[Function], as_bytes: AbstractSet[str]) -> None:
     """Give records that are seen as bytes somewhere, and arrays of them, bytes."""
     for function in functions:
         for local in function.locals:
@@ -35,5 +47,7 @@ def settle(functions: Iterable[Function], as_bytes: Set[str]) -> None:
 
 
 def _move(local: Local) -> None:
-    if local.storage in (Storage.VALUE, Storage.CELL) and not isinstance(local.type, t.ClassType | t.VectorRegister):
+    if local.storage in (Storage.VALUE, Storage.CELL) and not isinstance(
+        local.type, t.ClassType | t.VectorRegister
+    ):
         local.storage, local.space = Storage.MEMORY, "ldram"

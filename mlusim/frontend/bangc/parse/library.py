@@ -99,7 +99,9 @@ def library() -> Library:
     try:
         import clang.cindex as ci  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError("BANG C sources need libclang; install it with: pip install 'mlusim[bangc]'") from None
+        raise UsageError(
+            "BANG C sources need libclang; install it with: pip install 'mlusim[bangc]'"
+        ) from None
     chosen = os.environ.get("MLUSIM_LIBCLANG")
     if chosen and not ci.Config.loaded:
         ci.Config.set_library_file(chosen)

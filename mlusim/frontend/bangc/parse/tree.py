@@ -99,7 +99,7 @@ class Declaration:
     @cached_property
     def symbol(self) -> str:
         """The mangled name, or the plain one of what has none."""
-        return self._cursor.mangled_name or self._cursor.get_usr()
+        return str(self._cursor.mangled_name or self._cursor.get_usr())
 
     @cached_property
     def parameters(self) -> tuple["Declaration", ...]:
@@ -127,7 +127,9 @@ class Declaration:
         cursor, found = self._cursor, []
         for n in range(max(0, cursor.get_num_template_arguments())):
             kind = cursor.get_template_argument_type(n)
-            found.append(self._reader.types.of(kind) if kind._kind_id else cursor.get_template_argument_value(n))
+            found.append(
+                self._reader.types.of(kind) if kind._kind_id else cursor.get_template_argument_value(n)
+            )
         return tuple(found)
 
     @cached_property
@@ -204,7 +206,9 @@ class Declaration:
     def initialisers(self) -> "tuple[Node, ...]":
         """Member initialisers of a constructor: a reference to the member, then its value."""
         found = [c for c in self._cursor.get_children() if c.kind.name != "COMPOUND_STMT"]
-        return tuple(self._reader.tree(c) for c in found if c.kind.name == "MEMBER_REF" or c.kind.is_expression())
+        return tuple(
+            self._reader.tree(c) for c in found if c.kind.name == "MEMBER_REF" or c.kind.is_expression()
+        )
 
     @property
     def children(self) -> "Iterator[Declaration]":
@@ -228,9 +232,7 @@ class Reader:
         self._file_slot = (ctypes.c_void_p * 1)()
         self._line_slot = (ctypes.c_uint * 1)()
         self._column_slot = (ctypes.c_uint * 1)()
-        at = ctypes.CFUNCTYPE(
-            None, library.ci.SourceLocation, *[ctypes.c_void_p] * 4
-        )
+        at = ctypes.CFUNCTYPE(None, library.ci.SourceLocation, *[ctypes.c_void_p] * 4)
         locate = "clang_getFileLocation"
         self._locate = at((locate, library.lib))
         self._name = ctypes.CFUNCTYPE(String, ctypes.c_void_p)(("clang_getFileName", library.lib))

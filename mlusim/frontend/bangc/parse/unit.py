@@ -126,7 +126,10 @@ def _target(variable: Declaration) -> Declaration | None:
     while node is not None:
         if node.kind == "DECL_REF_EXPR":
             return node.decl
-        node = next((c for c in reversed(node.children) if c.kind.endswith("_EXPR") or c.kind.endswith("OPERATOR")), None)
+        node = next(
+            (c for c in reversed(node.children) if c.kind.endswith("_EXPR") or c.kind.endswith("OPERATOR")),
+            None,
+        )
     return None
 
 

@@ -8,18 +8,18 @@ from mlusim.arch.board import Board
 INCLUDE = Path(__file__).parent / "include"
 STANDARD = INCLUDE / "std"
 INTRINSICS = INCLUDE / "mlusim_intrinsics.h"  # made from the instruction set; it is no file on disk
-_FORWARDING = (  # headers of the C and C++ libraries: all of them are one
-    "algorithm array assert.h atomic cassert cfloat chrono climits cmath complex cstddef cstdint cstdio cstdlib "
-    "cstring ctime float.h fstream functional iomanip ios iosfwd iostream iterator limits limits.h list map math.h memory "
-    "mutex numeric pthread.h queue random set sstream stdbool.h stddef.h stdexcept stdint.h stdio.h stdlib.h string "
-    "string.h sys/syscall.h sys/time.h thread time.h tuple type_traits unistd.h unordered_map unordered_set utility "
-    "vector"
-).split()
+_NAMES = """
+algorithm array assert.h atomic cassert cfloat chrono climits cmath complex cstddef cstdint cstdio cstdlib
+cstring ctime float.h fstream functional iomanip ios iosfwd iostream iterator limits limits.h list map math.h memory
+mutex numeric pthread.h queue random set sstream stdbool.h stddef.h stdexcept stdint.h stdio.h stdlib.h string
+string.h sys/syscall.h sys/time.h thread time.h tuple type_traits unistd.h unordered_map unordered_set utility
+vector
+"""  # headers of the C and C++ libraries: all of them are one
 
 
 def supplied() -> Mapping[str, str]:
     """Headers that are made, by path: the C++ library's names."""
-    return {str(STANDARD / name): '#include "mlusim_cxx.h"\n' for name in _FORWARDING}
+    return {str(STANDARD / name): '#include "mlusim_cxx.h"\n' for name in _NAMES.split()}
 
 
 def architecture_flags(board: Board) -> list[str]:

@@ -1,0 +1,102 @@
+"""What a kernel reaches over all files: code by symbol, rows, declarations."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.errors import Unsupported
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.file import File
+from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render import layouts
+
+
+@define(eq=False)
+class Part:
+    """What is reached of one file: code by symbol, code that declares variables, layouts by name."""
+
+    file: File
+    code: dict[str, CodeType] = field(factory=dict)
+    declarations: list[CodeType] = field(factory=list)
+    layouts: dict[str, t.Type] = field(factory=dict)
+    symbols: dict[str, None] = field(factory=dict)  # of variables at file scope
+
+
+@define(eq=False)
+class Plan:
+    """All that the function called ``symbol`` reaches; ``absent`` are functions that say why they are not there."""
+
+    symbol: str
+    parts: list[Part] = field(factory=list)
+    rows: dict[str, None] = field(factory=dict)
+    absent: dict[str, Callable[..., Any]] = field(factory=dict)
+
+
+def find(files: Sequence[File], file: File, symbol: str) -> tuple[File, ir.Function] | None:
+    """The definition of *symbol*: that of *file*, otherwise another's."""
+    for candidate in (file, *files):
+        found = candidate.form.functions.get(symbol)
+        if found is not None and not found.external:
+            return candidate, found
+    return None
+
+
+def link(files: Sequence[File], file: File, symbol: str) -> Plan:
+    """All that *symbol* of *file* reaches; each file keeps its own variables."""
+    plan = Plan(symbol)
+    parts: dict[int, Part] = {}
+    work = [(file, symbol)]
+    done: set[str] = set()
+    while work:
+        unit, wanted = work.pop()
+        if wanted in done:
+            continue
+        done.add(wanted)
+        found = find(files, unit, wanted)
+        if found is None or found[1].problem is not None:
+            plan.absent[wanted] = _absent(unit, wanted, None if found is None else found[1])
+            continue
+        owner = found[0]
+        part = parts.setdefault(id(owner), Part(owner))
+        rendered = owner.function(wanted)
+        part.code[wanted] = rendered.code
+        part.layouts.update(rendered.uses.layouts)
+        part.symbols.update(rendered.uses.globals)
+        plan.rows.update(rendered.uses.rows)
+        work += [(owner, s) for s in rendered.uses.symbols]
+    plan.parts = list(parts.values())
+    for part in plan.parts:
+        _declare(part)
+    return plan
+
+
+def _absent(unit: File, symbol: str, function: ir.Function | None) -> Callable[..., Any]:
+    """A function that says, where it is called, why it is not there."""
+    declared = function or unit.form.functions.get(symbol)
+    name = declared.name if declared is not None else symbol
+    problem = None if function is None else function.problem
+    why = "is defined in no file that was loaded" if problem is None else f"does not translate: {problem}"
+
+    def missing(*_: Any) -> None:
+        raise Unsupported(f"{name} {why}")
+
+    return missing
+
+
+def _declare(part: Part) -> None:
+    """Code that declares the variables at file scope that are reached, in their order, each at its own line."""
+    globals_: Mapping[str, ir.Global] = part.file.form.globals
+    for variable in sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line)):
+        name, kind = layouts.of(variable.type)
+        part.layouts[name] = kind
+        if variable.space:
+            value = b.call("_c_declare", b.constant(variable.space), b.name(name))
+        else:
+            value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
+        node = b.at(b.assign(b.target(variable.name), value), variable.span)
+        tree = ast.fix_missing_locations(ast.Module([node], []))
+        part.declarations.append(compile(tree, variable.span.file, "exec"))

@@ -1,0 +1,113 @@
+"""A loaded module: BANG C files, translated and linked, whose kernels a device launches."""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.errors import Diagnostic, SourceError
+from mlusim.frontend.bangc.file import File
+from mlusim.frontend.bangc.link import Plan, link
+from mlusim.frontend.bangc.lower.module import lower
+from mlusim.frontend.bangc.parse.unit import Options, Unit, parse
+
+
+class Module:
+    """BANG C files that were loaded together.
+
+    ``kernels`` has the kernels by name; ``module["K<float>"]`` instantiates a template where no source does.
+    """
+
+    def __init__(self, paths: Sequence[str], options: Options) -> None:
+        self.paths = tuple(paths)
+        self.options = options
+        self.files: list[File] = []
+        self._units: list[Unit] = []
+        self._requests: list[list[str]] = [[] for _ in paths]
+        self._made: dict[str, BangKernel] = {}
+        for path in self.paths:
+            unit = parse(path, options)
+            self._units.append(unit)
+            self.files.append(File(lower(unit)))
+
+    def functions_of(self, kind: str) -> Iterator[tuple[File, ir.Function]]:
+        """The functions of one kind ("kernel", "device", "host") that the files define, each with its file."""
+        for file in self.files:
+            for function in file.form.functions.values():
+                if function.kind == kind and not function.external:
+                    yield file, function
+
+    @property
+    def kernels(self) -> Mapping[str, BangKernel]:
+        """The kernels that the sources define or instantiate, by name; those that do not translate are left out."""
+        found = [f for _, f in self.functions_of("kernel") if f.problem is None]
+        return {name: self[name] for name in dict.fromkeys(f.name for f in found)}
+
+    def __getitem__(self, name: str) -> BangKernel:
+        """The kernel called *name*; a template is instantiated.
+
+        Raises `UsageError` for a name that no source has, and `SourceError` for an instantiation that does
+        not compile and for a kernel that does not translate.
+        """
+        found = self._made.get(name)
+        if found is None:
+            found = self._made[name] = self._kernel(name)
+        return found
+
+    def _kernel(self, name: str) -> BangKernel:
+        for file, function in self.functions_of("kernel"):
+            if _called(function.name, name):
+                return self._wrapped(file, function)
+        number = self._instantiate(name)
+        target = self._units[number].requested.get(name)
+        if target is None:
+            raise self._unknown(name)
+        file = self.files[number]
+        return self._wrapped(file, file.form.functions[(target.definition or target).symbol])
+
+    def _instantiate(self, name: str) -> int:
+        """Have the file that has the template make the specialisation; its number."""
+        base = name.partition("<")[0].rpartition("::")[2].strip()
+        for number, (path, unit) in enumerate(zip(self.paths, self._units, strict=True)):
+            if "<" in name and any(d.name == base for d in unit.templates):
+                wanted = [*self._requests[number], name]
+                made = parse(path, self.options, wanted)
+                self._requests[number], self._units[number] = wanted, made
+                self.files[number] = File(lower(made))
+                self._made.clear()
+                return number
+        raise self._unknown(name)
+
+    def _unknown(self, name: str) -> UsageError:
+        have = sorted({f.name for _, f in self.functions_of("kernel")})
+        templates = {d.name for u in self._units for d in u.templates if "global" in d.annotations}
+        names = [*have, *(f"{n}<...>" for n in sorted(templates))]
+        hint = f"it has {', '.join(names)}" if names else "it has none"
+        return UsageError(f"there is no kernel {name!r} in {', '.join(self.paths)}; {hint}")
+
+    def _wrapped(self, file: File, function: ir.Function) -> BangKernel:
+        if function.problem is not None:
+            raise SourceError((diagnostic_of(function),))
+        arch = self.options.board.arch.bang_arch
+
+        @functools.cache
+        def plan() -> Plan:
+            return link(self.files, file, function.symbol)
+
+        return BangKernel(function, plan, arch)
+
+
+def _called(name: str, wanted: str) -> bool:
+    """Whether *wanted* is how somebody writes *name*: spaces do not count, and half is what the compiler calls _Float16."""
+    have, want = name.replace(" ", ""), wanted.replace(" ", "")
+    return want in (have, have.replace("_Float16", "half").replace("__bf16", "bfloat16_t"))
+
+
+def diagnostic_of(function: ir.Function) -> Diagnostic:
+    """Why *function* does not translate, at its place."""
+    problem = function.problem
+    assert problem is not None
+    span = problem.span
+    text = f"{function.name} does not translate: {problem.message}"
+    return Diagnostic(span.file, span.line, span.column, text, problem.excerpt)

@@ -1,0 +1,1 @@
+"""The intermediate form as Python code objects that carry the source's own file, lines and names."""

@@ -1,0 +1,83 @@
+"""Pieces of Python's syntax trees."""
+
+import ast
+from typing import Any
+
+from mlusim.frontend.bangc.ir import Span
+
+OPERATORS: dict[str, ast.operator] = {}
+LOAD, STORE = ast.Load(), ast.Store()
+
+
+def name(text: str) -> ast.Name:
+    """A name that is read."""
+    return ast.Name(text, LOAD)
+
+
+def target(text: str) -> ast.Name:
+    """A name that is assigned to."""
+    return ast.Name(text, STORE)
+
+
+def constant(value: Any) -> ast.expr:
+    """A literal."""
+    return ast.Constant(value)
+
+
+def call(function: str | ast.expr, *arguments: ast.expr) -> ast.Call:
+    """A call; a text names the function."""
+    return ast.Call(name(function) if isinstance(function, str) else function, list(arguments), [])
+
+
+def attribute(value: ast.expr, text: str) -> ast.Attribute:
+    """``value.text``."""
+    return ast.Attribute(value, text, LOAD)
+
+
+def item(value: ast.expr, index: ast.expr) -> ast.Subscript:
+    """``value[index]``."""
+    return ast.Subscript(value, index, LOAD)
+
+
+def binary(left: ast.expr, op: ast.operator, right: ast.expr) -> ast.BinOp:
+    """``left op right``."""
+    return ast.BinOp(left, op, right)
+
+
+def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.Compare:
+    """``left op right``, a bool."""
+    return ast.Compare(left, [op], [right])
+
+
+def assign(to: ast.expr, value: ast.expr) -> ast.Assign:
+    """``to = value``."""
+    return ast.Assign([to], value)
+
+
+def held(text: str, value: ast.expr) -> ast.NamedExpr:
+    """``(text := value)``."""
+    return ast.NamedExpr(target(text), value)
+
+
+def last(*parts: ast.expr) -> ast.Subscript:
+    """Evaluate all of *parts*; the value is that of the last."""
+    return item(ast.Tuple(list(parts), LOAD), ast.Constant(-1))
+
+
+def first(*parts: ast.expr) -> ast.Subscript:
+    """Evaluate all of *parts*; the value is that of the first."""
+    return item(ast.Tuple(list(parts), LOAD), ast.Constant(0))
+
+
+def simple(node: ast.expr) -> bool:
+    """Whether *node* may be evaluated twice: a name or a literal."""
+    return isinstance(node, ast.Name | ast.Constant) or (
+        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    )
+
+
+def at(node: Any, span: Span) -> Any:
+    """*node*, which stands at *span*."""
+    node.lineno, node.col_offset = max(span.line, 1), max(span.column - 1, 0)
+    node.end_lineno, node.end_col_offset = max(span.end_line, 1), max(span.end_column - 1, 0)
+    return node

@@ -1,0 +1,113 @@
+"""Locals as they come to life, by where their bytes are."""
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render.expressions import Context, layout, value
+
+
+def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
+    """The statement that makes a local."""
+    local = node.local
+    if local.storage is ir.Storage.STATIC:
+        maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), made(c, local, node.value, symbol))
+        once = b.call("_c_static", b.constant(f"{symbol}.{local.name}"), maker)
+        return [b.assign(b.target(local.name), once)]
+    return [b.assign(b.target(local.name), made(c, local, node.value, symbol))]
+
+
+def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
+    """What a parameter needs that is not a plain value; the caller gave a number, a pointer or a copy."""
+    if local.storage is ir.Storage.VALUE or isinstance(local.type, t.ClassType):
+        return []
+    if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:
+        return []
+    given = ir.Load(ir.Variable(_plain(local), local.type, local.span), local.type, local.span)
+    return [b.at(b.assign(b.target(local.name), made(c, local, given, symbol)), local.span)]
+
+
+def _plain(local: ir.Local) -> ir.Local:
+    return ir.Local(local.name, local.source_name, local.type, local.spelling, local.span)
+
+
+def made(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
+    """The object that a local is."""
+    kind = local.type
+    if local.storage is ir.Storage.MEMORY or (local.storage is ir.Storage.STATIC and _bytes(kind)):
+        return _memory(c, local, initial, symbol)
+    if isinstance(kind, t.Record | t.ClassType | t.Array):
+        return _whole(c, kind, initial)
+    if isinstance(kind, t.VectorRegister):
+        copied = [] if initial is None or isinstance(initial, ir.Compose) else [value(c, initial)]
+        return b.call("_c_register", layout(c, kind), *copied)
+    given = zero(kind) if initial is None else value(c, initial)
+    return given if local.storage is ir.Storage.VALUE else b.call("_c_Cell", layout(c, kind), given)
+
+
+def _bytes(kind: t.Type) -> bool:
+    while isinstance(kind, t.Array):
+        kind = kind.of
+        if isinstance(kind, t.Scalar):
+            return kind is not t.DOUBLE
+    return False
+
+
+def zero(kind: t.Type) -> ast.expr:
+    """What a variable without a value has here; in C it may be anything."""
+    if isinstance(kind, t.Scalar):
+        return b.constant({"float": 0.0, "bool": False}.get(kind.kind, 0))
+    return b.name("_c_null")
+
+
+def _whole(c: Context, kind: t.Type, initial: ir.Expr | None) -> ast.expr:
+    if initial is None:
+        return b.call(b.attribute(layout(c, kind), "make"))
+    return value(c, initial)
+
+
+def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
+    """Bytes of simulated memory; the run-time finds the same ones again in the next call."""
+    arguments = [
+        b.constant(local.space or "ldram"),
+        b.constant(f"{symbol}.{local.name}"),
+        layout(c, local.type),
+    ]
+    if initial is not None:
+        arguments.append(value(c, initial))
+    return b.call("_c_local", *arguments)
+
+
+# -- what changes a local --------------------------------------------------------------------------
+
+
+def changes(node: Any, local: ir.Local) -> bool:
+    """Whether something in *node* stores to *local*."""
+    return any(
+        isinstance(n, ir.Assign | ir.Update) and isinstance(n.place, ir.Variable) and n.place.local is local
+        for n in walk(node)
+    )
+
+
+def walk(node: Any) -> Iterator[Any]:
+    """*node* and every statement, expression and place in it."""
+    if isinstance(node, tuple):
+        for part in node:
+            yield from walk(part)
+    elif attrs.has(type(node)) and not isinstance(
+        node, ir.Local | ir.Global | t.Scalar | t.Pointer | t.Array | t.Record
+    ):
+        yield node
+        for name in _names(type(node)):
+            yield from walk(getattr(node, name))
+
+
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(
+        a.name for a in attrs.fields(kind) if a.name not in ("type", "span", "within", "local", "overload")
+    )

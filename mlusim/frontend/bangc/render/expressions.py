@@ -1,0 +1,393 @@
+"""Expressions and places in Python."""
+
+import ast
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.render import arithmetic, layouts, ranges
+from mlusim.frontend.bangc.render import build as b
+from mlusim.memory.direction import DIRECTIONS
+
+
+@define(eq=False)
+class Uses:
+    """What a function's code refers to."""
+
+    symbols: dict[str, None] = field(factory=dict)  # functions of the sources
+    rows: dict[str, None] = field(factory=dict)  # of the instruction set
+    globals: dict[str, None] = field(factory=dict)  # variables at file scope
+    library: dict[str, None] = field(factory=dict)  # functions of the C library
+    layouts: dict[str, Any] = field(factory=dict)  # what records and registers are made by
+    builtins: dict[str, None] = field(factory=dict)
+
+
+@define(eq=False)
+class Context:
+    """One function while it is rendered."""
+
+    uses: Uses = field(factory=Uses)
+    known: dict[str, ranges.Range] = field(factory=dict)  # values of locals, where a loop bounds them
+    temporaries: int = 0
+    before: list[ast.stmt] | None = None  # statements that come first, where the place allows for some
+
+    def temporary(self) -> str:
+        """A name that nothing else has."""
+        self.temporaries += 1
+        return f"_c_{self.temporaries}"
+
+
+def value(c: Context, node: ir.Expr) -> ast.expr:
+    """The value of *node*."""
+    made = _VALUES[type(node)](c, node)
+    return b.at(made, node.span)  # type: ignore[no-any-return]
+
+
+def condition(c: Context, node: ir.Expr) -> ast.expr:
+    """The value of a test, as simple as Python allows: null pointers and zeros are false."""
+    return value(c, node)
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def cell(local: ir.Local) -> bool:
+    """Whether a local is an object that holds a number, a pointer or a register."""
+    return local.storage is not ir.Storage.VALUE and not isinstance(
+        local.type, t.Array | t.Record | t.ClassType
+    )
+
+
+def _loaded(c: Context, node: ir.Load) -> ast.expr:
+    at = node.place
+    if isinstance(at, ir.Variable):
+        return _variable(at)
+    if isinstance(at.type, t.Record):
+        return b.call("_c_copy", record(c, at))
+    if isinstance(at, ir.Element):
+        return _element(c, at)
+    if isinstance(at, ir.Member):
+        return b.attribute(record(c, at.base), at.name)
+    if isinstance(at, ir.GlobalPlace):
+        return as_number(b.item(_global(c, at), b.constant(0)), at.type)
+    return value(c, at.value)
+
+
+def _variable(at: ir.Variable) -> ast.expr:
+    local = at.local
+    if isinstance(local.type, t.Record):
+        return b.call("_c_copy", b.name(local.name))
+    if not cell(local):
+        return b.name(local.name)
+    if local.storage is ir.Storage.CELL:
+        return b.attribute(b.name(local.name), "v")
+    return as_number(b.item(b.name(local.name), b.constant(0)), local.type)
+
+
+def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
+    """What memory gives back, as a number of Python."""
+    if not isinstance(kind, t.Scalar):
+        return made
+    if kind.kind == "float":
+        return b.call("float", made)
+    return b.compare(made, ast.NotEq(), b.constant(0)) if kind.kind == "bool" else b.call("int", made)
+
+
+def _element(c: Context, at: ir.Element) -> ast.expr:
+    pointer, index = value(c, at.pointer), value(c, at.index)
+    if isinstance(at.type, t.Pointer):
+        return b.call("_c_pointer_at", pointer, index, layout(c, at.type.to))
+    return as_number(b.item(pointer, index), at.type)
+
+
+def record(c: Context, at: ir.Place) -> ast.expr:
+    """The object that holds a record."""
+    if isinstance(at, ir.Variable):
+        return b.name(at.local.name)
+    if isinstance(at, ir.Element):
+        index = value(c, at.index)
+        pointer = value(c, at.pointer)
+        if isinstance(at.index, ir.Const) and at.index.value == 0:
+            return b.attribute(pointer, "here")
+        return b.attribute(b.binary(pointer, ast.Add(), index), "here")
+    if isinstance(at, ir.Member):
+        return b.attribute(record(c, at.base), at.name)
+    if isinstance(at, ir.GlobalPlace):
+        return _global(c, at)
+    return value(c, at.value)
+
+
+def _global(c: Context, at: ir.GlobalPlace) -> ast.expr:
+    c.uses.globals[at.variable.symbol] = None
+    return b.name(at.variable.name)
+
+
+def layout(c: Context, kind: t.Type) -> ast.expr:
+    """The name of what the run-time knows of a type that memory holds."""
+    name, made = layouts.of(kind)
+    c.uses.layouts[name] = made
+    return b.name(name)
+
+
+# -- pointers --------------------------------------------------------------------------------------
+
+
+def _address(c: Context, node: ir.AddressOf) -> ast.expr:
+    at = node.place
+    if isinstance(at, ir.Variable):
+        return b.name(at.local.name)
+    if isinstance(at, ir.Element):
+        return moved(c, value(c, at.pointer), at.type, at.index, back=False)
+    if isinstance(at, ir.Member):
+        base = record(c, at.base)
+        if isinstance(at.type, t.Array | t.Record):
+            return b.attribute(base, at.name)
+        return b.call("_c_member", base, b.constant(at.name))
+    if isinstance(at, ir.GlobalPlace):
+        return _global(c, at)
+    return b.call("_c_Cell", layout(c, at.type), value(c, at.value))
+
+
+def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
+    """A pointer that has moved by *count* elements."""
+    scale = 1
+    while isinstance(pointee, t.Array):
+        scale *= pointee.count
+        pointee = pointee.of
+    if isinstance(pointee, t.Void):
+        pointer = b.call(b.attribute(pointer, "cast"), layout(c, t.UINT8))
+    if isinstance(count, ir.Const):
+        steps: ast.expr = b.constant(int(count.value) * scale)
+        if count.value == 0:
+            return pointer
+    else:
+        steps = value(c, count)
+        if scale != 1:
+            steps = b.binary(steps, ast.Mult(), b.constant(scale))
+    return b.binary(pointer, ast.Sub() if back else ast.Add(), steps)
+
+
+def _offset(c: Context, node: ir.Offset) -> ast.expr:
+    assert isinstance(node.type, t.Pointer)
+    return moved(c, value(c, node.pointer), node.type.to, node.count, back=node.back)
+
+
+def _distance(c: Context, node: ir.Distance) -> ast.expr:
+    assert isinstance(node.left.type, t.Pointer)
+    pointee, scale = node.left.type.to, 1
+    while isinstance(pointee, t.Array):
+        scale, pointee = scale * pointee.count, pointee.of
+    made = b.binary(value(c, node.left), ast.Sub(), value(c, node.right))
+    return made if scale == 1 else b.binary(made, ast.FloorDiv(), b.constant(scale))
+
+
+def _converted(c: Context, node: ir.Convert) -> ast.expr:
+    have, to = node.value.type, node.type
+    made = value(c, node.value)
+    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+        return arithmetic.converted(made, have, to, ranges.of(node.value, c.known))
+    if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
+        return _cast(c, made, node.value, to)
+    if isinstance(to, t.Scalar):
+        return arithmetic.wrapped(b.attribute(made, "address"), to)
+    assert isinstance(to, t.Pointer)
+    return b.call("_c_pointer_of", made, layout(c, to.to))
+
+
+def _cast(c: Context, made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.expr:
+    pointee = to.to
+    while isinstance(pointee, t.Array):
+        pointee = pointee.of
+    if isinstance(pointee, t.Void | t.FunctionType | t.ClassType):
+        return made
+    have = given.type
+    if isinstance(have, t.Pointer) and layouts.of(have.to)[0] == layouts.of(pointee)[0]:
+        return made
+    return b.call(b.attribute(made, "cast"), layout(c, pointee))
+
+
+def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
+    """A pointer compared with the null pointer."""
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(other, ir.Const) and other.value is None:
+            made = b.call("bool", value(c, one))
+            return made if node.op == "!=" else ast.UnaryOp(ast.Not(), value(c, one))
+    return None
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def _const(_c: Context, node: ir.Const) -> ast.expr:
+    return b.name("_c_null") if node.value is None else b.constant(node.value)
+
+
+def _unary(c: Context, node: ir.Unary) -> ast.expr:
+    made = value(c, node.value)
+    if node.op == "!":
+        return ast.UnaryOp(ast.Not(), made)
+    assert isinstance(node.type, t.Scalar)
+    if node.op == "~":
+        flipped = ast.UnaryOp(ast.Invert(), made)
+        return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
+    negated = ast.UnaryOp(ast.USub(), made)
+    fits = node.type.kind == "float" or ranges.of(node.value, c.known)[0] > node.type.low
+    if fits and node.type.kind != "uint":
+        return negated
+    return arithmetic.wrapped(negated, node.type)
+
+
+def _binary(c: Context, node: ir.Binary) -> ast.expr:
+    assert isinstance(node.type, t.Scalar)
+    a, other = ranges.of(node.left, c.known), ranges.of(node.right, c.known)
+    return arithmetic.arithmetic(node.op, value(c, node.left), value(c, node.right), node.type, a, other)
+
+
+def _compare(c: Context, node: ir.Compare) -> ast.expr:
+    tested = _null_test(c, node)
+    if tested is not None:
+        return tested
+    return b.compare(value(c, node.left), arithmetic.COMPARE[node.op](), value(c, node.right))
+
+
+def _logical(c: Context, node: ir.Logical) -> ast.expr:
+    op = ast.And() if node.op == "&&" else ast.Or()
+    return ast.BoolOp(op, [value(c, node.left), value(c, node.right)])
+
+
+def _conditional(c: Context, node: ir.Conditional) -> ast.expr:
+    return ast.IfExp(value(c, node.test), value(c, node.then), value(c, node.other))
+
+
+def _comma(c: Context, node: ir.Comma) -> ast.expr:
+    return b.last(value(c, node.first), value(c, node.second))
+
+
+# -- calls -----------------------------------------------------------------------------------------
+
+
+def _call(c: Context, node: ir.Call) -> ast.expr:
+    c.uses.symbols[node.symbol] = None
+    return b.call(node.symbol, *(value(c, a) for a in node.arguments))
+
+
+def _intrinsic(c: Context, node: ir.Intrinsic) -> ast.expr:
+    row = layouts.row(node.row)
+    c.uses.rows[node.row] = None
+    made = [
+        _operand(c, row, n, a, k) for n, (a, k) in enumerate(zip(node.arguments, node.overload, strict=False))
+    ]
+    made += [value(c, a) for a in node.arguments[len(node.overload) :]]
+    return as_number(b.call(row.spelling, *made), node.type)
+
+
+def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> ast.expr:
+    if isinstance(kind, t.Scalar) and kind.name == "mluMemcpyDirection_t":
+        if isinstance(argument, ir.Const):
+            return b.name(DIRECTIONS[argument.value].name)
+        return b.item(b.name("_c_directions"), value(c, argument))
+    made = value(c, argument)
+    if isinstance(kind, t.Scalar) and layouts.types_operand(row, n):
+        name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
+        c.uses.layouts[name] = kind
+        return b.call(name, made)
+    return made
+
+
+def _library(c: Context, node: ir.Library) -> ast.expr:
+    c.uses.library[node.name] = None
+    made: ast.expr = b.call(f"_c_lib_{node.name}", *(value(c, a) for a in node.arguments))
+    if isinstance(node.type, t.Scalar) and node.type.kind == "float":
+        return arithmetic.rounded(made, node.type)
+    return made
+
+
+def _method(c: Context, node: ir.Method) -> ast.expr:
+    receiver = node.receiver
+    places = (ir.Variable, ir.GlobalPlace, ir.Element, ir.Member, ir.Temporary)
+    made = record(c, receiver) if isinstance(receiver, places) else value(c, receiver)
+    return b.call(b.attribute(made, layouts.method(node.name)), *(value(c, a) for a in node.arguments))
+
+
+def _construct(c: Context, node: ir.Construct) -> ast.expr:
+    return b.call(b.attribute(layout(c, node.type), "make"), *(value(c, a) for a in node.arguments))
+
+
+def compose(c: Context, node: ir.Compose) -> ast.expr:
+    """A record or an array from its parts."""
+    parts = [value(c, v) for v in node.values]
+    return b.call(b.attribute(layout(c, node.type), "make"), *parts)
+
+
+def _function(c: Context, node: ir.FunctionAddress) -> ast.expr:
+    c.uses.symbols[node.symbol] = None
+    return b.name(node.symbol)
+
+
+def _launch(c: Context, node: ir.Launch) -> ast.expr:
+    how = [value(c, a) for a in (node.dim, node.kind, node.queue)]
+    return b.call("_c_launch", b.constant(node.symbol), *how, *(value(c, a) for a in node.arguments))
+
+
+def _asm(c: Context, node: ir.Asm) -> ast.expr:
+    names = [b.constant(o.name) for o in (*node.outputs, *node.inputs)]
+    outputs = [_address(c, ir.AddressOf(o.value, t.Pointer(o.value.type), node.span)) for o in node.outputs]  # type: ignore[arg-type]
+    inputs = [value(c, i.value) for i in node.inputs]  # type: ignore[arg-type]
+    operands = ast.Tuple([*outputs, *inputs], b.LOAD)
+    return b.call("_c_asm", b.constant(node.text), ast.Tuple(list(names), b.LOAD), operands)
+
+
+def _text(_c: Context, node: ir.Text) -> ast.expr:
+    return b.constant(node.value)
+
+
+def _builtin(c: Context, node: ir.Builtin) -> ast.expr:
+    c.uses.builtins[node.name] = None
+    return b.name(node.name)
+
+
+def _assigned(c: Context, node: ir.Assign) -> ast.expr:
+    from mlusim.frontend.bangc.render import stores  # noqa: PLC0415 - two halves of one subject
+
+    return stores.assigned(c, node)
+
+
+def _updated(c: Context, node: ir.Update) -> ast.expr:
+    from mlusim.frontend.bangc.render import stores  # noqa: PLC0415 - two halves of one subject
+
+    return stores.updated(c, node)
+
+
+_VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
+    {
+        ir.Const: _const,
+        ir.Text: _text,
+        ir.Builtin: _builtin,
+        ir.Load: _loaded,
+        ir.AddressOf: _address,
+        ir.Convert: _converted,
+        ir.Unary: _unary,
+        ir.Binary: _binary,
+        ir.Compare: _compare,
+        ir.Logical: _logical,
+        ir.Conditional: _conditional,
+        ir.Comma: _comma,
+        ir.Offset: _offset,
+        ir.Distance: _distance,
+        ir.Assign: _assigned,
+        ir.Update: _updated,
+        ir.Call: _call,
+        ir.Intrinsic: _intrinsic,
+        ir.Library: _library,
+        ir.Construct: _construct,
+        ir.Method: _method,
+        ir.Compose: compose,
+        ir.FunctionAddress: _function,
+        ir.Launch: _launch,
+        ir.Asm: _asm,
+    }
+)

@@ -1,0 +1,35 @@
+"""Whole functions: code objects, and what they refer to."""
+
+import ast
+from types import CodeType
+
+from attrs import frozen
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render import declarations, statements
+from mlusim.frontend.bangc.render.expressions import Uses
+
+
+@frozen(eq=False)
+class Rendered:
+    """A function as Python: its code, and what it refers to."""
+
+    function: ir.Function
+    code: CodeType
+    uses: Uses
+
+
+def render(function: ir.Function) -> Rendered:
+    """*function* as a code object with its file, its lines and its display name."""
+    c = statements.Frame(symbol=function.symbol)
+    first = [s for p in function.parameters for s in declarations.arrives(c, p, function.symbol)]
+    inner = [*first, *statements.body(c, function.body)] or [b.at(ast.Pass(), function.span)]
+    arguments = ast.arguments([], [ast.arg(p.name) for p in function.parameters], None, [], [], None, [])
+    definition = ast.FunctionDef("_", arguments, inner, [], None, None)
+    definition.type_params = []  # type: ignore[attr-defined]  # of newer Pythons
+    b.at(definition, function.span)
+    module = ast.fix_missing_locations(ast.Module([definition], []))
+    code = compile(module, function.span.file, "exec")
+    own = next(k for k in code.co_consts if isinstance(k, CodeType))
+    return Rendered(function, own.replace(co_name=function.name, co_qualname=function.name), c.uses)

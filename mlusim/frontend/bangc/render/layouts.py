@@ -1,0 +1,83 @@
+"""Names under which translated code finds what the run-time knows of a type or a row."""
+
+import functools
+import hashlib
+import re
+from typing import Any
+
+from mlusim.frontend.bangc import types as t
+from mlusim.isa.declare import Intrinsic
+from mlusim.isa.table import ISA
+
+_METHODS = {
+    "operator[]": "__getitem__",
+    "operator<<": "__lshift__",
+    "operator++": "increase",
+    "operator()": "__call__",
+    "operator=": "assign",
+    "operator+=": "__iadd__",
+    "operator->": "get",
+}
+
+
+def of(kind: t.Type) -> tuple[str, t.Type]:
+    """The name of the layout of a type, and the type."""
+    while isinstance(kind, t.Pointer) and kind.reference:
+        kind = t.Pointer(kind.to)
+    if isinstance(kind, t.Scalar):
+        plain = t.Scalar(_plain(kind), kind.kind, kind.size)
+        return f"_c_{plain.name}", plain
+    if isinstance(kind, t.Void | t.FunctionType):
+        return "_c_void", t.VOID
+    text = str(kind)
+    word = re.sub(r"\W+", "_", text).strip("_")[:40]
+    if re.fullmatch(r"\w+", text):
+        return f"_c_{word}", kind
+    return f"_c_{word}_{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}", kind
+
+
+def _plain(kind: t.Scalar) -> str:
+    """The name of a number's element type; enumerations have that of their integers."""
+    return (
+        {"bool": "bool", "float": f"float{8 * kind.size}"}.get(kind.kind, f"{kind.kind}{8 * kind.size}")
+        if (kind.name != "bfloat16_t")
+        else "bfloat16"
+    )
+
+
+def row(name: str) -> Intrinsic:
+    """The row of the instruction set."""
+    return ISA[name]
+
+
+@functools.cache
+def _values(name: str) -> frozenset[int]:
+    found = ISA[name]
+    named = set(found.void.values())
+    return frozenset(n for n, p in enumerate(found.given) if p.name in named)
+
+
+def types_operand(found: Intrinsic, n: int) -> bool:
+    """Whether the type of argument *n* says how an untyped operand is seen."""
+    return n in _values(found.name)
+
+
+def method(name: str) -> str:
+    """A method of a library class as Python calls it."""
+    return _METHODS.get(name, name)
+
+
+def scalar(kind: t.Type) -> Any:
+    """The number type of *kind* where it is one."""
+    return kind if isinstance(kind, t.Scalar) else None
+
+
+NUMBER = "_c_np_"  # how the names of number types begin
+
+
+def dtype(kind: t.Scalar) -> Any:
+    """The element type of memory that holds numbers of *kind*."""
+    plain = next(
+        s for s in t.SCALARS if (s.kind, s.size) == (kind.kind, kind.size) and _plain(s) == _plain(kind)
+    )
+    return t.DTYPE_OF[plain]

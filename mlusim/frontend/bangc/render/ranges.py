@@ -1,0 +1,81 @@
+"""Which values an expression may have, as far as its own text says; what needs no wrapping follows."""
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Binary,
+    Builtin,
+    Compare,
+    Conditional,
+    Const,
+    Convert,
+    Expr,
+    Load,
+    Logical,
+    Unary,
+    Variable,
+)
+
+Range = tuple[int, int]
+_BUILTINS: dict[str, int] = {}
+_TASKS = 1 << 24  # more tasks than any launch has
+
+
+def of(node: Expr, known: "dict[str, Range]") -> Range:
+    """The least and the greatest value of an integer expression; *known* has those of some locals."""
+    kind = node.type
+    if not isinstance(kind, t.Scalar) or not kind.whole:
+        return (0, 0)
+    if isinstance(node, Const):
+        return (int(node.value), int(node.value))
+    found = _found(node, known)
+    if found is None or found[0] < kind.low or found[1] > kind.high:
+        return kind.low, kind.high
+    return found
+
+
+def _found(node: Expr, known: "dict[str, Range]") -> Range | None:
+    if isinstance(node, Compare | Logical) or (isinstance(node, Unary) and node.op == "!"):
+        return 0, 1
+    if isinstance(node, Builtin):
+        return 0, _TASKS
+    if isinstance(node, Load) and isinstance(node.place, Variable):
+        return known.get(node.place.local.name)
+    if isinstance(node, Convert) and isinstance(node.value.type, t.Scalar) and node.value.type.whole:
+        return of(node.value, known)
+    if isinstance(node, Conditional):
+        then, other = of(node.then, known), of(node.other, known)
+        return min(then[0], other[0]), max(then[1], other[1])
+    if isinstance(node, Binary):
+        return computed(node.op, of(node.left, known), of(node.right, known))
+    return None
+
+
+def computed(op: str, a: Range, b: Range) -> Range | None:
+    """The values of ``a op b`` before they wrap; None where nothing is known."""
+    if op == "+":
+        return a[0] + b[0], a[1] + b[1]
+    if op == "-":
+        return a[0] - b[1], a[1] - b[0]
+    if op == "*":
+        ends = [x * y for x in a for y in b]
+        return min(ends), max(ends)
+    if op == "&" and min(a[0], b[0]) >= 0:
+        return 0, min(a[1], b[1])
+    if op == "&" and max(a[0], b[0]) >= 0:
+        return 0, a[1] if a[0] >= 0 else b[1]
+    return _quotient(op, a, b)
+
+
+def _quotient(op: str, a: Range, b: Range) -> Range | None:
+    if op == "/" and b[0] > 0:
+        return (-(-a[0] // b[0]) if a[0] < 0 else 0), (a[1] // b[0] if a[1] > 0 else 0)
+    if op == "%" and b[0] > 0:
+        return (-(b[1] - 1) if a[0] < 0 else 0), (min(b[1] - 1, a[1]) if a[0] >= 0 else b[1] - 1)
+    if op == ">>" and b[0] >= 0:
+        return (a[0] >> b[0] if a[0] < 0 else a[0] >> min(b[1], 64)), (
+            a[1] >> b[0] if a[1] > 0 else a[1] >> min(b[1], 64)
+        )
+    if op == "<<" and 0 <= b[0] <= b[1] < 64:
+        ends = [x << y for x in a for y in b]
+        return min(ends), max(ends)
+    return None

@@ -1,0 +1,164 @@
+"""Statements in Python."""
+
+import ast
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render import declarations, ranges, stores, switches
+from mlusim.frontend.bangc.render.expressions import Context, value
+
+Statements = list[ast.stmt]
+
+
+@define(eq=False)
+class Frame(Context):
+    """A function whose statements are rendered; ``continues`` say what a `continue` becomes in the loops around."""
+
+    symbol: str = ""
+    continues: list[Callable[[], Statements]] = field(factory=list)
+
+
+def body(c: Frame, statements: "tuple[ir.Statement, ...]") -> Statements:
+    """The statements in order; code behind a jump is left out."""
+    made: Statements = []
+    for node in statements:
+        made += [
+            b.at(s, node.span) if not hasattr(s, "lineno") else s for s in _STATEMENTS[type(node)](c, node)
+        ]
+        if isinstance(node, ir.Break | ir.Continue | ir.Return):
+            break
+    return made
+
+
+def suite(c: Frame, statements: "tuple[ir.Statement, ...]", span: ir.Span) -> Statements:
+    """The statements, of which Python wants one at least."""
+    return body(c, statements) or [b.at(ast.Pass(), span)]
+
+
+def _evaluate(c: Frame, node: ir.Evaluate) -> Statements:
+    inner = node.value
+    while isinstance(inner, ir.Convert):
+        inner = inner.value
+    if isinstance(inner, ir.Assign | ir.Update):
+        return stores.statement(c, inner)
+    if isinstance(inner, ir.Comma):
+        return _evaluate(c, ir.Evaluate(inner.first, inner.span)) + _evaluate(
+            c, ir.Evaluate(inner.second, inner.span)
+        )
+    if isinstance(inner, ir.Conditional):
+        then, other = ir.Evaluate(inner.then, inner.span), ir.Evaluate(inner.other, inner.span)
+        return _if(c, ir.If(inner.test, (then,), (other,), node.span))
+    if isinstance(inner, ir.Const | ir.Load):
+        return []
+    return [ast.Expr(value(c, inner))]
+
+
+def _if(c: Frame, node: ir.If) -> Statements:
+    return [ast.If(value(c, node.test), suite(c, node.then, node.span), body(c, node.other))]
+
+
+def _block(c: Frame, node: ir.Block) -> Statements:
+    return body(c, node.body)
+
+
+def _loop(c: Frame, node: ir.Loop) -> Statements:
+    bounds = _bounds(c, node)
+    outer = {name: c.known[name] for name in bounds if name in c.known}
+    test = b.constant(True) if node.test is None else value(c, node.test)
+    c.known.update(bounds)
+    if node.late:
+        made = _late(c, node, test)
+    else:
+        step = () if node.step is None else (ir.Evaluate(node.step, node.step.span),)
+
+        def again() -> Statements:
+            return [*body(c, step), ast.Continue()]
+
+        c.continues.append(again)
+        inner = body(c, node.body)
+        c.continues.pop()
+        made = [ast.While(test, [*inner, *body(c, step)] or [ast.Pass()], [])]
+    for name in bounds:
+        del c.known[name]
+    c.known.update(outer)
+    return made
+
+
+def _late(c: Frame, node: ir.Loop, test: ast.expr) -> Statements:
+    def again() -> Statements:
+        assert node.test is not None
+        return [ast.If(value(c, node.test), [ast.Continue()], [ast.Break()])]
+
+    c.continues.append(again)
+    inner = body(c, node.body)
+    c.continues.pop()
+    ends = isinstance(test, ast.Constant) and test.value
+    leave: Statements = (
+        [] if ends else [b.at(ast.If(ast.UnaryOp(ast.Not(), test), [ast.Break()], []), node.span)]
+    )
+    return [ast.While(b.constant(True), [*inner, *leave] or [ast.Pass()], [])]
+
+
+def _bounds(c: Frame, node: ir.Loop) -> dict[str, ranges.Range]:
+    """The values of a counter in ``for (...; i < n; ++i)``, where nothing else changes it."""
+    test, step = node.test, node.step
+    if not (
+        isinstance(test, ir.Compare)
+        and test.op in ("<", "<=")
+        and isinstance(step, ir.Update)
+        and step.op == "+"
+    ):
+        return {}
+    counter = test.left.place if isinstance(test.left, ir.Load) else None
+    if not (isinstance(counter, ir.Variable) and isinstance(step.place, ir.Variable)):
+        return {}
+    local, kind = counter.local, counter.local.type
+    plain = local.storage is ir.Storage.VALUE and isinstance(kind, t.Scalar) and kind.whole
+    if not plain or step.place.local is not local or not isinstance(step.value, ir.Const):
+        return {}
+    if declarations.changes(node.body, local):
+        return {}
+    assert isinstance(kind, t.Scalar)
+    limit = ranges.of(test.right, c.known)[1] - (test.op == "<")
+    return {local.name: (kind.low, min(limit, kind.high))} if step.value.value > 0 else {}
+
+
+def _break(_c: Frame, _node: ir.Break) -> Statements:
+    return [ast.Break()]
+
+
+def _continue(c: Frame, _node: ir.Continue) -> Statements:
+    return c.continues[-1]()
+
+
+def _return(c: Frame, node: ir.Return) -> Statements:
+    return [ast.Return(None if node.value is None else value(c, node.value))]
+
+
+def _switch(c: Frame, node: ir.Switch) -> Statements:
+    return switches.switch(c, node, body)
+
+
+def _declare(c: Frame, node: ir.Declare) -> Statements:
+    return declarations.declare(c, node, c.symbol)
+
+
+_STATEMENTS: Mapping[type, Callable[[Frame, Any], Statements]] = MappingProxyType(
+    {
+        ir.Declare: _declare,
+        ir.Evaluate: _evaluate,
+        ir.If: _if,
+        ir.Loop: _loop,
+        ir.Switch: _switch,
+        ir.Break: _break,
+        ir.Continue: _continue,
+        ir.Return: _return,
+        ir.Block: _block,
+    }
+)

@@ -1,0 +1,1 @@
+"""What translated code calls: pointers to variables, records, the C library, a core's namespace."""

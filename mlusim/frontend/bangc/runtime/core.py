@@ -1,0 +1,240 @@
+"""A core's namespace: what translated code sees as its globals while one task runs."""
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from types import FunctionType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import uint8
+from mlusim.errors import Fault, RuleFault
+from mlusim.frontend.bangc import scalars
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.file import resolve
+from mlusim.frontend.bangc.link import Plan
+from mlusim.frontend.bangc.runtime import assembly
+from mlusim.frontend.bangc.runtime.layouts import (
+    NULL,
+    ArrayLayout,
+    FieldPointer,
+    Object,
+    RecordLayout,
+    RecordPointer,
+    constant,
+)  # fmt: skip
+from mlusim.frontend.bangc.runtime.library import LIBRARY
+from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy, see
+from mlusim.isa.register import Register
+from mlusim.isa.table import ISA
+from mlusim.machine.core import Core
+from mlusim.machine.mlu import Mlu
+from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import GDRAM
+
+_BUILTINS = (
+    "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ", "clusterId",
+    "clusterDim", "coreId", "coreDim",
+)  # fmt: skip
+
+
+def common() -> dict[str, Any]:
+    """What every namespace has: arithmetic and objects that need no core."""
+    return {
+        **{d.name: d for d in DIRECTIONS},
+        "_c_directions": DIRECTIONS,
+        "_c_null": NULL,
+        "_c_Cell": Cell,
+        "_c_copy": copy,
+        "_c_f16": scalars.to_half,
+        "_c_bf16": scalars.to_bfloat16,
+        "_c_div": scalars.divide,
+        "_c_mod": scalars.remainder,
+        "_c_fdiv": scalars.real_divide,
+        "_c_whole": scalars.whole,
+        "_c_wrap": _wrap,
+        "_c_long_to": _long_to,
+        "_c_member": _member,
+        "_c_pointer_at": _pointer_at,
+        "_c_register": _register,
+        "_c_set_register": _set_register,
+        **{f"_c_lib_{name}": function for name, function in LIBRARY.items()},
+    }
+
+
+def _wrap(x: int, half: int) -> int:
+    return (x + half) % (2 * half) - half
+
+
+def _long_to(x: int, name: str) -> float:
+    """A 64-bit integer as a shorter float, rounded once."""
+    wide = np.int64(x) if x < 1 << 63 else np.uint64(x)
+    if name == "float":
+        return float(np.float32(wide))
+    return scalars.to_half(float(wide)) if name == "half" else scalars.to_bfloat16(float(np.float32(wide)))
+
+
+def _member(record: Any, name: str) -> Any:
+    return record.field(name) if isinstance(record, RecordPointer) else FieldPointer(record, name)
+
+
+def _pointer_at(pointer: Any, i: int, layout: Any) -> Any:
+    found = pointer[i]
+    return see(found, layout) if isinstance(found, Ptr | Address) else found
+
+
+def _register(layout: Any, source: Register | None = None) -> Register:
+    made: Register = layout.make()
+    if source is not None and source.values is not None:
+        made.values = source.values.copy()
+    return made
+
+
+def _set_register(target: Register, source: Register) -> None:
+    target.values = None if source.values is None else source.values.copy()
+
+
+class Task:
+    """Translated code on one core: declares its memory, finds what integers point to."""
+
+    def __init__(self, mlu: Mlu, plan: Plan) -> None:
+        self.mlu = mlu
+        self.core: Core = mlu.core
+        self.plan = plan
+        self.locals: dict[str, Any] = {}
+        self.statics: dict[str, Any] = {}
+
+    def function(self) -> Callable[..., Any]:
+        """The function that the plan is about, in the namespace of its file."""
+        plan = self.plan
+        spaces = [self._namespace(part.layouts) for part in plan.parts]
+        made: dict[str, Callable[..., Any]] = dict(plan.absent)
+        for part, space in zip(plan.parts, spaces, strict=True):
+            for symbol, code in part.code.items():
+                made[symbol] = FunctionType(code, space, code.co_name)
+        for part, space in zip(plan.parts, spaces, strict=True):
+            space.update(made)
+            for code in part.declarations:
+                exec(code, space)  # noqa: S102 - a declaration, at its own line
+        return made[plan.symbol]
+
+    def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:
+        mlu = self.mlu
+        space = common()
+        for name in _BUILTINS:
+            space[name] = getattr(mlu, name)
+        for name in self.plan.rows:
+            space[ISA[name].spelling] = getattr(mlu, name)
+        space.update(resolve(layouts, self.find))
+        space["_c_f32"] = scalars.single_rounder()
+        space["_c_local"] = self.local
+        space["_c_static"] = self.static
+        space["_c_declare"] = self.declare
+        space["_c_constant"] = constant
+        space["_c_pointer_of"] = self.find
+        space["_c_asm"] = self.asm
+        return space
+
+    # -- memory --------------------------------------------------------------------------------
+
+    def declare(self, space: str, layout: Any) -> Any:
+        """Memory of a variable at file scope."""
+        leaf, elements = _leaf(layout)
+        dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
+        number = elements if dtype is leaf else elements * leaf.size
+        make = {
+            "nram": self.mlu.nram,
+            "wram": self.mlu.wram,
+            "sram": self.mlu.shared,
+            "ldram": self.mlu.ldram,
+        }
+        return see(make[space](dtype, number), leaf)
+
+    def local(self, space: str, key: str, layout: Any, initial: Any = None) -> Any:
+        """Memory of a local: the same bytes in every call, new values where it has some."""
+        found = self.locals.get(key)
+        if found is None:
+            found = self.locals[key] = self.declare(space, layout)
+        if initial is not None:
+            self._fill(found, layout, initial)
+        return found
+
+    def _fill(self, pointer: Any, layout: Any, initial: Any) -> None:
+        if isinstance(layout, RecordLayout):
+            pointer.assign(initial)
+        elif isinstance(layout, ArrayLayout):
+            for n, value in enumerate(initial.items):
+                if isinstance(value, Object):
+                    (pointer + n).assign(value)
+                else:
+                    pointer[n] = value
+        else:
+            pointer[0] = initial
+
+    def static(self, key: str, make: Callable[[], Any]) -> Any:
+        """A static local: made when it is met first."""
+        if key not in self.statics:
+            self.statics[key] = make()
+        return self.statics[key]
+
+    def find(self, address: int, layout: Any) -> Any:
+        """The pointer that an integer is."""
+        address &= (1 << 64) - 1
+        if address:
+            for allocation in self._allocations():
+                if allocation.address <= address <= allocation.address + allocation.nbytes:
+                    raw = self.core.bind(allocation, uint8, 0, address - allocation.address)
+                    return see(raw, layout)
+        return Address(address, getattr(layout, "size", 1))
+
+    def _allocations(self) -> Iterator[Any]:
+        for arena in self.core.arenas.values():
+            yield from arena.allocations
+        if self.core.cluster is not None:
+            yield from self.core.cluster.sram.allocations
+        for argument in self.core.session.request.arguments:
+            allocation = getattr(argument, "allocation", None)
+            if allocation is None and isinstance(argument, Ptr):
+                allocation = argument.view.allocation
+            if allocation is not None and allocation.space is GDRAM:
+                yield allocation
+
+    def asm(self, text: str, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
+        """Inline assembly."""
+        assembly.run(self.mlu, text, dict(zip(names, operands, strict=True)))
+
+
+def _leaf(layout: Any) -> tuple[Any, int]:
+    if isinstance(layout, ArrayLayout):
+        return layout.leaf, layout.size // layout.leaf.size
+    return layout, 1
+
+
+@contextlib.contextmanager
+def translating_faults(core: Core) -> Iterator[None]:
+    """What Python raises where C has no meaning becomes a fault at the line of the source."""
+    try:
+        yield
+    except ZeroDivisionError as error:
+        raise _fault(core, RuleFault("a division of integers by zero"), error.__traceback__) from None
+    except RecursionError as error:
+        text = "the function calls itself without end"
+        raise _fault(
+            core, RuleFault(text, hint="device code has a small stack"), error.__traceback__
+        ) from None
+    except Fault as fault:
+        if fault.file is None:
+            raise _fault(core, fault, fault.__traceback__) from None
+        raise
+
+
+def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
+    """*fault* with the task and the innermost line of the source."""
+    fault.task = core.place.task
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if not name.startswith("<") and not name.endswith(".py"):
+            fault.file, fault.line = name, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return fault

@@ -1,0 +1,361 @@
+"""What the run-time knows of types: how to make a value, how to see memory as one."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from mlusim.arch.dtypes import DType, uint8, uint64
+from mlusim.errors import Unsupported
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.runtime.pointers import Address, Cell, Items, copy, number, see
+from mlusim.isa.register import Register
+from mlusim.memory.pointer import Ptr
+
+NULL = Address()
+
+
+class RecordLayout:
+    """A struct: its fields in order with their layouts and offsets, and the class of its objects."""
+
+    def __init__(self, record: t.Record) -> None:
+        self.name = record.name
+        self.size = record.size
+        self.fields: dict[str, tuple[Any, int]] = {}
+        self.cls: Any = type(record.name, (Object,), {"__slots__": (), "layout": self})
+
+    def make(self, *values: Any) -> "Object":
+        """An object from the values of its fields; those that are absent are zero."""
+        made: Object = self.cls.__new__(self.cls)
+        given = iter(values)
+        for name, (layout, _) in self.fields.items():
+            value = next(given, None)
+            made.__dict__[name] = fresh(layout) if value is None else value
+        return made
+
+    def of(self, pointer: Any) -> Any:
+        """*pointer* as one to this record."""
+        if isinstance(pointer, Ptr):
+            return RecordPointer(pointer.cast(uint8), self)
+        if isinstance(pointer, RecordPointer):
+            return pointer if pointer.layout is self else RecordPointer(pointer.raw, self)
+        if isinstance(pointer, Address):
+            return Address(pointer.address, self.size)
+        if isinstance(pointer, Object) and len(pointer.__dict__) and pointer.layout is not self:
+            raise Unsupported(
+                f"an object of {pointer.layout.name} that is kept in registers is seen as {self.name}"
+            )
+        return pointer
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Object:
+    """A record outside simulated memory; it is the pointer to itself, too."""
+
+    __slots__ = ("__dict__",)
+    __hash__ = None  # type: ignore[assignment]
+    layout: RecordLayout
+
+    @property
+    def here(self) -> "Object":
+        """The record that is pointed to."""
+        return self
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def copied(self) -> "Object":
+        """A copy by value."""
+        made: Object = type(self).__new__(type(self))
+        made.__dict__.update(
+            {k: v.copy() if isinstance(v, Items) else copy(v) for k, v in self.__dict__.items()}
+        )
+        return made
+
+    def assign(self, other: Any) -> None:
+        """Take the values of another record."""
+        self.__dict__.update({name: getattr(other, name) for name in self.layout.fields})
+
+    def cast(self, layout: Any) -> Any:
+        """The pointer to this record as one to *layout*."""
+        if layout is uint8:
+            return self
+        first = next(iter(self.layout.fields), None)
+        if first is not None and self.layout.fields[first][0] is layout:
+            return FieldPointer(self, first)
+        raise Unsupported(f"an object of {self.layout.name} that is kept in registers is seen as {layout}")
+
+    def __add__(self, n: int) -> "Object":
+        if n:
+            raise Unsupported(f"a pointer to one {self.layout.name} is moved by {n}")
+        return self
+
+    def __repr__(self) -> str:
+        inner = ", ".join(f"{k} = {v!r}" for k, v in self.__dict__.items())
+        return f"{{{inner}}}"
+
+
+class FieldPointer:
+    """A pointer to a field of an object."""
+
+    __slots__ = ("name", "owner")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, owner: Object, name: str) -> None:
+        self.owner = owner
+        self.name = name
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, i: int) -> Any:
+        return self._cell()[i] if i else getattr(self.owner, self.name)
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        if i:
+            self._cell()[i] = value
+        setattr(self.owner, self.name, value)
+
+    def _cell(self) -> Cell:
+        return Cell(self.owner.layout.fields[self.name][0], getattr(self.owner, self.name))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FieldPointer) and other.owner is self.owner and other.name == self.name
+
+    @property
+    def here(self) -> Any:
+        """The object in the field."""
+        return getattr(self.owner, self.name)
+
+    def cast(self, layout: Any) -> "FieldPointer":
+        """The same field; only its own type may be seen."""
+        if layout is uint8 or layout is self.owner.layout.fields[self.name][0]:
+            return self
+        raise Unsupported(f"the field {self.name} of {self.owner.layout.name} is seen as {layout}")
+
+
+class RecordPointer:
+    """A pointer to records in simulated memory; its attributes are the fields of the first."""
+
+    __slots__ = ("layout", "raw")
+    __hash__ = None  # type: ignore[assignment]
+    raw: Ptr
+    layout: RecordLayout
+
+    def __init__(self, raw: Ptr, layout: RecordLayout) -> None:
+        object.__setattr__(self, "raw", raw)
+        object.__setattr__(self, "layout", layout)
+
+    @property
+    def here(self) -> "RecordPointer":
+        """The record that is pointed to."""
+        return self
+
+    @property
+    def address(self) -> int:
+        """The device address."""
+        return self.raw.address
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __add__(self, n: int) -> "RecordPointer":
+        return RecordPointer(self.raw + n * self.layout.size, self.layout)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, RecordPointer):
+            return (self.raw - other.raw) // self.layout.size
+        return RecordPointer(self.raw - other * self.layout.size, self.layout)
+
+    def __eq__(self, other: object) -> bool:
+        return self.address == getattr(other, "address", None)
+
+    def __lt__(self, other: Any) -> bool:
+        return self.address < int(other.address)
+
+    def cast(self, layout: Any) -> Any:
+        """The same address as a pointer to something else."""
+        return see(self.raw, layout)
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.layout.fields.get(name)
+        if found is None:
+            raise AttributeError(name)
+        return fetch(self.raw + found[1], found[0])
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        layout, offset = self.layout.fields[name]
+        keep(self.raw + offset, layout, value)
+
+    def copied(self) -> Object:
+        """The record by value."""
+        made: Object = self.layout.cls.__new__(self.layout.cls)
+        for name in self.layout.fields:
+            value = getattr(self, name)
+            made.__dict__[name] = _by_value(value, self.layout.fields[name][0])
+        return made
+
+    def assign(self, other: Any) -> None:
+        """Take the values of another record."""
+        for name in self.layout.fields:
+            setattr(self, name, getattr(other, name))
+
+    def field(self, name: str) -> Any:
+        """A pointer to a field."""
+        layout, offset = self.layout.fields[name]
+        return see(self.raw + offset, layout)
+
+    def __repr__(self) -> str:
+        return f"<{self.layout.name} * {self.raw!r}>"
+
+
+class ArrayLayout:
+    """An array inside a record, or the list that initialises one."""
+
+    def __init__(self, of: Any, count: int) -> None:
+        self.element = of
+        self.count = count
+        self.size = of.size * count
+
+    def make(self, *values: Any) -> Items:
+        """An array of its own; what is absent is zero, and arrays of arrays are flat."""
+        given = list(values) + [fresh(self.element) for _ in range(self.count - len(values))]
+        if isinstance(self.element, ArrayLayout):
+            return Items([v for part in given for v in part.items], self.leaf)
+        return Items(given, self.element)
+
+    @property
+    def leaf(self) -> Any:
+        """What it holds in the end."""
+        return self.element.leaf if isinstance(self.element, ArrayLayout) else self.element
+
+
+class PointerLayout:
+    """A pointer in memory: eight bytes that are an address."""
+
+    size = 8
+    dtype = uint64.dtype
+
+    def __init__(self, pointee: Any, find: Callable[[int, Any], Any]) -> None:
+        self.pointee = pointee
+        self.find = find
+
+    def of(self, pointer: Any) -> Any:
+        """*pointer* as one to pointers."""
+        return PointerArray(pointer.cast(uint64), self) if isinstance(pointer, Ptr) else pointer
+
+    def make(self, *values: Any) -> Any:
+        """The value, null without one."""
+        return values[0] if values else NULL
+
+
+class PointerArray:
+    """A pointer to pointers in simulated memory."""
+
+    __slots__ = ("layout", "raw")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, raw: Ptr, layout: PointerLayout) -> None:
+        self.raw = raw
+        self.layout = layout
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def address(self) -> int:
+        """The device address."""
+        return self.raw.address
+
+    def __getitem__(self, i: int) -> Any:
+        return self.layout.find(int(self.raw[i]), self.layout.pointee)
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        self.raw[i] = value.address
+
+    def __add__(self, n: int) -> "PointerArray":
+        return PointerArray(self.raw + n, self.layout)
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, PointerArray):
+            return self.raw - other.raw
+        return PointerArray(self.raw - other, self.layout)
+
+    def __eq__(self, other: object) -> bool:
+        return self.address == getattr(other, "address", None)
+
+    def cast(self, layout: Any) -> Any:
+        """The same address as a pointer to something else."""
+        return see(self.raw, layout)
+
+
+class RegisterLayout:
+    """A vector register."""
+
+    size = 2048
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype = dtype
+
+    def make(self, *_values: Any) -> Register:
+        """A register that nothing has written."""
+        return Register(self.dtype)
+
+
+def fresh(layout: Any) -> Any:
+    """A zero of a type."""
+    if isinstance(layout, DType):
+        return 0.0 if layout.kind == "float" else 0
+    return layout.make()
+
+
+def fetch(raw: Ptr, layout: Any) -> Any:
+    """What lies at *raw*: a number, a pointer, or where a record or an array begins."""
+    if isinstance(layout, DType):
+        return number(raw.cast(layout)[0], layout)
+    if isinstance(layout, PointerLayout):
+        return layout.find(int(raw.cast(uint64)[0]), layout.pointee)
+    return see(raw, layout.leaf if isinstance(layout, ArrayLayout) else layout)
+
+
+def keep(raw: Ptr, layout: Any, value: Any) -> None:
+    """Store *value* at *raw*."""
+    if isinstance(layout, DType):
+        raw.cast(layout)[0] = value
+    elif isinstance(layout, PointerLayout):
+        raw.cast(uint64)[0] = value.address
+    elif isinstance(layout, RecordLayout):
+        layout.of(raw).assign(value)
+    else:
+        leaf = layout.leaf
+        count = layout.size // leaf.size
+        for n in range(count):
+            keep(raw + n * leaf.size, leaf, value[n])
+
+
+def _by_value(value: Any, layout: Any) -> Any:
+    """A field as an object has it."""
+    if isinstance(layout, ArrayLayout):
+        count = layout.size // layout.leaf.size
+        return Items([copy(value[n]) for n in range(count)], layout.leaf)
+    return copy(value)
+
+
+def constant(layout: Any, initial: tuple[Any, ...] | None) -> Any:
+    """A variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
+    values = None if initial is None else iter(initial)
+    made = _built(layout, values)
+    return made if isinstance(made, Items | Object) else Cell(layout, made)
+
+
+def _built(layout: Any, values: Iterator[Any] | None) -> Any:
+    if isinstance(layout, ArrayLayout):
+        return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
+    if isinstance(layout, RecordLayout):
+        return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
+    return fresh(layout) if values is None else next(values)

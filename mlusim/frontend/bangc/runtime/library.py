@@ -1,0 +1,84 @@
+"""The C library as device code calls it: mathematics on single numbers."""
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+
+def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
+    """A NumPy function on numbers of Python, with infinities and NaN where C has them."""
+
+    def called(*values: float) -> float:
+        with np.errstate(all="ignore"):
+            return float(function(*(np.float64(v) for v in values)))
+
+    return called
+
+
+def _round(x: float) -> float:
+    return math.copysign(math.floor(abs(x) + 0.5), x) if math.isfinite(x) else x
+
+
+def _special(function: Callable[[float], float]) -> Callable[[float], float]:
+    def called(x: float) -> float:
+        try:
+            return function(x)
+        except OverflowError:
+            return math.inf
+        except ValueError:
+            return math.nan
+
+    return called
+
+
+_REAL: Mapping[str, Callable[..., float]] = MappingProxyType(
+    {
+        name: _quiet(getattr(np, ufunc))
+        for name, ufunc in {
+            "sqrt": "sqrt", "cbrt": "cbrt", "floor": "floor", "ceil": "ceil", "rint": "rint", "trunc": "trunc",
+            "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
+            "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos",
+            "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "pow": "power", "fmod": "fmod",
+            "fmax": "fmax", "fmin": "fmin", "atan2": "arctan2",
+        }.items()
+    }
+    | {
+        "round": _round,
+        "fabs": abs,
+        "erf": math.erf,
+        "lgamma": _special(math.lgamma),
+        "tgamma": _special(math.gamma),
+    }
+)  # fmt: skip
+
+
+def _not_a_number(x: float) -> bool:
+    return x != x  # noqa: PLR0124 - NaN is what differs from itself
+
+
+def _infinity() -> float:
+    return math.inf
+
+
+LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        **_REAL,
+        **{f"{name}f": function for name, function in _REAL.items()},
+        "abs": abs,
+        "labs": abs,
+        "min": min,
+        "max": max,
+        "isnan": _not_a_number,
+        "isinf": lambda x: abs(x) == math.inf,
+        "isfinite": math.isfinite,
+        "__builtin_inff": _infinity,
+        "__builtin_inf": _infinity,
+        "__builtin_nanf": lambda _: math.nan,
+        "__builtin_nan": lambda _: math.nan,
+        "__builtin_expect": lambda value, _: value,
+        "__builtin_huge_valf": _infinity,
+    }
+)

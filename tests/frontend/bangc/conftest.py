@@ -1,0 +1,18 @@
+"""Sources as text for the tests of the BANG C front end."""
+
+import pytest
+
+from mlusim import bangc
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Load BANG C given as text: ``load(text)``, or several files by name."""
+
+    def loaded(text="", board="MLU370-X4", **files):
+        texts = {f"{name}.mlu": body for name, body in files.items()} or {"k.mlu": text}
+        for name, body in texts.items():
+            (tmp_path / name).write_text(body)
+        return bangc.load([tmp_path / name for name in texts], board=board)
+
+    return loaded

@@ -1,0 +1,103 @@
+"""Loading BANG C and launching its kernels."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim.errors import LaunchError, UsageError
+from mlusim.frontend.bangc.errors import SourceError
+
+SCALE = """\
+__nram__ char buffer[64 * 1024];
+
+template <typename T>
+__mlu_func__ void scale(T *x, int n, T factor, int &count) {
+  __bang_mul_scalar(x, x, factor, n);
+  count += n;
+}
+
+template <typename T>
+__mlu_global__ void Scale(T *dst, T *src, int n) {
+  T *part = (T *)buffer;
+  int count = 0;
+  for (int i = taskId; i < n; i += taskDim) {
+    __memcpy(part, src + i * 64, 64 * sizeof(T), GDRAM2NRAM);
+    scale(part, 64, (T)2, count);
+    __memcpy(dst + i * 64, part, 64 * sizeof(T), NRAM2GDRAM);
+  }
+  dst[n * 64 + taskId] = count;
+}
+"""
+
+
+def _launch(module, name, dtype):
+    device = mlusim.Device("MLU370-X4")
+    given = np.arange(512, dtype=dtype)
+    src, dst = device.put(given), device.empty(516, dtype)
+    launch = device.launch(module[name], (4, 1, 1), mlusim.BLOCK, (dst, src, 8))
+    return launch, given, device.get(dst)
+
+
+@pytest.mark.parametrize(("name", "dtype"), [("Scale<float>", np.float32), ("Scale<half>", np.float16)])
+def test_a_template_is_instantiated_by_name_and_launched(load, name, dtype):
+    """The kernel computes, counts through its reference, and is called what the source calls it."""
+    launch, given, result = _launch(load(SCALE), name, dtype)
+
+    assert launch.kernel == name.replace("half", "_Float16")
+    assert launch.instructions == {"memcpy": 16, "bang_mul_scalar": 8}
+    np.testing.assert_array_equal(result[:512], given * dtype(2))
+    np.testing.assert_array_equal(result[512:], np.full(4, 128, dtype))
+
+
+def test_a_fault_is_at_the_line_of_the_source(load):
+    """A copy that is too long is refused with the file, the line and the task of the kernel."""
+    module = load(SCALE)
+    device = mlusim.Device("MLU370-X4")
+    src, dst = device.put(np.zeros(64, np.float32)), device.empty(516, np.float32)
+    with pytest.raises(mlusim.errors.OutOfBounds) as caught:
+        device.launch(module["Scale<float>"], args=(dst, src, 2))
+
+    assert (caught.value.line, caught.value.task) == (14, 0)
+    assert caught.value.file.endswith("k.mlu")
+
+
+def test_a_wrong_call_of_an_intrinsic_is_reported_with_a_caret(load):
+    """The compiler itself reports a wrong call, because prototypes come from the table."""
+    with pytest.raises(SourceError) as caught:
+        load("__mlu_global__ void K(float *x) {\n  __bang_add(x, x, 4);\n}\n")
+
+    assert (caught.value.line, caught.value.column) == (2, 3)
+    assert "no matching function for call to '__bang_add'" in str(caught.value)
+    assert "  __bang_add(x, x, 4);\n  ^" in str(caught.value)
+
+
+def test_an_unknown_kernel_is_told_with_those_that_there_are(load):
+    """A name that no source has names the kernels and the templates that it could be."""
+    with pytest.raises(UsageError, match=r"there is no kernel 'Nothing'.*it has Scale<\.\.\.>"):
+        load(SCALE)["Nothing"]
+
+
+def test_a_board_of_another_architecture_is_refused(load):
+    """What was translated for one architecture does not run on another."""
+    with pytest.raises(LaunchError, match="loaded for __BANG_ARCH__ 372 and this board has 592"):
+        mlusim.Device("MLU590-H8").launch(load(SCALE)["Scale<float>"], args=(None, None, 0))
+
+
+def test_files_are_linked_by_name_and_keep_their_own_variables(load):
+    """A function of another file is found, and each file has its own memory at file scope."""
+    module = load(
+        a="""
+        __nram__ int mine[4];
+        __mlu_func__ int other(int x);
+        __mlu_global__ void K(int *out) { mine[0] = 5; out[0] = other(7) + mine[0]; }
+        """,
+        b="""
+        __nram__ int mine[4];
+        __mlu_func__ int other(int x) { mine[0] = x; return 100 * mine[0]; }
+        """,
+    )
+    device = mlusim.Device("MLU370-X4")
+    out = device.empty(1, np.int32)
+    device.launch(module["K"], args=(out,))
+
+    assert device.get(out)[0] == 705
