@@ -12,6 +12,7 @@ from typing import Any
 
 from mlusim.debug.look.describe import failed_text
 from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch
 from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, LAUNCH, ProgramRun
@@ -182,7 +183,7 @@ class DebugSession:
         while True:
             if self.at_host:
                 self._leave_host()
-            elif not armed and not steps:
+            elif not armed and not steps and not self.recorded.edits:
                 self._run_free()
             else:
                 self._attended()
@@ -224,6 +225,9 @@ class DebugSession:
     def _leave_launch(self) -> None:
         """The run of a launch has ended: on to the next launch, or to the end of the program."""
         recorded = self.recorded
+        if recorded.edits and self._run is not None:
+            copies = self._run.tracer.copies.items()
+            self.host.results = {original: copy.raw.copy() for original, copy in copies}
         self._forget()
         if recorded is not self.launches[-1]:
             self.stop = Stop(Position(recorded.index + 1, 0), LAUNCH_BEGIN)
@@ -274,6 +278,23 @@ class DebugSession:
         """
         self._forget()
         return self.runs.last_before(limit, stoppers, count)
+
+    def change(self, text: str, apply: Callable[[Any], None]) -> bool:
+        """Change the run where it stands by *apply*, which gets the tracer behind it; from now on every run of the launch.
+
+        Whether the program will go on with what becomes of the launch's tensors: it does not where it has
+        passed the launch already.  Raises `UsageError` in a fault, behind which nothing goes on.
+        """
+        self.leave_interrupt()
+        if self.stop.error is not None or self.position.at_end:
+            raise UsageError(
+                "the launch is over here; `reverse-stepi` goes back to where a change has an effect"
+            )
+        self.watched()
+        assert self._run is not None
+        apply(self._run.tracer)
+        self.recorded.change(Edit(self.position, text, apply))
+        return self.recorded is self.launches[-1] and not self.ended
 
     def leave_interrupt(self) -> None:
         """Where something was interrupted between moments, stand at the last instruction that had begun."""

@@ -168,6 +168,12 @@ def _time(session: DebugSession, words: str) -> str:
     return (table(heads, rows) + "\n" if rows else "") + whole + note
 
 
+def _changes(session: DebugSession, words: str) -> str:
+    del words
+    lines = [f"{edit.position}: {edit.text}" for edit in session.recorded.edits]
+    return "\n".join(lines) or "nothing has been changed by hand in this launch"
+
+
 def _printed(session: DebugSession, words: str) -> str:
     del words
     return "\n".join(session.look().session.printed) or "__bang_printf has printed nothing yet"
@@ -261,6 +267,7 @@ INFO: "dict[str, tuple[Callable[[DebugSession, str], str], str]]" = {
     "launch": (_launch, "the launch: kernel, grid, board, arguments"),
     "launches": (_launches, "the launches that the program has begun"),
     "time": (_time, "the predicted time on the board: of the launch, and of what each task did last"),
+    "changes": (_changes, "what has been changed by hand in this launch"),
     "printed": (_printed, "the lines that __bang_printf has printed so far in this launch"),
     "functions": (_functions, "the functions that the kernel can reach"),
     "breakpoints": (_breakpoints, "the breakpoints, with hits"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop
+from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop, cmd_values
 from mlusim.debug.console.command import Command, find_command
 from mlusim.debug.console.context import Context, Reply
 from mlusim.debug.look.describe import end_text, failed_text, stop_text
@@ -20,6 +20,7 @@ COMMANDS: tuple[Command, ...] = (
     *cmd_stop.COMMANDS,
     *cmd_look.COMMANDS,
     *cmd_memory.COMMANDS,
+    *cmd_values.COMMANDS,
     *cmd_session.COMMANDS,
 )
 """Every command; help, completion and the manual page are made from this."""
@@ -87,7 +88,11 @@ class Console(Context):
         return stand(session, recording)
 
     def stop_text(self) -> str:
-        """Why and where the session stands."""
+        """Why and where the session stands, and what is displayed there."""
+        shown = cmd_values.displays_text(self) if self.displays and self.session.launches else ""
+        return self._stop_text() + (f"\n{shown}" if shown else "")
+
+    def _stop_text(self) -> str:
         session = self.session
         if not session.launches:
             return NOT_LAUNCHED + self._ended()

@@ -21,13 +21,16 @@ class Reply:
 class Context(ABC):
     """The session, the table of commands, and what a command may ask of the console.
 
-    ``leaves`` is set by the command that ends the console.
+    ``leaves`` is set by the command that ends the console; ``displays`` are the expressions that every stop
+    shows, by number.
     """
 
     def __init__(self, session: DebugSession, commands: tuple[Command, ...]) -> None:
         self.session = session
         self.commands = commands
         self.leaves = False
+        self.displays: dict[int, str] = {}
+        self.displayed = 0
 
     @abstractmethod
     def stop_text(self) -> str:

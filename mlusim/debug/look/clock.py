@@ -82,6 +82,8 @@ def clock_of(runs: Runs, launch: int) -> Clock:
     Raises `UsageError` where the launch fails, because a launch that does not end has no time.
     """
     recorded = runs.recorded(launch)
+    if recorded.edits:
+        raise UsageError(f"launch {launch} has been changed by hand, so it has no predicted time")
     if recorded.clock is None:
         issues = _Issues()
         runs.aside(Position(launch, END), since=0, watching=issues).abandon()

@@ -38,7 +38,7 @@ class LaunchRun:
         self._holder = Holder() if holder is None else holder
         self.checks = tuple(checks)
         self.checkers = observers_of(self.checks)
-        if self.checkers or explored(recorded.session):
+        if self.checkers or recorded.edits or explored(recorded.session):
             since = 0
         self.tracer = Tracer(recorded, self._pause)
         self.tracer.ear.loud = loud

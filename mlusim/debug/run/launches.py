@@ -9,6 +9,7 @@ from attrs import define, field
 
 from mlusim.arch.dtypes import DType
 from mlusim.debug.run.bindings import Pins
+from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.milestones import Milestones, Snapshot
 from mlusim.debug.run.output import Shown
 from mlusim.debug.source.frames import Owned
@@ -31,7 +32,8 @@ class KeptLaunch:
     ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
     copies have been given up for those of later launches.  ``moments`` is how many moments the launch
     has, once somebody has counted; ``shown`` what its kernels have printed to the user; ``clock`` the
-    predicted time of its moments, once somebody has asked (`mlusim.debug.look.clock`).
+    predicted time of its moments, once somebody has asked (`mlusim.debug.look.clock`).  ``edits`` are the changes that
+    the user has made by hand, in their order: with any, a run of the launch is no longer what the program does.
     """
 
     index: int
@@ -45,6 +47,7 @@ class KeptLaunch:
     error: BaseException | None = None
     shown: Shown = field(factory=Shown)
     clock: Any = None
+    edits: list[Edit] = field(factory=list)
 
     @classmethod
     def of(cls, index: int, session: Session, room: int) -> "KeptLaunch":
@@ -56,6 +59,12 @@ class KeptLaunch:
         owned = Owned(code.co_filename if code is not None else "", getattr(body, "__globals__", None))
         pins = Pins.of(body, owned)
         return cls(index, session, tensors, owned, Milestones(room), copy.deepcopy(session.choices), pins)
+
+    def change(self, edit: Edit) -> None:
+        """Add a change by hand; those behind it, and what was counted of runs without it, are given up."""
+        self.edits = [one for one in self.edits if one.position <= edit.position] + [edit]
+        self.milestones = Milestones(0)
+        self.moments = self.clock = None
 
     @property
     def nbytes(self) -> int:

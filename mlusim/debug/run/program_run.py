@@ -13,6 +13,7 @@ from mlusim.debug.run.run_observer import RunObserver
 from mlusim.isa.table import ISA
 from mlusim.machine.carrier import Strand
 from mlusim.machine.core import Core
+from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.programs.program import Program
 
 LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
@@ -56,6 +57,7 @@ class ProgramRun(RunObserver):
         self.trapped = False
         self._ear = Ear(Shown())
         self._ear.aside = True  # until a launch begins
+        self.results: dict[Allocation, Bytes] = {}  # what the launch's tensors are to hold at its end instead
         self._issued = 0
         self._stop_at_faults = True
         self._strand = Strand(self._body)
@@ -125,8 +127,11 @@ class ProgramRun(RunObserver):
         self._issued += _issued(core)
 
     def launch_end(self, launch: Any) -> None:
-        """What is printed from here on is the program's own."""
+        """What is printed from here on is the program's own; it gets the tensors of a run that was changed by hand."""
         super().launch_end(launch)
+        for original, raw in self.results.items():
+            original.raw[:] = raw
+        self.results = {}
         self._ear.aside = True
 
     def fault(self, core: Any, fault: Any) -> None:

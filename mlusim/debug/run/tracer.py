@@ -77,6 +77,7 @@ class Tracer(RunObserver):
         self._late: tuple[Stopper, ...] = ()
         self._known: dict[tuple[Step, bool], tuple[Stopper, ...]] = {}
         self._fresh: FrameType | None = None
+        self._edits = deque(recorded.edits)
 
     @property
     def recent(self) -> list[Op]:
@@ -111,7 +112,7 @@ class Tracer(RunObserver):
         if trace_from is None:
             trace_from = 0 if any(s.lines_from_start for s in every) else END
         self._trace_from = trace_from
-        self._alarm = min(END if goal is None else goal.moment, self._trace_from)
+        self._alarm = min(END if goal is None else goal.moment, self._trace_from, self._next_edit)
 
     def disarm(self) -> None:
         """Stop nowhere any more; the run is being abandoned."""
@@ -253,9 +254,23 @@ class Tracer(RunObserver):
     def _asked(self, stoppers: Iterable[Stopper], op: Op) -> list[tuple[Stopper, str]]:
         return [(s, why) for s in stoppers if (why := s.at_op(op, self)) is not None]
 
+    @property
+    def _next_edit(self) -> int:
+        """The moment of the next change by hand."""
+        return self._edits[0].position.moment if self._edits else END
+
+    def _edit(self) -> None:
+        """Make the changes that belong here; wait for the line of one that belongs to a line of this moment."""
+        while self._edits and self._edits[0].position.moment == self.moment:
+            if self._edits[0].position.lines > self.lines:
+                self.trace()
+                return
+            self._edits.popleft().apply(self)
+
     def _alarmed(self, op: Op) -> bool:
-        """Begin to trace, or arrive; whether this was the arrival."""
+        """Begin to trace, make changes, or arrive; whether this was the arrival."""
         goal = self._goal
+        self._edit()
         if op.moment >= self._trace_from:
             self._trace_from = END
             self.trace()
@@ -268,6 +283,7 @@ class Tracer(RunObserver):
             self.trace()
         else:
             self._alarm = END if goal is None else goal.moment
+        self._alarm = min(self._alarm, self._next_edit)
         return False
 
     def _interested(self, op: Op) -> tuple[Stopper, ...]:
@@ -359,6 +375,10 @@ class Tracer(RunObserver):
         core = self.session.scheduler.running if self.session is not None else None
         if core is None:
             return
+        if self._next_edit == self.moment:
+            self._edit()
+            if not self._line_stoppers and self._goal_lines <= 0:
+                self._retrace()
         goal = self._goal
         if goal is not None and self.lines == self._goal_lines and self.moment == goal.moment:
             self._goal_lines = -1

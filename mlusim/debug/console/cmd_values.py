@@ -1,0 +1,76 @@
+"""The commands about values: types, changes by hand, and what is shown at every stop."""
+
+from mlusim.debug import editing
+from mlusim.debug.console.command import MEMORY, Command
+from mlusim.debug.console.context import Context
+from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.names import names_of
+from mlusim.debug.values import variable
+from mlusim.errors import MlusimError, UsageError
+
+
+def set_(console: Context, words: str) -> str:
+    """Change a variable or memory."""
+    target, equals, text = words.removeprefix("var ").partition("=")
+    if not (target.strip() and equals and text.strip()) or text.startswith("="):
+        raise UsageError(
+            "set takes a variable or elements of memory, and a value, as in `set var i = 3` or `set p[2:8] = 0`"
+        )
+    return editing.assign(console.session, target, text)
+
+
+def whatis(console: Context, words: str) -> str:
+    """The type of an expression."""
+    if not words:
+        raise UsageError("whatis takes an expression, as in `whatis buffer`")
+    session = console.session
+    value = evaluate(parse(words), session.frame(), session.core(), names_of(session.look(), session.core()))
+    return f"{words}: {variable(words, value).type}"
+
+
+def display(console: Context, words: str) -> str:
+    """Show an expression at every stop."""
+    if words:
+        parse(words)
+        console.displayed += 1
+        console.displays[console.displayed] = words
+    return displays_text(console) or "nothing is displayed"
+
+
+def undisplay(console: Context, words: str) -> str:
+    """Show it no more."""
+    if words and (not words.isdigit() or int(words) not in console.displays):
+        known = ", ".join(map(str, console.displays)) or "none"
+        raise UsageError(f"there is no display {words!r}; there are: {known}")
+    for number in [int(words)] if words else list(console.displays):
+        del console.displays[number]
+    return displays_text(console) or "nothing is displayed"
+
+
+def displays_text(console: Context) -> str:
+    """Every displayed expression with its value here; where it has none, why."""
+    session = console.session
+    lines = []
+    for number, text in console.displays.items():
+        try:
+            value = evaluate(
+                parse(text), session.frame(), session.core(), names_of(session.look(), session.core())
+            )
+            shown = variable(text, value, session.look()).text
+        except MlusimError as error:
+            shown = f"<{error}>"
+        lines.append(f"{number}: {text} = {shown}")
+    return "\n".join(lines)
+
+
+FORK = """A variable of the function in focus, or elements of memory as p[2:8], tensor[0, 3], region[0]; one value or as many
+as there are elements.  The run forks there: it is no longer what the program does, going back and forth keeps the
+change, and the program goes on with what becomes of the launch's tensors, where it has not passed the launch already.
+Changes behind this place in the launch are given up.  `info changes` lists them."""
+
+COMMANDS = (
+    Command("set", (), "[var] NAME|PLACE = EXPR", MEMORY, "change a variable or memory; the run forks there", set_, FORK, completes="place"),
+    Command("whatis", (), "EXPR", MEMORY, "show the type of an expression", whatis, completes="place"),
+    Command("display", (), "[EXPR]", MEMORY, "show an expression at every stop; without EXPR all of them, here", display, completes="place"),
+    Command("undisplay", (), "[NUMBER]", MEMORY, "no longer show an expression at every stop, or none of them", undisplay),
+)  # fmt: skip

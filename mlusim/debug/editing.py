@@ -1,0 +1,117 @@
+"""Changing a run by hand: variables of a kernel, elements and bytes of memory.
+
+The run forks where it is changed: from there on it is no longer what the program does.  Every run of the launch
+makes the change again at its place, so that going back and forth keeps it.
+"""
+
+import ctypes
+import sys
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.names import names_of
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.places import locate, resolve
+from mlusim.debug.run.tracer import Tracer
+from mlusim.debug.session import DebugSession
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import kernel_frames
+from mlusim.debug.stop.moments import LINE, Stop
+from mlusim.debug.stop.span import Span
+from mlusim.errors import UsageError
+from mlusim.machine.core import Core
+
+
+def assign(session: DebugSession, target: str, text: str) -> str:
+    """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; say what has become.
+
+    Raises `UsageError` for what is neither, and for a value that it cannot hold.
+    """
+    core = session.core()
+    if core is None:
+        raise UsageError("no task is running here, so there is nothing to change")
+    label, level, target = name_of(core), session.level, target.strip()
+    code = parse(text)
+
+    def apply(tracer: Tracer) -> None:
+        paused, own, frame = _there(session, tracer, label, level)
+        value = evaluate(code, frame, own, names_of(paused, own))
+        if target.isidentifier():
+            _bind(frame, target, value)
+        else:
+            _store(paused, own, frame, target, value)
+
+    return _changed(session, f"{target} = {text}", apply)
+
+
+def patch(session: DebugSession, span: Span, raw: bytes) -> str:
+    """Write *raw* to the first bytes of *span*."""
+    label = span.owner if span.owner is not None and span.owner.startswith("task") else session.focus
+
+    def apply(tracer: Tracer) -> None:
+        paused, own, _ = _there(session, tracer, label or "", 0)
+        allocation, start = locate(span, paused, own)
+        if start + len(raw) > allocation.nbytes:
+            raise UsageError(f"{len(raw)} bytes do not fit at {span.text}; {allocation.nbytes - start} do")
+        allocation.raw[start : start + len(raw)] = np.frombuffer(raw, np.uint8)
+
+    return _changed(session, f"{len(raw)} bytes at {span}", apply)
+
+
+def _changed(session: DebugSession, text: str, apply: Any) -> str:
+    forked = bool(session.recorded.edits)
+    goes_on = session.change(text, apply)
+    launch = session.position.launch
+    note = (
+        ""
+        if forked
+        else f"\nlaunch {launch} forks here: from {session.place} on it is not what the program does"
+    )
+    if not goes_on:
+        note += "\nthe program has passed this launch; what comes behind it stays as it was"
+    return text + note
+
+
+def _there(
+    session: DebugSession, tracer: Tracer, label: str, level: int
+) -> tuple[PausedRun, Core | None, FrameType | None]:
+    """The run of *tracer* where it is, the core called *label*, and its frame."""
+    assert tracer.session is not None
+    own = next((core for core in tracer.cores if name_of(core) == label), None)
+    paused = PausedRun(session.recorded, tracer.session, tracer, Stop(session.position, LINE, own))
+    if own is None:
+        return paused, None, None
+    parked = own.carrier.frame if own.carrier is not None else None
+    frames = list(kernel_frames(parked if parked is not None else tracer.frame_of(own)))
+    return paused, own, frames[min(level, len(frames) - 1)] if frames else None
+
+
+def _bind(frame: FrameType | None, name: str, value: Any) -> None:
+    """Give a local variable a value."""
+    if frame is None or name not in frame.f_locals:
+        known = "" if frame is None else f"; there are {', '.join(frame.f_locals)}"
+        raise UsageError(
+            f"there is no variable {name} here{known}; elements of memory are written as {name}[0]"
+        )
+    frame.f_locals[name] = value
+    if sys.version_info < (3, 13):  # from there on f_locals writes through
+        ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
+
+
+def _store(paused: PausedRun, core: Core | None, frame: FrameType | None, target: str, value: Any) -> None:
+    """Give elements of memory a value, or values."""
+    span = resolve(target, paused, core, frame)
+    allocation, start = locate(span, paused, core)
+    if span.dtype is None:
+        raise UsageError(
+            f"{target} has no element type; write it as elements of a pointer, as in p.cast(float32)[0]"
+        )
+    count = max(1, span.nbytes // span.dtype.size)
+    array = np.ndarray((count,), span.dtype.dtype, allocation.raw, start)
+    try:
+        array[...] = np.asarray(value).astype(span.dtype.dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UsageError(f"{target} cannot hold {value!r:.60}: {error}") from None

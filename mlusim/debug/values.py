@@ -1,0 +1,214 @@
+"""What a front shows of a stop, as data: tasks, frames, scopes, variables, regions.  It makes no text of its own.
+
+Everything here belongs to one stop; after the next movement it is out of date.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.debug.look import regions, states
+from mlusim.debug.look.describe import elements, value_text
+from mlusim.debug.look.names import names_of
+from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.regions import RegionState as Region
+from mlusim.debug.look.states import TaskState
+from mlusim.debug.session import DebugSession
+from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import line_of
+from mlusim.machine.core import Core
+from mlusim.memory.pointer import Ptr
+
+LONGEST = 4096  # elements of a value that can be unfolded
+BUILT_IN = tuple(f"{n}{axis}" for n in ("taskId", "taskDim") for axis in ("", "X", "Y", "Z"))
+BUILT_IN += ("clusterId", "clusterDim", "coreId", "coreDim")
+
+
+@frozen
+class Frame:
+    """A function that a task is in: ``level`` 0 is the innermost; ``line`` is where it stands."""
+
+    task: str
+    level: int
+    function: str
+    file: str
+    line: int
+
+
+@frozen
+class Variable:
+    """A name with a value: ``text`` and ``type`` to show, ``value`` to unfold.
+
+    ``path`` is the expression that gives the value again, empty where there is none.  ``place`` is the name by
+    which memory commands know the bytes, where it stands for bytes.
+    """
+
+    name: str
+    text: str
+    type: str
+    value: Any
+    path: str = ""
+    place: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many parts it can be unfolded into."""
+        return count_of(self.value)
+
+
+@frozen
+class Scope:
+    """A group of variables of a frame; ``kind`` is "locals", "arguments", "regions", "memories", "tensors" or "built-ins"."""
+
+    kind: str
+    title: str
+    variables: tuple[Variable, ...]
+
+
+@frozen
+class Memory:
+    """A memory of a task: how many bytes of it are declared, and how many it has."""
+
+    name: str
+    used: int
+    capacity: int
+
+
+def tasks(session: DebugSession) -> tuple[TaskState, ...]:
+    """The tasks that have begun and not ended."""
+    return tuple(states.tasks(session.look()))
+
+
+def frames(session: DebugSession, task: str | None = None) -> tuple[Frame, ...]:
+    """The functions that *task*, or the task in focus, is in, innermost first; none where it is not in the kernel."""
+    paused = session.look()
+    core = session.core() if task is None else paused.core(task)
+    if core is None:
+        return ()
+    error = paused.stop.error if core is paused.observed.failed else None
+    return tuple(
+        Frame(name_of(core), level, f.f_code.co_name, f.f_code.co_filename, line_of(f, error))
+        for level, f in enumerate(paused.stack(core))
+    )
+
+
+def scopes(session: DebugSession) -> tuple[Scope, ...]:
+    """What there is to see from the frame in focus, the nearest first; empty groups are left out."""
+    paused, core, frame = session.look(), session.core(), session.frame()
+    found: list[Scope] = []
+    if frame is not None:
+        code = frame.f_code
+        given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        here = frame.f_locals
+        own = {name: value for name, value in here.items() if name not in given}
+        arguments = {name: here[name] for name in given if name in here and name != "mlu"}
+        found.append(Scope("locals", "Locals", _variables(own, paused)))
+        found.append(Scope("arguments", "Arguments", _variables(arguments, paused)))
+    known = names_of(paused, core)
+    planned = [r for r in on_chip(session) if isinstance(known.get(r.name), Ptr)]
+    found.append(
+        Scope(
+            "regions",
+            "Regions of the plan and declarations",
+            tuple(_region(r, known[r.name]) for r in planned),
+        )
+    )
+    found.append(Scope("memories", "Memories on the chip", tuple(_memory(m) for m in memories(core))))
+    pairs = [(r, known.get(r.name)) for r in regions.tensors(paused)]
+    found.append(Scope("tensors", "Tensors", tuple(_region(r, p) for r, p in pairs if isinstance(p, Ptr))))
+    if core is not None:
+        built = {name: getattr(core.mlu, name) for name in BUILT_IN if hasattr(core.mlu, name)}
+        found.append(Scope("built-ins", "Built-ins", tuple(_built_in(n, v) for n, v in built.items())))
+    return tuple(scope for scope in found if scope.variables)
+
+
+def on_chip(session: DebugSession) -> list[Region]:
+    """The regions of the plan of the task in focus; where it has none, its declarations."""
+    paused, core = session.look(), session.core()
+    return regions.plan_regions(paused, core) or regions.declarations(paused, core)
+
+
+def memories(core: Core | None) -> list[Memory]:
+    """The memories of *core* and its cluster in which something is declared."""
+    if core is None:
+        return []
+    arenas = [(str(space), arena) for space, arena in core.arenas.items()]
+    if core.cluster is not None:
+        arenas.append(("SRAM", core.cluster.sram))
+    return [Memory(name, arena.top, arena.capacity) for name, arena in arenas if arena.top]
+
+
+# -- values ------------------------------------------------------------------------------------------
+
+
+def variable(name: str, value: Any, paused: PausedRun | None = None, path: str | None = None) -> Variable:
+    """A value under a name, as one line and a type."""
+    place = (name if path is None else path) if isinstance(value, Ptr) else ""
+    return Variable(
+        name, value_text(value, paused), _type(value), value, name if path is None else path, place
+    )
+
+
+def count_of(value: Any) -> int:
+    """How many parts *value* has."""
+    if isinstance(value, Ptr):
+        known = value.view.nbytes >= 0 and 0 <= value.index < value.view.size
+        return min(value.view.size - value.index, LONGEST) if known else 0
+    if isinstance(value, np.ndarray):
+        return min(len(value), LONGEST) if value.ndim else 0
+    if isinstance(value, list | tuple | Mapping):
+        return min(len(value), LONGEST)
+    return 0
+
+
+def parts(
+    found: Variable, first: int = 0, count: int | None = None, paused: PausedRun | None = None
+) -> list[Variable]:
+    """The parts of a value from *first* on: elements of pointers and arrays, items of tuples, lists and mappings."""
+    stop = found.count if count is None else min(found.count, first + count)
+    value, path = found.value, found.path
+    if isinstance(value, Ptr):
+        shown = elements(value.view.array[value.index + first : value.index + stop])
+        return [
+            Variable(
+                f"[{n}]",
+                text,
+                str(value.dtype),
+                None,
+                f"{path}[{n}]" if path else "",
+                f"{path}[{n}]" if path else "",
+            )
+            for n, text in enumerate(shown, first)
+        ]
+    if isinstance(value, Mapping):
+        pairs = list(value.items())[first:stop]
+        return [variable(repr(k), one, paused, f"{path}[{k!r}]" if path else "") for k, one in pairs]
+    return [variable(f"[{n}]", value[n], paused, f"{path}[{n}]" if path else "") for n in range(first, stop)]
+
+
+def _variables(values: Mapping[str, Any], paused: PausedRun) -> tuple[Variable, ...]:
+    return tuple(variable(name, value, paused) for name, value in values.items())
+
+
+def _type(value: Any) -> str:
+    if isinstance(value, Ptr):
+        return f"{value.dtype} * {value.space}"
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype}{list(value.shape)}"
+    return str(value.dtype) if isinstance(value, np.generic) else type(value).__name__
+
+
+def _region(region: Region, pointer: Ptr) -> Variable:
+    kind = f"{region.dtype}[{region.elements}] {region.memory}+{region.offset:#x}"
+    return Variable(region.name, region.first, kind, pointer, region.name, region.name)
+
+
+def _memory(memory: Memory) -> Variable:
+    text = f"{memory.used} of {memory.capacity} bytes declared"
+    return Variable(memory.name, text, "bytes", None, "", f"{memory.name.lower()}+0")
+
+
+def _built_in(name: str, value: Any) -> Variable:
+    return Variable(name, str(value), type(value).__name__, value, f"mlu.{name}")
