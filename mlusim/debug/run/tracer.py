@@ -15,6 +15,7 @@ from mlusim.debug.run.milestones import Snapshot
 from mlusim.debug.run.output import Ear
 from mlusim.debug.run.run_observer import RunObserver
 from mlusim.debug.stop.breakpoints import Stopper
+from mlusim.debug.stop.hits import with_hits
 from mlusim.debug.stop.moments import (
     BEGIN,
     CONTROL,
@@ -241,7 +242,7 @@ class Tracer(RunObserver):
         self._recent.append(op)
         hits = [] if self.asleep else self._asked(self._late, op)
         if self._goal is not None or hits or (kind is FAULT and self.collect is None):
-            self._stop(_with(hits, Stop(Position(self.launch, END), kind, core, error=self.raised)))
+            self._stop(with_hits(hits, Stop(Position(self.launch, END), kind, core, error=self.raised)))
 
     # -- judging -------------------------------------------------------------------------------
 
@@ -299,7 +300,7 @@ class Tracer(RunObserver):
         return found
 
     def _hit(self, kind: str, core: Core | None, hits: list[tuple[Stopper, str]], op: Op | None) -> None:
-        self._stop(_with(hits, Stop(Position(self.launch, self.moment, self.lines), kind, core, op)))
+        self._stop(with_hits(hits, Stop(Position(self.launch, self.moment, self.lines), kind, core, op)))
 
     def _stop(self, stop: Stop) -> None:
         if self.collect is not None and (self._goal is None or stop.position < self._goal):
@@ -391,14 +392,6 @@ class Tracer(RunObserver):
         ]
         if hits:
             self._hit(LINE, core, hits, None)
-
-
-def _with(hits: list[tuple[Stopper, str]], stop: Stop) -> Stop:
-    """*stop*, and who asked for it."""
-    stop.reasons = tuple(why for _, why in hits)
-    stop.hits = tuple(b for s, _ in hits if (b := s.breakpoint) is not None)
-    stop.value = next((s.value for s, _ in hits if s.value), ())
-    return stop
 
 
 def _go_on(stop: Stop) -> None:
