@@ -16,7 +16,6 @@ from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.machine.core import Core
-from mlusim.machine.events import Access
 from mlusim.machine.flight import Flight
 from mlusim.machine.polls import POLL_BYTES
 from mlusim.memory.direction import (
@@ -24,6 +23,7 @@ from mlusim.memory.direction import (
     Direction,
     grain,
 )
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import WRAM
 from mlusim.time.work import (

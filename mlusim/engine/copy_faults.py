@@ -6,8 +6,8 @@ from mlusim.engine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
 from mlusim.isa.declare import Intrinsic
-from mlusim.machine.events import Access
 from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction, grain
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM, SRAM, WRAM
 

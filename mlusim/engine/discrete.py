@@ -20,7 +20,7 @@ from mlusim.engine.refuse import constant, count_of, refuse_here
 from mlusim.errors import Fault, OutOfBounds, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.isa.table import ISA
-from mlusim.machine.events import Access
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM
 from mlusim.time.work import ATOMICS, LEAST, UNIT, Load, charge

@@ -20,9 +20,9 @@ from mlusim.engine.offsets import (
 from mlusim.engine.refuse import count_of, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
-from mlusim.machine.events import Access
 from mlusim.machine.flight import Flight
 from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM
 from mlusim.time.work import LEAST, LINE, UNIT, Load, charge, charge_flight

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlusim.engine.refuse import foreign, no_pointer
 from mlusim.errors import Fault, ReadOnly, WrongSpace
-from mlusim.machine.events import Access
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import Space
 

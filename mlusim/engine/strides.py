@@ -15,8 +15,8 @@ from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, r
 from mlusim.errors import Fault, ReadOnly, RuleFault
 from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
-from mlusim.machine.events import Access
 from mlusim.machine.flight import Flight
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.work import LINE, charge, charge_flight, load_of
 
@@ -75,33 +75,10 @@ def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:
     return Access(view.allocation, view.phase + pointer.index * view.itemsize, size, steps)
 
 
-def apart(access: Access) -> bool:
-    """Whether no two repetitions share a byte."""
-    reach = access.size
-    for stride, count in reversed(access.steps):
-        if count > 1 and abs(stride) < reach:
-            return False
-        reach += abs(stride) * (count - 1)
-    return True
-
-
 def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
     counts = (*(count for _, count in access.steps), access.size // view.itemsize)
     strides = (*(stride for stride, _ in access.steps), view.itemsize)
     return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
-
-
-def _in_place(target: Access, source: Access) -> bool:
-    """Whether *target* begins exactly where *source* does and only its first repetition meets it."""
-    if target == source:
-        return True
-    if target.start != source.start or len(target.steps) != 1:
-        return False
-    stride, count = target.steps[0]
-    if count == 1:
-        return True
-    rest = Access(target.allocation, target.start + stride, target.size, ((stride, count - 1),))
-    return not rest.meets(source)
 
 
 def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
@@ -158,15 +135,15 @@ def _check_target(
     view = arguments[operand.name].view
     if not view.allocation.writable:
         return ReadOnly(f"it would change {view.allocation.site}, which the host passed as const")
-    if not apart(access):
+    if not access.apart:
         return RuleFault(
             f"the repetitions of {operand.name} overlap each other",
-            legal=f"a stride of {access.size} bytes or more for one repetition of {access.size} bytes",
+            legal=f"strides that put every repetition of {access.size} bytes on bytes of its own",
         )
     for source in row.operands.values():
         how = row.overlap.get(source.name, "free")
         taken = access_of(source, arguments)
-        if how != "free" and access.meets(taken) and not (how in IN_PLACE and _in_place(access, taken)):
+        if how != "free" and access.meets(taken) and not (how in IN_PLACE and access.begins_with(taken)):
             exact = f"exactly at {source.name} or " if how in IN_PLACE else ""
             return RuleFault(
                 f"{operand.name} overlaps {source.name}",

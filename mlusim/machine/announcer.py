@@ -11,9 +11,10 @@ from attrs import define
 
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic, Pipe
-from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.machine.events import Effect, Site, Step
 from mlusim.machine.kernel import kernel_frame
 from mlusim.machine.schedule import Choices
+from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

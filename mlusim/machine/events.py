@@ -2,83 +2,13 @@
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 from attrs import define
 
-from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Flow, Intrinsic, Pipe
     from mlusim.machine.core import Core
-
-
-class Access(NamedTuple):
-    """The bytes of one operand: ``size`` bytes at ``start`` of an allocation.
-
-    ``steps`` repeats them: ``((stride, count), ...)``, outermost first, in bytes; empty: once.
-    """
-
-    allocation: Allocation
-    start: int
-    size: int
-    steps: tuple[tuple[int, int], ...] = ()
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The first byte touched and the one after the last, from the allocation's start."""
-        if not self.steps:
-            return self.start, self.start + self.size
-        low = self.start + sum(min(0, stride * (count - 1)) for stride, count in self.steps)
-        high = self.start + self.size + sum(max(0, stride * (count - 1)) for stride, count in self.steps)
-        return low, high
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes touched in all."""
-        total = self.size
-        for _, count in self.steps:
-            total *= count
-        return total
-
-    @property
-    def apart(self) -> bool:
-        """Whether no two repetitions share a byte."""
-        steps = sorted((abs(stride), count) for stride, count in self.steps if count > 1)
-        reach = self.size
-        for stride, count in steps:
-            if stride < reach:
-                break
-            reach += stride * (count - 1)
-        else:
-            return True
-        if len(steps) == 1 or steps[0][0] < self.size:
-            return False
-        (near, few), (far, many) = steps  # one comb in the gaps of another, or not
-        rest = np.arange(1, many) * far
-        steps_back = np.minimum(rest // near, few - 1)
-        rest -= steps_back * near
-        rest[steps_back < few - 1] = np.minimum(rest, near - rest)[steps_back < few - 1]
-        return bool((rest >= self.size).all())
-
-    def meets(self, other: "Access") -> bool:
-        """Whether a repetition of this one and one of *other* share a byte; both repeat in one direction."""
-        (low, high), (first, last) = self.span, other.span
-        if self.allocation is not other.allocation or high <= first or last <= low:
-            return False
-        mine, theirs = np.sort(self.starts), np.sort(other.starts)
-        before = np.searchsorted(theirs, mine, side="right") - 1  # the last that begins at or before each
-        behind = np.minimum(before + 1, len(theirs) - 1)
-        covered = (before >= 0) & (theirs[before] + other.size > mine)
-        covers = (theirs[behind] >= mine) & (theirs[behind] < mine + self.size)
-        return bool((covered | covers).any())
-
-    @property
-    def starts(self) -> np.ndarray[Any, np.dtype[np.int64]]:
-        """Where the repetitions begin, one after the other, in bytes from the allocation's start."""
-        starts = np.array([self.start])
-        for stride, count in self.steps:
-            starts = np.add.outer(starts, np.arange(count) * stride).reshape(-1)
-        return starts
 
 
 class Site(NamedTuple):

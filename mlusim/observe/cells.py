@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.observe.overlap import Ints
+from mlusim.memory.footprint import Ints
 
 LOW, SIZE, KIND, SEGMENT, SITE, TIME, COLUMNS = 0, 1, 2, 3, 4, 5, 6
 READ, ATOMIC, WRITE = 0, 1, 2

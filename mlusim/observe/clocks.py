@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.observe.overlap import Ints
+from mlusim.memory.footprint import Ints
 
 NOTHING: Ints = np.zeros(0, np.int64)
 

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from mlusim.machine.events import Site
-from mlusim.observe.overlap import Ints
+from mlusim.memory.footprint import Ints
 
 MOST = 1 << 12  # events that are remembered of a launch
 

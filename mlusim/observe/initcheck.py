@@ -13,8 +13,9 @@ from attrs import frozen
 
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
-from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, Place

@@ -5,8 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.events import Access, Effect, Step
+from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Place
 from mlusim.observe.shadow import Shadow, Write
 
@@ -71,7 +72,7 @@ def lacking(shadow: Shadow, access: Access) -> tuple[int, int]:
     """Return the offset of the first byte of *access* without a value, and how many lack one."""
     flags = shadow.flags(access)
     first = int(flags.argmin())
-    return _offset(access, first), int(len(flags) - np.count_nonzero(flags))
+    return access.offset_of(first), int(len(flags) - np.count_nonzero(flags))
 
 
 def in_flight(core: Any, hop: Hop) -> Place | None:
@@ -115,31 +116,12 @@ def _source(
         if target is None or not shadow.lacks(access):
             continue
         flags = shadow.flags(access)
-        same = _place(target, offset) * len(flags) // target.nbytes
+        same = target.index_of(offset) * len(flags) // target.nbytes
         at = same if not flags[same] else int(flags.argmin())
-        found = access.allocation, _offset(access, at)
+        found = access.allocation, access.offset_of(at)
         if found != (allocation, offset):
             return found
         itself = found
     before = None if itself is None else _last_write(shadow_of(allocation), offset, write.number)
     whole = allocation.filled if before is None else before.whole
     return None if whole else itself
-
-
-def _offset(access: Access, index: int) -> int:
-    """Return the offset in the allocation of byte *index* of *access*."""
-    at = access.start + index % access.size
-    index //= access.size
-    for stride, count in reversed(access.steps):
-        at += stride * (index % count)
-        index //= count
-    return at
-
-
-def _place(access: Access, offset: int) -> int:
-    """Return the index in *access* of the byte at *offset*; the first one where it is in a gap."""
-    index, rest = 0, offset - access.start
-    for stride, count in access.steps:
-        step = min(max(rest // stride, 0), count - 1) if stride else 0
-        index, rest = index * count + step, rest - step * stride
-    return index * access.size + min(max(rest, 0), access.size - 1)

@@ -17,9 +17,9 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Access, Effect, Step
+from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
-from mlusim.observe.overlap import common
+from mlusim.memory.footprint import Access
 
 COMPUTE = frozenset({Pipe.VECTOR, Pipe.TENSOR})
 SCALAR, VECTOR, IO, MOVE = (pipe.value for pipe in (Pipe.SCALAR, Pipe.VECTOR, Pipe.IO, Pipe.MOVE))
@@ -194,7 +194,7 @@ def _between(first: Step, second: Step) -> Iterator[Clash]:
         ("write-after-read", first.reads, second.writes),
         ("write-after-write", first.writes, second.writes),
     ):
-        shared = ((b, common(a, b)) for a in firsts for b in seconds)
+        shared = ((b, a.common(b)) for a in firsts for b in seconds)
         found = next(((b, both) for b, both in shared if both is not None), None)
         if found is not None:
             yield Clash(kind, first, second, found[0], *found[1])

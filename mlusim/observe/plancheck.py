@@ -4,8 +4,9 @@ import functools
 from collections.abc import Iterator
 from typing import Any
 
-from mlusim.machine.events import Access, Effect, Step
+from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.regions import Placement, RegionMap
 from mlusim.memory.space import NRAM
 from mlusim.observe.checker import Checker, place_of

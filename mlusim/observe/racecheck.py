@@ -8,7 +8,8 @@ import functools
 from typing import Any
 
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Access, Effect, Site, Step, Sync
+from mlusim.machine.events import Effect, Site, Step, Sync
+from mlusim.memory.footprint import Access
 from mlusim.observe.cells import ATOMIC, READ, WRITE
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.clocks import Clocks

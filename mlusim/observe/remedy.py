@@ -7,9 +7,9 @@ import numpy as np
 
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect
+from mlusim.memory.footprint import Ints
 from mlusim.observe.cells import READ, SITE, TIME
 from mlusim.observe.handovers import Handing
-from mlusim.observe.overlap import Ints
 from mlusim.observe.pipes import Clash, PipeOrder
 from mlusim.observe.sharing import Conflict, Sharing
 

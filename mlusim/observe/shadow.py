@@ -4,8 +4,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -59,7 +60,7 @@ class Shadow:
         low, high = access.span if access.steps else (access.start, access.start + access.size)
         if low >= self.high or high <= self.low:
             return False
-        if not strided(self._flags(), access).all():
+        if not access.rows_of(self._flags()).all():
             return True
         self._tighten()
         return False
@@ -68,7 +69,7 @@ class Shadow:
         """The flags of *access*, flat, in the order in which it touches the bytes."""
         if self.full:
             return np.ones(access.nbytes, np.bool_)
-        return strided(self._flags(), access).reshape(-1)
+        return access.rows_of(self._flags()).reshape(-1)
 
     def fill(self, access: Access) -> bool:
         """Note that every byte of *access* has a value now; return whether that is news."""
@@ -83,7 +84,7 @@ class Shadow:
             if self.low >= self.high:
                 self.low = self.high = 0
             return True
-        view = strided(self._flags(), access)
+        view = access.rows_of(self._flags())
         if view.all():
             return False
         view[...] = True
@@ -96,7 +97,7 @@ class Shadow:
         """Give *access* the *flags*, in the order in which it touches the bytes; return whether that is news."""
         if flags.all():
             return self.fill(access)
-        view = strided(self._flags(), access)
+        view = access.rows_of(self._flags())
         flags = flags.reshape(view.shape)
         if np.array_equal(view, flags):
             return False
@@ -141,12 +142,3 @@ def _last(flags: Mask) -> int:
         stop, size = stop - size, 2 * size
     start = max(0, stop - size)
     return start + int(np.flatnonzero(~flags[start:stop])[-1])
-
-
-def strided(array: np.ndarray[Any, Any], access: Access) -> np.ndarray[Any, Any]:
-    """A view of the bytes of *access* in an array of one-byte elements, one row per repetition."""
-    if not access.steps:
-        return array[access.start : access.start + access.size]
-    counts = (*(count for _, count in access.steps), access.size)
-    strides = (*(stride for stride, _ in access.steps), 1)
-    return np.ndarray(counts, array.dtype, array, access.start, strides)

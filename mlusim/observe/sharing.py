@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Access, Effect, Site, Step
+from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access, Ints
 from mlusim.observe.cells import (
     ATOMIC,
     COLUMNS,
@@ -25,7 +26,6 @@ from mlusim.observe.cells import (
     pairs,
 )
 from mlusim.observe.clocks import Clocks, Segment
-from mlusim.observe.overlap import Ints, starts
 
 WINDOW = 1 << 16  # accesses that are judged together
 WORD = 8  # bytes; the values of writes of no more are kept
@@ -90,7 +90,7 @@ class Sharing:
             table = self._tables[access.allocation] = array("q")
         segment = self.clocks.now[task]
         if access.steps:
-            for start in starts(access).tolist():
+            for start in sorted(access.starts.tolist()):
                 table.extend((start, access.size, kind, segment, place, effect.number))
             self._pending += access.nbytes // access.size
         else:

@@ -12,8 +12,9 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.isa.declare import Call, Intrinsic, Refused
-from mlusim.machine.events import Access, Effect
-from mlusim.observe.shadow import Mask, strided
+from mlusim.machine.events import Effect
+from mlusim.memory.footprint import Access
+from mlusim.observe.shadow import Mask
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Filling = Callable[[int], Bytes]
@@ -126,7 +127,7 @@ def _argument(effect: Effect, row: Intrinsic, name: str) -> Any:
 
 def _copy(access: Access) -> Bytes:
     """The bytes of *access*, flat, in the order in which it touches them."""
-    return strided(access.allocation.raw, access).reshape(-1).copy()
+    return access.rows_of(access.allocation.raw).reshape(-1).copy()
 
 
 def _constant(value: int) -> Filling:

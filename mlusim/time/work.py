@@ -27,8 +27,8 @@ from mlusim.time.rates import (
 )
 
 if TYPE_CHECKING:
-    from mlusim.machine.events import Access
     from mlusim.machine.mlu import Mlu
+    from mlusim.memory.footprint import Access
 
 SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
 TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, ATOMICS = range(5, 13)

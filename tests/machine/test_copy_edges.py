@@ -23,8 +23,8 @@ from mlusim.bang import (
     kernel,
 )
 from mlusim.errors import OutOfBounds, OutOfMemory, RuleFault, Unsupported
-from mlusim.machine.events import Access
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM
 
 HUGE = 2**70

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Access, Site
+from mlusim.machine.events import Site
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
 from mlusim.observe import sharing as module
 from mlusim.observe.cells import ATOMIC, READ, WRITE
 from mlusim.observe.clocks import Clocks
-from mlusim.observe.overlap import common
 from mlusim.observe.sharing import Sharing
 
 SIZE = 24
@@ -41,7 +41,7 @@ accesses = st.builds(
 @given(accesses, accesses)
 def test_the_bytes_in_common_are_those_of_both(first, second):
     """Exact for strides that interleave, repeat or overlap themselves."""
-    both = common(first, second)
+    both = first.common(second)
 
     shared = _bytes(first) & _bytes(second)
     assert bool(shared) == (both is not None)

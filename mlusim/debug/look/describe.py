@@ -26,8 +26,9 @@ from mlusim.debug.stop.moments import (
 )
 from mlusim.errors import Fault
 from mlusim.machine.core import Core
-from mlusim.machine.events import Access, Effect
+from mlusim.machine.events import Effect
 from mlusim.memory.allocation import POISON, Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.observe.finding import short
 

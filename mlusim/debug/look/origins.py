@@ -2,7 +2,6 @@
 
 from array import array
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -14,13 +13,13 @@ from mlusim.debug.run.runs import Runs
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.core_names import name_of, owner_of
 from mlusim.debug.stop.moments import END, Position
-from mlusim.debug.stop.touching import touches
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
 from mlusim.machine.core import Core
-from mlusim.machine.events import Access, Effect, Step
+from mlusim.machine.events import Effect, Step
 from mlusim.machine.hub import Observer
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
@@ -55,7 +54,7 @@ class Logged:
         for access, owner in reversed(tuple(zip(self.step.writes, self.owners, strict=True))):
             if access.allocation.space is byte.space and owner == byte.owner:
                 at = byte.address - access.allocation.address
-                if touches(access, at, at + 1):
+                if access.touches(at, at + 1):
                     return access
         return None
 
@@ -237,10 +236,12 @@ class Search:
                 start = access.allocation.address + access.start + (at if whole else 0)
                 yield Byte(access.allocation.space, start, owner), access_text(paused, access)
             return
-        offset = flat_offset(written, byte.address - written.allocation.address)
+        offset = written.index_of(byte.address - written.allocation.address)
         for access, owner in zip(logged.step.reads, logged.read_owners, strict=True):
             lane = logged.step.flow is Flow.LANEWISE
-            at = byte_at(access, _lane(offset, written, access, logged.step.name)) if lane else access.span[0]
+            at = (
+                access.offset_of(_lane(offset, written, access, logged.step.name)) if lane else access.span[0]
+            )
             width = _width(access, written)
             shown = Access(access.allocation, at - at % width, width) if lane else access
             name = access_text(paused, shown) + ("" if lane else ", mixed")
@@ -314,27 +315,3 @@ def _lane(offset: int, written: Access, read: Access, name: str) -> int:
     if "cycle" in name:
         return offset % read.nbytes
     return min(offset * read.nbytes // written.nbytes, read.nbytes - 1)
-
-
-def flat_offset(access: Access, byte: int) -> int:
-    """Which byte of *access*, in the order in which it touches them, lies at *byte* of the allocation."""
-    if not access.steps:
-        return byte - access.start
-    starts = _starts(access)
-    held = np.flatnonzero((starts <= byte) & (byte < starts + access.size))
-    return int(held[0]) * access.size + byte - int(starts[held[0]])
-
-
-def byte_at(access: Access, offset: int) -> int:
-    """The byte of the allocation that *access* touches as its *offset*-th."""
-    if not access.steps:
-        return access.start + offset
-    repetition, rest = divmod(offset, access.size)
-    return int(_starts(access)[repetition]) + rest
-
-
-def _starts(access: Access) -> Any:
-    starts = np.array([access.start], np.int64)
-    for stride, count in access.steps:
-        starts = (starts[:, None] + np.arange(count, dtype=np.int64) * stride).reshape(-1)
-    return starts

@@ -13,8 +13,8 @@ from attrs import define
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Stop
 from mlusim.debug.stop.span import Span
-from mlusim.debug.stop.touching import touches
-from mlusim.machine.events import Access, Step
+from mlusim.machine.events import Step
+from mlusim.memory.footprint import Access
 from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
@@ -274,7 +274,7 @@ class Watch(Location):
         span, allocation = self.span, access.allocation
         if allocation.space is not span.space or not (core is None or span.belongs(core, allocation)):
             return False
-        return touches(access, span.low - allocation.address, span.high - allocation.address)
+        return access.touches(span.low - allocation.address, span.high - allocation.address)
 
 
 @define(eq=False)

@@ -1,0 +1,247 @@
+"""Which bytes an access touches: dense, strided up to three dimensions, or in pieces; the whole algebra of that.
+
+Everything that asks whether two accesses meet, where, what is left of one after another, or which byte goes with
+which, asks here.  Offsets are in bytes from the start of an allocation.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.memory.allocation import Allocation
+
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+Steps = tuple[tuple[int, int], ...]
+
+NO_INTS: Ints = np.empty(0, np.int64)
+
+
+class Access(NamedTuple):
+    """The bytes of one operand: ``size`` bytes at ``start`` of an allocation.
+
+    ``steps`` repeats them: ``((stride, count), ...)``, outermost first, in bytes; empty: once.
+    """
+
+    allocation: Allocation
+    start: int
+    size: int
+    steps: Steps = ()
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The first byte touched and the one after the last, from the allocation's start."""
+        if not self.steps:
+            return self.start, self.start + self.size
+        low, high = _reach(self.steps)
+        return self.start + low, self.start + self.size + high
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes touched in all; those of overlapping repetitions as often as they are touched."""
+        total = self.size
+        for _, count in self.steps:
+            total *= count
+        return total
+
+    @property
+    def starts(self) -> Ints:
+        """Where the repetitions begin, in the order in which they are touched."""
+        starts = np.array([self.start], np.int64)
+        for stride, count in self.steps:
+            starts = (starts[:, None] + stride * np.arange(count, dtype=np.int64)).reshape(-1)
+        return starts
+
+    def starts_within(self, low: int, high: int) -> Ints:
+        """The starts of the repetitions that touch a byte of [low, high), in their order; others may be among them."""
+        starts = np.array([self.start], np.int64)
+        for n, (stride, count) in enumerate(self.steps):
+            starts = (starts[:, None] + stride * np.arange(count, dtype=np.int64)).reshape(-1)
+            before, behind = _reach(self.steps[n + 1 :])
+            starts = starts[(starts + before < high) & (starts + behind + self.size > low)]
+        return starts
+
+    @property
+    def apart(self) -> bool:
+        """Whether no two repetitions share a byte."""
+        steps = sorted((abs(stride), count) for stride, count in self.steps if count > 1)
+        reach = self.size
+        for stride, count in steps:
+            if stride < reach:
+                break
+            reach += stride * (count - 1)
+        else:
+            return True
+        if len(steps) == 1 or steps[0][0] < self.size:
+            return False
+        if len(steps) > 2:
+            return bool((np.diff(np.sort(self.starts)) >= self.size).all())
+        return _interlaced(self.size, *steps)
+
+    # -- of bytes ------------------------------------------------------------------------------
+
+    def touches(self, low: int, high: int) -> bool:
+        """Whether it touches a byte of [low, high)."""
+        if not self.steps:
+            return self.start < high and low < self.start + self.size
+        first, stop = self.span
+        return first < high and low < stop and bool(self.starts_within(low, high).size)
+
+    def index_of(self, offset: int) -> int:
+        """Which byte of the access, in the order in which it touches them, lies at *offset*.
+
+        That of the first repetition, where several hold it; of a byte in a gap the index of the byte before.
+        """
+        if not self.steps:
+            return min(max(offset - self.start, 0), self.size - 1)
+        starts = self.starts
+        held = np.flatnonzero((starts <= offset) & (offset < starts + self.size))
+        if not held.size:
+            before = np.where(starts <= offset, starts, np.iinfo(np.int64).min)
+            held = np.array([int(before.argmax())])
+        at = int(held[0])
+        return at * self.size + min(max(offset - int(starts[at]), 0), self.size - 1)
+
+    def offset_of(self, index: int) -> int:
+        """Where the byte lies that the access touches as its *index*-th."""
+        index, rest = divmod(index, self.size)
+        at = self.start + rest
+        for stride, count in reversed(self.steps):
+            index, turn = divmod(index, count)
+            at += stride * turn
+        return at
+
+    def rows_of(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """A view of its bytes in an array of one-byte elements, one row for each repetition."""
+        if not self.steps:
+            return array[self.start : self.start + self.size]
+        return np.ndarray(
+            (*(count for _, count in self.steps), self.size),
+            array.dtype,
+            array,
+            self.start,
+            (*(stride for stride, _ in self.steps), 1),
+        )
+
+    # -- of two --------------------------------------------------------------------------------
+
+    def common(self, other: "Access") -> tuple[int, int] | None:
+        """The first run of bytes [low, high) that both touch, or None."""
+        if self.allocation is not other.allocation:
+            return None
+        (low, high), (first, last) = self.span, other.span
+        shared = max(low, first), min(high, last)
+        if shared[0] >= shared[1]:
+            return None
+        if not self.steps and not other.steps:
+            return shared
+        mine, theirs = np.sort(self.starts_within(*shared)), np.sort(other.starts_within(*shared))
+        return _first_in_common(mine, self.size, theirs, other.size)
+
+    def meets(self, other: "Access") -> bool:
+        """Whether both touch a byte."""
+        return self.common(other) is not None
+
+    def begins_with(self, other: "Access") -> bool:
+        """Whether it starts exactly where *other* does, and none but its first repetition touches bytes of *other*."""
+        if self == other:
+            return True
+        if self.allocation is not other.allocation or self.start != other.start:
+            return False
+        first = self._replace(steps=())
+        return not (Runs.of([self]) - Runs.of([first])).meets(Runs.of([other]))
+
+
+@frozen(eq=False)
+class Runs:
+    """Bytes of one allocation as runs [lows[i], highs[i]), ascending, apart and not adjacent: of accesses in pieces."""
+
+    lows: Ints
+    highs: Ints
+
+    @staticmethod
+    def of(accesses: Iterable[Access]) -> "Runs":
+        """Every byte that *accesses* touch; all of them are of one allocation."""
+        lows, highs = [NO_INTS], [NO_INTS]
+        for access in accesses:
+            starts = access.starts
+            lows.append(starts)
+            highs.append(starts + access.size)
+        return Runs._joined(np.concatenate(lows), np.concatenate(highs))
+
+    @staticmethod
+    def _joined(lows: Ints, highs: Ints) -> "Runs":
+        kept = lows < highs
+        lows, highs = lows[kept], highs[kept]
+        order = np.argsort(lows, kind="stable")
+        lows, highs = lows[order], np.maximum.accumulate(highs[order])
+        first = np.r_[True, lows[1:] > highs[:-1]][: len(lows)]
+        last = np.r_[first[1:], True][: len(lows)]
+        return Runs(lows[first], highs[last])
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes."""
+        return int((self.highs - self.lows).sum())
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return zip(self.lows.tolist(), self.highs.tolist(), strict=True)
+
+    def __and__(self, other: "Runs") -> "Runs":
+        """The bytes of both."""
+        first = np.searchsorted(other.highs, self.lows, side="right")
+        behind = np.searchsorted(other.lows, self.highs, side="left")
+        count = np.maximum(behind - first, 0)
+        mine = np.repeat(np.arange(len(count)), count)
+        theirs = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + first[mine]
+        return Runs(
+            np.maximum(self.lows[mine], other.lows[theirs]), np.minimum(self.highs[mine], other.highs[theirs])
+        )
+
+    def __or__(self, other: "Runs") -> "Runs":
+        """The bytes of either."""
+        return Runs._joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
+
+    def __sub__(self, other: "Runs") -> "Runs":
+        """What is left of these bytes after *other*."""
+        if not self.lows.size or not other.lows.size:
+            return self
+        gap_lows = np.r_[min(self.lows[0], other.lows[0]), other.highs]
+        gap_highs = np.r_[other.lows, max(self.highs[-1], other.highs[-1])]
+        kept = gap_lows < gap_highs
+        return self & Runs(gap_lows[kept], gap_highs[kept])
+
+    def meets(self, other: "Runs") -> bool:
+        """Whether they share a byte."""
+        return bool((self & other).lows.size)
+
+
+def _reach(steps: Steps) -> tuple[int, int]:
+    """How far the repetitions go to either side of the first."""
+    low = sum(min(0, stride * (count - 1)) for stride, count in steps)
+    high = sum(max(0, stride * (count - 1)) for stride, count in steps)
+    return low, high
+
+
+def _interlaced(size: int, inner: tuple[int, int], outer: tuple[int, int]) -> bool:
+    """Whether combs of runs of *size* bytes, which reach into each other, lie in each other's gaps."""
+    (near, few), (far, many) = inner, outer
+    rest = np.arange(1, many) * far
+    steps_back = np.minimum(rest // near, few - 1)
+    rest -= steps_back * near
+    rest[steps_back < few - 1] = np.minimum(rest, near - rest)[steps_back < few - 1]
+    return bool((rest >= size).all())
+
+
+def _first_in_common(a: Ints, size_a: int, b: Ints, size_b: int) -> tuple[int, int] | None:
+    """The first overlap of runs at *a* with runs at *b*; equal sizes within each, sorted starts."""
+    behind = np.searchsorted(b, a + size_a)  # runs of b that begin before the end of each run of a
+    last = np.where(behind > 0, b[np.maximum(behind - 1, 0)], np.iinfo(np.int64).min // 2) if len(b) else b
+    hits = np.flatnonzero((behind > 0) & (last + size_b > a)) if len(b) else NO_INTS
+    if not len(hits):
+        return None
+    n = int(hits[0])
+    m = int(np.searchsorted(b, int(a[n]) - size_b, side="right"))  # the first run of b that reaches a[n]
+    low, high = max(int(a[n]), int(b[m])), min(int(a[n]) + size_a, int(b[m]) + size_b)
+    return low, high
