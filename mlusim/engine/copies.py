@@ -83,8 +83,8 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
         charge_line(mlu.work, pipe, direction.value, d, s, size)
-        if size > POLL_BYTES and (frm is not core.source or s != core.source_at):
-            core.source, core.source_at = frm, s
+        if size > POLL_BYTES and (frm.allocation is not core.source or s != core.source_at):
+            core.source, core.source_at = frm.allocation, s
         else:
             _look(core, to, frm, s, size)
 
@@ -122,8 +122,8 @@ def _memcpy_async(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None
     def memcpy_async(mlu: "Mlu", dst: Ptr, src: Ptr, size: int, direction: Direction, *shape: int) -> None:
         _strided(mlu, row, number, (dst, src, size, direction, shape), asynchronous=True)
         core, frm, start = mlu.core, src.view, src.offset
-        if (shape or size > POLL_BYTES) and (frm is not core.source or start != core.source_at):
-            core.source, core.source_at = frm, start
+        if (shape or size > POLL_BYTES) and (frm.allocation is not core.source or start != core.source_at):
+            core.source, core.source_at = frm.allocation, start
         else:
             _look(core, dst.view, frm, start, POLL_BYTES + 1 if shape else size)
 

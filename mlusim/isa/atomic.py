@@ -5,7 +5,8 @@ may be a vector in NRAM or one scalar for all elements.  The order in which task
 float sums may differ in the last bits between schedules.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,16 @@ def _exchange(old: Tile, new: Any) -> Any:
     return new
 
 
+# In C, where a is what is there and b the source.
+CHANGES: Mapping[Change, str] = MappingProxyType(
+    {
+        _increment: "a >= b ? 0 : a + 1",
+        _decrement: "(a == 0) | (a > b) ? b : a - 1",
+        _exchange: "b",
+    }
+)
+
+
 def _aligned(name: str) -> Any:
     return demand(
         f"phase({name})",
@@ -64,6 +75,7 @@ def reduction(
         spaces={"dst": (GDRAM,)},
         in_place=False,
         rules=(_aligned("dst"),),
+        native=("reduction", CHANGES.get(change, change)),
         **_common("dst") | {"since": 322} | properties,
     )(body)
 
@@ -93,6 +105,7 @@ def fetching(
         spaces={"src1": (GDRAM,)},
         in_place=("src2",),
         rules=(_aligned("src1"),),
+        native=("fetching", CHANGES.get(change, change)),
         **_common("src1") | properties,
     )(body)
 
@@ -158,6 +171,10 @@ bang_atomic_dec = fetching(
     spaces={"src1": (GDRAM,)},
     rules=(_aligned("src1"),),
     **_common("src1") | {"cost": Cost("1", "src1")},
+    native=(
+        "T_$dst was = src1[0]; dst[0] = was; if (GET_$src1(was) == GET_$dst(compare)) { src1[0] = "
+        "new_; changed_ |= memcmp(&was, &new_, sizeof was); }"
+    ),
 )
 def bang_atomic_cas(dst: Tile, src1: Tile, compare: Value, new: Value) -> None:
     """Compare and swap one element: ``dst[0] = src1[0]; if (src1[0] == compare) src1[0] = new``.
@@ -176,6 +193,7 @@ def bang_atomic_cas(dst: Tile, src1: Tile, compare: Value, new: Value) -> None:
     spaces={"dst": (GDRAM,)},
     rules=(_aligned("dst"),),
     **_common("dst") | {"cost": Cost("1", "dst"), "since": 322, "certainty": "I"},
+    native="if (GET_$dst(dst[0]) == GET_$dst(compare)) dst[0] = new_;",
 )
 def bang_atomic_reduce_cas(dst: Tile, compare: Value, new: Value) -> None:
     """Compare and swap one element of GDRAM: ``if (dst[0] == compare) dst[0] = new``, no result."""

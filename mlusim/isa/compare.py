@@ -132,6 +132,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str, **properties: 
         same=("src0", "src1"),
         void={"dst": "uint8"},
         flow=Flow.MIXING,
+        native=("bits", ufunc),
         aligned=("src0", "src1"),
         rules=(
             demand(

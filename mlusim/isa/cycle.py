@@ -47,6 +47,7 @@ def cycle(
         in_place=("src",),
         flow=Flow.MIXING,
         rules=(multiple_of("src_elem_num", "seg_elem_num"),),
+        native=("cycle", ufunc),
         **{"source": "vendor declaration header, cycle family"} | properties,
     )(body)
 

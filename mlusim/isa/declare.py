@@ -161,7 +161,8 @@ class Intrinsic:
     """One row of the instruction set.
 
     ``overload`` names a row with the operand that it takes in addition: where a call has that operand, it is one
-    of that row.
+    of that row.  ``native`` is its body in C, a text or a template with its mode (`engine.native.templates`);
+    a row whose body is a ufunc needs none.
     """
 
     spelling: str
@@ -191,6 +192,7 @@ class Intrinsic:
     approximation: Approximation | None = None
     overload: tuple[str, str] | None = None
     elements: tuple[DType, ...] = ()
+    native: Any = ""
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -288,6 +290,7 @@ def intrinsic(
     overload: tuple[str, str] | None = None,
     c: Mapping[str, str | tuple[str, ...]] | None = None,
     elements: tuple[DType, ...] = (),
+    native: Any = "",
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     """Declare an intrinsic; the decorated body becomes its `Intrinsic` row.
 
@@ -334,9 +337,7 @@ def intrinsic(
             cost=cost or _default_cost(operands),
             rules=rules,
             same=tuple(operands) if same is True else (same or ()),
-            overlap=MappingProxyType(
-                _overlap(operands, in_place, {"whole": whole, "tail": tail, "free": overlap_free})
-            ),
+            overlap=_overlap(operands, in_place, {"whole": whole, "tail": tail, "free": overlap_free}),
             void=MappingProxyType(dict(void or {})),
             call=Call.BODY,
             since=since,
@@ -353,6 +354,7 @@ def intrinsic(
             approximation=approximation,
             overload=overload,
             elements=elements,
+            native=native,
         )
 
     return declare
@@ -368,13 +370,14 @@ def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:
 
 def _overlap(
     operands: Mapping[str, Operand], in_place: tuple[str, ...] | bool, other: Mapping[str, tuple[str, ...]]
-) -> dict[str, str]:
+) -> Mapping[str, str]:
     """For each source that could meet a destination: "exact" (may start there), "disjoint" or one of *other*."""
     words = {name: how for how, names in other.items() for name in names}
     exact = tuple(operands) if in_place is True else (in_place or ())
     targets = {space for o in operands.values() if o.access != "read" for space in o.spaces}
-    return {
+    found = {
         name: words.get(name, "exact" if name in exact else "disjoint")
         for name, operand in operands.items()
         if operand.access == "read" and targets.intersection(operand.spaces)
     }
+    return MappingProxyType(found)

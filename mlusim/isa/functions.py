@@ -77,6 +77,7 @@ bang_trunc = unary(
     since=322,
     certainty="I",
     source="vendor declaration header, arithmetic",
+    native=("map", "round_away_(a)"),
 )
 def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
     """Round: ``dst[i] = round(src[i])``, to the nearest, ties away from zero as C does (inferred).
@@ -95,6 +96,10 @@ def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
     dtypes=BOTH,
     since=322,
     source="vendor declaration header, arithmetic",
+    native=(
+        "for (int64_t i = 0; i < elem_count; i++) dst[i] = narrow_to_$dst(1 / "
+        "sqrt((double)GET_$src(src[i])), RN);"
+    ),
 )
 def bang_rsqrt(dst: Tile, src: Tile, elem_count: int) -> None:
     """Reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``; of 0 infinity, of negative numbers NaN (inferred).
@@ -203,6 +208,7 @@ def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     dtypes=FLOATS,
     certainty="I",
     source="vendor declaration header, arithmetic",
+    native=("map", "MAX_$dst(a, 0)"),
 )
 def bang_relu(dst: Tile, src: Tile, elem_count: int) -> None:
     """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen)."""
@@ -219,6 +225,7 @@ bang_active_relu = alias("__bang_active_relu", bang_relu)
     dtypes=FLOATS,
     certainty="U",
     source="vendor declaration header, arithmetic",
+    native=("map", "MIN_$dst(MAX_$dst(a, 0), b)"),
 )
 def bang_relun(dst: Tile, src: Tile, elem_count: int, value: Value) -> None:
     """Rectify up to *value*: ``dst[i] = min(max(src[i], 0), value)``; a NaN stays NaN.

@@ -58,6 +58,10 @@ def cn_vector_hypot_f32(elem_count: int, dst: Tile, src0: Tile, src1: Tile) -> N
     same=False,
     certainty="I",
     source=SOURCE,
+    native=(
+        "for (int64_t i = 0; i < elem_count; i++) dst[i] = (int32_t)saturate_(trunc((double)src[i]), "
+        "LOW_i32, HIGH_i32);"
+    ),
 )
 def cn_vector_cast_f32_to_s32(elem_count: int, dst: Tile, src: Tile) -> None:
     """Convert toward zero: ``dst[i] = saturate(trunc(src[i]))``; NaN becomes 0 (unknown, default chosen)."""
@@ -71,6 +75,7 @@ def cn_vector_cast_f32_to_s32(elem_count: int, dst: Tile, src: Tile) -> None:
     dtypes=(uint64,),
     certainty="I",
     source=SOURCE,
+    native="if (!value) SLOW; for (int64_t i = 0; i < elem_count; i++) dst[i] = src[i] % value;",
 )
 def cn_vector_mod_scalar_u64(elem_count: int, dst: Tile, src: Tile, value: Value) -> None:
     """Remainder: ``dst[i] = src[i] % value``; a *value* of 0 is refused."""

@@ -95,6 +95,7 @@ def _bits(spelling: str, ufunc: Callable[..., Any], formula: str) -> Intrinsic:
         reads={"src0": "elem_count", "src1": "elem_count"},
         dtypes=NUMBERS,
         dtypes_2xx=BYTES,
+        native=("bitwise", ufunc),
         source="vendor declaration header, logic",
     )(body)
 
@@ -119,6 +120,7 @@ bang_bnot = unary(
     dtypes=NUMBERS,
     since=322,
     source="vendor declaration header, logic",
+    native=("mask",),
 )
 def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
     """Bitwise and with a scalar: ``dst[i] = src[i] & value``; floats by the bits of both."""
@@ -135,6 +137,7 @@ def bang_band_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> Non
     since=322,
     certainty="I",
     source="vendor declaration header, logic",
+    native="for (int64_t i = 0; i < elem_count; i++) dst[i] = src[i] >> shift;",
 )
 def bang_srl(dst: Tile, src: Tile, shift: int, elem_count: int) -> None:
     """Shift right, filling with zeros: ``dst[i] = src[i] >> shift``."""

@@ -50,6 +50,10 @@ def _look_up(spelling: str, bits: tuple[int, ...], more: str = "") -> Intrinsic:
             ),
         )[: 1 + (len(bits) > 1)],
         flow=Flow.MIXING,
+        native=(
+            "for (int64_t i = 0; i < elem_count; i++) if ((int64_t)src[i] >= table_length) SLOW;\n"
+            "  for (int64_t i = 0; i < elem_count; i++) dst[i] = table[src[i]];"
+        ),
         source="vendor declaration header, selection and search",
     )(body)
 

@@ -89,6 +89,7 @@ def _fill(
         dtypes=ANY,
         spaces={"dst": (space,)},
         strides=BOX,
+        native="for (int64_t i = 0; i < elem_count; i++) dst[i] = value;",
         void={"dst": "value"},
         pipe=pipe,
         memory_core=memory_core,
@@ -111,7 +112,11 @@ ldramset = _fill("__ldramset", LDRAM, Pipe.IO, f"Fill LDRAM: ``dst[i] = value``;
 
 
 @intrinsic(
-    "__bang_write_zero", writes={"dst": "elem_count"}, dtypes=ANY, source="vendor declaration header, fills"
+    "__bang_write_zero",
+    writes={"dst": "elem_count"},
+    dtypes=ANY,
+    native="memset(dst, 0, (size_t)elem_count * sizeof *dst);",
+    source="vendor declaration header, fills",
 )
 def bang_write_zero(dst: Tile, elem_count: int) -> None:
     """Fill NRAM with zeros: ``dst[i] = 0``."""
@@ -149,6 +154,7 @@ def nramset_async(dst: Tile, elem_count: int, value: Any, stride: int, segnum: i
     strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
     certainty="I",
     source="vendor kernels, copies",
+    native="memmove(dst, src, (size_t)size);",
 )
 def bang_move(
     dst: Tile,
@@ -200,6 +206,7 @@ def memcpy_nram_to_nram(
     since=593,
     certainty="I",
     source="vendor kernels, index generators",
+    native="for (int64_t i = 0; i < elem_count; i++) dst[i] = (int32_t)i;",
 )
 def bang_incseq(dst: Tile, elem_count: int) -> None:
     """Count up: ``dst[i] = i``; on architectures above 592 only, which no board of the catalogue has."""

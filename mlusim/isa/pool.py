@@ -108,6 +108,7 @@ def _pool(
         reads={"src": "channel * height * width"},
         flow=Flow.MIXING,
         rules=_RULES,
+        native=("pool", combine, mean),
         **{"source": SOURCE} | properties,
     )(body)
 

@@ -22,6 +22,7 @@ WITH_INDEX = "1 + 8 // sizeof(T)"  # a value and an index of eight bytes
     flow=Flow.MIXING,
     overload=("bang_count_stored", "dst"),
     source="vendor declaration header, selection and search",
+    native="result = 0; for (int64_t i = 0; i < elem_count; i++) result += GET_$src(src[i]) != 0;",
 )
 def bang_count(src: Tile, elem_count: int) -> Unsigned:
     """Count: how many elements are not zero, ``sum(src[i] != 0)``; NaN counts, -0.0 does not (inferred)."""
@@ -36,6 +37,10 @@ def bang_count(src: Tile, elem_count: int) -> Unsigned:
     flow=Flow.MIXING,
     overload=("bang_findfirst1_stored", "dst"),
     source="vendor declaration header, selection and search",
+    native=(
+        "result = 0xffffffff; for (int64_t i = 0; i < elem_count; i++) if (GET_$src(src[i]) != 0) { "
+        "result = i; break; }"
+    ),
 )
 def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
     """Find the first: the smallest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
@@ -51,6 +56,10 @@ def bang_findfirst1(src: Tile, elem_count: int) -> Unsigned:
     flow=Flow.MIXING,
     overload=("bang_findlast1_stored", "dst"),
     source="vendor declaration header, selection and search",
+    native=(
+        "result = 0xffffffff; for (int64_t i = elem_count; i-- > 0;) if (GET_$src(src[i]) != 0) { "
+        "result = i; break; }"
+    ),
 )
 def bang_findlast1(src: Tile, elem_count: int) -> Unsigned:
     """Find the last: the largest i with ``src[i] != 0``, or 0xffffffff where all are zero."""
@@ -80,6 +89,7 @@ def _stored(row: Intrinsic, what: str) -> Intrinsic:
         flow=Flow.MIXING,
         aligned=("src",),
         source=row.source,
+        native=f"int64_t result; {row.native} dst[0] = (uint32_t)result;",
     )(body)
 
 
@@ -95,6 +105,7 @@ bang_findlast1_stored = _stored(bang_findlast1, "the index of the last element t
     dtypes=(uint16, uint32),
     certainty="U",
     source="vendor declaration header, selection and search",
+    native="for (int64_t i = 0; i < elem_count; i++) dst[i] = (T_$dst)__builtin_popcount(src[i]);",
 )
 def bang_popcnt(dst: Tile, src: Tile, elem_count: int) -> None:
     """Count bits: ``dst[i] =`` the number of bits set in ``src[i]`` (per element: unknown, default chosen)."""
@@ -118,6 +129,7 @@ def _lane_sum(src: Tile) -> Any:
     flow=Flow.MIXING,
     certainty="I",
     source="vendor declaration header, selection and search",
+    native="result = GET_$src(lane_sum_$src(src, elem_count));",
 )
 def bang_sum(src: Tile, elem_count: int) -> Any:
     """Sum: returns ``sum(src[i])`` in the type of *src*.
@@ -135,6 +147,10 @@ def bang_sum(src: Tile, elem_count: int) -> Any:
     steps={"dst": f"{LINE} // sizeof(T) if generation > 2 else 1"},
     flow=Flow.MIXING,
     source="vendor declaration header, selection and search",
+    native=(
+        "int64_t n = 128 / (int64_t)sizeof *src; for (int64_t k = 0; k < elem_count; k += n) dst[k] = "
+        "lane_sum_$src(src + k, smaller_(n, elem_count - k));"
+    ),
 )
 def bang_reduce_sum(dst: Tile, src: Tile, elem_count: int, generation: Generation) -> None:
     """Sum every 128 bytes: ``dst[k * n] = src[k * n] + ... + src[k * n + n - 1]`` with ``n = 128 / itemsize``.
@@ -181,6 +197,7 @@ def _extreme(
         dtypes=(half, float32),
         flow=Flow.MIXING,
         aligned=("src",),
+        native=("extreme", ">" if find is np.argmax else "<", key is not None),
         **{"source": "vendor declaration header, selection and search"} | properties,
     )(body)
 

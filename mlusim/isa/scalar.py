@@ -58,6 +58,8 @@ def _row(
     certainty: str,
     source: str = "vendor declaration header, conversions",
     c: Mapping[str, str] = MappingProxyType({}),
+    *,
+    native: str,
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
         spelling,
@@ -67,6 +69,7 @@ def _row(
         certainty=certainty,
         source=source,
         c=c,
+        native=native,
     )
 
 
@@ -85,7 +88,10 @@ def _to_int(spelling: str, source: DType, mode: str, certainty: str = "I") -> In
         f"Convert one {source} to int32, {WORDS[mode]}: returns ``saturate(round(value))``; "
         "NaN becomes 0 (unknown, default chosen)."
     )
-    return _row(spelling, certainty, c={"value": source.c})(body)
+    native = (
+        f"result = (int32_t)saturate_(whole_((double)GET_$value(value), MODE_{mode}), LOW_i32, HIGH_i32);"
+    )
+    return _row(spelling, certainty, c={"value": source.c}, native=native)(body)
 
 
 def _to_half(spelling: str, mode: str, certainty: str = "I") -> Intrinsic:
@@ -94,7 +100,8 @@ def _to_half(spelling: str, mode: str, certainty: str = "I") -> Intrinsic:
         return np.float16(narrow(np.array([exact]), half.dtype, mode)[0])
 
     body.__doc__ = f"Convert one float to half, {WORDS[mode]}: returns ``round(value)``."
-    return _row(spelling, certainty, c={"value": float32.c})(body)
+    native = f"result = from_f16(narrow_to_f16((double)GET_$value(value), MODE_{mode}));"
+    return _row(spelling, certainty, c={"value": float32.c}, native=native)(body)
 
 
 float2int32 = _to_int("__float2int32", float32, "tz", "C")
@@ -122,7 +129,7 @@ float2half_rd = _to_half("__float2half_rd", "rd")
 float2half_rm = _to_half("__float2half_rm", "rm")
 
 
-@_row("__half2float", "C", c={"value": half.c})
+@_row("__half2float", "C", c={"value": half.c}, native="result = GET_$value(value);")
 def half2float(value: Any) -> np.float32:
     """Convert one half to float: returns ``value``, exactly."""
     return np.float32(number(value, half))
@@ -141,7 +148,8 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
         return space in spaces
 
     body.__doc__ = doc
-    return _row(spelling, "C", "vendor declaration header, control")(body)
+    tests = " || ".join(f"see(m, pointer).a->space == {space}" for space in spaces)
+    return _row(spelling, "C", "vendor declaration header, control", native=f"result = {tests};")(body)
 
 
 is_dram = _lies_in(
@@ -167,6 +175,7 @@ def _load(spelling: str, space: Space, *, memory_core: bool, certainty: str = "C
         spaces={"src": (space,)},
         pipe=Pipe.SCALAR,
         form="load",
+        native="result = GET_$src(src[0]);",
         memory_core=memory_core,
         aligned=False,
         certainty=certainty,
@@ -189,6 +198,7 @@ def _store(spelling: str, space: Space, *, memory_core: bool, certainty: str = "
         spaces={"dst": (space,)},
         pipe=Pipe.SCALAR,
         form="store",
+        native="dst[0] = value;",
         memory_core=memory_core,
         aligned=False,
         certainty=certainty,

@@ -59,6 +59,11 @@ def _unpack(bitmask: Tile, count: int) -> Any:
     partial=("dst",),
     flow=Flow.MIXING,
     source="vendor declaration header, selection and search",
+    native=(
+        "int64_t kept_ = 0; for (int64_t i = 0; i < elem_count; i++) kept_ += GET_$mask(mask[i]) != "
+        "0; if (kept_ > room_dst) SLOW; int64_t k = 0; for (int64_t i = 0; i < elem_count; i++) if "
+        "(GET_$mask(mask[i]) != 0) dst[k++] = src[i]; result = kept_;"
+    ),
 )
 def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: Generation) -> Unsigned:
     """Keep the elements whose mask is not zero, close together; returns how many there are.
@@ -82,6 +87,11 @@ def bang_filter(dst: Tile, src: Tile, mask: Tile, elem_count: int, generation: G
     rules=_BITS,
     aligned=("dst", "src"),
     source="vendor declaration header, selection and search",
+    native=(
+        "int64_t kept_ = 0; for (int64_t i = 0; i < elem_count; i++) kept_ += (bitmask[i >> 3] >> (i "
+        "& 7) & 1); if (kept_ > room_dst) SLOW; int64_t k = 0; for (int64_t i = 0; i < elem_count; "
+        "i++) if ((bitmask[i >> 3] >> (i & 7) & 1)) dst[k++] = src[i]; result = kept_;"
+    ),
 )
 def bang_filter_bitindex(
     dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
@@ -122,6 +132,14 @@ def _select(dst: Tile, chosen: Tile, generation: int) -> None:
     partial=("dst",),
     flow=Flow.MIXING,
     source="vendor declaration header, selection and search",
+    native=(
+        "int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; for (int64_t i = 0; i < elem_count; "
+        "i++) kept_ += GET_$index(index[i]) != 0; int64_t end_ = line_ * (1 + (kept_ + line_ - 1) / "
+        "line_); if (end_ > room_dst) SLOW; uint32_t number_of = (uint32_t)kept_; memcpy(dst, "
+        "&number_of, 4); int64_t k = line_; for (int64_t i = 0; i < elem_count; i++) if "
+        "(GET_$index(index[i]) != 0) dst[k++] = src[i]; memset(dst + k, 0, (size_t)((end_ - k) * "
+        "(int64_t)sizeof *dst));"
+    ),
 )
 def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: Generation) -> None:
     """Keep the elements whose *index* is not zero, behind a line of 128 bytes with their number.
@@ -145,6 +163,14 @@ def bang_select(dst: Tile, src: Tile, index: Tile, elem_count: int, generation: 
     rules=_BITS,
     aligned=("dst", "src"),
     source="vendor declaration header, selection and search",
+    native=(
+        "int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; for (int64_t i = 0; i < elem_count; "
+        "i++) kept_ += (bitmask[i >> 3] >> (i & 7) & 1); int64_t end_ = line_ * (1 + (kept_ + line_ - "
+        "1) / line_); if (end_ > room_dst) SLOW; uint32_t number_of = (uint32_t)kept_; memcpy(dst, "
+        "&number_of, 4); int64_t k = line_; for (int64_t i = 0; i < elem_count; i++) if ((bitmask[i "
+        ">> 3] >> (i & 7) & 1)) dst[k++] = src[i]; memset(dst + k, 0, (size_t)((end_ - k) * "
+        "(int64_t)sizeof *dst));"
+    ),
 )
 def bang_select_bitindex(
     dst: Tile, src: Tile, bitmask: Tile, elem_count: int, generation: Generation
@@ -165,6 +191,15 @@ def bang_select_bitindex(
     flow=Flow.MIXING,
     certainty="I",
     source="vendor declaration header, comparisons",
+    native=(
+        "if (mode < 0 || mode > 5) SLOW; int64_t kept_ = 0, line_ = 128 / (int64_t)sizeof *dst; for "
+        "(int64_t i = 0; i < elem_count; i++) kept_ += compared_(mode, GET_$src0(src0[i]), "
+        "GET_$src1(src1[i])); int64_t end_ = line_ * (1 + (kept_ + line_ - 1) / line_); if (end_ > "
+        "room_dst) SLOW; uint32_t number_of = (uint32_t)kept_; memcpy(dst, &number_of, 4); int64_t k "
+        "= line_; for (int64_t i = 0; i < elem_count; i++) if (compared_(mode, GET_$src0(src0[i]), "
+        "GET_$src1(src1[i]))) dst[k++] = src0[i]; memset(dst + k, 0, (size_t)((end_ - k) * "
+        "(int64_t)sizeof *dst));"
+    ),
 )
 def bang_fcmpfilter(
     mode: Comparison, dst: Tile, src0: Tile, src1: Tile, elem_count: int, generation: Generation
@@ -186,6 +221,10 @@ def bang_fcmpfilter(
     dtypes=NUMBERS,
     source="vendor declaration header, selection and search",
     certainty="U",
+    native=(
+        "for (int64_t i = 0; i < elem_count * (int64_t)sizeof *dst; i++) if (((const uint8_t "
+        "*)mask)[i]) ((uint8_t *)dst)[i] = ((const uint8_t *)src)[i];"
+    ),
 )
 def bang_maskmove(dst: Tile, src: Tile, mask: Tile, elem_count: int) -> None:
     """Copy bytes where the mask's byte is not zero: ``dst.byte[i] = mask.byte[i] ? src.byte[i] : dst.byte[i]``.

@@ -17,8 +17,8 @@ SOURCE = "vendor declaration header, shapes"
 _PLANE = (at_least("height", 1), at_least("width", 1))
 
 
-def _rotation(spelling: str, quarters: int, formula: str) -> Intrinsic:
-    """A matrix turned clockwise by *quarters* right angles."""
+def _rotation(spelling: str, quarters: int, formula: str, place: str) -> Intrinsic:
+    """A matrix turned clockwise by *quarters* right angles; *place* is that of ``src[h][w]`` in C."""
 
     def body(dst: Tile, src: Tile, height: int, width: int) -> None:
         turned = np.rot90(src.reshape(height, width), -quarters)
@@ -33,13 +33,23 @@ def _rotation(spelling: str, quarters: int, formula: str) -> Intrinsic:
         in_place=False,
         flow=Flow.MIXING,
         rules=_PLANE,
+        native=f"for (int64_t h = 0; h < height; h++) for (int64_t w = 0; w < width; w++) dst[{place}] = src[h * width + w];",
         source=SOURCE,
     )(body)
 
 
-bang_rotate90 = _rotation("__bang_rotate90", 1, "dst[w][height - 1 - h] = src[h][w]")
-bang_rotate180 = _rotation("__bang_rotate180", 2, "dst[height - 1 - h][width - 1 - w] = src[h][w]")
-bang_rotate270 = _rotation("__bang_rotate270", 3, "dst[width - 1 - w][h] = src[h][w]")
+bang_rotate90 = _rotation(
+    "__bang_rotate90", 1, "dst[w][height - 1 - h] = src[h][w]", "w * height + height - 1 - h"
+)
+bang_rotate180 = _rotation(
+    "__bang_rotate180",
+    2,
+    "dst[height - 1 - h][width - 1 - w] = src[h][w]",
+    "(height - 1 - h) * width + width - 1 - w",
+)
+bang_rotate270 = _rotation(
+    "__bang_rotate270", 3, "dst[width - 1 - w][h] = src[h][w]", "(width - 1 - w) * height + h"
+)
 
 
 @intrinsic(
@@ -51,6 +61,10 @@ bang_rotate270 = _rotation("__bang_rotate270", 3, "dst[width - 1 - w][h] = src[h
     flow=Flow.MIXING,
     rules=_PLANE,
     source=SOURCE,
+    native=(
+        "for (int64_t h = 0; h < height; h++) for (int64_t w = 0; w < width; w++) dst[h * width + "
+        "width - 1 - w] = src[h * width + w];"
+    ),
 )
 def bang_mirror(dst: Tile, src: Tile, height: int, width: int) -> None:
     """Mirror each of *height* rows, left to right: ``dst[h][width - 1 - w] = src[h][w]``."""
@@ -88,6 +102,7 @@ _SIDE = "(2 * pad_bottom if pad_left is None else pad_left + pad_right)"
         ),
     ),
     source=SOURCE,
+    native=("pad",),
 )
 def bang_pad(
     dst: Tile,
@@ -132,6 +147,11 @@ def bang_pad(
     ),
     certainty="I",
     source=SOURCE,
+    native=(
+        "int64_t size = height * width * channel; for (int64_t l = 0; l < 64; l++) for (int64_t b = "
+        "0; b < n / 64; b++) memcpy(dst + (l * (n / 64) + b) * size, src + (b * 64 + l) * size, "
+        "(size_t)size * sizeof *dst);"
+    ),
 )
 def bang_reshape_filter(dst: Tile, src: Tile, n: int, height: int, width: int, channel: int) -> None:
     """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred)."""
@@ -141,6 +161,11 @@ def bang_reshape_filter(dst: Tile, src: Tile, n: int, height: int, width: int, c
 
 def _channels(spelling: str, formula: str, axes: tuple[int, ...], order: str) -> Intrinsic:
     """A change of the order of axes."""
+    named = {"n": "n", "h": "height", "w": "width", "c": "channel"}
+    loops = " ".join(f"for (int64_t {x}_ = 0; {x}_ < {named[x]}; {x}_++)" for x in (order[a] for a in axes))
+    place = f"{order[0]}_"
+    for axis in order[1:]:
+        place = f"({place}) * {named[axis]} + {axis}_"
 
     def body(dst: Tile, src: Tile, n: int, height: int, width: int, channel: int) -> None:
         sizes = {"n": n, "h": height, "w": width, "c": channel}
@@ -156,6 +181,7 @@ def _channels(spelling: str, formula: str, axes: tuple[int, ...], order: str) ->
         in_place=False,
         flow=Flow.MIXING,
         rules=(at_least("n", 1), *_PLANE, at_least("channel", 1)),
+        native=f"int64_t at_ = 0; {loops} dst[at_++] = src[{place}];",
         source=SOURCE,
     )(body)
 
@@ -251,6 +277,7 @@ def _expand(spelling: str, *, add: bool) -> Intrinsic:
         in_place=False,
         flow=Flow.MIXING,
         since=593,
+        native=("expand", add),
         certainty="U" if add else "I",
         source="vendor kernels, products along channels",
     )(body)

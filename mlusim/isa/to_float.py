@@ -44,6 +44,7 @@ def narrowing(spelling: str, target: DType, mode: str, **properties: Any) -> Int
         reads={"src": "elem_count"},
         dtypes={"dst": (target,), "src": (float32,)},
         same=False,
+        native=("narrowing", mode),
         **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
@@ -73,6 +74,7 @@ def widening(spelling: str, source: DType, target: DType, **properties: Any) -> 
         strides={"dst": (("dst_stride", "segnum"),), "src": (("src_stride", "segnum"),)},
         same=False,
         tail=("src",),
+        native="for (int64_t i = 0; i < elem_count; i++) dst[i] = GET_$src(src[i]);",
         **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
@@ -109,6 +111,7 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
         in_place=not wider,
         tail=("src",) * wider,
         rules=(between("pos", -127, 127),),
+        native=("from_int", mode),
         **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 
@@ -134,6 +137,10 @@ def between_ints(spelling: str, source: DType, target: DType, **properties: Any)
         in_place=not wider,
         tail=("src",) * wider,
         rules=(between("dst_pos", -127, 127), between("src_pos", -127, 127)),
+        native=(
+            "for (int64_t i = 0; i < elem_count; i++) dst[i] = (T_$dst)saturate_("
+            "trunc(scaled_((double)src[i], src_pos - dst_pos)), LOW_$dst, HIGH_$dst);"
+        ),
         **{"source": "vendor declaration header, conversions", "certainty": "I"} | properties,
     )(body)
 
@@ -165,6 +172,11 @@ bang_float2bfloat16_rm = narrowing("__bang_float2bfloat16_rm", bfloat16, "rm", s
     since=322,
     certainty="U",
     source="vendor declaration header, conversions",
+    native=(
+        "for (int64_t i = 0; i < elem_count; i++) { uint32_t b = bits_(src[i]), draw = ((uint32_t)i * "
+        "0x9E3779B1u) >> 19; dst[i] = isfinite(src[i]) ? float_((b + draw) & 0xFFFFE000u) : "
+        "float_(b); }"
+    ),
 )
 def bang_float2tf32_sr(dst: Tile, src: Tile, elem_count: int) -> None:
     """Round float to tf32 (10 bits of fraction, kept as float), stochastically: ``dst[i] = round(src[i])``.

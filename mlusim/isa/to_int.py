@@ -55,6 +55,7 @@ def to_int(spelling: str, source: DType, target: DType, mode: str, **properties:
         dtypes={"dst": (target,), "src": (source,)},
         same=False,
         rules=(between("pos", -127, 127),),
+        native=("to_int", mode),
         **{"source": "vendor declaration header, conversions"} | properties,
     )(body)
 

@@ -67,6 +67,10 @@ def _sum_toward_zero(dst: Tile, first: Any, second: Any) -> None:
     dtypes=(half, float32),
     certainty="I",
     source="vendor declaration header, arithmetic",
+    native=(
+        "for (int64_t i = 0; i < elem_count; i++) { double a = GET_$src0(src0[i]), b = "
+        "GET_$src1(src1[i]); dst[i] = narrow_to_$dst(odd_sum_(a, b), TZ); }"
+    ),
 )
 def bang_add_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     """Add and round toward zero: ``dst[i] = truncate(src0[i] + src1[i])``."""
@@ -80,6 +84,10 @@ def bang_add_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     dtypes=(half, float32),
     certainty="I",
     source="vendor declaration header, arithmetic",
+    native=(
+        "for (int64_t i = 0; i < elem_count; i++) { double a = GET_$src0(src0[i]), b = "
+        "GET_$src1(src1[i]); dst[i] = narrow_to_$dst(odd_sum_(a, -b), TZ); }"
+    ),
 )
 def bang_sub_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     """Subtract and round toward zero: ``dst[i] = truncate(src0[i] - src1[i])``."""
@@ -93,6 +101,10 @@ def bang_sub_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     dtypes=(half, float32),
     certainty="I",
     source="vendor declaration header, arithmetic",
+    native=(
+        "for (int64_t i = 0; i < elem_count; i++) { double a = GET_$src0(src0[i]), b = "
+        "GET_$src1(src1[i]); dst[i] = narrow_to_$dst(a * b, TZ); }"
+    ),
 )
 def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     """Multiply and round toward zero: ``dst[i] = truncate(src0[i] * src1[i])``."""
@@ -108,6 +120,7 @@ def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
     not_on=(372,),
     overload=("bang_div_addition", "src_addition"),
     source="vendor declaration header, arithmetic",
+    native=("divide",),
 )
 def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     """Divide: ``dst[i] = src0[i] / src1[i]``, or ``src0[i] / src1`` for a scalar *src1*.
@@ -131,6 +144,10 @@ def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     approximation=Approximation(4e-4, {"half": (0.00391, 65504.0), "float": (0.00391, 2e6)}),
     certainty="I",
     source="vendor declaration header, arithmetic",
+    native=(
+        "for (int64_t i = 0; i < elem_count; i++) { T_$dst r = PUT_$dst(1 / GET_$src1(src1[i])); "
+        "T_$dst q = PUT_$dst(GET_$src0(src0[i]) * GET_$dst(r)); src_addition[i] = r; dst[i] = q; }"
+    ),
 )
 def bang_div_addition(dst: Tile, src0: Tile, src1: Tile, src_addition: Tile, elem_count: int) -> None:
     """Divide with room for reciprocals: ``src_addition[i] = 1 / src1[i]; dst[i] = src0[i] * (1 / src1[i])``.
@@ -153,6 +170,7 @@ def bang_div_addition(dst: Tile, src0: Tile, src1: Tile, src_addition: Tile, ele
     not_on=(372,),
     certainty="I",
     source="vendor declaration header, arithmetic",
+    native=("remainder",),
 )
 def bang_rem(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
     """Remainder: ``dst[i] = src0[i] - trunc(src0[i] / src1[i]) * src1[i]``; *src1* may be a scalar.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mlusim.machine.announcer import Watch
     from mlusim.machine.carrier import Carrier
     from mlusim.machine.cluster import Cluster, Union
+    from mlusim.machine.kernel import Kernel
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.session import Session
     from mlusim.time.step_log import Accesses
@@ -58,7 +59,7 @@ class Core:
         self.ended = False
         self.number = 0  # in the order in which the cores of the launch begin
         self.polls = Polls(self)
-        self.source: View | None = None  # of the last large copy, and at which byte
+        self.source: Allocation | None = None  # of the last large copy, and at which byte
         self.source_at = 0
         self.late = session.effects == "late"
         self.log: Log | None = session.make_log(self)
@@ -78,6 +79,10 @@ class Core:
     def listen(self, watch: "Watch | None", scalars: "Watch | Accesses | None") -> None:
         """Tell *watch* of intrinsics and *scalars* of scalar accesses from here on."""
         self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
+
+    def run(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
+        """Run the body of *kernel*."""
+        kernel.body(self.mlu, *arguments)
 
     # -- where the kernel is -------------------------------------------------------------------
 

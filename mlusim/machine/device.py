@@ -1,7 +1,6 @@
 """`Device`: a board with GDRAM, tensors on it, and launches."""
 
 import math
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,8 +9,10 @@ import numpy as np
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.engine.native.choose import choose, engine_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
+from mlusim.machine.host_arrays import host_array, shape_of
 from mlusim.machine.hub import attendants
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
@@ -100,7 +101,7 @@ class Device:
 
         Raises `UsageError` for a dtype that the board does not know and `OutOfMemory` when GDRAM is full.
         """
-        host = _host_array(array)
+        host = host_array(array)
         dtype = as_dtype(host.dtype)
         self._heap.reserve(host.nbytes)
         raw = fresh_bytes(host.nbytes)
@@ -109,7 +110,7 @@ class Device:
 
     def share(self, array: Any) -> DeviceTensor:
         """Lend a host array to the device without a copy; a kernel may read it and never write it."""
-        host = _host_array(array)
+        host = host_array(array)
         dtype = as_dtype(host.dtype)
         self._heap.reserve(host.nbytes)
         raw = as_bytes(np.ascontiguousarray(host))
@@ -117,7 +118,7 @@ class Device:
 
     def empty(self, shape: int | Sequence[int], dtype: Any) -> DeviceTensor:
         """A tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
-        sizes = _shape(shape)
+        sizes = shape_of(shape)
         found = as_dtype(dtype)
         nbytes = math.prod(sizes) * found.size
         self._heap.reserve(nbytes)
@@ -196,6 +197,7 @@ class Device:
         effects: str = "late",
         timing: bool = True,
         layout: RegionMap | None = None,
+        engine: str = "auto",
     ) -> Launch:
         """Run *kernel* once per task of *dim* and return what it did.
 
@@ -204,7 +206,8 @@ class Device:
         *effects* says when asynchronous effects land: "late" (at the sync that waits for them) or
         "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  *layout* is the plan of the
         kernel's NRAM, the first `mlusim.plan.Layout` among *args* without it; a kernel that calls
-        ``PLAN.place`` needs neither.  Raises `LaunchError`
+        ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for kernels of BANG C sources that nobody
+        watches) or "auto", which takes the native one where it can.  Raises `LaunchError`
         for a launch that the board would refuse, and `Fault` for what the machine cannot do.
         """
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
@@ -223,7 +226,15 @@ class Device:
         )
         watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))
         self._check_arguments(request)
-        session = Session(self.board, request, watching, self._bind, choices_of(request.seed))
+        choices = choices_of(request.seed)
+        native = choose(
+            engine_of(engine),
+            request.kernel,
+            self.board,
+            watched=bool(watching),
+            drawn=choices is not None or request.seed is not None,
+        )
+        session = Session(self.board, request, watching, self._bind, choices, native)
         written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}
         written |= {a.view.allocation for a in request.arguments if isinstance(a, Ptr)}
         self._running.append(written)
@@ -328,6 +339,7 @@ class Device:
             io_bytes=tally.io_bytes,
             lanes=tally.lanes,
             tasks=timed,
+            engine="python" if session.native is None else "native",
         )
 
 
@@ -341,25 +353,6 @@ def _kernel(kernel: Any) -> Kernel:
     if callable(kernel):
         return Kernel(kernel)
     raise LaunchError(f"{kernel!r} is no kernel; decorate a function with @kernel")
-
-
-def _host_array(array: Any) -> np.ndarray[Any, Any]:
-    try:
-        return np.asarray(array)
-    except ValueError as error:
-        raise UsageError(f"{array!r:.80} is no array: {error}") from None
-
-
-def _shape(shape: Any) -> tuple[int, ...]:
-    one = isinstance(shape, int | np.integer)
-    many = isinstance(shape, Sequence | np.ndarray) and not isinstance(shape, str | bytes)
-    try:
-        sizes = tuple(operator.index(n) for n in ((shape,) if one or not many else shape))
-    except TypeError:
-        raise UsageError(f"shape {shape!r:.80} is no shape; give an integer or a sequence of them") from None
-    if any(n < 0 for n in sizes):
-        raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
-    return sizes
 
 
 def _arguments(args: Any) -> tuple[Any, ...]:

@@ -30,6 +30,9 @@ class Kernel:
             raise UsageError(f"{body!r} is no function; a kernel is a function of mlu and its arguments")
         functools.update_wrapper(self, body)
         self.body = body
+        self.native: Any = getattr(
+            body, "native", None
+        )  # its form in C, where it has one (`engine.native.program`)
         self.name: str = getattr(body, "__name__", type(body).__name__)
         if any(test(body) for test in _LATER):
             raise UsageError(

@@ -25,7 +25,8 @@ class Launch:
     that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
     high-water mark (bytes) of each on-chip memory, ``time_us`` the predicted hardware time, ``bound``
     the pipe that sets it, ``timeline`` each task's span and what is in it, ``findings`` what the observers have to say,
-    ``printed`` the lines of ``__bang_printf``, ``tasks`` the work from which the time is predicted.
+    ``printed`` the lines of ``__bang_printf``, ``tasks`` the work from which the time is predicted,
+    ``engine`` what ran it: "python" or "native".
     """
 
     kernel: str
@@ -48,6 +49,7 @@ class Launch:
     observers: tuple[Any, ...] = ()
     io_bytes: int = 0
     lanes: Mapping[str, Lanes] = field(factory=dict)
+    engine: str = "python"
     tasks: tuple[TaskWork, ...] = field(default=(), repr=False)
 
     @property

@@ -69,11 +69,14 @@ class Session:
         observers: Iterable[Any],
         bind: Callable[[Core, Any], Any],
         choices: Choices | None = None,
+        native: Any = None,
     ) -> None:
         self.board = board
         self.request = request
         self.dim, self.kind, self.effects = request.dim, request.kind, request.effects
         self.timing = request.timing
+        self.native = native  # the compiled kernel, where C runs it
+        self._core_class: type[Core] = Core if native is None else native.core_class
         self.hub = Hub(observers)
         self.pool = Pool()
         drawn = None if request.seed is None else Drawn(request.seed)
@@ -132,7 +135,7 @@ class Session:
                 if self.hub.task_begin is not None:
                     self.hub.task_begin(core)
                 arguments = [self._bind(core, argument) for argument in self.request.arguments]
-                self.request.kernel.body(core.mlu, *arguments)
+                core.run(self.request.kernel, arguments)
                 self.scheduler.refuse_success()
                 core.finish()
             self.tally.add(core)
@@ -167,7 +170,7 @@ class Session:
                 task, task % x, task // x % y, task // (x * y), 0, task % self.board.cores % per_cluster
             )
             union = Union(block=True, number=task)
-            core = Core(self, place, union, None)
+            core = self._core_class(self, place, union, None)
             union.cores.append(core)
             yield [core]
 
@@ -192,13 +195,13 @@ class Session:
                 task_x = first + core_id
                 task = (plane * y + row) * x + task_x
                 cluster.cores.append(
-                    Core(self, Place(task, task_x, row, plane, number, core_id), union, cluster)
+                    self._core_class(self, Place(task, task_x, row, plane, number, core_id), union, cluster)
                 )
             if arch.memory_core:
                 # The memory core carries the coordinates of its cluster's first task; inferred.
                 task = (plane * y + row) * x + first
                 place = Place(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True)
-                cluster.cores.append(Core(self, place, union, cluster))
+                cluster.cores.append(self._core_class(self, place, union, cluster))
             union.cores.extend(cluster.cores)
         return union.cores
 

@@ -83,6 +83,19 @@ class Log:
         if len(self._rows) >= CHUNK:
             self._pack()
 
+    def extend(self, rows: Rows) -> None:
+        """Write *rows*, laid out as a chunk is, behind those that are there; sums as for `note`."""
+        at = 0
+        while at < len(rows):
+            piece = rows[at : at + CHUNK - len(self._rows)]
+            at += len(piece)
+            if len(piece) == CHUNK:
+                self._keep_chunk(piece.copy())
+            else:
+                self._rows += map(tuple, piece.tolist())
+                if len(self._rows) == CHUNK:
+                    self._pack()
+
     def fence(self) -> bool:
         """The core waits for its compute stream while nothing is in flight; the next flight notes it."""
         return True
@@ -93,10 +106,12 @@ class Log:
         return CoreLog(tuple(self._chunks))
 
     def _pack(self) -> None:
-        if not self._rows:
-            return
-        rows = np.array(self._rows, np.int64)
-        self._rows.clear()
+        if self._rows:
+            self._keep_chunk(np.array(self._rows, np.int64))
+            self._rows.clear()
+
+    def _keep_chunk(self, rows: Rows) -> None:
+        """Keep *rows*, whose sums are those of the task so far, as one chunk."""
         if len(rows) == 1 and not self._chunks:
             self._chunks.append((rows, np.zeros(1, np.uint16)))
             self._base[SUMS:] = rows[0, SUMS:]

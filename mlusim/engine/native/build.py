@@ -1,0 +1,195 @@
+"""From C text to a loaded library: which compiler, which flags, and the cache of what was compiled."""
+
+import contextlib
+import ctypes
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from mlusim.errors import MlusimError
+
+CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
+FOLDER = "MLUSIM_CACHE"  # names the folder for compiled kernels
+MOST_BYTES = 256 << 20  # of compiled kernels that are kept
+NAMES = ("cc", "gcc", "clang")
+FLAGS = (
+    "-std=gnu11",
+    "-fPIC",
+    "-shared",
+    "-w",
+    "-fwrapv",  # integers wrap, as on the device
+    "-fno-strict-aliasing",
+    "-ffp-contract=off",  # a contraction would skip a rounding
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fvisibility=hidden",
+)
+OPTIMISED = ("-O2", "-ftree-vectorize")
+NEEDED = frozenset({"avx2", "f16c", "fma", "bmi1", "bmi2", "movbe"})  # of a processor of x86-64-v3
+FAST = ("-mavx2", "-mf16c", "-mfma", "-mbmi", "-mbmi2", "-mlzcnt", "-mmovbe", "-mpopcnt", "-msse4.2")
+
+
+class BuildError(MlusimError):
+    """No compiler was found, or it failed; the message says which and what it said."""
+
+
+@functools.cache
+def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
+    """The command of a C compiler: *choice* if given, else the first of the system's, else the ``ziglang`` package's.
+
+    *path* is the search path, so that a change of it counts.  None where there is none.
+    """
+    if choice:
+        command = tuple(shlex.split(choice))
+        return command if command and shutil.which(command[0], path=path) else None
+    for name in NAMES:
+        found = shutil.which(name, path=path)
+        if found is not None:
+            return (found,)
+    if importlib.util.find_spec("ziglang") is not None:
+        return (sys.executable, "-m", "ziglang", "cc")
+    return None
+
+
+def available(environ: Mapping[str, str] = os.environ) -> tuple[str, ...] | None:
+    """The compiler that a launch would use now, None where there is none."""
+    return compiler(environ.get(CHOICE), environ.get("PATH"))
+
+
+def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
+    """One sentence about a machine without a compiler, and what to do."""
+    if environ.get(CHOICE):
+        return f"{CHOICE}={environ[CHOICE]} names no program; name a C compiler, or unset it"
+    return (
+        "no C compiler was found (cc, gcc, clang, MLUSIM_CC), so the Python engine runs, which is many times slower; "
+        "install one, or `pip install mlusim[native]`"
+    )
+
+
+@functools.cache
+def machine_flags() -> tuple[str, ...]:
+    """Flags for the processor at hand; none where it has less than the fast ones need."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        return ()
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return ()
+    flags = next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    return FAST if flags >= NEEDED else ()
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where compiled kernels are kept: the user's cache, or a folder of this user's among the temporary ones."""
+    given = environ.get(FOLDER)
+    folder = (
+        Path(given) if given else Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mlusim"
+    )
+    for place in (
+        folder,
+        Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}",
+    ):
+        with contextlib.suppress(OSError):
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if os.access(place, os.W_OK) and (
+                not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
+            ):
+                return place
+    raise BuildError(f"{folder} cannot be written, nor can a temporary folder; name one in {FOLDER}")
+
+
+def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
+    """Remove every compiled kernel; returns how many there were."""
+    removed = 0
+    for path in cache_folder(environ).glob("*.so"):
+        with contextlib.suppress(OSError):
+            path.unlink()
+            removed += 1
+    return removed
+
+
+def build(text: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """The library compiled from *text*, from the cache where it was compiled before.
+
+    The name is the digest of text, flags and compiler.  A library appears under its name when it is complete, so
+    two processes may compile the same.  Raises `BuildError`.
+    """
+    command = available(environ)
+    if command is None:
+        raise BuildError(no_compiler(environ))
+    chosen = any(word.startswith("-O") for word in command)
+    flags = (*FLAGS, *(() if chosen else OPTIMISED), *machine_flags())
+    target = cache_folder(environ) / f"{_digest(text, command, flags)}.so"
+    if target.exists():
+        with contextlib.suppress(OSError):
+            os.utime(target)  # used now: the oldest go first
+        return target
+    _compile(text, command, flags, target)
+    _bound(target.parent, keep=target)
+    return target
+
+
+def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
+    """Compile *text*, or take it from the cache, and load it; what cannot be loaded is compiled once more."""
+    path = build(text, environ)
+    try:
+        return ctypes.PyDLL(str(path))
+    except OSError:
+        path.unlink(missing_ok=True)
+        return ctypes.PyDLL(str(build(text, environ)))
+
+
+def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:
+    program = shutil.which(command[0]) or command[0]
+    try:
+        status = Path(program).resolve().stat()
+        stamp = (status.st_mtime_ns, status.st_size)
+    except OSError:
+        stamp = (0, 0)
+    key = repr((command, stamp, flags, platform.machine()))
+    return hashlib.sha256(f"{key}\n{text}".encode()).hexdigest()[:40]
+
+
+def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as folder:
+        source, made = Path(folder) / "kernel.c", Path(folder) / "kernel.so"
+        source.write_text(text, encoding="utf-8")
+        whole = (*command, *flags, str(source), "-o", str(made), "-lm")
+        try:
+            done = subprocess.run(whole, capture_output=True, text=True, check=False)  # noqa: S603 - the user's compiler
+        except OSError as error:
+            raise BuildError(f"{shlex.join(command)} cannot be run: {error}") from None
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            wrong = next((line for line in said if "error" in line), said[0] if said else "it said nothing")
+            raise BuildError(
+                f"{shlex.join(command)} failed on the C of a kernel: {wrong}; name another compiler in {CHOICE}, "
+                'or launch with engine="python"'
+            )
+        made.replace(target)
+
+
+def _bound(folder: Path, keep: Path) -> None:
+    """Remove the libraries that were not used for longest where there is more than is kept."""
+    found = []
+    for path in folder.glob("*.so"):
+        with contextlib.suppress(OSError):
+            status = path.stat()
+            found.append((status.st_mtime_ns, status.st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= MOST_BYTES:
+            return
+        if path != keep:
+            with contextlib.suppress(OSError):
+                path.unlink()
+                total -= size

@@ -1,0 +1,156 @@
+/* What a core is in C: pointers, checks, accounts, the log, the way up to Python. */
+#include <string.h>
+#include <setjmp.h>
+#include <math.h>
+
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define SLOW goto slow
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define COLD __attribute__((cold, noinline, unused)) static
+#define ALWAYS __attribute__((always_inline, unused)) static inline
+#define PART __attribute__((unused)) static
+#define VISIBLE __attribute__((visibility("default")))
+#if defined(__clang__)
+#define INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define INDEPENDENT _Pragma("GCC ivdep")
+#endif
+
+/* A pointer: the number of its allocation in the upper 16 bits, below it a signed offset in bytes. */
+typedef uint64_t Ptr;
+typedef struct At { Alloc *a; int64_t o; } At;
+
+ALWAYS int64_t number_(Ptr p) { return (int64_t)((p + (1ull << (OFFSET_BITS - 1))) >> OFFSET_BITS); }
+ALWAYS int64_t offset_(Ptr p) { return (int64_t)(p << (64 - OFFSET_BITS)) >> (64 - OFFSET_BITS); }
+ALWAYS At see(const Core *m, Ptr p) { return (At){(Alloc *)m->allocs + number_(p), offset_(p)}; }
+ALWAYS int out(At p, int64_t bytes) { return (uint64_t)p.o > (uint64_t)p.a->nbytes || bytes > p.a->nbytes - p.o; }
+ALWAYS uint8_t *at(At p) { return (uint8_t *)p.a->raw + p.o; }
+/* Whether two pieces overlap otherwise than, with exact, by beginning at one place. */
+ALWAYS int laps(At t, int64_t tb, At s, int64_t sb, int exact) {
+  return t.a == s.a && t.o < s.o + sb && s.o < t.o + tb && !(exact && t.o == s.o);
+}
+ALWAYS int64_t smaller_(int64_t a, int64_t b) { return a < b ? a : b; }
+ALWAYS int64_t larger_(int64_t a, int64_t b) { return a > b ? a : b; }
+/* Python's // and %, and a product that stops where no memory is that large. */
+enum { KIND_INT, KIND_UINT, KIND_FLOAT };
+ALWAYS int64_t floor_div(int64_t a, int64_t b) { if (b == 0) return -1; int64_t q = a / b; return q - ((a % b != 0) & ((a < 0) != (b < 0))); }
+ALWAYS int64_t floor_mod(int64_t a, int64_t b) { if (b == 0) return 1; int64_t r = a % b; return r && ((r < 0) != (b < 0)) ? r + b : r; }
+ALWAYS int64_t ceil_div(int64_t a, int64_t b) { return -floor_div(-a, b); }
+ALWAYS int64_t either(int64_t a, int64_t b) { return a ? a : b; }
+#define least smaller_
+#define most larger_
+ALWAYS int64_t times_(int64_t a, int64_t b) { int64_t r; return __builtin_mul_overflow(a, b, &r) || r > 1ll << 50 || r < -(1ll << 50) ? 1ll << 50 : r; }
+
+/* ---- the way up: Python does what is rare; where that raises, the kernel ends ---- */
+typedef int64_t (*Up)(Core *, int64_t, int64_t, int64_t);
+COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
+  if (((Up)m->up)(m, why, a, b)) longjmp(*(jmp_buf *)m->jump, 1);
+  return 0;
+}
+ALWAYS Argument a_pointer(Ptr p, int dtype) { return (Argument){IS_POINTER, dtype, p}; }
+ALWAYS Argument a_integer(int64_t i, int dtype) { return (Argument){IS_INTEGER, dtype, (uint64_t)i}; }
+ALWAYS Argument a_float(double f, int dtype) { Argument a = {IS_FLOAT, dtype, 0}; memcpy(&a.bits, &f, 8); return a; }
+ALWAYS Argument a_text(int number) { return (Argument){IS_TEXT, -1, (uint64_t)number}; }
+/* Python executes a row; its result comes back in argv[0]. */
+COLD Argument row_up(Core *m, int row, int site, int n, const Argument *given) {
+  for (int i = 0; i < n; i++) m->argv[i] = given[i];
+  m->argc = n; m->site = site;
+  up_(m, UP_ROW, row, 0);
+  return m->argv[0];
+}
+#define UP(m, row, site, ...) row_up(m, row, site, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
+COLD Argument library_up(Core *m, int name, int site, int n, const Argument *given) {
+  for (int i = 0; i < n; i++) m->argv[i] = given[i];
+  m->argc = n; m->site = site;
+  up_(m, UP_LIBRARY, name, 0);
+  return m->argv[0];
+}
+#define CALL_UP(m, name, site, ...) library_up(m, name, site, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
+ALWAYS double float_of(Argument a) { double f; memcpy(&f, &a.bits, 8); return f; }
+/* Loops let Python look after signals now and then. */
+COLD void tick_(Core *m, int site) { m->fuel = 1 << 20; m->site = site; up_(m, UP_TICK, 0, 0); }
+#define TURN(m, site) do { if (UNLIKELY(--(m)->fuel < 0)) tick_(m, site); } while (0)
+
+/* ---- accounts ---- */
+#define COUNT(m, row) ((m)->counts[row]++)
+ALWAYS void vector_(Core *m, int row, int64_t used) {
+  int64_t paid = (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
+  m->counts[row]++;
+  m->work[W_VECTOR] += paid + START;
+  ((int64_t *)m->lines)[row] += paid;
+  ((int64_t *)m->spare)[row] += -used & (VECTOR_BYTES - 1);
+}
+#define FAR(space) ((space) == GDRAM || (space) == LDRAM)
+ALWAYS void io_line(Core *m, int reads, int writes, int64_t to, int64_t frm, int64_t size) {
+  m->work[W_IO] += size; m->work[W_IO_STARTS]++;
+  if (reads) m->work[W_TRANSACTIONS] += ((frm + size + UNIT - 1) / UNIT) - (frm / UNIT);
+  if (writes) m->work[W_TRANSACTIONS] += ((to + size + UNIT - 1) / UNIT) - (to / UNIT) + (to % UNIT ? 2 : 1);
+}
+ALWAYS void move_line(Core *m, int in_sram, int64_t size) {
+  m->work[W_MOVE] += size; m->work[W_MOVE_STARTS]++;
+  m->work[W_LINES] += (size + LINE - 1) / LINE;
+  m->work[W_SRAM_BYTES] += size * in_sram;
+}
+
+/* ---- the log ---- */
+COLD void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t l2, int64_t l3) {
+  if (!m->timing) return;
+  int64_t *r = (int64_t *)m->log + (int64_t)COLUMNS * m->nlog++;
+  r[0] = kind; r[1] = argument; r[2] = l0; r[3] = l1; r[4] = l2; r[5] = l3;
+  memcpy(r + LOG_SUMS, m->work, sizeof(int64_t) * (COLUMNS - LOG_SUMS));
+  if (m->nlog == LOG_ROWS) { up_(m, UP_LOG, 0, 0); m->nlog = 0; }
+}
+ALWAYS void await_(Core *m, int waits) {
+  if (m->pending & waits) { note_(m, K_WAIT, waits, 0, 0, 0, 0); m->pending &= ~waits; }
+  else if (waits & FOR_COMPUTE) { if (m->pending) note_(m, K_WAIT, waits, 0, 0, 0, 0); else m->fence = 1; }
+}
+
+/* ---- what is in flight: copies of rows of bytes, and what Python issued (a row of numbers) ---- */
+COLD void land_(Core *m, const Flight *f) {
+  if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
+  uint8_t *d = (uint8_t *)((Alloc *)m->allocs)[f->dst].raw + f->to, *s = (uint8_t *)((Alloc *)m->allocs)[f->src].raw + f->frm;
+  for (int64_t k = 0; k < f->rows; k++) memmove(d + k * f->to_stride, s + k * f->from_stride, (size_t)f->size);
+}
+COLD void drain_(Core *m, int pipes) {
+  int keep = 0;
+  for (int i = 0; i < m->nflights; i++) {
+    Flight f = ((Flight *)m->flights)[i];
+    if (f.pipe & pipes) land_(m, &f); else ((Flight *)m->flights)[keep++] = f;
+  }
+  m->nflights = keep;
+}
+ALWAYS void settle_(Core *m, int pipe) { if (UNLIKELY(m->pending)) { await_(m, pipe); if (m->nflights) drain_(m, pipe); } }
+COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3) {
+  if (m->fence) { m->fence = 0; note_(m, K_WAIT, FOR_COMPUTE, 0, 0, 0, 0); }
+  note_(m, f.pipe == P_IO ? K_IO : K_MOVE, 0, l0, l1, l2, l3);
+  m->pending |= f.pipe;
+  if (m->nflights == m->most_flights) up_(m, UP_GROW, 0, 0);
+  ((Flight *)m->flights)[m->nflights++] = f;
+  if (!m->late) drain_(m, f.pipe);
+}
+ALWAYS void wait_(Core *m, int row, int pipes) { m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes); }
+
+/* ---- telling polling from reading, as machine/polls.py does ---- */
+COLD void spin_(Core *m) { up_(m, UP_SPIN, 0, 0); }
+ALWAYS int known_(Core *m, uint64_t address) { for (int i = 0; i < m->nseen; i++) if (m->seen[i] == address) return 1; return 0; }
+COLD void poll_load(Core *m, uint64_t address) {
+  if (known_(m, address)) { if (++m->polls % SPIN_LOADS == 0) spin_(m); }
+  else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
+  else { m->seen[0] = address; m->nseen = 1; m->polls = 0; }
+}
+COLD void poll_again(Core *m) { if (++m->repeats % POLL_COPIES == 0) spin_(m); }
+COLD void poll_copy(Core *m, uint64_t address) {
+  if (known_(m, address)) { if (++m->looks % POLL_COPIES == 0) spin_(m); }
+  else if (m->nseen < POLLED) m->seen[m->nseen++] = address;
+  else { m->seen[0] = address; m->nseen = 1; }
+}
+#define SHARED(space) ((space) == GDRAM || (space) == SRAM)
+
+/* ---- what Python calls ---- */
+VISIBLE int64_t mlusim_sizeof(void) { return sizeof(Core); }
+#define GUARDED(m, what) jmp_buf outer; memcpy(outer, m->jump, sizeof outer); int64_t failed = setjmp(*(jmp_buf *)m->jump); \
+  if (!failed) { what; } memcpy(m->jump, outer, sizeof outer); return failed
+VISIBLE int64_t mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
+VISIBLE int64_t mlusim_poll_load(Core *m, uint64_t address) { GUARDED(m, poll_load(m, address)); }
+VISIBLE int64_t mlusim_poll_copy(Core *m, uint64_t address) { GUARDED(m, poll_copy(m, address)); }
+VISIBLE int64_t mlusim_poll_again(Core *m, int64_t unused) { (void)unused; GUARDED(m, poll_again(m)); }

@@ -1,0 +1,50 @@
+/* Scalar accesses through pointers, and numbers as C on the device has them. */
+/* Python loads or stores one element, and says what is wrong with it. */
+COLD Argument access_up(Core *m, int store, Ptr p, int dtype, Argument value, int site) {
+  m->argv[0] = a_pointer(p, dtype); m->argv[1] = value; m->argc = 2; m->site = site;
+  up_(m, UP_ACCESS, store, 0);
+  return m->argv[0];
+}
+#define OWN(space) ((space) < SPACES)
+#define ACCESS(T, S, D, AS, OF)                                                                                   \
+  ALWAYS T load_##S(Core *m, Ptr q, int site) {                                                                   \
+    At p = see(m, q);                                                                                             \
+    if (UNLIKELY(out(p, sizeof(T)))) { Argument r = access_up(m, 0, q, D, a_integer(0, -1), site); return OF; }    \
+    if (LIKELY(OWN(p.a->space))) {                                                                                \
+      m->loads[p.a->space]++;                                                                                     \
+      if (SHARED(p.a->space)) { m->site = site; poll_load(m, p.a->address + (uint64_t)p.o); }                     \
+    }                                                                                                             \
+    T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
+  }                                                                                                               \
+  ALWAYS T store_##S(Core *m, Ptr q, T v, int site) {                                                             \
+    At p = see(m, q);                                                                                             \
+    if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) { access_up(m, 1, q, D, AS, site); return v; }             \
+    if (LIKELY(OWN(p.a->space))) m->stores[p.a->space]++;                                                         \
+    memcpy(at(p), &v, sizeof v); return v;                                                                        \
+  }
+#define INTEGER(D) a_integer((int64_t)v, D)
+#define REAL(G, D) a_float(G(v), D)
+#define R_INT(T) (T)(int64_t)r.bits
+ACCESS(f16, f16, 0, REAL(from_f16, 0), to_f16((float)float_of(r)))
+ACCESS(b16, b16, 1, REAL(from_b16, 1), to_b16((float)float_of(r)))
+ACCESS(float, f32, 2, REAL(, 2), (float)float_of(r))
+ACCESS(int8_t, i8, 3, INTEGER(3), R_INT(int8_t)) ACCESS(int16_t, i16, 4, INTEGER(4), R_INT(int16_t))
+ACCESS(int32_t, i32, 5, INTEGER(5), R_INT(int32_t)) ACCESS(int64_t, i64, 6, INTEGER(6), R_INT(int64_t))
+ACCESS(uint8_t, u8, 7, INTEGER(7), R_INT(uint8_t)) ACCESS(uint16_t, u16, 8, INTEGER(8), R_INT(uint16_t))
+ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, INTEGER(10), R_INT(uint64_t))
+
+/* Pointers move by bytes; beyond what any memory has they stay outside of all. */
+ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
+  const int64_t most = 1ll << (OFFSET_BITS - 2);
+  int64_t to = offset_(p) + times_(count, size);
+  if (UNLIKELY(to > most || to < -most)) { to = to > 0 ? most : -most; return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)to; }
+  return p + (uint64_t)(count * size);
+}
+ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
+ALWAYS int64_t divided_(int64_t a, int64_t b) { return b == -1 ? -(uint64_t)a : a / b; }
+ALWAYS int64_t remaining_(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
+/* From a float to an integer: toward zero, the nearest limit beyond it, 0 of NaN. */
+#define FROM_FLOAT(T, low, high) ALWAYS T T##_of(double x) { return x != x ? 0 : x <= (double)(low) ? (low) : x >= (double)(high) ? (high) : (T)x; }
+FROM_FLOAT(int8_t, INT8_MIN, INT8_MAX) FROM_FLOAT(int16_t, INT16_MIN, INT16_MAX) FROM_FLOAT(int32_t, INT32_MIN, INT32_MAX)
+FROM_FLOAT(int64_t, INT64_MIN, INT64_MAX) FROM_FLOAT(uint8_t, 0, UINT8_MAX) FROM_FLOAT(uint16_t, 0, UINT16_MAX)
+FROM_FLOAT(uint32_t, 0, UINT32_MAX) FROM_FLOAT(uint64_t, 0, UINT64_MAX)

@@ -1,0 +1,307 @@
+"""A core whose kernel runs in C: its counters lie in the C structure, and Python does what is rare.
+
+The schedule, barriers, the log, the tally and the predicted time are those of `machine.core`; the body runs on the same
+greenlet, and what C calls up for may switch to another core.
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DTYPES
+from mlusim.engine.native import layout
+from mlusim.engine.native.polls import NativePolls
+from mlusim.isa.declare import Pipe
+from mlusim.isa.table import ISA
+from mlusim.machine.core import Core
+from mlusim.machine.flight import Flight
+from mlusim.machine.place import Place
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.direction import DIRECTIONS, Direction
+from mlusim.memory.pointer import Ptr, View
+from mlusim.time.log import FOR_ALL, WAITS
+from mlusim.time.work import Load
+
+if TYPE_CHECKING:
+    from mlusim.engine.native.run import Buffers, Loaded
+    from mlusim.machine.cluster import Cluster, Union
+    from mlusim.machine.kernel import Kernel
+    from mlusim.machine.session import Session
+
+ROWS = tuple(ISA.values())
+COPIES = frozenset({"memcpy", "memcpy_async"})
+GATHERS = frozenset({"gather", "gather_async", "scatter_async"})
+UP = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_COUNTERS = ("work", "traffic", "counts")
+
+
+class NativeCore(Core):
+    """One core whose kernel is C."""
+
+    def __init__(self, session: "Session", place: Place, union: "Union", cluster: "Cluster | None") -> None:
+        self.c: Any = None
+        super().__init__(session, place, union, cluster)
+        self._numbers: dict[Allocation, int] = {}
+        self._views: list[View | None] = [None]  # the first view of each allocation, by number
+        self._pythons: dict[int, Flight] = {}  # effects in flight that Python issued
+        self._issued = 0
+        self._failure: BaseException | None = None
+        self._loaded: Loaded | None = None
+        self.buffers: Buffers | None = None
+
+    # -- the run ---------------------------------------------------------------------------------
+
+    def run(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
+        """Run the kernel's C; raises what Python raised on its behalf."""
+        loaded: Loaded = self.session.native
+        self._loaded = loaded
+        self.buffers = buffers = loaded.take()
+        self.c = c = layout.Core()
+        self._fill(c, buffers)
+        words, places = kernel.native.words(self, arguments, self)
+        given = (ctypes.c_uint64 * max(1, len(words)))(*words)
+        globals_ = (ctypes.c_uint64 * max(1, len(places)))(*places)
+        c.globals = ctypes.addressof(globals_)
+        up = UP(self._up)
+        c.up = ctypes.cast(up, ctypes.c_void_p)
+        try:
+            failed = loaded.entry(ctypes.addressof(c), ctypes.addressof(given))
+            if failed:
+                raise self._failed()
+            self._from_c()
+            self.drain()
+        finally:
+            c.up = None
+            loaded.give(buffers, len(self._views), c.ncells)
+            self.buffers = None
+
+    def _failed(self) -> BaseException:
+        failure, self._failure = self._failure, None
+        assert failure is not None
+        return failure
+
+    def _fill(self, c: Any, buffers: "Buffers") -> None:
+        session, mlu = self.session, self.mlu
+        for name in layout.BUILTINS:
+            setattr(c, name, getattr(mlu, name))
+        c.memory_core, c.late, c.each = self.place.memory_core, self.late, self.each
+        c.timing = self.log is not None
+        routes = mlu.directions
+        c.directions, c.rows_directions, c.async_directions = buffers.loaded.directions(routes)
+        c.log, c.allocs, c.cells, c.flights = (
+            buffers.log_at,
+            buffers.allocs_at,
+            buffers.cells_at,
+            buffers.flights_at,
+        )
+        c.most_flights, c.nallocs = buffers.most_flights, 1
+        c.lines, c.spare = buffers.loaded.sums(session.tally)
+        c.pending, c.fence, c.source = self.pending, self.fence, -1
+        for name in _COUNTERS:
+            setattr(mlu, name, memoryview(getattr(c, name)).cast("B").cast("q"))
+        self.loads = memoryview(c.loads).cast("B").cast("q")  # type: ignore[assignment]
+        self.stores = memoryview(c.stores).cast("B").cast("q")  # type: ignore[assignment]
+        self.polls = NativePolls(self, c, buffers.loaded.library)  # type: ignore[assignment]
+
+    # -- what C and Python tell each other -------------------------------------------------------
+
+    def _from_c(self) -> None:
+        """Take over what C changed, before Python acts."""
+        c = self.c
+        self.pending, self.fence = c.pending, bool(c.fence)
+        if c.nlog:
+            assert self.buffers is not None
+            if self.log is not None:
+                self.log.extend(self.buffers.log[: c.nlog])
+            c.nlog = 0
+
+    def _to_c(self) -> None:
+        self.c.pending, self.c.fence = self.pending, self.fence
+
+    def _up(self, _: int, why: int, a: int, b: int) -> int:
+        try:
+            self._from_c()
+            _UPS[why](self, a, b)
+            self._to_c()
+        except BaseException as error:  # noqa: BLE001 - C ends, and what was raised is raised again behind it
+            self._failure = error
+            return 1
+        return 0
+
+    def _row(self, number: int, _: int) -> None:
+        c, row = self.c, ROWS[number]
+        given = [self._value(c.argv[k]) for k in range(c.argc)]
+        if row.name in COPIES:
+            given[3] = _direction(given[3])
+        elif row.name in GATHERS:
+            at = 5 if isinstance(given[3], Ptr) else 4
+            given[at] = _direction(given[at])
+        self._answer(getattr(self.mlu, row.name)(*given))
+
+    def _access(self, store: int, _: int) -> None:
+        pointer = self._value(self.c.argv[0])
+        if store:
+            pointer[0] = self._value(self.c.argv[1])
+        else:
+            self._answer(pointer[0])
+
+    def _library(self, number: int, _: int) -> None:
+        assert self._loaded is not None
+        c = self.c
+        function = self._loaded.program.library[number]
+        self._answer(function(self, *[self._value(c.argv[k]) for k in range(c.argc)]))
+
+    def _answer(self, value: Any) -> None:
+        answer = self.c.argv[0]
+        if isinstance(value, Ptr):
+            answer.kind, answer.bits = layout.POINTER, self.pointer(value)
+        elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == DTYPES[1].dtype:
+            answer.kind = layout.FLOAT
+            answer.bits = int(np.float64(value).view(np.uint64))
+        else:
+            answer.kind = layout.INTEGER
+            answer.bits = (0 if value is None else int(value)) & (1 << 64) - 1
+
+    def _value(self, argument: Any) -> Any:
+        """What an argument that C passed means in Python."""
+        kind, bits, dtype = argument.kind, argument.bits, argument.dtype
+        if kind == layout.POINTER:
+            return self._pointer_of(bits, dtype)
+        if kind == layout.TEXT:
+            assert self._loaded is not None
+            return self._loaded.program.texts[bits]
+        if kind == layout.FLOAT:
+            number = np.uint64(bits).view(np.float64)
+            return float(number) if dtype < 0 else DTYPES[dtype].dtype.type(number)
+        whole = bits - (1 << 64) if bits >> 63 else bits
+        return whole if dtype < 0 else DTYPES[dtype](whole)
+
+    @property
+    def source(self) -> Allocation | None:
+        """What the last large copy read."""
+        number = -1 if self.c is None else self.c.source
+        found = self._views[number] if number > 0 else None
+        return None if found is None else found.allocation
+
+    @source.setter
+    def source(self, allocation: Allocation | None) -> None:
+        if self.c is not None:
+            self.c.source = self._numbers.get(allocation, -1) if allocation is not None else -1
+
+    @property
+    def source_at(self) -> int:
+        """At which byte."""
+        return 0 if self.c is None else int(self.c.source_at)
+
+    @source_at.setter
+    def source_at(self, start: int) -> None:
+        if self.c is not None:
+            self.c.source_at = start
+
+    # -- pointers --------------------------------------------------------------------------------
+
+    def pointer(self, pointer: Ptr) -> int:
+        """The word of *pointer* in C: the number of its allocation above a signed offset in bytes."""
+        allocation = pointer.view.allocation
+        number = self._numbers.get(allocation)
+        if number is None:
+            number = self._adopt(pointer.view)
+        return ((number << layout.OFFSET_BITS) + pointer.offset) & (1 << 64) - 1
+
+    def _adopt(self, view: View) -> int:
+        allocation, buffers = view.allocation, self.buffers
+        assert buffers is not None
+        number = self._numbers[allocation] = len(self._views)
+        self._views.append(view)
+        buffers.describe(number, allocation)
+        self.c.nallocs = len(self._views)
+        return number
+
+    def _pointer_of(self, word: int, dtype: int) -> Any:
+        number = (word + (1 << layout.OFFSET_BITS - 1) & (1 << 64) - 1) >> layout.OFFSET_BITS
+        offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
+        view = self._views[number] if 0 < number < len(self._views) else None
+        if view is None:
+            return None
+        element = view.dtype if dtype < 0 else DTYPES[dtype]
+        index, phase = divmod(offset, element.size)
+        same = view.dtype is element and view.phase == phase
+        return Ptr(view if same else view.recast(element, phase), index)
+
+    # -- effects in flight -----------------------------------------------------------------------
+
+    def fly(self, flight: Flight, load: Load) -> None:
+        """Take an asynchronous effect that Python issued, behind those of C."""
+        if self.c is None:
+            super().fly(flight, load)
+            return
+        late, self.late = self.late, True
+        try:
+            super().fly(flight, load)
+        finally:
+            self.late = late
+        self.flights.pop()
+        self._issued += 1
+        self._pythons[self._issued] = flight
+        assert self._loaded is not None
+        self._loaded.fly(self, WAITS[flight.pipe], self._issued)
+        if not self.late:
+            self.drain(flight.pipe)
+
+    def drain(self, pipe: Pipe | None = None) -> None:
+        """Land what is in flight, C's effects and Python's in the order of their issue."""
+        if self.c is None or not self.c.nflights:
+            super().drain(pipe)
+            return
+        assert self._loaded is not None
+        if self._loaded.library.mlusim_drain(
+            ctypes.addressof(self.c), FOR_ALL if pipe is None else WAITS[pipe]
+        ):
+            raise self._failed()
+
+    def _land_python(self, number: int, _: int) -> None:
+        self._land(self._pythons.pop(number))
+
+    def grow(self, *_: int) -> None:
+        """Make room for more effects in flight."""
+        assert self.buffers is not None
+        self.buffers.grow(self.c)
+
+    # -- where the kernel is ---------------------------------------------------------------------
+
+    def site(self) -> tuple[str, int]:
+        """File and line of the statement of the source that this core is at."""
+        if self.c is None or self._loaded is None or not self.c.up:
+            return super().site()
+        file, line = self._loaded.program.sites[self.c.site]
+        return file, line
+
+    def spin(self, *_: int) -> None:
+        """C has looked at the same shared bytes for long; let the others run."""
+        self.session.scheduler.spin(self)
+
+    def _atomic(self, unchanged: int, _: int) -> None:
+        self.atomic_step(bool(unchanged))
+
+    def _nothing(self, *_: int) -> None:
+        """Python has looked after signals, and taken the log."""
+
+
+_UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
+    layout.ROW: NativeCore._row,  # noqa: SLF001 - its own class
+    layout.ACCESS: NativeCore._access,  # noqa: SLF001
+    layout.SPIN: NativeCore.spin,
+    layout.ATOMIC: NativeCore._atomic,  # noqa: SLF001
+    layout.LOG: NativeCore._nothing,  # noqa: SLF001
+    layout.LAND: NativeCore._land_python,  # noqa: SLF001
+    layout.TICK: NativeCore._nothing,  # noqa: SLF001
+    layout.LIBRARY: NativeCore._library,  # noqa: SLF001
+    layout.GROW: NativeCore.grow,
+}
+
+
+def _direction(value: Any) -> Direction | Any:
+    """The token of a direction's number; what is none stays, for the door to refuse."""
+    return DIRECTIONS[value] if isinstance(value, int) and 0 <= value < len(DIRECTIONS) else value

@@ -1,0 +1,159 @@
+"""What C and Python share of a core while it runs natively: one table of fields, two renderings."""
+
+import ctypes
+from collections.abc import Iterator
+from typing import Any
+
+from mlusim.isa.declare import Pipe
+from mlusim.isa.table import ISA
+from mlusim.machine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
+from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.space import SPACES
+from mlusim.time import log, work
+from mlusim.time.rates import SEGMENT
+
+CELL = len(
+    SPACES
+)  # the number of the space that variables with an address live in; it is no memory of the board
+NOWHERE = CELL + 1  # that of the null pointer
+OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
+MOST_ARGUMENTS = 24
+BUILTINS = (
+    "taskId", "taskDim", "taskIdX", "taskIdY", "taskIdZ", "taskDimX", "taskDimY", "taskDimZ",
+    "clusterId", "clusterDim", "coreId", "coreDim",
+)  # fmt: skip
+
+_C: dict[str, tuple[str, Any]] = {
+    "i64": ("int64_t", ctypes.c_int64),
+    "i32": ("int32_t", ctypes.c_int32),
+    "u64": ("uint64_t", ctypes.c_uint64),
+    "f64": ("double", ctypes.c_double),
+    "ptr": ("void *", ctypes.c_void_p),
+}
+
+# (name, type, how many); the first three in the order of a row of the log.
+_CORE: tuple[tuple[str, str, int], ...] = (
+    ("work", "i64", work.PLACES),
+    ("loads", "i64", len(SPACES)),
+    ("stores", "i64", len(SPACES)),
+    ("traffic", "i64", len(DIRECTIONS)),
+    ("counts", "i64", len(ISA)),
+    ("lines", "ptr", 1),
+    ("spare", "ptr", 1),
+    *((name, "i32", 1) for name in BUILTINS),
+    ("memory_core", "i32", 1),
+    ("timing", "i32", 1),
+    ("late", "i32", 1),
+    ("each", "i32", 1),
+    ("directions", "i32", 1),
+    ("rows_directions", "i32", 1),
+    ("async_directions", "i32", 1),
+    ("pending", "i32", 1),
+    ("fence", "i32", 1),
+    ("nflights", "i32", 1),
+    ("most_flights", "i32", 1),
+    ("ncells", "i32", 1),
+    ("nlog", "i32", 1),
+    ("nseen", "i32", 1),
+    ("site", "i32", 1),
+    ("depth", "i32", 1),
+    ("nallocs", "i32", 1),
+    ("argc", "i32", 1),
+    ("seen", "u64", POLLED),
+    ("polls", "i64", 1),
+    ("repeats", "i64", 1),
+    ("looks", "i64", 1),
+    ("source", "i64", 1),
+    ("source_at", "i64", 1),
+    ("fuel", "i64", 1),
+    ("cells_top", "i64", 1),
+    ("log", "ptr", 1),
+    ("flights", "ptr", 1),
+    ("allocs", "ptr", 1),
+    ("cells", "ptr", 1),
+    ("globals", "ptr", 1),
+    ("up", "ptr", 1),
+    ("jump", "u64", 64),
+)
+_ALLOCATION = (
+    ("raw", "ptr", 1),
+    ("nbytes", "i64", 1),
+    ("address", "u64", 1),
+    ("space", "i32", 1),
+    ("writable", "i32", 1),
+)
+_ARGUMENT = (("kind", "i32", 1), ("dtype", "i32", 1), ("bits", "u64", 1))
+_FLIGHT = (
+    ("dst", "i64", 1),
+    ("src", "i64", 1),
+    *((name, "i64", 1) for name in ("to", "frm", "size", "to_stride", "from_stride", "rows")),
+    ("pipe", "i32", 1),
+    ("number", "i32", 1),
+)
+_TAIL = (("argv", "Argument", MOST_ARGUMENTS),)
+
+
+def _structure(name: str, fields: tuple[tuple[str, str, int], ...], *nested: tuple[str, Any, int]) -> Any:
+    members = [(n, _C[t][1] if many == 1 else _C[t][1] * many) for n, t, many in fields]
+    members += [(n, t * many) for n, t, many in nested]
+    return type(name, (ctypes.Structure,), {"_fields_": members})
+
+
+Alloc: Any = _structure("Alloc", _ALLOCATION)
+Argument: Any = _structure("Argument", _ARGUMENT)
+Flight: Any = _structure("Flight", _FLIGHT)
+Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
+
+POINTER, INTEGER, FLOAT, TEXT = range(4)  # kinds of arguments
+ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT = range(10)  # why C calls Python
+
+
+def _declaration(name: str, fields: Any) -> Iterator[str]:
+    yield f"typedef struct {name} {{"
+    for field, kind, many in fields:
+        ctype = _C[kind][0] if kind in _C else kind
+        yield f"  {ctype} {field}{f'[{many}]' if many > 1 else ''};"
+    yield f"}} {name};"
+
+
+def preamble() -> str:
+    """The C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
+    constants: dict[str, int] = {
+        "ROWS": len(ISA), "PLACES": work.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
+        "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
+        "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
+        "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "LEAST": int(SEGMENT.value), "START": work.START,
+        "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT,
+        "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
+        "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_TEXT": TEXT,
+        "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
+        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT,
+        "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
+    }  # fmt: skip
+    constants |= {space.name: space.number for space in SPACES}
+    names = (
+        "SCALAR",
+        "VECTOR",
+        "TENSOR",
+        "IO",
+        "MOVE",
+        "TENSOR_CYCLES",
+        "IO_STARTS",
+        "TRANSACTIONS",
+        "STALLS",
+        "MOVE_STARTS",
+    )
+    constants |= {f"W_{n}": getattr(work, n) for n in (*names, "LINES", "SRAM_BYTES", "ATOMICS")}
+    constants |= {d.name: d.value for d in DIRECTIONS}
+    text = ["#include <stdint.h>", "#include <stddef.h>"]
+    text.append("enum { " + ", ".join(f"{name} = {value}" for name, value in constants.items()) + " };")
+    for name, values in (
+        ("DIRECTION_SRC", [d.src.number for d in DIRECTIONS]),
+        ("DIRECTION_DST", [d.dst.number for d in DIRECTIONS]),
+    ):
+        text.append(f"static const int8_t {name}[] = {{{', '.join(map(str, values))}}};")
+    text += _declaration("Alloc", _ALLOCATION)
+    text += _declaration("Argument", _ARGUMENT)
+    text += _declaration("Flight", _FLIGHT)
+    text += _declaration("Core", (*_CORE, *_TAIL))
+    return "\n".join(text) + "\n"

@@ -1,0 +1,60 @@
+"""A kernel as C: what a front end hands over, and the whole text that is compiled."""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from importlib.resources import files
+from typing import Any, Protocol
+
+from attrs import frozen
+
+from mlusim.arch.board import Arch
+from mlusim.engine.native.door import Use, door
+from mlusim.engine.native.layout import preamble
+
+PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
+
+
+@frozen(eq=False)
+class Program:
+    """A kernel's C for one architecture.
+
+    ``text`` is everything that is compiled.  ``entry`` is the function ``int64_t entry(Core *, const uint64_t *words)``
+    that runs it; ``sites`` are the file and line that each number of a place means, ``texts`` the string literals and
+    ``library`` what Python does for the C library, by their numbers.
+    """
+
+    text: str
+    entry: str
+    sites: Sequence[tuple[str, int]]
+    texts: Sequence[str] = ()
+    library: Sequence[Callable[..., Any]] = ()
+
+
+class Words(Protocol):
+    """How a front end names pointers for the words of a kernel's arguments."""
+
+    def pointer(self, pointer: Any) -> int:
+        """The word of a pointer of this core."""
+
+
+class NativeForm(Protocol):
+    """What a kernel that can run natively has as ``native``."""
+
+    def program(self, arch: Arch) -> Program | None:
+        """The kernel's C for *arch*; None where something in it has none."""
+
+    def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
+        """The arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
+
+
+@functools.cache
+def runtime() -> str:
+    """The C that every kernel begins with."""
+    folder = files("mlusim.engine.native") / "c"
+    return preamble() + "".join((folder / part).read_text(encoding="utf-8") for part in PARTS)
+
+
+def assemble(arch: Arch, uses: Iterable[Use], functions: str) -> str:
+    """The whole text: the run-time, the doors of the rows in *uses* that have C, and *functions*."""
+    doors = "\n".join(text for use in dict.fromkeys(uses) if (text := door(use, arch)) is not None)
+    return f"{runtime()}\n{doors}\n{functions}"

@@ -1,0 +1,49 @@
+"""Which rows have a body in C."""
+
+from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import DType, float32, int32
+from mlusim.engine.native.door import Given, Use, door
+from mlusim.isa.declare import Intrinsic
+from mlusim.isa.parameters import Parameter
+
+RUN_TIME = frozenset(
+    {"memcpy", "memcpy_async", "sync", "sync_io", "sync_move", "sync_compute", "is_mpu", "is_ipu"}
+)  # rows that the run-time itself performs
+
+
+def is_native(row: Intrinsic, arch: Arch) -> bool:
+    """Whether the native engine has *row* in C on *arch*, for some element type at least."""
+    if row.name in RUN_TIME:
+        return True
+    return any(door(use, arch) is not None for use in _uses(row))
+
+
+def _uses(row: Intrinsic) -> list[Use]:
+    """Calls of *row* with operands of each type, without what may be left out."""
+    lead = next(
+        (o for o in row.operands.values() if o.name in row.same), next(iter(row.operands.values()), None)
+    )
+    made = []
+    for dtype in lead.dtypes if lead is not None else (float32,):
+        given = []
+        for p in row.given:
+            if p.default is None:
+                break
+            operand = row.operands.get(p.name)
+            if operand is not None:
+                fitting = [d for d in operand.dtypes if d.size == dtype.size] or operand.dtypes
+                own = dtype if p.name in row.same or not fitting else fitting[0]
+                given.append(Given(True, None if p.name in row.void else own))
+            elif p.name == "pointer":
+                given.append(Given(True, None))
+            else:
+                given.append(Given(False, _number(row, p, dtype)))
+        made.append(Use(row.name, tuple(given)))
+    return made
+
+
+def _number(row: Intrinsic, p: Parameter, dtype: DType) -> DType:
+    """The type of a number that is given for *p*."""
+    if p.kind == "value" or p.name in row.void.values():
+        return dtype
+    return int32 if p.kind == "count" or row.operands else float32

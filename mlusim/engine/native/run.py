@@ -1,0 +1,166 @@
+"""A compiled kernel during one launch: its library, the sums that all cores share, buffers that cores take in turn."""
+
+import ctypes
+import functools
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define
+
+from mlusim.engine.native import layout
+from mlusim.engine.native.build import BuildError, load
+from mlusim.engine.native.core import NativeCore
+from mlusim.engine.native.program import Program
+from mlusim.isa.table import ISA
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.direction import Direction
+from mlusim.memory.space import WRAM
+from mlusim.time.log import CHUNK, COLUMNS
+
+if TYPE_CHECKING:
+    from mlusim.engine.routes import Lanes, Routes
+    from mlusim.machine.tally import Tally
+
+ALLOCATIONS = (
+    1 << 16
+)  # that a pointer can name; the words of each: bytes, size, address, space and whether writable
+WORDS = 4
+CELL_BYTES = 4 << 20  # a core's room for variables that have an address
+FIRST_FLIGHTS = 64
+
+
+@functools.lru_cache(maxsize=256)
+def library_of(text: str, compiler: tuple[str | None, ...]) -> ctypes.PyDLL:
+    """The library of *text*, compiled once a process; *compiler* is what chose it."""
+    del compiler
+    library = load(text)
+    library.mlusim_sizeof.restype = ctypes.c_int64
+    if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
+        raise BuildError("the compiler lays structures out otherwise than Python does; please report this")
+    for name in ("mlusim_drain", "mlusim_poll_load", "mlusim_poll_copy", "mlusim_poll_again"):
+        function = getattr(library, name)
+        function.argtypes, function.restype = [ctypes.c_void_p, ctypes.c_uint64], ctypes.c_int64
+    return library
+
+
+@functools.lru_cache(maxsize=1024)
+def entry_of(program: Program, compiler: tuple[str | None, ...]) -> tuple[ctypes.PyDLL, Any]:
+    """The library of *program* and the function that runs its kernel."""
+    library = library_of(program.text, compiler)
+    entry = getattr(library, program.entry)
+    entry.argtypes, entry.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int64
+    return library, entry
+
+
+@functools.cache
+def _mask(lanes: tuple[Direction, ...]) -> int:
+    return sum(1 << d.value for d in lanes)
+
+
+def _bits(lanes: "Lanes", *, wram: bool = True) -> int:
+    kept = tuple(d for d in lanes if wram or WRAM not in (d.src, d.dst))
+    return _mask(kept)
+
+
+@define(eq=False)
+class Buffers:
+    """What one core needs while it runs and another one may have afterwards."""
+
+    loaded: "Loaded"
+    log: np.ndarray[Any, Any]
+    allocs: np.ndarray[Any, Any]
+    cells: np.ndarray[Any, Any]
+    flights: Any
+    most_flights: int = FIRST_FLIGHTS
+
+    @property
+    def flights_at(self) -> int:
+        """The address of the effects in flight."""
+        return ctypes.addressof(self.flights)
+
+    @property
+    def log_at(self) -> int:
+        """The address of the rows of the log."""
+        return int(self.log.__array_interface__["data"][0])
+
+    @property
+    def allocs_at(self) -> int:
+        """The address of the allocations."""
+        return int(self.allocs.__array_interface__["data"][0])
+
+    @property
+    def cells_at(self) -> int:
+        """The address of the room for variables."""
+        return int(self.cells.__array_interface__["data"][0])
+
+    def describe(self, number: int, allocation: Allocation) -> None:
+        """Write down where the bytes of allocation *number* are."""
+        raw = allocation.raw.__array_interface__["data"][0] if allocation.nbytes else 0
+        flags = allocation.space.number | allocation.writable << 32
+        self.allocs[number] = raw, allocation.nbytes, allocation.address, flags
+
+    def grow(self, c: Any) -> None:
+        """Twice the room for effects in flight."""
+        more = (layout.Flight * (2 * self.most_flights))()
+        ctypes.memmove(more, self.flights, ctypes.sizeof(self.flights))
+        self.flights, self.most_flights = more, 2 * self.most_flights
+        c.flights, c.most_flights = self.flights_at, self.most_flights
+
+
+class Loaded:
+    """A kernel's compiled program during one launch."""
+
+    core_class = NativeCore
+
+    def __init__(self, form: Any, program: Program) -> None:
+        self.form = form
+        self.program = program
+        self.library, self.entry = entry_of(program, (os.environ.get("MLUSIM_CC"), os.environ.get("PATH")))
+        self._free: list[Buffers] = []
+        self._sums: Any = None
+        self._routes: dict[int, tuple[int, int, int]] = {}
+
+    def take(self) -> Buffers:
+        """Buffers for a core that begins; no allocation is described in them but that of the null pointer."""
+        if self._free:
+            return self._free.pop()
+        allocs = np.zeros((ALLOCATIONS, WORDS), np.uint64)
+        allocs[0] = 0, 0, 0, layout.NOWHERE
+        flights = (layout.Flight * FIRST_FLIGHTS)()
+        return Buffers(
+            self, np.empty((CHUNK, COLUMNS), np.int64), allocs, np.empty(CELL_BYTES, np.uint8), flights
+        )
+
+    def give(self, buffers: Buffers, allocations: int, cells: int) -> None:
+        """Take the buffers of a core that has ended back, and forget its *allocations* and *cells*."""
+        buffers.allocs[1:allocations] = 0
+        if cells:
+            buffers.allocs[ALLOCATIONS - cells :] = 0
+        self._free.append(buffers)
+
+    def directions(self, routes: "Routes") -> tuple[int, int, int]:
+        """The directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits."""
+        key = id(routes)
+        if key not in self._routes:
+            both = {d: p for d, p in routes.one_async.items() if d in routes.two_async}
+            self._routes[key] = _bits(routes.one), _bits(routes.rows), _bits(both, wram=False)
+        return self._routes[key]
+
+    def sums(self, tally: "Tally") -> tuple[int, int]:
+        """The addresses of the lines and spare bytes of all cores, which the tally reads from now on."""
+        if self._sums is None:
+            kind = ctypes.c_int64 * len(ISA)
+            self._sums = kind(), kind()
+            tally.lines, tally.spare = (memoryview(a).cast("B").cast("q") for a in self._sums)  # type: ignore[assignment]
+        return ctypes.addressof(self._sums[0]), ctypes.addressof(self._sums[1])
+
+    def fly(self, core: "NativeCore", pipe: int, number: int) -> None:
+        """Write effect *number* of Python's behind those in flight."""
+        c = core.c
+        if c.nflights == c.most_flights:
+            core.grow()
+        assert core.buffers is not None
+        flight = core.buffers.flights[c.nflights]
+        flight.pipe, flight.number = pipe, number
+        c.nflights += 1

@@ -1,0 +1,274 @@
+"""The bodies of rows in C, by the name that a row gives in ``native``, for the element types of one call.
+
+A template is C text in which ``$operand`` is the suffix of the operand's element type: ``T_$dst`` is how an element
+lies in memory, ``GET_$src(x)`` and ``PUT_$dst(x)`` lead to and from the type that is computed in.  Operands are pointers of their own
+names, counts and values numbers; ``SLOW`` leaves the call to Python's body, before anything was written.
+"""
+
+from collections.abc import Callable, Mapping
+from string import Template
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.arch.dtypes import DType
+from mlusim.engine.native.expressions import expression
+from mlusim.isa.declare import Call, Intrinsic
+
+SUFFIX: Mapping[str, str] = MappingProxyType(
+    {
+        "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+        "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+    }
+)  # fmt: skip
+MODES = MappingProxyType(
+    {"tz": "TZ", "oz": "OZ", "up": "UP_", "dn": "DN", "rd": "RD", "rn": "RN", "rm": "RM"}
+)
+
+Types = Mapping[str, DType]
+
+
+def body(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str | None:
+    """The C statements of *row* for operands of *types*, of which *scalars* are numbers; None where it has none."""
+    if row.call is not Call.BODY:
+        text = _mapped(row, types, row.body, scalars)
+    elif isinstance(row.native, str):
+        text = row.native or None
+    else:
+        name, *given = row.native
+        text = TEMPLATES[name](row, types, scalars, *given)
+    return None if text is None else Template(text).substitute({n: SUFFIX[d.name] for n, d in types.items()})
+
+
+def _mapped(
+    row: Intrinsic, types: Types, function: Callable[..., Any], scalars: frozenset[str]
+) -> str | None:
+    """One NumPy function, element by element; what is no operand is the scalar."""
+    names = [p.name for p in row.given if p.kind != "count" and p.name != "dst"]
+    dst = types["dst"]
+    found = expression(function, dst.kind)
+    return None if found is None else elementwise(found, names, types, scalars, dst)
+
+
+def elementwise(
+    text: str, names: list[str], types: Types, scalars: frozenset[str], dst: DType, count: str = "elem_count"
+) -> str:
+    """``dst[i] = text`` over the sources *names*, called a, b, c in the expression.
+
+    Halves and bfloat16 are widened and narrowed in tiles, which vector code does eight at a time.
+    """
+    letters = dict(zip(names, "abc", strict=False))
+    lead = SUFFIX[dst.name]
+    lines = [f"{_scalar(n, letters[n], lead)}" for n in names if n not in types or n in scalars]
+    tiles = [n for n in names if n in types and n not in scalars]
+    if dst.size == 2 and dst.kind == "float":
+        lines.append(
+            f"for (int64_t k = 0; k < {count}; k += TILE) {{ int64_t n = smaller_({count} - k, TILE); float out_[TILE];"
+        )
+        lines += [f"float {letters[n]}_[TILE]; widen_${n}({letters[n]}_, {n} + k, n);" for n in tiles]
+        get = " ".join(f"float {letters[n]} = {letters[n]}_[i];" for n in tiles)
+        lines.append(
+            f"for (int64_t i = 0; i < n; i++) {{ {get} out_[i] = {text}; }} narrow_$dst(dst + k, out_, n); }}"
+        )
+    else:
+        get = " ".join(f"U_${n} {letters[n]} = GET_${n}({n}[i]);" for n in tiles)
+        lines.append(
+            f"INDEPENDENT for (int64_t i = 0; i < {count}; i++) {{ {get} dst[i] = PUT_$dst({text}); }}"
+        )
+    return "\n  ".join(lines)
+
+
+def _scalar(name: str, letter: str, lead: str) -> str:
+    return f"const U_{lead} {letter} = GET_{lead}({name});"
+
+
+# -- the families whose factories name a template and its mode ---------------------------------------
+
+
+def _cycle(row: Intrinsic, types: Types, scalars: frozenset[str], function: Callable[..., Any]) -> str | None:
+    del row, scalars
+    found = expression(function, types["dst"].kind)
+    if found is None:
+        return None
+    get = "U_$src a = GET_$src(src[k + i]); U_$seg b = GET_$seg(seg[i]);"
+    return (
+        "for (int64_t k = 0; k < src_elem_num; k += seg_elem_num)\n    INDEPENDENT for (int64_t i = 0; i < seg_elem_num; i++) "
+        f"{{ {get} dst[k + i] = PUT_$dst({found}); }}"
+    )
+
+
+def _expression(row: Intrinsic, types: Types, scalars: frozenset[str], text: str) -> str | None:
+    """An expression of all sources that is the same for every kind of element."""
+    names = [n for n, o in row.operands.items() if o.access == "read"]
+    names += [p.name for p in row.given if p.kind == "value"]
+    return elementwise(text, names, types, scalars, types["dst"])
+
+
+def _bits(row: Intrinsic, types: Types, scalars: frozenset[str], function: Callable[..., Any]) -> str | None:
+    del row, scalars
+    found = expression(function, types["src0"].kind)
+    return (
+        "int64_t whole = (elem_count + 7) / 8;\n  for (int64_t k = 0; k < whole; k++) { int64_t n = smaller_(elem_count - 8 * k, 8); "
+        "unsigned byte = 0;\n    for (int64_t i = 0; i < n; i++) { U_$src0 a = GET_$src0(src0[8 * k + i]); "
+        f"U_$src1 b = GET_$src1(src1[8 * k + i]); byte |= (unsigned)(!!({found})) << i; }}\n    dst[k] = (uint8_t)byte; }}"
+    )
+
+
+def _to_int(row: Intrinsic, types: Types, scalars: frozenset[str], mode: str) -> str:
+    del row, types, scalars
+    value = f"whole_(scaled_((double)GET_$src(src[i]), -pos), {MODES[mode]})"
+    return (
+        f"for (int64_t i = 0; i < elem_count; i++) dst[i] = (T_$dst)saturate_({value}, LOW_$dst, HIGH_$dst);"
+    )
+
+
+def _narrowing(row: Intrinsic, types: Types, scalars: frozenset[str], mode: str) -> str:
+    del row, types, scalars
+    if mode == "rn":
+        return "for (int64_t i = 0; i < elem_count; i++) dst[i] = PUT_$dst(src[i]);"
+    return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = narrow_to_$dst((double)src[i], {MODES[mode]});"
+
+
+def _from_int(row: Intrinsic, types: Types, scalars: frozenset[str], mode: str) -> str:
+    del row, types, scalars
+    value = f"narrow_to_$dst(scaled_((double)src[i], pos), {MODES[mode]})"
+    return f"for (int64_t i = 0; i < elem_count; i++) dst[i] = {value};"
+
+
+def _reduction(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
+    """An atomic without a result; *function* is NumPy's or a text in a (what is there) and b."""
+    del row
+    found = function if isinstance(function, str) else expression(function, types["dst"].kind)
+    if found is None:
+        return None
+    get = "GET_$dst(src)" if "src" in scalars else "GET_$dst(src[i])"
+    return f"INDEPENDENT for (int64_t i = 0; i < elem_count; i++) {{ U_$dst a = GET_$dst(dst[i]), b = {get}; (void)a; dst[i] = PUT_$dst({found}); }}"
+
+
+def _fetching(row: Intrinsic, types: Types, scalars: frozenset[str], function: Any) -> str | None:
+    """The same with what was there in dst, which may be the source."""
+    del row
+    found = function if isinstance(function, str) else expression(function, types["dst"].kind)
+    if found is None:
+        return None
+    get = "GET_$dst(src2)" if "src2" in scalars else "GET_$dst(src2[i])"
+    return (
+        f"for (int64_t i = 0; i < elem_count; i++) {{ T_$dst was = src1[i]; U_$dst a = GET_$dst(was), b = {get}; (void)a;\n"
+        f"    T_$dst now = PUT_$dst({found}); dst[i] = was; changed_ |= memcmp(&was, &now, sizeof was); src1[i] = now; }}"
+    )
+
+
+def _divide(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    """A quotient; of integers toward zero, and Python refuses a divisor of 0."""
+    del row
+    if types["dst"].kind == "float":
+        return elementwise("a / b", ["src0", "src1"], types, scalars, types["dst"])
+    text = "(int64_t)a / (int64_t)b"
+    return _no_zero(scalars) + elementwise(text, ["src0", "src1"], types, scalars, types["dst"])
+
+
+def _remainder(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    del row
+    dst = types["dst"]
+    if dst.kind == "float":
+        return elementwise("fmodf(a, b)", ["src0", "src1"], types, scalars, dst)
+    return _no_zero(scalars) + elementwise("(int64_t)a % (int64_t)b", ["src0", "src1"], types, scalars, dst)
+
+
+def _no_zero(scalars: frozenset[str]) -> str:
+    if "src1" in scalars:
+        return "if (src1 == 0) SLOW;\n  "
+    return "for (int64_t i = 0; i < elem_count; i++) if (src1[i] == 0) SLOW;\n  "
+
+
+def _mask(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    """Bits and those of a scalar, floats too."""
+    del row, scalars
+    word = f"u{8 * types['dst'].size}"
+    return (
+        f"T_{word} bits; memcpy(&bits, &value, sizeof bits); T_{word} *to = (T_{word} *)dst; const T_{word} *frm = (const T_{word} *)src;\n"
+        "  INDEPENDENT for (int64_t i = 0; i < elem_count; i++) to[i] = frm[i] & bits;"
+    )
+
+
+def _bitwise(row: Intrinsic, types: Types, scalars: frozenset[str], function: Callable[..., Any]) -> str:
+    """The bits of two sources, floats too."""
+    del row, scalars
+    word = f"T_u{8 * types['dst'].size}"
+    return (
+        f"{word} *to = ({word} *)dst; const {word} *a_ = (const {word} *)src0, *b_ = (const {word} *)src1;\n"
+        "  INDEPENDENT for (int64_t i = 0; i < elem_count; i++) { "
+        f"{word} a = a_[i], b = b_[i]; to[i] = ({word})({expression(function, 'uint')}); }}"
+    )
+
+
+def _extreme(row: Intrinsic, types: Types, scalars: frozenset[str], beats: str, absolute: bool) -> str:
+    """The first element that no other beats, and its index; a NaN loses against every number."""
+    del row, types, scalars
+    key = "fabsf(GET_$src(src[i]))" if absolute else "GET_$src(src[i])"
+    value = "PUT_$dst(best)" if absolute else "src[place]"
+    return (
+        "int64_t place = -1; float best = 0;\n"
+        f"  for (int64_t i = 0; i < elem_count; i++) {{ float key = {key}; if (!IS_NAN(key) && (place < 0 || key {beats} best)) {{ place = i; best = key; }} }}\n"
+        f"  if (place < 0) SLOW;\n  T_$dst found = {value}; uint64_t index = (uint64_t)place;\n"
+        "  memcpy(dst + 1, &index, 8); dst[0] = found;"
+    )
+
+
+def _pad(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    del types
+    given = {p.name for p in row.given} - scalars
+    sides = "pad_left" in given
+    left, right = ("pad_left", "pad_right") if sides else ("pad_bottom", "pad_bottom")
+    below = "pad_bottom" if sides else "pad_top"
+    return (
+        f"int64_t high = height + pad_top + {below}, wide = width + {left} + {right};\n"
+        "  for (int64_t i = 0; i < high * wide * channel; i++) dst[i] = value;\n"
+        f"  for (int64_t h = 0; h < height; h++) memcpy(dst + ((h + pad_top) * wide + {left}) * channel, src + h * width * channel, (size_t)(width * channel) * sizeof *dst);"
+    )
+
+
+def _expand(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> str:
+    del row, types, scalars
+    total = "PUT_$dst(GET_$dst(dst[at_]) + GET_$dst(product))" if add else "product"
+    return (
+        "for (int64_t i = 0; i < n; i++) for (int64_t c = 0; c < channels; c++) { int64_t at_ = i * channels + c; wram[at_] = small[i];\n"
+        f"    T_$dst product = PUT_$dst(GET_$small(small[i]) * GET_$big(big[at_])); dst[at_] = {total}; }}"
+    )
+
+
+def _pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, mean: bool) -> str | None:
+    del row
+    found = expression(combine, types["dst"].kind)
+    down = "kernel_height" if "stride_h" in scalars else "stride_h"
+    right = "kernel_width" if "stride_w" in scalars else "stride_w"
+    rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"
+    return (
+        f"int64_t high = (height - kernel_height) / {down} + 1, wide = (width - kernel_width) / {right} + 1;\n"
+        "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) { T_$dst *to = dst + (y * wide + x) * channel;\n"
+        f"    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) {{ const T_$src *frm = src + ((y * {down} + h) * width + x * {right} + w) * channel;\n"
+        "      if (!h && !w) memmove(to, frm, (size_t)channel * sizeof *to); else\n"
+        f"      for (int64_t c = 0; c < channel; c++) {{ U_$dst a = GET_$dst(to[c]), b = GET_$dst(frm[c]); to[c] = PUT_$dst({found}); }} }}\n"
+        f"    {rest if mean else ''} }}"
+    )
+
+
+TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
+    {
+        "cycle": _cycle,
+        "map": _expression,
+        "bits": _bits,
+        "to_int": _to_int,
+        "narrowing": _narrowing,
+        "from_int": _from_int,
+        "reduction": _reduction,
+        "fetching": _fetching,
+        "divide": _divide,
+        "remainder": _remainder,
+        "mask": _mask,
+        "bitwise": _bitwise,
+        "extreme": _extreme,
+        "pad": _pad,
+        "expand": _expand,
+        "pool": _pool,
+    }
+)

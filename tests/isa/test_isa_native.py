@@ -1,0 +1,99 @@
+"""Every row with a body in C: the same bytes, counts, charges and faults as Python's."""
+
+import shlex
+
+import numpy as np
+import pytest
+from isa_native import Setting, board_with, cases, program_of, run, same_numbers, some_cases, use_of
+from isa_rows import counts_of
+
+from mlusim.arch.catalog import find_board
+from mlusim.engine.native.build import available
+from mlusim.engine.native.rows import is_native
+from mlusim.isa.table import FAMILIES, ISA
+
+FAMILY = {row.name: f.name for f in FAMILIES for row in f.rows}
+ROWS = [
+    row
+    for row in ISA.values()
+    if not row.control and row.form not in ("copy", "gather", "discrete", "register")
+]
+MEASURES = (
+    "instructions",
+    "traffic",
+    "lanes",
+    "memory",
+    "scalar_loads",
+    "scalar_stores",
+    "busy_us",
+    "time_us",
+    "io_bytes",
+)
+
+
+def compare(row, types, scalars, counts, *, every=False, **options):
+    """Run the call on both engines; True where both did the same."""
+    board = board_with(row)
+    uses, program = program_of(FAMILY[row.name], board, every)
+    use = use_of(row, types, scalars)
+    if use not in uses:
+        return False
+    setting = Setting(row, types, scalars, counts, **options)
+    python, first = run(setting, "python", board)
+    if available() is None:  # then Python is the only engine there is
+        return True
+    native, second = run(setting, "native", board, program, uses[use])
+
+    if python is None or native is None:
+        assert type(first) is type(second), f"{first!s} / {second!s}"
+        assert first.message == second.message
+        return True
+    for name in MEASURES:
+        assert getattr(first, name) == getattr(second, name), name
+    assert [t.log.key for t in first.tasks] == [t.log.key for t in second.tasks]
+    for name, left in python.items():
+        same = same_numbers(left, native[name], types[name].dtype if name else np.dtype(np.float64))
+        assert same, f"{name} of {use.name}"
+    return True
+
+
+@pytest.fixture(autouse=True)
+def _quick_compiler(monkeypatch):
+    """Less optimisation for many functions that run once; the compiler stays the same."""
+    command = available()
+    if command is not None:
+        monkeypatch.setenv("MLUSIM_CC", shlex.join((*command, "-O1")))
+
+
+def try_row(row, types, scalars, *, every=False):
+    """Whole lines, then tails; where C has the row. Returns whether it has."""
+    counts = counts_of(row)
+    for n, count in enumerate((None, 1, 61)):
+        if count is None or ("elem_count" in counts and not row.rules):
+            changed = {} if count is None else {"elem_count": count}
+            if not compare(row, types, scalars, counts | changed, every=every, seed=n):
+                return False
+    return True
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_both_engines_do_the_same(row):
+    """Random bits, one element type, whole lines and tails; a form for each kind of operand."""
+    for types, scalars in some_cases(row):
+        try_row(row, types, scalars)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+def test_both_engines_do_the_same_with_every_type(row):
+    """Random bits, all element types, whole lines and tails."""
+    for types, scalars in cases(row):
+        try_row(row, types, scalars, every=True)
+
+
+def test_most_rows_have_a_body_in_c():
+    """What has none is rare on the boards that exist; the reference page of each row says which."""
+    arch = find_board("MLU590-H8").arch
+    native = [row for row in ISA.values() if is_native(row, arch)]
+
+    assert len(native) >= 285
