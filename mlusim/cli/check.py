@@ -190,7 +190,7 @@ def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
     return [
         CheckJob(operator.name, case.name, board, names, args.notes, args.seed, effects, None, *_others(args))
         for operator in operators().values()
-        for board in boards_in([args.board or ""], DEFAULT_BOARDS)
+        for board in boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS)
         for case in operator.cases
         if (args.slow or not case.slow) and (not case.boards or board in case.boards)
     ]

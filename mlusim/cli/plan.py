@@ -10,9 +10,10 @@ from attrs import frozen
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli.planfile import plans_in
+from mlusim.cli.settings import boards_in
 from mlusim.cli.show import output
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
@@ -140,7 +141,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _understood(args: argparse.Namespace) -> Question:
-    names = [b for text in args.board or DEFAULT_BOARDS[:1] for b in text.split(",") if b]
+    boards = tuple(boards_in(args.board or [], DEFAULT_BOARDS[:1]))
     if args.operator.endswith(".py"):
         plans = plans_in(Path(args.operator))
     else:
@@ -148,7 +149,6 @@ def _understood(args: argparse.Namespace) -> Question:
         plans = tuple(operator.plans)
         if not plans:
             raise UsageError(f"{operator.name} has no NRAM plan")
-    boards = tuple(dict.fromkeys(find_board(n).name for n in names))
     dtypes = tuple(dict.fromkeys(as_dtype(d) for d in args.dtype or ()))
     return Question(plans, boards, _values(args.set), dtypes)
 

@@ -18,6 +18,10 @@ def plans_in(path: Path) -> tuple[Plan, ...]:
         names = runpy.run_path(str(path), run_name="__mlusim_plan__")
     except MlusimError as error:
         raise UsageError(f"{path}: {error}") from error
+    except RecursionError:
+        raise UsageError(
+            f"{path}: a formula is nested too deep, or the file calls itself; add up many terms by several regions"
+        ) from None
     except Exception as error:
         raise UsageError(f"{path} fails with {type(error).__name__}: {error}") from error
     plans = {id(value): value for value in names.values() if isinstance(value, Plan)}

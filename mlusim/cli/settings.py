@@ -53,8 +53,15 @@ def names_in(words: Iterable[str]) -> list[str]:
 
 
 def boards_in(words: Iterable[str], usual: Sequence[str]) -> list[str]:
-    """The boards that *words* name, each once and under its full name; *usual* where there are none."""
-    return list(dict.fromkeys(find_board(name).name for name in names_in(words) or usual))
+    """The boards that *words* name, each once and under its full name; *usual* where there are no words.
+
+    Raises `UsageError` for an unknown board, and for words that name none.
+    """
+    given = list(words)
+    names = names_in(given)
+    if given and not names:
+        raise UsageError(f"--board {' '.join(given)!r} names no board; give one, such as {usual[0]}")
+    return list(dict.fromkeys(find_board(name).name for name in names or usual))
 
 
 def whole(text: str) -> int:

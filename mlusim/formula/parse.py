@@ -30,6 +30,7 @@ from mlusim.formula.expr import (
     sizeof,
 )
 
+_LONGEST, _DEEPEST = 2000, 200
 _CONSTANTS: tuple[Expr, ...] = (NRAM, SRAM, WRAM, CLUSTERS, CORES)
 
 
@@ -62,7 +63,7 @@ class Reader:
 
     def fail(self, why: str) -> UsageError:
         """The error that says what is wrong in the text."""
-        return UsageError(f"{self.text!r} is no formula: {why}")
+        return UsageError(f"{shown(self.text)} is no formula: {why}")
 
     def formula(self, node: ast.expr) -> Expr:
         """Return the formula of one node."""
@@ -109,12 +110,30 @@ class Reader:
 def reader(text: str, variables: Mapping[str, Var], element: ElementType | None) -> tuple[Reader, ast.expr]:
     """The reader of *text* for the names of a plan, and its syntax tree."""
     constants = {str(c): c for c in _CONSTANTS}
+    if len(text) > _LONGEST:
+        raise UsageError(f"{shown(text)} has {len(text)} characters; a formula has at most {_LONGEST}")
     found = Reader(text, {**constants, **variables}, element)
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise found.fail("its parentheses or operators do not match up") from None
+    if _depth(tree) > _DEEPEST:
+        raise found.fail(f"its operations are nested more than {_DEEPEST} deep")
     return found, tree.body
+
+
+def _depth(tree: ast.AST) -> int:
+    """How many nodes lie between the root and the farthest leaf, both counted."""
+    depth, level = 0, [tree]
+    while level:
+        depth += 1
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    return depth
+
+
+def shown(text: str) -> str:
+    """The text in quotes, its middle left out where it is long."""
+    return repr(text if len(text) <= 120 else f"{text[:80]} ... {text[-20:]}")
 
 
 def parse_formula(text: str, variables: Mapping[str, Var], element: ElementType | None = None) -> Expr:

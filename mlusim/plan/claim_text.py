@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 from mlusim.errors import UsageError
 from mlusim.formula.expr import Constraint, ElementType, Expr, Var, walk
-from mlusim.formula.parse import Reader, parse_formula, reader
+from mlusim.formula.parse import Reader, parse_formula, reader, shown
 from mlusim.plan.claims import Claim, Limit, Value
 
 
@@ -40,7 +40,7 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
     if equals and name.strip().isidentifier() and not value.startswith("="):
         name = name.strip()
         if name not in variables:
-            raise UsageError(f"{text!r} is no claim: its variables are {', '.join(variables)}")
+            raise UsageError(f"{shown(text)} is no claim: its variables are {', '.join(variables)}")
         formula = parse_formula(value, variables, element)
         free = _named((formula,), variables)
         return Value(text, name, formula, over=free[0] if free else None)
@@ -49,5 +49,5 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
     limits = tuple(_constraint(read, p) for p in parts)
     named = _named((side for c in limits for side in (c.left, c.right)), variables)
     if len(named) not in {1, 2}:
-        raise UsageError(f"{text!r} is over {len(named)} variables; state a limit over one or two")
+        raise UsageError(f"{shown(text)} is over {len(named)} variables; state a limit over one or two")
     return Limit(text, limits, over=named)

@@ -11,10 +11,12 @@ from mlusim.errors import UsageError
 from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import Constraint, walk
 from mlusim.plan.bounds import Interval, Trend, interval, trend
+from mlusim.plan.reach import span, ways
 from mlusim.plan.solve import Problem, largest_value, search
 
 MOST_POINTS = 2_000_000
 """Points of a frontier, and of a table of values, beyond which a question is refused."""
+_MOST_SEARCHED = 20_000  # of these points, where each takes a search of its own
 _EXACT = 2**62
 
 Ints = npt.NDArray[np.int64]
@@ -78,17 +80,19 @@ class _Grid:
     y: str
     first: int
     step: int
+    tighter: frozenset[int]  # the constraints, by number, that only tighten as y grows
 
     def rooms(self, index: Ints) -> list[Any]:
         """``left - right`` of every constraint at the y with number *index*."""
         values = self.code({**self.env, self.y: self.first + index * self.step})
         return [a - b for a, b in zip(values[::2], values[1::2], strict=True)]
 
-    def holds(self, index: Ints) -> npt.NDArray[np.bool_]:
-        """Where every constraint holds."""
+    def holds(self, index: Ints, *, tighter: bool) -> npt.NDArray[np.bool_]:
+        """Where all constraints hold that tighten as y grows, or all that loosen."""
         result = np.ones(len(index), dtype=np.bool_)
-        for room in self.rooms(index):
-            result &= room <= 0
+        for number, room in enumerate(self.rooms(index)):
+            if (number in self.tighter) is tighter:
+                result &= room <= 0
         return result
 
 
@@ -103,35 +107,40 @@ def only_tightens(problem: Problem, name: str, ranges: Mapping[str, Interval]) -
 
 def tightens(problem: Problem, y: str, ranges: Mapping[str, Interval]) -> bool:
     """Return whether every constraint only tightens as *y* grows, and int64 is wide enough for all of it."""
+    return only_tightens(problem, y, ranges) and _is_exact(problem, ranges)
+
+
+def _is_exact(problem: Problem, ranges: Mapping[str, Interval]) -> bool:
+    """Return whether int64 is wide enough for every step of every formula."""
     sizes = (interval(e, ranges) for c in problem.constraints for e in walk(c.left - c.right))
-    return only_tightens(problem, y, ranges) and all(max(-s.low, s.high) < _EXACT for s in sizes)
+    return all(max(-s.low, s.high) < _EXACT for s in sizes)
 
 
 def _bisect(grid: _Grid, points: int, count: int) -> Ints:
-    """Return the number of leading y candidates that fit, for every x."""
+    """Return, for every x, the number of leading y candidates up to the last that fits; 0: none does.
+
+    What only tightens is bisected; what only loosens holds at the last of these, if anywhere.
+    """
     reach = 1
-    while reach < count and bool(grid.holds(np.full(points, reach - 1, np.int64)).any()):
+    while reach < count and bool(grid.holds(np.full(points, reach - 1, np.int64), tighter=True).any()):
         reach *= 2
     low, high = np.zeros(points, np.int64), np.full(points, min(reach, count), np.int64)
     while bool((low < high).any()):
         middle = (low + high) // 2
-        fits = grid.holds(np.minimum(middle, count - 1)) & (low < high)
+        fits = grid.holds(np.minimum(middle, count - 1), tighter=True) & (low < high)
         low = np.where(fits, middle + 1, low)
         high = np.where(fits | (low >= high), high, middle)
-    return low
+    return np.where(grid.holds(np.maximum(low - 1, 0), tighter=False), low, 0)
 
 
 def _one_by_one(problem: Problem, xs: Ints, x: str, y: str, fixed: Mapping[str, int]) -> list[int]:
+    if len(xs) > _MOST_SEARCHED:
+        raise UsageError(
+            f"{x} can take {len(xs)} values in {problem.name}, and for each {y} would have to be searched, since its "
+            f"constraints do not only tighten or only loosen with {y}; give {x} an upper bound of {_MOST_SEARCHED}"
+        )
     found = [largest_value(problem, y, {**fixed, x: int(v)})[0] for v in xs]
     return [-1 if f is None else f for f in found]
-
-
-def span(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> tuple[int, int, int]:
-    """Return (first, step, count) of every x that may have a y: up to the largest with the smallest y."""
-    smallest = search(problem, y, {**fixed, x: problem.variable(x).low}).first
-    last, _, _ = largest_value(problem, x, {**fixed, y: smallest})
-    ask = search(problem, x, {**fixed, y: smallest})
-    return ask.first, ask.step, 0 if last is None else (last - ask.first) // ask.step + 1
 
 
 def _xs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Ints:
@@ -164,8 +173,11 @@ def trace(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> Frontie
     xs = _xs(problem, x, y, fixed)
     ask = search(problem, y, {**fixed, x: problem.variable(x).low})
     code = compile_exprs(_sides(problem.constraints), vector=True)
-    grid = _Grid(code, {**problem.constants, **fixed, x: xs}, y, ask.first, ask.step)
-    if tightens(problem, y, box(problem, x, xs, y, fixed)):
+    ranges = box(problem, x, xs, y, fixed)
+    found = ways(problem, y, ranges) if len(xs) else None
+    tighter = frozenset(n for n, c in enumerate(problem.constraints) if found is not None and c in found[0])
+    grid = _Grid(code, {**problem.constants, **fixed, x: xs}, y, ask.first, ask.step, tighter)
+    if found is not None and _is_exact(problem, ranges):
         ys = ask.first + (_bisect(grid, len(xs), ask.count) - 1) * ask.step
         ys = np.where(ys < ask.first, -1, ys)
     else:

@@ -256,6 +256,8 @@ def _examples(runs: Sequence[Run], what: str, capacity: int, most: int) -> list[
 
 def frontier_view(frontier: Frontier, rows: int = 24) -> RenderableType:
     """Return selected points of a frontier: both ends, and every power of two in between."""
+    if not len(frontier):
+        return Text(f"no {frontier.x} leaves room for any {frontier.y}")
     table = _grid((frontier.x, "right"), (f"largest {frontier.y}", "right"), ("binds", "left"))
     last = len(frontier) - 1
     picked = {0, last, *(2**k for k in range(40) if 2**k <= last), *frontier.corners()[:rows]}

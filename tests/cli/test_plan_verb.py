@@ -222,3 +222,59 @@ def test_a_broken_file_is_named(tmp_path):
         run(str(broken))
     with pytest.raises(UsageError, match="empty.py defines no Plan"):
         run(str(empty))
+
+
+@pytest.mark.parametrize(
+    ("claim", "says"),
+    [
+        ("-" * 2000 + "S <= 5", "has 2006 characters; a formula has at most 2000"),
+        ("+".join(["S"] * 3000) + " <= 5", "has 6004 characters"),
+        ("-" * 300 + "S <= 5", "nested more than 200 deep"),
+        ("(" * 900 + "S" + ")" * 900 + " <= 5", "is no formula"),
+        ("S*T*100 // (S - S) <= 5", "the divisor of"),
+    ],
+)
+def test_formulas_that_nothing_can_read_are_a_sentence(cli, claim, says):
+    """Thousands of signs, terms and parentheses, and a divisor that reaches 0: refused, in a line that fits a screen."""
+    done = cli("plan", "mutual_information_backward", "--claim", claim)
+
+    assert done.code == 2
+    assert says in done.err
+    assert len(done.err) < 400
+
+
+def test_a_plan_file_nested_too_deep_is_a_sentence(cli, tmp_path):
+    """A sum of thousands of terms, one added to the other."""
+    path = tmp_path / "deep.py"
+    lines = ["from mlusim.plan import *", "e = n = Var('n')", "for _ in range(3000): e = e + n"]
+    path.write_text("\n".join([*lines, "PLAN = Plan('deep', [Stage('s', [Region('r', e, int8)])])"]))
+    done = cli("plan", path)
+
+    assert done.code == 2
+    assert "nested too deep" in done.err
+
+
+@pytest.mark.parametrize(
+    "verb", [("plan", "mutual_information_backward"), ("report",), ("sweep",), ("demo",)]
+)
+def test_a_list_of_boards_without_a_board_is_refused(cli, verb):
+    """A comma alone is no board, and does not mean the usual ones."""
+    done = cli(*verb, "--board", ",")
+
+    assert done.code == 2
+    assert "names no board; give one, such as MLU" in done.err
+
+
+@pytest.mark.parametrize("suffix", ["", "svg", "csv", "json"])
+def test_a_frontier_without_a_point(cli, tmp_path, suffix):
+    """Said in words, and as files that are empty but well formed."""
+    path = tmp_path / "none.py"
+    text = "from mlusim.plan import *\nx, y = Var('x', low=1), Var('y', low=1)\n"
+    plan = "PLAN = Plan('none', [Stage('s', [Region('r', x * y, int8)])], requires=[y >= 30], capacity=nbytes(20))"
+    path.write_text(text + plan)
+    target = tmp_path / f"out.{suffix}"
+    done = cli("plan", path, "--frontier", "x,y", *(["-o", target] if suffix else []))
+
+    assert done.code == 1
+    assert done.err == "" or suffix
+    assert target.is_file() if suffix else "no x leaves room for any y" in done.out
