@@ -124,7 +124,7 @@ def _console(
 ) -> tuple[Console, list[str]]:
     """A console on the program that was named, or on a recording; and what is not as recorded."""
     if recording is None:
-        return Console(DebugSession(_program(args), history=history)), []
+        return Console(DebugSession(program_of(args), history=history)), []
     session = DebugSession(recording.program(), history=history)
     return Console(session), stand(session, recording)
 
@@ -132,7 +132,7 @@ def _console(
 # -- what is debugged --------------------------------------------------------------------------------
 
 
-def _program(args: argparse.Namespace) -> Program:
+def program_of(args: argparse.Namespace) -> Program:
     """The program that was named."""
     checks = tuple(names_in(args.check))
     observers_of(checks)

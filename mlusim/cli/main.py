@@ -51,6 +51,7 @@ VERBS = (
     Verb(
         "debug", "mlusim.cli.debug", "the kernel debugger: breakpoints, steps, memory, and going back in time"
     ),
+    Verb("dap", "mlusim.cli.dap", "the debugger for editors: a server of the Debug Adapter Protocol"),
     Verb("demo", "mlusim.cli.demo", "every operator at network scale on two boards, checked, with a report"),
 )
 

@@ -156,6 +156,16 @@ def knows_file(name: str, near: Iterable[Function], owned: Owned) -> bool:
     return any(_ends(f.code.co_filename, name) for f in (*near, *_loaded(owned)))
 
 
+def code_lines(name: str, near: Iterable[Function], owned: Owned) -> list[int]:
+    """The lines of the loaded file called *name* that have code, ascending; none where nothing of it is loaded."""
+    found = [f for f in near if _ends(f.code.co_filename, name)] or [
+        f for f in _loaded(owned) if _ends(f.code.co_filename, name)
+    ]
+    files = {f.code.co_filename for f in found}
+    every = (f for file in files for f in (*found, *_in_file(file, owned)) if f.code.co_filename == file)
+    return sorted({line for f in every for line in f.lines})
+
+
 def _ends(path: str, name: str) -> bool:
     parts, wanted = Path(path).parts, Path(name).parts
     return parts[-len(wanted) :] == wanted

@@ -6,12 +6,12 @@ with conditions, which the user keeps; what a `step` waits for is a stopper with
 
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Stop
+from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Tracing
 from mlusim.debug.stop.span import Span
 from mlusim.machine.events import Step
 from mlusim.memory.footprint import Access
@@ -19,21 +19,6 @@ from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
-
-
-class Tracing(Protocol):
-    """What a stopper may ask of the run that it stops: the tracer behind it."""
-
-    launch: int
-    collect: Callable[[Stop], None] | None
-
-    def trace(self) -> None:
-        """Follow the lines of every core from here on."""
-        ...
-
-    def frame_of(self, core: "Core") -> FrameType | None:
-        """The kernel frame that *core* is in."""
-        ...
 
 
 class Stopper:
@@ -59,12 +44,12 @@ class Stopper:
         del step, landing
         return False
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Why to stop at this moment, or None."""
         del op, tracer
         return None
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Why to stop at this line, the first of its function if *entered*, or None."""
         del core, frame, tracer, entered
         return None
@@ -92,7 +77,7 @@ class LineLocation(Location):
         """The file, relative to the current folder, and the line."""
         return f"{short(self.file)}:{self.line}"
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the line."""
         del core, tracer, entered
         here = frame.f_lineno == self.line and frame.f_code.co_filename == self.file
@@ -115,7 +100,7 @@ class CallLocation(Location):
     text: str
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at each of the lines."""
         del core, tracer, entered
         return "" if (frame.f_code.co_filename, frame.f_lineno) in self.places else None
@@ -129,7 +114,7 @@ class FunctionLocation(Location):
     text: str
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the first line of a call."""
         del core, tracer
         return "" if entered and frame.f_code is self.code else None
@@ -150,14 +135,14 @@ class TaskLocation(Location):
         """Lines are followed from the beginning of the task on."""
         return False
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Follow the lines of the task."""
         if op.kind is BEGIN and op.core is not None and name_of(op.core) == self.label:
             self._begun = op.core
             tracer.trace()
         return None
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the first line."""
         del frame, tracer, entered
         if core is not self._begun:
@@ -178,7 +163,7 @@ class IntrinsicLocation(Location):
         """By name."""
         return step.name == self.name and not landing
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop where it is issued."""
         del tracer
         return "" if op.name == self.name and op.kind in (ISSUE, CONTROL) else None
@@ -196,7 +181,7 @@ class PipeLocation(Location):
         """By pipe."""
         return step.pipe.value == self.pipe and not landing
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop where it is issued."""
         del tracer
         return "" if op.effect is not None else None
@@ -215,7 +200,7 @@ class MomentLocation(Location):
         del step, landing
         return True
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop at the moment."""
         del tracer
         return "" if op.moment == self.moment else None
@@ -235,7 +220,7 @@ class TimeLocation(Location):
         del step
         return not landing
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop at the moments of the launch."""
         return "" if op.moment in self.moments and tracer.launch == self.launch else None
 
@@ -255,7 +240,7 @@ class Watch(Location):
         del landing
         return self._verb(step) is not None
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop before the bytes change, or are read."""
         del tracer
         effect = op.effect
@@ -298,7 +283,7 @@ class FindingLocation(Location):
         del step, landing
         return True
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop where a checker has found something new."""
         del op, tracer
         found = [f for checker in self._checkers for f in checker.findings]
@@ -314,7 +299,8 @@ class Breakpoint(Stopper):
     """A breakpoint of the user's: a location with a number, a condition and counts.
 
     ``test`` evaluates the condition on a core (None: no condition); ``ignore`` more hits are passed
-    over; ``task`` limits it to the core of that label; ``words`` are the user's for the location.
+    over; ``counted`` says at which hits it stops; ``log`` is done instead of stopping; ``task`` limits it to the
+    core of that label; ``words`` are the user's for the location; a front has ``announced`` that it is there.
     """
 
     number: int
@@ -327,6 +313,9 @@ class Breakpoint(Stopper):
     ignore: int = 0
     hits: int = 0
     words: str = ""
+    counted: Callable[[int], bool] | None = None
+    log: "Callable[[Core, FrameType | None], None] | None" = None
+    announced: bool = True
 
     @property
     def breakpoint(self) -> "Breakpoint":  # type: ignore[override]
@@ -357,17 +346,17 @@ class Breakpoint(Stopper):
         """As its location."""
         return self.location.follows(step, landing=landing)
 
-    def at_op(self, op: Op, tracer: "Tracing") -> str | None:
+    def at_op(self, op: Op, tracer: Tracing) -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_op(op, tracer)
         return None if why is None else self._holds(why, op.core, tracer, None)
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: "Tracing", *, entered: bool) -> str | None:
+    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_line(core, frame, tracer, entered=entered)
         return None if why is None else self._holds(why, core, tracer, frame)
 
-    def _holds(self, why: str, core: "Core | None", tracer: "Tracing", frame: FrameType | None) -> str | None:
+    def _holds(self, why: str, core: "Core | None", tracer: Tracing, frame: FrameType | None) -> str | None:
         """The reason, where task, condition and counts allow it; no core: the launch has come to its end."""
         if self.task is not None and (core is None or name_of(core) != self.task):
             return None
@@ -377,11 +366,21 @@ class Breakpoint(Stopper):
             if not answer:
                 return None
             note = answer if isinstance(answer, str) else ""
-        if tracer.collect is None:
-            self.hits += 1
-            if self.ignore > 0:
-                self.ignore -= 1
-                return None
+        if tracer.collect is not None:
+            return None if self.log is not None else self._said(why, note)
+        self.hits += 1
+        if self.ignore > 0:
+            self.ignore -= 1
+            return None
+        if self.counted is not None and not self.counted(self.hits):
+            return None
+        if self.log is not None:
+            if core is not None:
+                self.log(core, frame if frame is not None else tracer.frame_of(core))
+            return None
+        return self._said(why, note)
+
+    def _said(self, why: str, note: str) -> str:
         verb = self.kind.capitalize()
         return f"{verb} {self.number}, {why or self.location.text}{note}"
 

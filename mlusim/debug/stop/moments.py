@@ -6,7 +6,9 @@ Moment 0 is the beginning of the launch.  A stop at a moment is before its effec
 """
 
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from attrs import define, field, frozen
 
@@ -88,3 +90,18 @@ class Stop:
     hits: "tuple[Breakpoint, ...]" = ()
     error: BaseException | None = None
     value: tuple[Any, ...] = field(default=())
+
+
+class Tracing(Protocol):
+    """What a stopper may ask of the run that it stops: the tracer behind it."""
+
+    launch: int
+    collect: Callable[[Stop], None] | None
+
+    def trace(self) -> None:
+        """Follow the lines of every core from here on."""
+        ...
+
+    def frame_of(self, core: "Core") -> FrameType | None:
+        """The kernel frame that *core* is in."""
+        ...

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import depth_of, kernel_frames
-from mlusim.debug.stop.breakpoints import Stopper, Tracing
-from mlusim.debug.stop.moments import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op
+from mlusim.debug.stop.breakpoints import Stopper
+from mlusim.debug.stop.moments import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op, Tracing
 from mlusim.machine.events import Step
 
 if TYPE_CHECKING:

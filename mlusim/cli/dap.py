@@ -1,0 +1,86 @@
+"""``mlusim dap``: the debugger as a server of the Debug Adapter Protocol, for editors."""
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mlusim.cli import debug
+from mlusim.cli.exits import CLEAN
+from mlusim.debug.dap.server import serve, serve_socket
+from mlusim.errors import UsageError
+from mlusim.programs.program import Program
+
+EXAMPLES = """examples:
+  mlusim dap              (an editor starts it, and talks to it over standard input and output)
+  mlusim dap --port 4711  (an editor connects to it; --port 0 takes any port that is free, and says which)
+A launch takes program (an operator, a script or BANG C), args, cwd, and case, board, inputs, set, check, seed, effects as
+`mlusim debug` does; kernel stops where it begins, stopOnEntry at the first line; stopAtEnd false ends with the program."""
+
+NAMES = ("program", "case", "inputs", "board", "seed", "effects", "kernel")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--port", metavar="N", type=int, help="wait for an editor at this port of this machine"
+    )
+    parser.add_argument("--json", action="store_true", help=argparse.SUPPRESS)
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Serve one editor until it leaves."""
+    if args.json:
+        raise UsageError("dap speaks JSON of its own, by the protocol; leave --json out")
+    if args.port is not None:
+        if not 0 <= args.port < 1 << 16:
+            raise UsageError(f"--port {args.port} is no port; give 0 to 65535")
+        serve_socket(args.port, program_of, lambda port: print(f"listening at 127.0.0.1:{port}", flush=True))
+        return CLEAN
+    source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what C code prints must not get between the messages
+    serve(source, sink, program_of)
+    return CLEAN
+
+
+def program_of(arguments: Mapping[str, Any]) -> Program:
+    """The program that a launch names, by the rules of `mlusim debug`; raises `UsageError` for what is none."""
+    folder = arguments.get("cwd")
+    if folder:
+        if not Path(str(folder)).is_dir():
+            raise UsageError(f"cwd {folder} is no folder")
+        os.chdir(str(folder))
+        sys.path.insert(0, str(folder))
+    if not arguments.get("program"):
+        raise UsageError("the launch names no program; give an operator or a script as `program`")
+    parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
+    debug.add_arguments(parser)
+    words = _words(arguments)
+    try:
+        return debug.program_of(parser.parse_args(words))
+    except argparse.ArgumentError as error:
+        raise UsageError(str(error)) from None
+
+
+def _words(arguments: Mapping[str, Any]) -> list[str]:
+    """The command line that says the same."""
+    words = [str(arguments["program"])]
+    for name in ("case", "inputs", "board", "seed", "effects"):
+        if arguments.get(name) is not None:
+            words += [f"--{name}={arguments[name]}"]
+    words += [f"--check={arguments['check']}"] if isinstance(arguments.get("check"), str) else []
+    words += [f"--check={name}" for name in _many(arguments, "check")]
+    words += [f"--set={pair}" for pair in _many(arguments, "set")]
+    given = arguments.get("set")
+    if isinstance(given, Mapping):
+        words += [f"--set={name}={value}" for name, value in given.items()]
+    rest = _many(arguments, "args")
+    return [*words, *(["--", *rest] if rest else [])]
+
+
+def _many(arguments: Mapping[str, Any], name: str) -> list[str]:
+    found = arguments.get(name)
+    return [str(one) for one in found] if isinstance(found, list | tuple) else []

@@ -1,0 +1,355 @@
+"""Requests that look: threads, stack, scopes, values, memory, sources, who wrote a byte."""
+
+import base64
+import binascii
+from pathlib import Path
+from typing import Any
+
+from mlusim.debug import editing, values
+from mlusim.debug.console.command import find_command
+from mlusim.debug.dap.moving import moved
+from mlusim.debug.dap.naming import FrameAt, Held, child_of, memory_reference, name_in, span_at
+from mlusim.debug.dap.state import (
+    ENDED_THREAD,
+    Arguments,
+    Body,
+    Handler,
+    State,
+    source_of,
+    thread_name,
+    thread_number,
+)
+from mlusim.debug.look.describe import op_text
+from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.names import names_of
+from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
+from mlusim.debug.look.places import locate, resolve
+from mlusim.errors import Fault, UsageError
+from mlusim.observe.finding import short
+
+LONGEST = 1 << 20  # bytes of memory that one request reads
+
+
+# -- tasks and frames --------------------------------------------------------------------------------
+
+
+def _threads(state: State, arguments: Arguments) -> Body:
+    del arguments
+    session = state.session
+    tasks = () if session.position.at_end and session.stop.error is None else values.tasks(session)
+    threads = [
+        {"id": thread_number(t.name), "name": f"{t.name}: {t.state}" + (f", {t.waits}" if t.waits else "")}
+        for t in tasks
+    ]
+    launch = session.recorded
+    return {"threads": threads or [{"id": ENDED_THREAD, "name": f"launch {launch.index}: {launch.kernel}"}]}
+
+
+def _stack(state: State, arguments: Arguments) -> Body:
+    session = state.session
+    name = thread_name(arguments["threadId"])
+    if name is None:
+        return {"stackFrames": [], "totalFrames": 0}
+    frames = values.frames(session, name)
+    first = int(arguments.get("startFrame") or 0)
+    levels = int(arguments.get("levels") or 0) or len(frames)
+    stop = session.stop
+    here = hex(stop.op.moment) if stop.op is not None else hex(min(session.position.moment, 1 << 40))
+    shown = [
+        {
+            "id": state.number(FrameAt(name, frame.level)),
+            "name": frame.function,
+            "source": source_of(frame.file),
+            "line": frame.line,
+            "column": 1,
+            "instructionPointerReference": here,
+        }
+        for frame in frames[first : first + levels]
+    ]
+    return {"stackFrames": shown, "totalFrames": len(frames)}
+
+
+def _scopes(state: State, arguments: Arguments) -> Body:
+    frame = state.target(arguments["frameId"], FrameAt)
+    frame.focus(state.session)
+    hints = {"locals": "locals", "arguments": "arguments"}
+    return {
+        "scopes": [
+            {
+                "name": scope.title,
+                "variablesReference": state.number(Held(frame, scope.variables)),
+                "namedVariables": len(scope.variables),
+                "expensive": scope.kind in ("tensors", "memories"),
+                **({"presentationHint": hints[scope.kind]} if scope.kind in hints else {}),
+            }
+            for scope in values.scopes(state.session)
+        ]
+    }
+
+
+def _variables(state: State, arguments: Arguments) -> Body:
+    held = state.target(arguments["variablesReference"], Held)
+    held.frame.focus(state.session)
+    first = int(arguments.get("start") or 0)
+    count = int(arguments.get("count") or 0) or None
+    if held.whole is None:
+        found = list(held.variables)[first : None if count is None else first + count]
+    else:
+        found = values.parts(held.whole, first, count, state.session.look())
+    return {"variables": [_variable(state, held.frame, one) for one in found]}
+
+
+def _variable(state: State, frame: FrameAt, one: values.Variable) -> dict[str, Any]:
+    body: dict[str, Any] = {"name": one.name, **_shown(state, frame, one), "value": one.text}
+    if one.path:
+        body["evaluateName"] = one.path
+    return body
+
+
+def _shown(state: State, frame: FrameAt, one: values.Variable) -> dict[str, Any]:
+    """What variables and results have in common: type, parts, and where the bytes are."""
+    count = one.count
+    body: dict[str, Any] = {
+        "type": one.type,
+        "variablesReference": state.number(Held(frame, (), one)) if count else 0,
+    }
+    if count:
+        body["indexedVariables"] = count
+    reference = memory_reference(state.session, one)
+    if reference is not None:
+        body["memoryReference"] = reference
+    return body
+
+
+# -- changing and evaluating -------------------------------------------------------------------------
+
+
+def _set_variable(state: State, arguments: Arguments) -> Body:
+    held = state.target(arguments["variablesReference"], Held)
+    held.frame.focus(state.session)
+    name = child_of(held, str(arguments["name"]))
+    return _assigned(state, held.frame, name, str(arguments["value"]))
+
+
+def _set_expression(state: State, arguments: Arguments) -> Body:
+    frame = _frame(state, arguments)
+    return _assigned(state, frame, str(arguments["expression"]), str(arguments["value"]))
+
+
+def _assigned(state: State, frame: FrameAt, name: str, text: str) -> Body:
+    told = editing.assign(state.session, name, text)
+    if "\n" in told:
+        state.connection.event("output", {"category": "important", "output": told + "\n"})
+    one = _evaluated(state, name)
+    return {"value": one.text, **_shown(state, frame, one)}
+
+
+def _evaluate(state: State, arguments: Arguments) -> Body:
+    """The value of an expression; in the console of the editor a command of the debugger, too."""
+    frame = _frame(state, arguments)
+    text = str(arguments["expression"]).strip()
+    if arguments.get("context") == "repl" and _is_command(state, text):
+        return {"result": _commanded(state, text), "variablesReference": 0}
+    text = text.removeprefix(",")
+    one = _evaluated(state, text)
+    return {"result": one.text, **_shown(state, frame, one)}
+
+
+def _is_command(state: State, text: str) -> bool:
+    """Whether *text* is a command, and no expression in a variable that is called like one."""
+    word = text.partition(" ")[0].partition("/")[0]
+    frame = state.session.frame()
+    if frame is not None and word in frame.f_locals:
+        return False
+    assert state.console is not None
+    try:
+        find_command(word, state.console.commands)
+    except UsageError:
+        return False
+    return True
+
+
+def _commanded(state: State, text: str) -> str:
+    """Execute a command; where it has moved, the editor is told of the stop."""
+    assert state.console is not None
+    before = state.session.stop
+    reply = state.console.execute(text)
+    if not reply.ok:
+        raise UsageError(reply.text.removeprefix("error: "))
+    if state.session.stop is not before:
+        moved(state, lambda _: None, "goto")
+    return reply.text
+
+
+def _evaluated(state: State, text: str) -> values.Variable:
+    session = state.session
+    paused = session.look()
+    value = evaluate(parse(text), session.frame(), session.core(), names_of(paused, session.core()))
+    return values.variable(text, value, paused)
+
+
+def _frame(state: State, arguments: Arguments) -> FrameAt:
+    """The frame that a request names, or the one in focus."""
+    number = arguments.get("frameId")
+    if number is None:
+        return FrameAt(state.session.focus or "", state.session.level)
+    found: FrameAt = state.target(number, FrameAt)
+    found.focus(state.session)
+    return found
+
+
+def _completions(state: State, arguments: Arguments) -> Body:
+    _frame(state, arguments)
+    text = str(arguments["text"])[: max(0, int(arguments["column"]) - 1)]
+    assert state.console is not None
+    last = text.split(" ")[-1]
+    words = state.console.complete(text)
+    if " " not in text.strip():
+        words = sorted({*words, *(n for n in _names(state) if n.startswith(last))})
+    start = len(text) - len(last)
+    return {"targets": [{"label": word, "start": start, "length": len(last)} for word in words]}
+
+
+def _names(state: State) -> list[str]:
+    frame = state.session.frame()
+    return [] if frame is None else [*frame.f_locals]
+
+
+# -- memory ------------------------------------------------------------------------------------------
+
+
+def _read_memory(state: State, arguments: Arguments) -> Body:
+    session = state.session
+    span = span_at(session, str(arguments["memoryReference"]), int(arguments.get("offset") or 0))
+    count = int(arguments["count"])
+    if not 0 <= count <= LONGEST:
+        raise UsageError(f"{count} bytes are not read at once; at most {LONGEST} are")
+    try:
+        allocation, start = locate(span, session.look(), session.core())
+    except UsageError:
+        return {"address": hex(span.low), "unreadableBytes": count}
+    raw = bytes(allocation.raw[start : start + count])
+    body: dict[str, Any] = {"address": hex(span.low), "data": base64.b64encode(raw).decode()}
+    return body | ({"unreadableBytes": count - len(raw)} if len(raw) < count else {})
+
+
+def _write_memory(state: State, arguments: Arguments) -> Body:
+    span = span_at(state.session, str(arguments["memoryReference"]), int(arguments.get("offset") or 0))
+    try:
+        raw = base64.b64decode(str(arguments["data"]), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise UsageError(f"the bytes to write are no base64: {error}") from None
+    told = editing.patch(state.session, span, raw)
+    state.connection.event("output", {"category": "important", "output": told + "\n"})
+    return {"bytesWritten": len(raw)}
+
+
+def _disassemble(state: State, arguments: Arguments) -> Body:
+    """Operations as instructions: the address of each is its moment; those to come are not known."""
+    session = state.session
+    first = int(str(arguments["memoryReference"]), 0) + int(arguments.get("instructionOffset") or 0)
+    paused = session.watched(history=True)
+    known = {op.moment: op for op in paused.recent}
+    found = []
+    for moment in range(first, first + min(int(arguments["instructionCount"]), 4096)):
+        op = known.get(moment)
+        body: dict[str, Any] = {"address": hex(max(moment, 0)), "instruction": "(not known here)"}
+        if op is None:
+            body["presentationHint"] = "invalid"
+        else:
+            body["instruction"] = op_text(paused, op).removeprefix("about to execute ") or op.name
+            if op.effect is not None:
+                body |= {"location": source_of(op.effect.site.file), "line": op.effect.site.line}
+        found.append(body)
+    return {"instructions": found}
+
+
+# -- sources, faults, origins ------------------------------------------------------------------------
+
+
+def _files(state: State) -> list[str]:
+    every = (f.code.co_filename for recorded in state.session.launches for f in recorded.functions)
+    return list(dict.fromkeys(every))
+
+
+def _sources(state: State, arguments: Arguments) -> Body:
+    del arguments
+    return {"sources": [source_of(file) for file in _files(state)]}
+
+
+def _modules(state: State, arguments: Arguments) -> Body:
+    del arguments
+    files = _files(state)
+    modules = [{"id": file, "name": Path(file).stem, "path": file, "isUserCode": True} for file in files]
+    return {"modules": modules, "totalModules": len(modules)}
+
+
+def _source(state: State, arguments: Arguments) -> Body:
+    path = arguments.get("source", {}).get("path", "")
+    if path not in _files(state):
+        raise UsageError(f"{path} is no file of the program's kernels")
+    return {"content": Path(path).read_text(encoding="utf-8", errors="replace")}
+
+
+def _exception_info(state: State, arguments: Arguments) -> Body:
+    del arguments
+    error = state.session.stop.error
+    if error is None:
+        raise UsageError("there is no fault here")
+    kind = type(error).__name__
+    details: dict[str, Any] = {"message": str(error), "typeName": kind}
+    if isinstance(error, Fault):
+        details["fullTypeName"] = f"mlusim.errors.{kind}"
+    return {"exceptionId": kind, "description": str(error), "breakMode": "always", "details": details}
+
+
+def _who_wrote(state: State, arguments: Arguments) -> Body:
+    """Who last wrote a byte, and where its sources came from; text to show, and the same as data."""
+    _frame(state, arguments)
+    session = state.session
+    reference = arguments.get("variablesReference")
+    name = name_in(state, reference, str(arguments["expression"]))
+    span = resolve(name, session.look(), session.core(), session.frame())
+    session.leave_interrupt()
+    search = Search(session.runs, session.position, max(1, int(arguments.get("depth") or DEPTH)))
+    try:
+        origin = search.origin(Byte(span.space, span.low, span.owner), name)
+    finally:
+        search.close()
+    return {"origin": _origin(origin)}
+
+
+def _origin(origin: Origin) -> dict[str, Any]:
+    if not origin.moment:
+        return {"place": origin.place, "note": origin.note}
+    return {
+        "place": origin.place,
+        "launch": origin.launch,
+        "cycle": origin.moment,
+        "task": origin.task,
+        "instruction": origin.instruction,
+        "source": source_of(origin.file),
+        "line": origin.line,
+        "text": f"{origin.place}: written at moment {origin.moment} by {origin.task}, {origin.instruction} at {short(origin.file)}:{origin.line}",
+        "sources": [_origin(one) for one in origin.sources],
+    }
+
+
+HANDLERS: dict[str, Handler] = {
+    "threads": _threads,
+    "stackTrace": _stack,
+    "scopes": _scopes,
+    "variables": _variables,
+    "setVariable": _set_variable,
+    "setExpression": _set_expression,
+    "evaluate": _evaluate,
+    "completions": _completions,
+    "readMemory": _read_memory,
+    "writeMemory": _write_memory,
+    "disassemble": _disassemble,
+    "loadedSources": _sources,
+    "modules": _modules,
+    "source": _source,
+    "exceptionInfo": _exception_info,
+    "mlusim/whoWrote": _who_wrote,
+}

@@ -1,0 +1,166 @@
+"""Requests that move: forwards, backwards, to a line, to a cycle.
+
+The editor is answered first and told of the stop afterwards, so that it can interrupt in between.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.debug import verbs
+from mlusim.debug.dap.state import Arguments, Body, Handler, State, thread_name
+from mlusim.debug.source.functions import find_line
+from mlusim.debug.stop.breakpoints import LineLocation
+from mlusim.debug.stop.moments import Position
+from mlusim.errors import MlusimError, UsageError
+
+Move = Callable[[State], Any]
+
+
+@frozen
+class Target:
+    """Where `goto` may go: a line, before or behind here."""
+
+    file: str
+    line: int
+    back: bool
+    task: str | None
+
+
+def moved(state: State, move: Move, reason: str) -> None:
+    """Move, and tell the editor of the stop; where it cannot move, why, and that it stands where it stood."""
+    text = ""
+    try:
+        move(state)
+    except KeyboardInterrupt:
+        reason = "pause"
+    except MlusimError as error:
+        text = " ".join(str(error).split())
+        state.connection.event("output", {"category": "important", "output": f"{text}\n"})
+    else:
+        _pass_faults(state)
+    state.announce(reason, text)
+
+
+def _pass_faults(state: State) -> None:
+    """Where the editor does not want to stop at faults, go on behind them."""
+    while not state.faults and state.session.stop.error is not None and not state.session.ended:
+        verbs.resume(state.session)
+
+
+def _stepping(
+    verb: Callable[..., Any], intrinsic: Callable[..., Any], reason: str = "step"
+) -> Callable[[State, Arguments], None]:
+    """What follows a request to step: by lines, or by instructions where the granularity says so."""
+
+    def follow(state: State, arguments: Arguments) -> None:
+        chosen = intrinsic if arguments.get("granularity") == "instruction" else verb
+
+        def move(state: State) -> None:
+            state.focus(arguments.get("threadId"))
+            chosen(state.session)
+
+        moved(state, move, reason)
+
+    return follow
+
+
+def _continue(state: State, arguments: Arguments) -> None:
+    del arguments
+    session = state.session
+    if session.ended and session.position.at_end and session.recorded is session.launches[-1]:
+        state.leave()
+        return
+    moved(state, lambda state: verbs.resume(state.session), "breakpoint")
+
+
+def _goto(state: State, arguments: Arguments) -> None:
+    target = state.target(arguments["targetId"], Target)
+
+    def move(state: State) -> None:
+        session, location = state.session, LineLocation(target.file, target.line)
+        if target.back:
+            found = session.last_before(session.position, [location])
+            if found is None:
+                raise UsageError(f"line {target.line} has not been reached before this in the launch")
+            session.travel(found.position)
+        else:
+            session.forward([location])
+
+    moved(state, move, "goto")
+
+
+def _goto_targets(state: State, arguments: Arguments) -> Body:
+    """Time goes both ways, so a line has two: the last time it was reached, and the next."""
+    recorded, line = state.session.recorded, int(arguments["line"])
+    path = arguments["source"].get("path", "")
+    file, line = find_line(path, line, recorded.functions, recorded.owned)
+    focus = state.session.focus
+    titles = (
+        (True, f"back to the last time line {line} was reached"),
+        (False, f"on to the next time line {line} is reached"),
+    )
+    return {
+        "targets": [
+            {"id": state.number(Target(file, line, back, focus)), "label": label, "line": line}
+            for back, label in titles
+        ]
+    }
+
+
+def _go_to_cycle(state: State, arguments: Arguments) -> None:
+    def move(state: State) -> None:
+        session = state.session
+        launch = int(arguments.get("launch", session.position.launch))
+        if "time_us" in arguments:
+            verbs.goto(session, verbs.moment_at(session, launch, float(arguments["time_us"])))
+        else:
+            verbs.goto(session, Position(launch, int(arguments.get("cycle", arguments.get("moment", 0)))))
+
+    moved(state, move, "goto")
+
+
+def _standing(state: State, arguments: Arguments) -> Body:
+    """Nothing to say yet; the stop is announced when it is reached."""
+    del arguments
+    state.session.recorded  # noqa: B018 - refuses where there is no launch
+    return None
+
+
+def _continuing(state: State, arguments: Arguments) -> Body:
+    _standing(state, arguments)
+    return {"allThreadsContinued": True}
+
+
+def _terminate_threads(state: State, arguments: Arguments) -> Body:
+    del state
+    names = ", ".join(str(thread_name(n)) for n in arguments.get("threadIds", ()))
+    raise UsageError(f"a task of a launch cannot be ended by itself ({names})")
+
+
+HANDLERS: dict[str, Handler] = {
+    "continue": _continuing,
+    "next": _standing,
+    "stepIn": _standing,
+    "stepOut": _standing,
+    "stepBack": _standing,
+    "reverseContinue": _standing,
+    "goto": _standing,
+    "gotoTargets": _goto_targets,
+    "terminateThreads": _terminate_threads,
+    "mlusim/goToCycle": _standing,
+}
+FOLLOWS: dict[str, Callable[[State, Arguments], None]] = {
+    "continue": _continue,
+    "next": _stepping(verbs.next_line, verbs.step_intrinsic),
+    "stepIn": _stepping(verbs.step, verbs.step_intrinsic),
+    "stepOut": _stepping(verbs.finish, verbs.finish),
+    "stepBack": _stepping(verbs.reverse_next, verbs.reverse_step_intrinsic),
+    "reverseContinue": lambda state, _: moved(
+        state, lambda s: verbs.reverse_continue(s.session), "breakpoint"
+    ),
+    "goto": _goto,
+    "restart": lambda state, _: moved(state, lambda s: verbs.run(s.session), "entry"),
+    "mlusim/goToCycle": _go_to_cycle,
+}

@@ -1,0 +1,113 @@
+"""Messages of the Debug Adapter Protocol: JSON behind a header that says how many bytes it has."""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
+
+from mlusim.errors import UsageError
+
+LARGEST = 64 << 20  # bytes of a message that is read
+Message = dict[str, Any]
+
+
+class Connection:
+    """Reads messages from one stream, and writes to another, from any thread."""
+
+    def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
+        self._source, self._sink = source, sink
+        self._lock = threading.Lock()
+        self._numbered = 0
+        self.closed = False
+
+    def messages(self) -> Iterator[Message]:
+        """Every message until the stream ends; raises `UsageError` for what is none."""
+        while (size := self._size()) is not None:
+            if not 0 < size <= LARGEST:
+                raise UsageError(f"a message of {size} bytes is not read; the largest has {LARGEST}")
+            body = self._source.read(size)
+            if len(body) < size:
+                return
+            try:
+                message = json.loads(body)
+            except ValueError as error:
+                raise UsageError(f"a message is no JSON: {error}") from None
+            if not isinstance(message, dict):
+                raise UsageError(f"a message is {type(message).__name__}, and no object")
+            yield message
+
+    def _size(self) -> int | None:
+        """The length that a header gives; None at the end of the stream."""
+        size = None
+        while line := self._source.readline(4096):
+            text = line.decode("ascii", "replace").strip()
+            if not text and size is not None:
+                return size
+            name, _, value = text.partition(":")
+            if name.lower() == "content-length":
+                if not value.strip().isdigit():
+                    raise UsageError(f"{value.strip()!r} is no length of a message")
+                size = int(value)
+        return None
+
+    def respond(
+        self, request: Mapping[str, Any], body: Mapping[str, Any] | None = None, error: str | None = None
+    ) -> None:
+        """Answer *request* with *body*, or with the sentence *error*."""
+        message: Message = {
+            "type": "response",
+            "request_seq": request.get("seq", 0),
+            "command": request.get("command", ""),
+            "success": error is None,
+        }
+        if error is not None:
+            message |= {
+                "message": error,
+                "body": {"error": {"id": 1, "format": _escaped(error), "showUser": True}},
+            }
+        elif body is not None:
+            message["body"] = dict(body)
+        self._send(message)
+
+    def event(self, name: str, body: Mapping[str, Any] | None = None) -> None:
+        """Announce something."""
+        self._send({"type": "event", "event": name} | ({} if body is None else {"body": dict(body)}))
+
+    def _send(self, message: Message) -> None:
+        with self._lock:
+            if self.closed:
+                return
+            self._numbered += 1
+            body = json.dumps({"seq": self._numbered, **message}, default=str).encode()
+            try:
+                self._sink.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+                self._sink.flush()
+            except (OSError, ValueError):  # nobody listens any more
+                self.closed = True
+
+
+def _escaped(text: str) -> str:
+    """*text* without the braces that would be variables of the format."""
+    return text.replace("{", "(").replace("}", ")")
+
+
+class Output:
+    """Stands for a stream that the program writes to: what is written goes to the editor's console."""
+
+    encoding = "utf-8"
+
+    def __init__(self, connection: Connection, category: str) -> None:
+        self._connection, self._category = connection, category
+
+    def write(self, text: str) -> int:
+        """Show *text*."""
+        if text:
+            self._connection.event("output", {"category": self._category, "output": text})
+        return len(text)
+
+    def flush(self) -> None:
+        """Nothing is kept back."""
+
+    def isatty(self) -> bool:
+        """It is no terminal."""
+        return False

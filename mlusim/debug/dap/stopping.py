@@ -1,0 +1,256 @@
+"""Requests about breakpoints: at lines, functions and intrinsics, bytes, moments, faults and findings.
+
+Every kind is replaced as a whole by its request, as the protocol wants; each is checked when it is set.
+"""
+
+import re
+from collections.abc import Callable
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from mlusim.debug.dap.naming import FrameAt, name_in
+from mlusim.debug.dap.state import Arguments, Asked, Body, Handler, State, breakpoint_body
+from mlusim.debug.locations import break_at, watch_at
+from mlusim.debug.look.describe import value_text
+from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.places import resolve
+from mlusim.debug.source.functions import code_lines
+from mlusim.debug.stop.breakpoints import Breakpoint
+from mlusim.errors import MlusimError, UsageError
+from mlusim.machine.core import Core
+
+FILTERS = [
+    {
+        "filter": "faults",
+        "label": "Faults",
+        "description": "what the hardware could not do, and errors of the kernel's own",
+        "default": True,
+    },
+    {
+        "filter": "findings",
+        "label": "Findings",
+        "description": "what a checker finds fault with; every checker watches, which takes longer",
+        "default": False,
+        "supportsCondition": True,
+        "conditionDescription": "a checker or a rule, as racecheck or initcheck-load",
+    },
+]
+_HITS = re.compile(r"(?P<operator>>=|<=|==|=|>|<|%)?\s*(?P<count>\d+)$")
+_PIECE = re.compile(r"\{([^{}]+)\}")
+
+
+def _lines(state: State, arguments: Arguments) -> Body:
+    path = arguments["source"].get("path") or arguments["source"].get("name", "")
+    owner = f"lines of {path}"
+    _forget(state, owner)
+    wanted = arguments.get("breakpoints")
+    if wanted is None:
+        wanted = [{"line": line} for line in arguments.get("lines", ())]
+    return {"breakpoints": [_line(state, owner, path, one) for one in wanted]}
+
+
+def _line(state: State, owner: str, path: str, one: Arguments) -> dict[str, Any]:
+    recorded = state.session.recorded
+    line = int(one["line"])
+    lines = code_lines(path, recorded.functions, recorded.owned)
+    if lines and line not in lines:
+        line = next((n for n in lines if n > line), lines[-1])
+    return _set(
+        state,
+        owner,
+        one,
+        lambda: break_at(state.session, f"{path}:{line}", text=one.get("condition") or None),
+    )
+
+
+def _functions(state: State, arguments: Arguments) -> Body:
+    _forget(state, "functions")
+    return {
+        "breakpoints": [
+            _set(
+                state,
+                "functions",
+                one,
+                partial(break_at, state.session, one["name"], text=one.get("condition") or None),
+            )
+            for one in arguments["breakpoints"]
+        ]
+    }
+
+
+def _data_info(state: State, arguments: Arguments) -> Body:
+    """Whether a name can be watched, and as what."""
+    if arguments.get("frameId") is not None:
+        state.target(arguments["frameId"], FrameAt).focus(state.session)
+    name = name_in(state, arguments.get("variablesReference"), str(arguments["name"]))
+    session = state.session
+    if arguments.get("asAddress"):
+        name = f"{name}:{arguments.get('bytes', 1)}"
+    try:
+        span = resolve(name, session.look(), session.core(), session.frame())
+    except MlusimError as error:
+        return {"dataId": None, "description": " ".join(str(error).split())}
+    task = session.focus or ""
+    return {
+        "dataId": f"{task}|{name}",
+        "description": f"{name} ({span})",
+        "accessTypes": ["read", "write", "readWrite"],
+        "canPersist": False,
+    }
+
+
+def _data(state: State, arguments: Arguments) -> Body:
+    _forget(state, "data")
+    return {"breakpoints": [_watch(state, one) for one in arguments["breakpoints"]]}
+
+
+def _watch(state: State, one: Arguments) -> dict[str, Any]:
+    task, _, name = str(one["dataId"]).partition("|")
+    access = one.get("accessType", "write")
+
+    def make() -> Breakpoint:
+        session = state.session
+        if task and session.look().core(task) is not None:
+            session.focus = task
+        return watch_at(
+            session, name, writes="rite" in access, reads="read" in access, text=one.get("condition") or None
+        )
+
+    return _set(state, "data", one, make)
+
+
+def _instructions(state: State, arguments: Arguments) -> Body:
+    """An instruction's address is its moment."""
+    _forget(state, "instructions")
+    found = []
+    for one in arguments["breakpoints"]:
+        moment = _moment(one["instructionReference"]) + int(one.get("offset", 0))
+        place = f"moment {moment}"
+        body = _set(
+            state,
+            "instructions",
+            one,
+            partial(break_at, state.session, place, text=one.get("condition") or None),
+        )
+        found.append(body | {"instructionReference": hex(moment)})
+    return {"breakpoints": found}
+
+
+def _moment(reference: Any) -> int:
+    try:
+        return int(str(reference), 0)
+    except ValueError:
+        raise UsageError(f"{reference!r} is no instruction; its address is its moment, as 0x57") from None
+
+
+def _exceptions(state: State, arguments: Arguments) -> Body:
+    _forget(state, "exceptions")
+    options = [
+        *({"filterId": name} for name in arguments.get("filters", ())),
+        *arguments.get("filterOptions", ()),
+    ]
+    names = [option["filterId"] for option in options]
+    state.faults = "faults" in names
+    found = []
+    for option in options:
+        if option["filterId"] == "findings":
+            rule = (option.get("condition") or "").strip()
+            found.append(
+                _set(
+                    state,
+                    "exceptions",
+                    {},
+                    partial(break_at, state.session, f"finding {rule}".strip()),
+                )
+            )
+        else:
+            found.append({"verified": option["filterId"] == "faults"})
+    return {"breakpoints": found}
+
+
+def _locations(state: State, arguments: Arguments) -> Body:
+    recorded = state.session.recorded
+    first = int(arguments["line"])
+    last = int(arguments.get("endLine") or first)
+    lines = code_lines(arguments["source"].get("path", ""), recorded.functions, recorded.owned)
+    return {"breakpoints": [{"line": line} for line in lines if first <= line <= last]}
+
+
+# -- making one --------------------------------------------------------------------------------------
+
+
+def _set(state: State, owner: str, one: Arguments, make: Callable[[], Breakpoint]) -> dict[str, Any]:
+    """Set a breakpoint with what the editor says of its hits; where it cannot be set, why."""
+    try:
+        counted = _hits(one.get("hitCondition"))
+        log = _log(state, one.get("logMessage"))
+        made = make()
+    except MlusimError as error:
+        return {"verified": False, "message": " ".join(str(error).split()), "reason": "failed"}
+    made.counted, made.log = counted, log
+    state.asked[made.number] = Asked(owner, made)
+    body = breakpoint_body(made.number, made)
+    made.announced = bool(body["verified"])
+    return body
+
+
+def _hits(text: str | None) -> Callable[[int], bool] | None:
+    """What ``5``, ``>= 5`` or ``% 5`` says of the count of hits."""
+    if not text or not text.strip():
+        return None
+    found = _HITS.match(text.strip())
+    if found is None or (found["operator"] == "%" and int(found["count"]) == 0):
+        raise UsageError(f"{text!r} is no count of hits; write 5, >= 5, or % 5 for every fifth")
+    count = int(found["count"])
+    tests: dict[str, Callable[[int], bool]] = {
+        ">=": lambda hits: hits >= count,
+        "<=": lambda hits: hits <= count,
+        ">": lambda hits: hits > count,
+        "<": lambda hits: hits < count,
+        "%": lambda hits: hits % count == 0,
+    }
+    equal: Callable[[int], bool] = lambda hits: hits == count  # noqa: E731 - one more of the tests
+    return tests.get(found["operator"] or "", equal)
+
+
+def _log(state: State, text: str | None) -> Callable[[Core, FrameType | None], None] | None:
+    """What a log point does: shows *text* with the expressions in braces evaluated, and goes on."""
+    if not text:
+        return None
+    codes = {piece: parse(piece) for piece in _PIECE.findall(text)}
+
+    def log(core: Core, frame: FrameType | None) -> None:
+        def value(found: re.Match[str]) -> str:
+            try:
+                return value_text(evaluate(codes[found[1]], frame, core))
+            except MlusimError as error:
+                return f"<{error}>"
+
+        state.connection.event("output", {"category": "console", "output": _PIECE.sub(value, text) + "\n"})
+
+    return log
+
+
+def _forget(state: State, owner: str) -> None:
+    """Forget what an earlier request of the same kind has set."""
+    state.session.recorded  # noqa: B018 - refuses where there is no launch
+    for number in [number for number, asked in state.asked.items() if asked.owner == owner]:
+        del state.asked[number]
+        state.session.breakpoints.pop(number, None)
+
+
+def to_kernel(state: State, name: str) -> None:
+    """Set a breakpoint at the beginning of the kernel *name*, once."""
+    break_at(state.session, name, temporary=True)
+
+
+HANDLERS: dict[str, Handler] = {
+    "setBreakpoints": _lines,
+    "setFunctionBreakpoints": _functions,
+    "dataBreakpointInfo": _data_info,
+    "setDataBreakpoints": _data,
+    "setInstructionBreakpoints": _instructions,
+    "setExceptionBreakpoints": _exceptions,
+    "breakpointLocations": _locations,
+}

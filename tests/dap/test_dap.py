@@ -1,0 +1,346 @@
+"""The server of the Debug Adapter Protocol, driven by a client that holds every message against the schema."""
+
+import base64
+import textwrap
+
+import numpy as np
+import pytest
+from dap_client import Editor, editing
+
+SCRIPT = textwrap.dedent(
+    """
+    import numpy as np
+    import mlusim
+    from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
+
+    def scaled(mlu, data, factor, count):
+        mlu.bang_mul_scalar(data, data, factor, count)
+        return 3
+
+    @kernel
+    def scale(mlu: Mlu, out: Ptr, data: Ptr, factor: float, count: int) -> None:
+        share = count // mlu.taskDim  # first
+        buffer = mlu.nram(float32, share)
+        at = mlu.taskId * share
+        mlu.memcpy(buffer, data + at, share * 4, GDRAM2NRAM)  # load
+        times = scaled(mlu, buffer, factor, share)  # call
+        mlu.bang_add_scalar(buffer, buffer, times, share)  # add
+        mlu.memcpy(out + at, buffer, share * 4, NRAM2GDRAM)  # store
+
+    print("SAID")
+    device = mlusim.Device("MLU370-X4")
+    source, out = device.put(np.arange(64, dtype=np.float32)), device.empty(64, float32)
+    device.launch(scale, 4, mlusim.BLOCK, (out, source, 2.0, 64))
+    print("RESULT", device.get(out)[:3].tolist())
+    """
+)
+
+
+def line(mark):
+    """The line of the script that ends with a mark."""
+    return next(n for n, text in enumerate(SCRIPT.splitlines(), 1) if text.endswith(f"# {mark}"))
+
+
+@pytest.fixture
+def script(tmp_path):
+    """The script as a file."""
+    path = tmp_path / "scaling.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def lines(editor, script, *breakpoints):
+    """Set breakpoints at lines."""
+    source = {"path": str(script), "name": script.name}
+    return editor.ask("setBreakpoints", source=source, breakpoints=list(breakpoints))["breakpoints"]
+
+
+def test_breakpoints_of_every_kind_are_checked_when_they_are_set(script):
+    """Lines slide to code; conditions and counts are refused with a sentence; the stop names the breakpoint."""
+
+    def scenario(editor):
+        def setup(editor):
+            return lines(
+                editor,
+                script,
+                {"line": line("load"), "condition": "mlu.taskId == 2", "hitCondition": ">= 1"},
+                {"line": line("first") - 1},
+                {"line": line("add"), "condition": "nonsense > 1"},
+                {"line": line("add"), "hitCondition": "often"},
+                {"line": line("call"), "logMessage": "task {mlu.taskId} at {at} of {nothing}"},
+            )
+
+        made = editor.launch(script, setup=setup)
+        assert [True, True, False, False, True] == [one["verified"] for one in made]
+        assert line("first") == made[1]["line"]
+        assert "names nonsense" in made[2]["message"]
+        assert "is no count of hits" in made[3]["message"]
+        stop = editor.event("stopped")
+        assert ("breakpoint", [made[1]["id"]]) == (stop["reason"], stop["hitBreakpointIds"])
+        lines(editor, script, {"line": line("load"), "condition": "mlu.taskId == 2"})
+        stop = editor.go("continue", threadId=stop["threadId"])
+        assert (5, line("load")) == (stop["threadId"], editor.top(5)["line"])
+        assert "SAID" in editor.output()
+
+    editing(scenario)
+
+
+def test_log_points_show_and_go_on(script):
+    """Expressions in braces are evaluated; one that cannot be says so."""
+
+    def scenario(editor):
+        editor.launch(
+            script,
+            setup=lambda e: lines(
+                e, script, {"line": line("call"), "logMessage": "{mlu.taskId}: {at}, {nothing}"}
+            ),
+        )
+        stop = editor.event("stopped")
+        assert "has ended" in stop["text"]
+        assert "3: 48, <name 'nothing' is not defined" in editor.output()
+        assert "RESULT [3.0, 5.0, 7.0]" in editor.output()
+        editor.ask("continue", threadId=stop["threadId"])
+        assert 0 == editor.event("exited")["exitCode"]
+
+    editing(scenario)
+
+
+def test_stepping_forth_and_back(script):
+    """next, stepIn, stepOut, stepBack by lines and by instructions, reverseContinue, goto both ways, goToCycle."""
+
+    def scenario(editor):
+        editor.launch(script, stopOnEntry=True)
+        entry = editor.event("stopped")
+        assert "entry" == entry["reason"]
+        assert line("first") == editor.top(entry["threadId"])["line"]
+        lines(editor, script, {"line": line("call")})
+        thread = editor.go("continue", threadId=1)["threadId"]
+        places = []
+        for command, more in (
+            ("stepIn", {}),
+            ("stepOut", {}),
+            ("next", {}),
+            ("stepBack", {}),
+            ("next", {"granularity": "instruction"}),
+            ("stepBack", {"granularity": "instruction"}),
+        ):
+            editor.go(command, threadId=thread, **more)
+            frame = editor.top(thread)
+            places.append((command, frame["name"], frame["line"]))
+        assert ["scaled", "scale"] == [place[1] for place in places[:2]]
+        assert line("add") == places[2][2] or line("store") == places[2][2]
+        editor.go("reverseContinue", threadId=thread)
+        assert line("call") == editor.top(thread)["line"]
+        source = {"path": str(script)}
+        targets = editor.ask("gotoTargets", source=source, line=line("load"))["targets"]
+        assert ["back", "on"] == [target["label"].partition(" ")[0] for target in targets]
+        editor.go("goto", threadId=thread, targetId=targets[0]["id"])
+        assert line("load") == editor.top(thread)["line"]
+        cycle = editor.go("mlusim/goToCycle", cycle=3)
+        assert "goto" == cycle["reason"]
+        assert "moment 3" in cycle["text"]
+
+    editing(scenario)
+
+
+def test_what_there_is_to_see(script):
+    """Threads with states, scopes, parts of values, completions, sources, modules, operations as instructions."""
+
+    def scenario(editor):
+        editor.launch(script, setup=lambda e: lines(e, script, {"line": line("store")}))
+        thread = editor.event("stopped")["threadId"]
+        frame = editor.top(thread)
+        threads = editor.ask("threads")["threads"]
+        assert "task 0: stopped" == threads[0]["name"]
+        names = [scope["name"] for scope in editor.ask("scopes", frameId=frame["id"])["scopes"]]
+        assert ["Locals", "Arguments"] == names[:2]
+        assert {"Tensors", "Built-ins"} <= set(names)
+        _, local = editor.scope(frame, "Locals")
+        assert {"share", "buffer", "at", "times"} == set(local)
+        elements = editor.ask(
+            "variables", variablesReference=local["buffer"]["variablesReference"], start=2, count=3
+        )
+        assert [("[2]", "7"), ("[3]", "9"), ("[4]", "11")] == [
+            (v["name"], v["value"]) for v in elements["variables"]
+        ]
+        hover = editor.ask("evaluate", expression="buffer[1] * 2", frameId=frame["id"], context="hover")
+        assert hover["result"].startswith("10.0")
+        told = editor.ask("evaluate", expression="info tasks", frameId=frame["id"], context="repl")
+        assert "task 0" in told["result"]
+        words = editor.ask("completions", text="print bu", column=9, frameId=frame["id"])["targets"]
+        assert "buffer" in [word["label"] for word in words]
+        assert str(script) in [source["path"] for source in editor.ask("loadedSources")["sources"]]
+        assert 1 <= editor.ask("modules")["totalModules"]
+        operations = editor.ask(
+            "disassemble",
+            memoryReference=frame["instructionPointerReference"],
+            instructionOffset=-3,
+            instructionCount=4,
+        )["instructions"]
+        assert any(
+            "bang_mul_scalar" in one["instruction"] or "bang_add" in one["instruction"] for one in operations
+        )
+        assert "nothing" in editor.refused("evaluate", expression="nothing", frameId=frame["id"])
+        assert "belongs to an earlier stop" in editor.refused("scopes", frameId=999)
+
+    editing(scenario)
+
+
+def test_changing_values_and_memory_forks_the_run(script):
+    """setVariable, setExpression and writeMemory; readMemory shows it, and the program goes on with it."""
+
+    def scenario(editor):
+        editor.launch(script, setup=lambda e: lines(e, script, {"line": line("add")}))
+        thread = editor.event("stopped")["threadId"]
+        frame = editor.top(thread)
+        reference, local = editor.scope(frame, "Locals")
+        assert (
+            "50" == editor.ask("setVariable", variablesReference=reference, name="times", value="50")["value"]
+        )
+        place = local["buffer"]["memoryReference"]
+        raw = base64.b64decode(editor.ask("readMemory", memoryReference=place, count=8)["data"])
+        assert [0.0, 2.0] == np.frombuffer(raw, np.float32).tolist()
+        data = base64.b64encode(np.float32([100]).tobytes()).decode()
+        assert 4 == editor.ask("writeMemory", memoryReference=place, offset=4, data=data)["bytesWritten"]
+        editor.ask("setExpression", expression="buffer[2]", value="7", frameId=frame["id"])
+        assert 5 == editor.ask("readMemory", memoryReference=place, offset=60, count=9)["unreadableBytes"]
+        lines(editor, script)
+        editor.go("continue", threadId=thread)
+        assert "RESULT [50.0, 150.0, 57.0]" in editor.output()
+        assert "launch 1 forks here" in editor.output()
+
+    editing(scenario)
+
+
+def test_bytes_functions_moments_and_findings(script):
+    """Data, function, instruction and exception breakpoints; who wrote a byte."""
+
+    def scenario(editor):
+        def setup(editor):
+            made = editor.ask(
+                "setFunctionBreakpoints",
+                breakpoints=[{"name": "bang_add_scalar", "hitCondition": "2"}, {"name": "nowhere"}],
+            )["breakpoints"]
+            editor.ask(
+                "setExceptionBreakpoints", filters=["faults"], filterOptions=[{"filterId": "findings"}]
+            )
+            return made
+
+        made = editor.launch(script, setup=setup)
+        assert [True, False] == [one["verified"] for one in made]
+        stop = editor.event("stopped")
+        assert (3, "breakpoint") == (stop["threadId"], stop["reason"])
+        editor.ask("setFunctionBreakpoints", breakpoints=[])
+        frame = editor.top(3)
+        info = editor.ask("dataBreakpointInfo", name="out[16]", frameId=frame["id"])
+        assert ["read", "write", "readWrite"] == info["accessTypes"]
+        editor.ask("setDataBreakpoints", breakpoints=[{"dataId": info["dataId"], "accessType": "write"}])
+        stop = editor.go("continue", threadId=3)
+        assert "data breakpoint" == stop["reason"]
+        assert "out[16] is written" in stop["text"]
+        origin = editor.ask("mlusim/whoWrote", expression="buffer[0]", frameId=editor.top(3)["id"])["origin"]
+        assert ("__bang_add_scalar", line("add")) == (origin["instruction"], origin["line"])
+        assert "__bang_mul_scalar" == origin["sources"][0]["instruction"]
+        moment = editor.ask("setInstructionBreakpoints", breakpoints=[{"instructionReference": "0x2"}])
+        assert moment["breakpoints"][0]["verified"]
+        editor.ask("setDataBreakpoints", breakpoints=[])
+        assert "moment 2" in editor.go("reverseContinue", threadId=3)["text"]
+
+    editing(scenario)
+
+
+def test_a_fault_is_an_exception(tmp_path):
+    """Its sentence, its type, the kernel's frame; stepping back leads to what was before it."""
+    script = tmp_path / "beyond.py"
+    script.write_text(SCRIPT.replace("share * 4, NRAM2GDRAM", "share * 4 + 64, NRAM2GDRAM"))
+
+    def scenario(editor):
+        editor.launch(script)
+        stop = editor.event("stopped")
+        assert "exception" == stop["reason"]
+        info = editor.ask("exceptionInfo", threadId=stop["threadId"])
+        assert "OutOfBounds" == info["exceptionId"]
+        assert line("store") == editor.top(stop["threadId"])["line"]
+        editor.go("stepBack", threadId=stop["threadId"])
+        assert line("add") <= editor.top(stop["threadId"])["line"] <= line("store")
+
+    editing(scenario)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({}, "names no program"),
+        ({"program": "nothing"}, "nothing"),
+        ({"program": "nothing.py"}, "is no file"),
+        ({"program": "tin_shift_forward", "case": "nosuch"}, "nosuch"),
+        ({"program": "tin_shift_forward", "seed": "many"}, "seed"),
+        ({"program": "tin_shift_forward", "cwd": "/nowhere/at/all"}, "is no folder"),
+    ],
+)
+def test_a_launch_that_cannot_be_is_refused_in_a_sentence(arguments, sentence):
+    """And the server waits for the next one."""
+
+    def scenario(editor):
+        editor.ask("initialize", adapterID="mlusim")
+        assert "nothing is launched yet" in editor.refused("threads")
+        assert sentence in editor.refused("launch", **arguments)
+        assert "knows no request" in editor.refused("mlusim/florp")
+
+    editing(scenario)
+
+
+RUNAWAY = textwrap.dedent(
+    """
+    import mlusim
+    from mlusim.bang import kernel
+
+    @kernel
+    def runaway(mlu):
+        rounds = 0
+        print("STARTED", flush=True)
+        while True:
+            rounds = rounds + 1
+
+    mlusim.Device("MLU370-X4").launch(runaway)
+    """
+)
+
+
+def test_a_runaway_kernel_is_paused_and_left(tmp_path):
+    """In a process of its own, as an editor starts it: pause stops it where it is, disconnect ends it at once."""
+    (tmp_path / "runaway.py").write_text(RUNAWAY)
+    editor = Editor(cwd=tmp_path)
+    editor.launch("runaway.py", cwd=str(tmp_path))
+    while "STARTED" not in editor.output():
+        editor.event("output")
+    editor.ask("pause", threadId=1)
+    stop = editor.event("stopped")
+    _, local = editor.scope(editor.top(stop["threadId"]), "Locals")
+    editor.ask("continue", threadId=stop["threadId"])
+
+    assert "pause" == stop["reason"]
+    assert int(local["rounds"]["value"]) > 0
+    assert 0 == editor.close()
+
+
+def test_an_operator_over_tcp():
+    """`--port 0` says which port it has; the first editor that connects is served."""
+    import socket  # noqa: PLC0415
+    import subprocess  # noqa: PLC0415
+    import sys  # noqa: PLC0415
+
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mlusim", "dap", "--port", "0"], stdout=subprocess.PIPE, text=True
+    )
+    port = int(process.stdout.readline().rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        editor = Editor(streams=(peer.makefile("rb"), peer.makefile("wb")))
+        editor.launch("tin_shift_forward", case="golden_document", stopOnEntry=True)
+        stop = editor.event("stopped")
+        top = editor.top(stop["threadId"])
+        editor.close()
+    process.stdout.close()
+
+    assert top["source"]["path"].endswith("kernel.py")
+    assert 0 == process.wait(60)
