@@ -14,6 +14,7 @@
         │   ├── WrongSpace       a pointer into another memory than the instruction takes
         │   └── ReadOnly         a store to a tensor that the host passed as const
         ├── RuleFault        an operand that breaks a rule of its instruction
+        │   └── Outside          an mlu that is used outside its own task
         ├── Unsupported      an instruction or a copy that the architecture lacks
         └── SyncFault        barriers that can never complete
             ├── Divergence       a participant left without arriving
@@ -124,6 +125,18 @@ class RuleFault(Fault):
     """An operand that breaks a rule of its instruction."""
 
 
+class Outside(RuleFault):
+    """A call of a task's ``mlu`` from another task, from a thread of the kernel's own, or after the task's end."""
+
+    ends_launch = True
+
+    def __init__(self, label: str) -> None:
+        super().__init__(
+            f"the mlu of {label} is used outside its own task",
+            hint="use the mlu that the kernel of this task was called with, while the task runs",
+        )
+
+
 class Unsupported(Fault):
     """An instruction or a copy that the architecture or the core lacks."""
 
@@ -147,3 +160,11 @@ class Divergence(SyncFault):
 
 class Deadlock(SyncFault):
     """No task of the launch can go on."""
+
+
+def said(error: BaseException) -> str:
+    """What *error* says, whatever its class does when it is asked."""
+    try:
+        return str(error)
+    except BaseException as broken:  # noqa: BLE001 - somebody's class raises as it likes
+        return f"its text raises {type(broken).__name__}"

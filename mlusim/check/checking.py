@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.schedules import USUAL, Schedule, explore
 from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
-from mlusim.errors import Fault, StatusError, UsageError
+from mlusim.errors import Fault, StatusError, UsageError, said
 from mlusim.machine.schedule import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
 from mlusim.observe.comments import unused_comments
@@ -139,8 +139,10 @@ def check_script(
         except Fault as fault:
             collector.add(fault)
         except SystemExit as leaving:
-            problem = f"it ended with exit code {leaving.code}"
-        except Exception as error:  # noqa: BLE001 - whatever the script raises is the script's
+            problem = f"it ended with exit code {said(leaving)}" + _behind(leaving, path)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
             problem = _sentence(error, path)
     if not (collector.launches or collector.faults or problem):
         problem = (
@@ -222,9 +224,15 @@ def problem_of(done: Run) -> str:
     return ""
 
 
-def _sentence(error: Exception, path: str) -> str:
+def _behind(leaving: SystemExit, path: str) -> str:
+    """The error that the script was in when it left."""
+    error = leaving.__context__
+    return "" if error is None or leaving.__suppress_context__ else f", in {_sentence(error, path)}"
+
+
+def _sentence(error: BaseException, path: str) -> str:
     """What *error* says, and the last line of the script that led to it."""
-    text = " ".join(str(error).split())
+    text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):
         return f"line {error.lineno}: {type(error).__name__}: {error.msg}"
     own = [line.lineno for line in _lines(error) if Path(line.filename) == Path(path).resolve()]
@@ -232,7 +240,7 @@ def _sentence(error: Exception, path: str) -> str:
     return f"{where}{type(error).__name__}: {text}" if text else f"{where}{type(error).__name__}"
 
 
-def _lines(error: Exception) -> traceback.StackSummary:
+def _lines(error: BaseException) -> traceback.StackSummary:
     return traceback.extract_tb(error.__traceback__)
 
 

@@ -184,7 +184,9 @@ class ScriptSubject:
         """Run the script."""
         leavings = Leavings()
         director.effects = effects
-        errors = contextlib.suppress(Exception, SystemExit)  # the run under the checkers tells them
+        errors = contextlib.suppress(
+            Exception, SystemExit, GeneratorExit
+        )  # the run under the checkers tells them
         with directing(director), errors, contextlib.redirect_stdout(io.StringIO()):
             ScriptProgram(self.script, self.arguments).run((leavings,))
         return tuple(leavings.launches)

@@ -213,6 +213,8 @@ def _code(console: Console, ok: bool) -> int:
         return USAGE
     if isinstance(session.host.failure, Fault) or isinstance(session.stop.error, Fault):
         return FAULT
+    if session.ended and session.host.failure is not None:
+        return USAGE  # as `check` says of a script that raises
     passed = getattr(session.host.result, "passed", True)
     return CLEAN if passed or not session.ended else FINDINGS
 

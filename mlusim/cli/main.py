@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 from attrs import frozen
 
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
-from mlusim.errors import Fault, MlusimError, UsageError
+from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 
 
@@ -163,9 +163,7 @@ def _unexpected(error: Exception) -> str:
     at = traceback.extract_tb(error.__traceback__)[-1]
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     where = f"{Path(at.filename).name}:{at.lineno}{notes}"
-    return (
-        f"unexpected {type(error).__name__} at {where}: {error}; this is a bug of mlusim or of the operator"
-    )
+    return f"unexpected {type(error).__name__} at {where}: {said(error)}; this is a bug of mlusim or of the operator"
 
 
 def _pipe_closed() -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType, as_dtype, as_numbers
 from mlusim.engine.refuse import foreign
-from mlusim.errors import Fault, RuleFault, Unsupported
+from mlusim.errors import Fault, Outside, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Sync
 from mlusim.machine.flight import Flight
@@ -82,7 +82,9 @@ class Core:
 
     def run(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
         """Run the body of *kernel*."""
-        kernel.body(self.mlu, *arguments)
+        result = kernel.body(self.mlu, *arguments)
+        if result is not None:
+            kernel.refuse_later(result)
 
     # -- where the kernel is -------------------------------------------------------------------
 
@@ -104,6 +106,11 @@ class Core:
             self.session.scheduler.doom(self, fault)
         return fault
 
+    def refuse_elsewhere(self) -> None:
+        """Raise `Outside` in a call from another task, from a thread of the kernel's own, or after the end."""
+        if self.carrier is None or not self.carrier.current:
+            raise self.blame(Outside(self.place.label))
+
     # -- memory --------------------------------------------------------------------------------
 
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
@@ -114,6 +121,7 @@ class Core:
 
     def declare(self, space: Space, dtype: Any, count: int, values: Sequence[Any] | None) -> Ptr:
         """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C."""
+        self.refuse_elsewhere()
         dtype = as_dtype(dtype)
         count = self._count(space, count)
         arena = self.arenas.get(space)
@@ -132,6 +140,7 @@ class Core:
 
     def declare_shared(self, dtype: Any, count: int) -> Ptr:
         """The cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
+        self.refuse_elsewhere()
         dtype = as_dtype(dtype)
         count = self._count(SRAM, count)
         if self.cluster is None:
@@ -321,6 +330,7 @@ class Core:
 
     def barrier(self, name: str, scope: str) -> None:
         """Wait for the core's own pipes, then for every core of *scope*."""
+        self.refuse_elsewhere()
         if self.hub.control is not None:
             self.hub.control(self, name)
         if self.union.passes(self, scope):
@@ -332,6 +342,7 @@ class Core:
 
     def lock(self, name: str, key: tuple[int, int]) -> None:
         """Take the mutex *key* of the launch; let others run until it is free."""
+        self.refuse_elsewhere()
         if self.hub.control is not None:
             self.hub.control(self, name)
         locks, scheduler = self.session.locks, self.session.scheduler

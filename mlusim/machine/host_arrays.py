@@ -27,4 +27,6 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         raise UsageError(f"shape {shape!r:.80} is no shape; give an integer or a sequence of them") from None
     if any(n < 0 for n in sizes):
         raise UsageError(f"shape {sizes} has a negative size; give sizes of 0 or more")
+    if len(sizes) > 64:  # NumPy has no more
+        raise UsageError(f"a shape of {len(sizes)} sizes has no array on the host; give 64 or fewer")
     return sizes

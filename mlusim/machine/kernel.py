@@ -55,6 +55,20 @@ class Kernel:
     def __repr__(self) -> str:
         return f"<kernel {self.name}>"
 
+    def __reduce__(self) -> str:
+        """Its name in its module: another process finds the kernel there, as it finds a function."""
+        return str(getattr(self, "__qualname__", self.name))
+
+    def refuse_later(self, result: Any) -> None:
+        """Raise `UsageError` for what a body has returned instead of doing its work."""
+        if inspect.isgenerator(result) or inspect.iscoroutine(result) or inspect.isasyncgen(result):
+            if inspect.iscoroutine(result):
+                result.close()
+            raise UsageError(
+                f"{self.name} returns a generator or a coroutine, whose body has not run; "
+                "write the kernel without yield and async"
+            )
+
     @functools.cached_property
     def _signature(self) -> inspect.Signature:
         """What the body takes; found once, for a kernel may be launched again and again."""

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NoReturn
 
-from mlusim.errors import Fault, RuleFault, UsageError
+from mlusim.errors import Fault, Outside, UsageError
 from mlusim.machine.carrier import Carrier
 from mlusim.machine.cluster import stuck
 from mlusim.machine.schedule import Choices
@@ -144,12 +144,7 @@ class Scheduler:
         """Park *core* until `wake`."""
         assert core.carrier is not None
         if not core.carrier.current:
-            raise core.blame(
-                RuleFault(
-                    f"the mlu of {core.place.label} is used outside its own task",
-                    hint="use the mlu that the kernel of this task was called with",
-                )
-            )
+            raise core.blame(Outside(core.place.label))
         core.carrier.park()
 
     def wake(self, cores: list["Core"]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.errors import Fault, OutOfMemory, Unsupported
+from mlusim.errors import Ended, Fault, OutOfMemory, Unsupported
 from mlusim.memory.space import Space
 
 POISON = 0xFF  # NaN in half, bfloat16 and float; -1 in every signed integer
@@ -50,6 +50,15 @@ class Allocation:
 
     def __repr__(self) -> str:
         return f"<{self.space} {self.address:#x}..{self.address + self.nbytes:#x} {self.site}>"
+
+    def ended(self, start: int = 0) -> Ended:
+        """The fault of using byte *start* of it after its end."""
+        return Ended(
+            f"{self.site} ended with its task or launch",
+            space=self.space.name,
+            address=self.address + start,
+            hint="take the pointer from this launch's own declarations",
+        )
 
     def end(self) -> None:
         """Forget the bytes: from now on no view of this allocation answers."""

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, is_number
-from mlusim.errors import Ended, Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
+from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, POISON, Absent, Allocation
 from mlusim.memory.space import SPACES, Space
 
@@ -146,7 +146,12 @@ class View:
     def recast(self, dtype: DType, phase: int) -> "View":
         """The same allocation and core through another dtype."""
         found = self.siblings.get((dtype, phase))
-        return found if found is not None else View(self.allocation, dtype, self.port, phase, self.siblings)
+        if found is not None:
+            return found
+        if not self.allocation.live:
+            fault = self.allocation.ended()
+            raise fault if self.port is None else self.port.blame(fault)
+        return View(self.allocation, dtype, self.port, phase, self.siblings)
 
 
 class Ptr:
@@ -373,12 +378,7 @@ def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
     """The fault of touching bytes [start, start + nbytes) of the view's allocation, or None."""
     allocation = view.allocation
     if view.nbytes < 0 or not allocation.live:
-        return Ended(
-            f"{allocation.site} ended with its task or launch",
-            space=allocation.space.name,
-            address=allocation.address + start,
-            hint="take the pointer from this launch's own declarations",
-        )
+        return allocation.ended(start)
     if start >= 0 and start + nbytes <= allocation.nbytes:
         return None
     over = max(start + nbytes - allocation.nbytes, 0)

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from attrs import frozen
 
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, said
 from mlusim.operators.spec import Case, Operator
 
 GROUP = "mlusim.operators"
@@ -66,7 +66,7 @@ def _loaded(entry: EntryPoint, at: str) -> tuple[Operator, ...]:
         loaded = entry.load()
         many = (loaded,) if isinstance(loaded, Operator) else tuple(loaded)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"{at} cannot be loaded: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{at} cannot be loaded: {type(error).__name__}: {said(error)}") from error
     for operator in many:
         if not isinstance(operator, Operator):
             raise UsageError(f"{at} gives {operator!r:.80}; it must give an Operator, or a sequence of them")

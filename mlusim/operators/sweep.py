@@ -12,7 +12,7 @@ from typing import Any, Self
 from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, said
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
@@ -144,7 +144,7 @@ def _outcome(job: Job, future: "Future[Answer]") -> tuple[Mapping[str, Any], boo
 
 def _failed(job: Job, error: Exception) -> Record:
     """The record of *job*, which ended in an error that is no fault of the machine."""
-    sentence = "; ".join([f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ())])
+    sentence = "; ".join([f"{type(error).__name__}: {said(error)}", *getattr(error, "__notes__", ())])
     return Record(
         operator=job.operator,
         case=job.case,

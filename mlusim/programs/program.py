@@ -1,8 +1,10 @@
 """What can be debugged: anything that runs, and hands its observers to every launch that it makes."""
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,7 +110,7 @@ class ScriptProgram:
     path: str
     arguments: tuple[str, ...] = ()
     checks: tuple[str, ...] = field(default=())
-    _variables: dict[str, Any] = field(factory=dict, init=False, repr=False)
+    _modules: list[ModuleType] = field(factory=list, init=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -117,24 +119,42 @@ class ScriptProgram:
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """The script's own arrays, by the names of its variables, as they are now."""
-        return {name: value for name, value in self._variables.items() if isinstance(value, np.ndarray)}
+        known = vars(self._modules[-1]) if self._modules else {}
+        return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
     def run(self, observe: Iterable[Any]) -> Any:
-        """Run the script; every launch that it makes takes the observers."""
+        """Run the script as by itself, in a fresh ``__main__``; every launch that it makes takes the observers."""
         path = str(Path(self.path).resolve())
         code = compile(Path(path).read_bytes(), path, "exec")
-        self._variables.update({"__name__": "__main__", "__file__": path, "__builtins__": __builtins__})
-        argv, sys.argv = sys.argv, [path, *self.arguments]
-        sys.path.insert(0, str(Path(path).parent))
+        module = ModuleType("__main__")
+        vars(module).update({"__file__": path, "__builtins__": __builtins__})
+        self._modules[:] = [module]
         try:
-            with attending(observers_of((*self.checks, *observe))):
-                exec(code, self._variables)  # noqa: S102 - the user's own script
+            with (
+                _in_place(module, [path, *self.arguments]),
+                attending(observers_of((*self.checks, *observe))),
+            ):
+                exec(code, vars(module))  # noqa: S102 - the user's own script
         except SystemExit as leaving:
             if leaving.code:
                 raise
-        finally:
-            sys.argv = argv
-            sys.path.remove(str(Path(path).parent))
+
+
+@contextmanager
+def _in_place(module: ModuleType, argv: list[str]) -> Iterator[None]:
+    """While it lasts, *module* is what this process runs, so that pickles and processes of the script find it."""
+    before, sys.modules["__main__"] = sys.modules["__main__"], module
+    words, sys.argv = sys.argv, argv
+    folder = str(Path(argv[0]).parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.argv = words
+        if folder in sys.path:
+            sys.path.remove(folder)
+        if sys.modules.get("__main__") is module:
+            sys.modules["__main__"] = before
 
 
 def as_program(program: Program | Callable[[tuple[Any, ...]], Any]) -> Program:

@@ -24,7 +24,7 @@ from mlusim.debug.stop.moments import (
     Op,
     Stop,
 )
-from mlusim.errors import Fault
+from mlusim.errors import Fault, said
 from mlusim.machine.core import Core
 from mlusim.machine.events import Effect
 from mlusim.memory.allocation import POISON, Allocation
@@ -220,8 +220,9 @@ def stop_text(paused: PausedRun, stop: Stop, ended: str = "") -> str:
 
 def failed_text(failure: BaseException) -> str:
     """How the program itself has ended: the error, and its line."""
-    said = f": {failure}" if str(failure) and not isinstance(failure, Fault) else ""
-    return f"{type(failure).__name__}{said}" + raised_at(failure)
+    text = said(failure)
+    told = f": {text}" if text and not isinstance(failure, Fault) else ""
+    return f"{type(failure).__name__}{told}" + raised_at(failure)
 
 
 def _place_lines(paused: PausedRun, stop: Stop) -> list[str]:

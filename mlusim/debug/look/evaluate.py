@@ -12,7 +12,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType
 from mlusim.debug.look.sandbox import BUILTINS, check, names_in, vetted
 from mlusim.debug.run.output import unfiltered
-from mlusim.errors import Fault, MlusimError, UsageError
+from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 
@@ -129,7 +129,7 @@ def evaluate(
     except NameError as error:
         raise UsageError(f"{error}; `info locals` lists what there is") from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's expression may raise anything
-        raise UsageError(f"the expression raises {type(error).__name__}: {error}") from None
+        raise UsageError(f"the expression raises {type(error).__name__}: {said(error)}") from None
 
 
 def condition(text: str) -> Any:
@@ -144,7 +144,7 @@ def condition(text: str) -> Any:
         try:
             return bool(value)
         except Exception as error:  # noqa: BLE001 - the truth of an array raises, and so may anything
-            return f" (its condition has no truth value: {error})"
+            return f" (its condition has no truth value: {said(error)})"
 
     return test
 
