@@ -36,20 +36,20 @@ if __name__ == "__main__":
 ENDINGS = {
     "an exception of another kind": (
         "go()\nclass Odd(BaseException): pass\nraise Odd('boo')\n",
-        "line 22: Odd: boo",
+        "line 19: Odd: boo",
         "Odd: boo",
     ),
     "an exception that cannot be told": (
         "go()\nclass Odd(Exception):\n    def __str__(self): raise RuntimeError\nraise Odd('boo')\n",
-        "line 23: Odd: its text raises RuntimeError",
+        "line 20: Odd: its text raises RuntimeError",
         "Odd: its text raises RuntimeError",
     ),
     "a code behind an exception": (
         "import sys\ngo()\ntry: raise ValueError('x')\nfinally: sys.exit(7)\n",
-        "it ended with exit code 7, in line 22: ValueError: x",
+        "it ended with exit code 7, in line 19: ValueError: x",
         "SystemExit: 7",
     ),
-    "an exception": ("go()\nraise ValueError('x')\n", "line 21: ValueError: x", "ValueError: x"),
+    "an exception": ("go()\nraise ValueError('x')\n", "line 18: ValueError: x", "ValueError: x"),
 }
 
 

@@ -27,7 +27,12 @@ USES = {
 def test_an_mlu_ends_with_its_task(device, use):
     """Whoever keeps it is told, instead of getting memory or a barrier of nothing."""
     kept = []
-    device.launch(kernel(lambda mlu: kept.append(mlu)), kind=mlusim.UNION1)
+
+    @kernel
+    def keep(mlu):
+        kept.append(mlu)
+
+    device.launch(keep, dim=(4, 1, 1), kind=mlusim.UNION1)
 
     with pytest.raises(Outside, match="the mlu of task 0 is used outside its own task"):
         USES[use](kept[0])
@@ -80,7 +85,7 @@ class Later:
 
 @pytest.mark.parametrize(
     "body",
-    [Later(), lambda mlu: later(mlu), lambda mlu: (n for n in ())],
+    [Later(), lambda mlu, *_: later(mlu), lambda mlu: (n for n in ())],
     ids=["call", "coroutine", "generator"],
 )
 def test_a_body_that_would_run_later_is_refused(device, body):
