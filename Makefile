@@ -4,7 +4,7 @@ BIN := $(VENV)/bin
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test attack check bench docs clean
+.PHONY: demo test attack check bench docs editor clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -48,6 +48,12 @@ docs: $(VENV)/test.stamp
 	mv docs/reference/command-line.md.new docs/reference/command-line.md
 	$(BIN)/python -m mlusim.manual.debugger > docs/reference/debugger.md.new
 	mv docs/reference/debugger.md.new docs/reference/debugger.md
+
+# The extension for VS Code; needs npm, and nothing else here needs it.
+editor: $(VENV)/test.stamp
+	cd editors/vscode && npm ci --no-audit --no-fund
+	cd editors/vscode && MLUSIM_PYTHON=$(CURDIR)/$(BIN)/python npm run package
+	cd editors/vscode && MLUSIM_PYTHON=$(CURDIR)/$(BIN)/python npm test
 
 bench: $(VENV)/test.stamp
 	$(BIN)/python -m benchmarks
