@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from mlusim.engine.extension import extension_method
 from mlusim.engine.offsets import (
     Places,
     check_room,
@@ -21,10 +22,10 @@ from mlusim.engine.refuse import count_of, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
 from mlusim.machine.flight import Flight
-from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, Direction
+from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
-from mlusim.memory.space import NRAM
+from mlusim.memory.space import GDRAM, NRAM
 from mlusim.time.work import LEAST, LINE, UNIT, Load, charge, charge_flight
 
 if TYPE_CHECKING:
@@ -233,30 +234,42 @@ def _accesses(
 # -- the rows --------------------------------------------------------------------------------------
 
 
-def _dense(
-    dst: Any, src: Any, offset: Any, size: Any, direction: Direction, stride: Any, count: Any
+_BEHIND = (
+    "bitmask",
+    "size",
+    "direction",
+    "stride",
+    "count",
+)  # what stands behind the offsets, the first or not
+
+
+def _masked(dst: Any, src: Any, offset: Any, *rest: Any, **named: Any) -> tuple[Any, ...]:
+    names = _BEHIND[len(_BEHIND) - len(rest) - len(named) :]
+    given = dict(zip((n for n in names if n not in named), rest, strict=True)) | named
+    if set(given) != set(names) or len(names) < len(_BEHIND) - 1:
+        raise TypeError(given)
+    return dst, src, offset, *(given.get(name) for name in _BEHIND)
+
+
+def _to_nram(
+    dst: Any, src: Any, offset: Any, bitmask: Any, size: Any, stride: Any, count: Any
 ) -> tuple[Any, ...]:
-    return dst, src, offset, None, size, direction, stride, count
-
-
-def _masked(dst: Any, src: Any, offset: Any, *rest: Any) -> tuple[Any, ...]:
-    if len(rest) == 4:
-        return dst, src, offset, None, *rest
-    bitmask, size, direction, stride, count = rest
+    direction = GDRAM2NRAM if getattr(src, "space", None) is GDRAM else NRAM2NRAM
     return dst, src, offset, bitmask, size, direction, stride, count
 
 
-def _in_nram(
-    dst: Any, src: Any, offset: Any, bitmask: Any, size: Any, stride: Any, count: Any
-) -> tuple[Any, ...]:
-    return dst, src, offset, bitmask, size, NRAM2NRAM, stride, count
+def _assembled(dst: Any, src: Any, offset: Any, size: Any, count: Any, stride: Any) -> tuple[Any, ...]:
+    return dst, src, offset, None, size, NRAM2NRAM, stride, count
 
 
 GATHER_METHODS: Mapping[str, Callable[[Intrinsic, int], Callable[..., None]]] = MappingProxyType(
     {
-        "gather": functools.partial(_method, parse=_dense, scatters=False, waits=True),
+        "gather": functools.partial(_method, parse=_masked, scatters=False, waits=True),
+        "scatter": functools.partial(_method, parse=_masked, scatters=True, waits=True),
+        "extension": extension_method,
+        "mlisa_gather_vector": functools.partial(_method, parse=_assembled, scatters=False, waits=True),
         "gather_async": functools.partial(_method, parse=_masked, scatters=False, waits=False),
         "scatter_async": functools.partial(_method, parse=_masked, scatters=True, waits=False),
-        "bang_gather_async": functools.partial(_method, parse=_in_nram, scatters=False, waits=False),
+        "bang_gather_async": functools.partial(_method, parse=_to_nram, scatters=False, waits=False),
     }
 )

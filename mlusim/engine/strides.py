@@ -18,7 +18,7 @@ from mlusim.isa.declare import Intrinsic, Operand, Pipe
 from mlusim.machine.flight import Flight
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
-from mlusim.time.work import LINE, charge, charge_flight, load_of
+from mlusim.time.work import ATOMICS, LINE, charge, charge_flight, load_of
 
 if TYPE_CHECKING:
     from mlusim.machine.mlu import Mlu
@@ -51,6 +51,7 @@ def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any
     else:
         if core.pending and row.pipe in (Pipe.IO, Pipe.MOVE):
             core.settle(row.pipe)
+        before = given[0].tobytes() if row.atomic else b""
         if watch is None:
             act()
         else:
@@ -58,6 +59,9 @@ def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any
             act()
             watch.retire(effect)
         charge(mlu, row.pipe, load, writes[0].nbytes)
+        if row.atomic:
+            mlu.work[ATOMICS] += given[0].size
+            core.atomic_step(before == given[0].tobytes())
         if row.pipe is Pipe.VECTOR:
             mlu.lines[number] += load.lines
             mlu.spare[number] += load.lines * LINE - max(side.nbytes for side in (*reads, *writes))
@@ -135,7 +139,7 @@ def _check_target(
     view = arguments[operand.name].view
     if not view.allocation.writable:
         return ReadOnly(f"it would change {view.allocation.site}, which the host passed as const")
-    if not access.apart:
+    if not row.atomic and not access.apart:
         return RuleFault(
             f"the repetitions of {operand.name} overlap each other",
             legal=f"strides that put every repetition of {access.size} bytes on bytes of its own",

@@ -58,19 +58,39 @@ def _aligned(name: str) -> Any:
 def reduction(
     spelling: str, change: Change, formula: str, dtypes: tuple[DType, ...], **properties: Any
 ) -> Intrinsic:
-    """``(dst, src, elem_count)``: update GDRAM, no result."""
+    """``(dst, src, elem_count[, segnum1, segnum2, strides])``: update GDRAM, no result."""
 
-    def body(dst: Tile, src: TileOrValue, elem_count: int = 1) -> None:
-        dst[...] = change(dst, src)
+    def body(
+        dst: Tile,
+        src: TileOrValue,
+        elem_count: int = 1,
+        segnum1: int | None = None,
+        segnum2: int | None = None,
+        dst_stride1: int | None = None,
+        dst_stride2: int | None = None,
+        src_stride1: int | None = None,
+        src_stride2: int | None = None,
+    ) -> None:
+        if segnum1 is None:
+            dst[...] = change(dst, src)
+            return
+        for at in np.ndindex(dst.shape[:-1]):  # pieces may meet, so one after the other
+            dst[at] = change(dst[at], src[at])
 
     body.__doc__ = (
         f"Atomically, element by element, in GDRAM: ``{formula.format(old='dst[i]', src='src[i]', to='dst[i]')}``.\n\n"
-        f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{_guess(properties)}"
+        f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{_guess(properties)}  With strides in "
+        "bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the "
+        "second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592)."
     )
     return intrinsic(
         spelling,
         updates={"dst": "elem_count"},
         reads={"src": "elem_count"},
+        strides={
+            "dst": (("dst_stride2", "segnum2"), ("dst_stride1", "segnum1")),
+            "src": (("src_stride2", "segnum2"), ("src_stride1", "segnum1")),
+        },
         dtypes=dtypes,
         spaces={"dst": (GDRAM,)},
         in_place=False,

@@ -30,12 +30,11 @@ def _row(spelling: str) -> Callable[[Callable[..., Any]], Intrinsic]:
 
 
 @_row("__gather")
-def gather(
-    dst: Tile, src: Tile, offset: Tile, size: int, direction: Direction, stride: int, count: int
-) -> None:
+def gather(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Gather and wait: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` for i below *count*, b below *size*.
 
-    *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
+    ``(dst, src, offset, size, direction, stride, count)`` or
+    ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
     """
 
 
@@ -45,6 +44,15 @@ def gather_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
 
     ``(dst, src, offset, size, direction, stride, count)`` or
     ``(dst, src, offset, bitmask, size, direction, stride, count)``.
+    """
+
+
+@_row("__scatter")
+def scatter(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
+    """Scatter and wait: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
+
+    ``(dst, src, offset, size, direction, stride, count)`` or
+    ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``NRAM2GDRAM`` or ``NRAM2NRAM``.
     """
 
 
@@ -62,7 +70,42 @@ def scatter_async(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
 def bang_gather_async(
     dst: Tile, src: Tile, offset: Tile, bitmask: Tile, size: int, stride: int, count: int
 ) -> None:
-    """Start a gather inside NRAM: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i is set.
+    """Start a gather to NRAM: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i is set.
 
-    It is done after a sync that waits for the move-DMA.
+    *src* is in NRAM, and it is done after a sync that waits for the move-DMA; or in GDRAM, and it is done after one
+    that waits for the IO-DMA, as the vendor's attention kernels for arch 592 have it.
+    """
+
+
+@intrinsic(
+    "__extension",
+    form="gather",
+    since=592,
+    aligned=False,
+    certainty="I",
+    source="vendor operator kernels, gather",
+)
+def extension(dst: Tile, src: Tile, repeats: Tile, size: int, direction: Direction, count: int) -> None:
+    """Repeat pieces, in order with vectors: piece i of *size* bytes of *src* ``repeats[i]`` times, one behind the other.
+
+    ``dst = [src[i] for i in range(count) for _ in range(repeats[i])]``; *repeats* are *count* bytes, 0 leaves a
+    piece out; *direction* is ``NRAM2NRAM`` (the one vendor kernel that has it).
+    """
+
+
+@intrinsic(
+    "__mlisa_gather_vector",
+    form="gather",
+    pipe=Pipe.MOVE,
+    since=372,
+    aligned=False,
+    c={"offset": "const unsigned int *"},
+    certainty="I",
+    source="vendor operator kernels, inline assembly",
+)
+def mlisa_gather_vector(dst: Tile, src: Tile, offset: Tile, size: int, count: int, stride: int) -> None:
+    """Gather inside NRAM in order with vectors: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]``.
+
+    The instruction ``gather.vector.nram.nram.nram.u32 [dst], [src], [offset], size, count, stride`` of inline
+    assembly.  That it waits for the vectors before it, and those behind for it, is inferred.
     """

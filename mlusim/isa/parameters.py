@@ -42,6 +42,7 @@ Unsigned = Annotated[int, CType("unsigned int")]  # a result; as a parameter it 
 Pointer = Annotated[Any, CType("const void *")]
 Unspelled = Annotated[Any, CType()]  # what C calls its type is not public: no form in C has it
 FusionOp = Annotated[Any, CType("mluFusionOp_t")]
+FuseOp = Annotated[str, CType("const char *")]
 Comparison = Annotated[Any, CType("mluCmp_t")]
 Overlap = Annotated[Any, CType("mluOverlap_t")]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.arch.dtypes import DType, int8
 from mlusim.formula.python import to_python
@@ -134,7 +134,13 @@ def _forms(row: Intrinsic, spelling: str) -> Iterator[Form]:
             used = set(re.findall(r"\{(\w+)\}", " ".join(p.type for p in flat) + row.result))
             used |= {LEAD} if "vv" in used else set()
             elements = tuple((name, found) for name, found in variables.items() if name in used)
-            yield Form(row.name, spelling, row.result, flat, elements)
+            yield Form(row.name, spelling, row.result, _with_defaults(flat), elements)
+
+
+def _with_defaults(parameters: tuple[CParameter, ...]) -> tuple[CParameter, ...]:
+    """*parameters* with the defaults that C++ allows: those behind which every parameter has one."""
+    last = max((n for n, p in enumerate(parameters) if not p.default), default=-1)
+    return tuple(evolve(p, default="") if n < last else p for n, p in enumerate(parameters))
 
 
 def _counted(row: Intrinsic, parameters: tuple[CParameter, ...]) -> bool:

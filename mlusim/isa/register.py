@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DType, float32, int32, uint32
+from mlusim.arch.dtypes import DType, float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import Refused
 
 BYTES = 2048  # of a register; what the vendor's index generators assume
-LANES = BYTES // 4
+LANES = BYTES // 4  # of 32 bits
 
 
 class Register:
-    """One vector register of 512 elements of 32 bits; it has no value until an instruction gives it one.
+    """One vector register of 2048 bytes, 512 elements of 32 bits or 1024 of 16.
 
-    ``values`` are the elements, None before.  Make one with `vv_float`, `vv_int32` or `vv_uint32`, as a kernel in
-    C declares it.
+    It has no value until an instruction gives it one; ``values`` are the elements, None before.  Make one with
+    `vv_float`, `vv_int32`, `vv_uint32`, `vv_half`, `vv_int16` or `vv_uint16`, as a kernel in C declares it.
     """
 
     __slots__ = ("dtype", "values")
@@ -23,6 +23,11 @@ class Register:
     def __init__(self, dtype: DType) -> None:
         self.dtype = dtype
         self.values: np.ndarray[Any, Any] | None = None
+
+    @property
+    def lanes(self) -> int:
+        """How many elements it holds."""
+        return BYTES // self.dtype.size
 
     def __repr__(self) -> str:
         return f"<vv_{self.dtype}{'' if self.values is None else f' {self.values[:4]}...'}>"
@@ -43,14 +48,29 @@ def vv_uint32() -> Register:
     return Register(uint32)
 
 
+def vv_half() -> Register:
+    """Declare a register of half."""
+    return Register(half)
+
+
+def vv_int16() -> Register:
+    """Declare a register of int16."""
+    return Register(int16)
+
+
+def vv_uint16() -> Register:
+    """Declare a register of uint16."""
+    return Register(uint16)
+
+
 def target_of(dst: Any, *, whole: bool = False) -> Register:
     """*dst* if it is a register, with *whole* one of integers; raises `Refused` otherwise."""
     if not isinstance(dst, Register):
         raise Refused(
-            f"dst is {dst!r:.80}", operand="dst", legal="a register: vv_float(), vv_int32() or vv_uint32()"
+            f"dst is {dst!r:.80}", operand="dst", legal="a register: vv_float(), vv_int32(), vv_half(), ..."
         )
-    if whole and dst.dtype is float32:
-        raise Refused("dst is a register of float", operand="dst", legal="a register of int32 or uint32")
+    if whole and dst.dtype.kind == "float":
+        raise Refused(f"dst is a register of {dst.dtype}", operand="dst", legal="a register of integers")
     return dst
 
 

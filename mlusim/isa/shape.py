@@ -250,38 +250,49 @@ bang_trans_tiling_2d_b16 = _tiling("__bang_trans_tiling_2d_b16", 16, transposed=
 bang_trans_tiling_2d_b32 = _tiling("__bang_trans_tiling_2d_b32", 32, transposed=True)
 
 
-def _expand(spelling: str, *, add: bool) -> Intrinsic:
-    """``(dst, small, wram, big, n, channels)``: one factor for all channels of a place."""
-
-    def body(dst: Tile, small: Tile, wram: Tile, big: Tile, n: int, channels: int) -> None:
-        wram[...] = np.repeat(small, channels)
-        product = wram * big
-        dst[...] = dst + product if add else product
-
-    doc = (
-        "Multiply the channels of each place by one factor{0}: ``dst[i][c] = {1}small[i] * big[i][c]``, i below *n*.\n\n"
-        "*wram* is room for n * channels elements; what is left there is unknown, default chosen: the factors, each "
-        "*channels* times.  On architectures above 592 only, which no board of the catalogue has.{2}"
-    )
-    guess = "  That *dst* is added to is unknown, default chosen; the product is rounded first."
-    body.__doc__ = doc.format(*((" and add", "dst[i][c] + ", guess) if add else ("", "", "")))
-    given: dict[str, Any] = {"wram": "n * channels"}
-    target = {"dst": "n * channels"}
-    return intrinsic(
-        spelling,
-        writes=given if add else target | given,
-        updates=target if add else {},
-        reads={"small": "n", "big": "n * channels"},
-        dtypes=FLOATS,
-        spaces={"wram": (WRAM,)},
-        in_place=False,
-        flow=Flow.MIXING,
-        since=593,
-        native=("expand", add),
-        certainty="U" if add else "I",
-        source="vendor kernels, products along channels",
-    )(body)
+_EXPAND: dict[str, Any] = {
+    "dtypes": FLOATS,
+    "spaces": {"wram": (WRAM,)},
+    "flow": Flow.MIXING,
+    "since": 592,
+    "certainty": "I",
+    "source": "vendor kernels, products along channels",
+}
+_ROOM = "(channels + 63) // 64"  # a factor of each channel, over the 64 lanes of WRAM
 
 
-bang_expand_channel_mul = _expand("__bang_expand_channel_mul", add=False)
-bang_expand_channel_mul_add = _expand("__bang_expand_channel_mul_add", add=True)
+@intrinsic(
+    "__bang_expand_channel_mul",
+    writes={"dst": "n * channels", "wram": _ROOM},
+    reads={"small": "n", "big": "n * channels"},
+    in_place=("big",),
+    **_EXPAND,
+)
+def bang_expand_channel_mul(dst: Tile, small: Tile, wram: Tile, big: Tile, n: int, channels: int) -> None:
+    """Multiply the channels of each place by one factor: ``dst[i][c] = small[i] * big[i][c]``, i below *n*.
+
+    *dst* may be exactly *big*.  *wram* is room for one element a channel in the lanes of WRAM, where ones are left
+    (all of this is inferred).
+    """
+    wram[...] = 1
+    dst[...] = (big.reshape(n, channels) * small[:, None]).reshape(-1)
+
+
+@intrinsic(
+    "__bang_expand_channel_mul_add",
+    writes={"dst": "n * channels", "wram": _ROOM},
+    reads={"small": "n", "big": "n * channels", "add": "n * channels"},
+    in_place=("big", "add"),
+    **_EXPAND,
+)
+def bang_expand_channel_mul_add(
+    dst: Tile, small: Tile, wram: Tile, big: Tile, add: Tile, n: int, channels: int
+) -> None:
+    """Multiply the channels of each place by one factor and add: ``dst[i][c] = small[i] * big[i][c] + add[i][c]``.
+
+    *dst* may be exactly *big* or *add*; *wram* as of ``__bang_expand_channel_mul``.  The product is rounded first (all
+    of this is inferred).
+    """
+    wram[...] = 1
+    product = (big.reshape(n, channels) * small[:, None]).reshape(-1)
+    np.add(product, add, out=dst)

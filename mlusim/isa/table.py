@@ -19,6 +19,7 @@ from mlusim.isa import (
     logic,
     lut,
     minmax,
+    mlisa,
     move,
     pool,
     reduce,
@@ -58,6 +59,7 @@ MODULES = (
     to_float,
     atomic,
     vv,
+    mlisa,
 )
 
 

@@ -1,7 +1,8 @@
 """Vector registers: functions of ``__mlu_vector__`` kernels that compute without memory.
 
 All of these are inferred from the vendor's index generators and random numbers.  A register holds 2048
-bytes, 512 elements of 32 bits; declare one with `vv_float()`, `vv_int32()` or `vv_uint32()` of `mlusim.bang`.
+bytes, 512 elements of 32 bits or 1024 of 16; declare one with `vv_float()`, `vv_int32()`, `vv_uint32()`, `vv_half()`,
+`vv_int16()` or `vv_uint16()` of `mlusim.bang`.
 Where a source is a register, a number may stand for one with the same number in every lane.
 """
 
@@ -10,14 +11,14 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DType, float32, int32, uint32
+from mlusim.arch.dtypes import DType, float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import Cost, Intrinsic, Pipe, Refused, intrinsic
 from mlusim.isa.parameters import CType, Tile
-from mlusim.isa.register import BYTES, LANES, Register, source_of, target_of
-from mlusim.isa.rules import between
+from mlusim.isa.register import BYTES, Register, source_of, target_of
+from mlusim.isa.rules import demand
 
-ELEMENTS = (float32, int32, uint32)
-INTEGERS = (int32, uint32)
+ELEMENTS = (float32, int32, uint32, half, int16, uint16)
+INTEGERS = (int32, uint32, int16, uint16)
 Whole = Annotated[Register, CType("{vv}")]
 Number = Annotated[Register | int | float | np.generic, CType("{T}")]
 Target = Annotated[Register, CType("{vv} &")]
@@ -44,14 +45,14 @@ def vv_get_length() -> int:
 def vv_move(dst: Target, src: Source) -> None:
     """Set a register: ``dst[i] = src[i]``, or ``src`` in every lane."""
     target = target_of(dst)
-    target.values = np.array(np.broadcast_to(source_of("src", src, target.dtype), (LANES,)))
+    target.values = np.array(np.broadcast_to(source_of("src", src, target.dtype), (target.lanes,)))
 
 
 @_row("__vv_index")
 def vv_index(dst: Target, start: Number, step: Number) -> None:
     """Count: ``dst[i] = start + i * step``."""
     target = target_of(dst)
-    lane = np.arange(LANES).astype(target.dtype.dtype)
+    lane = np.arange(target.lanes).astype(target.dtype.dtype)
     first, distance = source_of("start", start, target.dtype), source_of("step", step, target.dtype)
     target.values = first + lane * distance
 
@@ -62,46 +63,56 @@ def _binary(spelling: str, ufunc: Callable[..., Any], formula: str, *, whole: bo
     def body(dst: Target, src0: Source, src1: Source) -> None:
         target = target_of(dst, whole=whole)
         sources = source_of("src0", src0, target.dtype), source_of("src1", src1, target.dtype)
-        target.values = np.array(np.broadcast_to(ufunc(*sources), (LANES,)), target.dtype.dtype)
+        target.values = np.array(np.broadcast_to(ufunc(*sources), (target.lanes,)), target.dtype.dtype)
 
-    kept = "; of int32 and uint32" if whole else ""
+    kept = "; of integers" if whole else ""
     body.__doc__ = f"Compute lane by lane: ``dst[i] = {formula}``{kept}."
     return _row(spelling, INTEGERS if whole else ELEMENTS)(body)
 
 
 def _high(a: Any, b: Any) -> Any:
-    """The upper 32 bits of the products."""
-    wide = np.int64 if np.asarray(a).dtype.kind == "i" else np.uint64
-    return np.multiply(a, b, dtype=wide) >> wide(32)
+    """The upper half of the products' bits."""
+    dtype = np.asarray(a).dtype
+    wide = np.int64 if dtype.kind == "i" else np.uint64
+    return np.multiply(a, b, dtype=wide) >> wide(8 * dtype.itemsize)
 
 
 vv_add = _binary("__vv_add", np.add, "src0[i] + src1[i]")
 vv_mul = _binary("__vv_mul", np.multiply, "src0[i] * src1[i]")
-vv_mulh = _binary("__vv_mulh", _high, "(src0[i] * src1[i]) >> 32", whole=True)
+vv_mulh = _binary("__vv_mulh", _high, "(src0[i] * src1[i]) >> bits of an element", whole=True)
 vv_xor = _binary("__vv_xor", np.bitwise_xor, "src0[i] ^ src1[i]", whole=True)
 
 
 @_row("__vv_trixor", INTEGERS)
 def vv_trixor(dst: Target, src0: Source, src1: Source, src2: Source) -> None:
-    """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of int32 and uint32."""
+    """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of integers."""
     target = target_of(dst, whole=True)
     first, second, third = (
         source_of(name, value, target.dtype)
         for name, value in (("src0", src0), ("src1", src1), ("src2", src2))
     )
-    target.values = np.array(np.broadcast_to(first ^ second ^ third, (LANES,)))
+    target.values = np.array(np.broadcast_to(first ^ second ^ third, (target.lanes,)))
+
+
+_STORED = f"{BYTES} // itemsize if elem_count is None else elem_count"
 
 
 @intrinsic(
     "__vv_store",
-    writes={"dst": "elem_count"},
+    writes={"dst": _STORED},
     dtypes=ELEMENTS,
-    cost=Cost("elem_count", "dst"),
-    rules=(between("elem_count", 1, LANES),),
+    cost=Cost(_STORED, "dst"),
+    rules=(
+        demand(
+            f"elem_count is not None and not 1 <= elem_count <= {BYTES} // dst.view.itemsize",
+            "elem_count = {elem_count} is out of range",
+            f"1 to {BYTES // 4} elements of 32 bits, or {BYTES // 2} of 16",
+        ),
+    ),
     **_SINCE,
 )
-def vv_store(dst: Tile, register: Whole, elem_count: int = LANES) -> None:
-    """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all 512 without a count."""
+def vv_store(dst: Tile, register: Whole, elem_count: int | None = None) -> None:
+    """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all of them without a count."""
     if not isinstance(register, Register):
         raise Refused(f"register is {register!r:.80}", operand="register", legal="a register")
     if register.dtype.dtype != dst.dtype:
@@ -110,4 +121,4 @@ def vv_store(dst: Tile, register: Whole, elem_count: int = LANES) -> None:
     if register.values is None:
         text = "register is one that nothing has written"
         raise Refused(text, operand="register", legal="a register with a value")
-    dst[...] = register.values[:elem_count]
+    dst[...] = register.values[: len(dst)]

@@ -432,25 +432,23 @@ class Mlu:
         """
     def bang_incseq(self, dst: Ptr, elem_count: Count) -> None:
         """Count up: ``dst[i] = i``; on architectures above 592 only, which no board of the catalogue has."""
-    def gather(
-        self,
-        dst: Ptr,
-        src: Ptr,
-        offset: Ptr,
-        size: Count,
-        direction: Direction,
-        stride: Count,
-        count: Count,
-    ) -> None:
+    def gather(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
         """Gather and wait: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` for i below *count*, b below *size*.
 
-        *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
+        ``(dst, src, offset, size, direction, stride, count)`` or
+        ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
         """
     def gather_async(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
         """Start a gather like ``__gather`` and go on; it is done after the sync that waits for its pipe.
 
         ``(dst, src, offset, size, direction, stride, count)`` or
         ``(dst, src, offset, bitmask, size, direction, stride, count)``.
+        """
+    def scatter(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
+        """Scatter and wait: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
+
+        ``(dst, src, offset, size, direction, stride, count)`` or
+        ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``NRAM2GDRAM`` or ``NRAM2NRAM``.
         """
     def scatter_async(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
         """Start to scatter: ``dst.byte[offset[i] + b] = src.byte[i * stride + b]``, in the order of i.
@@ -469,9 +467,38 @@ class Mlu:
         stride: Count,
         count: Count,
     ) -> None:
-        """Start a gather inside NRAM: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i is set.
+        """Start a gather to NRAM: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` where bit i is set.
 
-        It is done after a sync that waits for the move-DMA.
+        *src* is in NRAM, and it is done after a sync that waits for the move-DMA; or in GDRAM, and it is done after one
+        that waits for the IO-DMA, as the vendor's attention kernels for arch 592 have it.
+        """
+    def extension(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        repeats: Ptr,
+        size: Count,
+        direction: Direction,
+        count: Count,
+    ) -> None:
+        """Repeat pieces, in order with vectors: piece i of *size* bytes of *src* ``repeats[i]`` times, one behind the other.
+
+        ``dst = [src[i] for i in range(count) for _ in range(repeats[i])]``; *repeats* are *count* bytes, 0 leaves a
+        piece out; *direction* is ``NRAM2NRAM`` (the one vendor kernel that has it).
+        """
+    def mlisa_gather_vector(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        offset: Ptr,
+        size: Count,
+        count: Count,
+        stride: Count,
+    ) -> None:
+        """Gather inside NRAM in order with vectors: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]``.
+
+        The instruction ``gather.vector.nram.nram.nram.u32 [dst], [src], [offset], size, count, stride`` of inline
+        assembly.  That it waits for the vectors before it, and those behind for it, is inferred.
         """
     def bang_add(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Add: ``dst[i] = src0[i] + src1[i]``."""
@@ -1275,7 +1302,8 @@ class Mlu:
     ) -> None:
         """Multiply the channels of each place by one factor: ``dst[i][c] = small[i] * big[i][c]``, i below *n*.
 
-        *wram* is room for n * channels elements; what is left there is unknown, default chosen: the factors, each *channels* times.  On architectures above 592 only, which no board of the catalogue has.
+        *dst* may be exactly *big*.  *wram* is room for one element a channel in the lanes of WRAM, where ones are left
+        (all of this is inferred).
         """
     def bang_expand_channel_mul_add(
         self,
@@ -1283,12 +1311,14 @@ class Mlu:
         small: Ptr,
         wram: Ptr,
         big: Ptr,
+        add: Ptr,
         n: Count,
         channels: Count,
     ) -> None:
-        """Multiply the channels of each place by one factor and add: ``dst[i][c] = dst[i][c] + small[i] * big[i][c]``, i below *n*.
+        """Multiply the channels of each place by one factor and add: ``dst[i][c] = small[i] * big[i][c] + add[i][c]``.
 
-        *wram* is room for n * channels elements; what is left there is unknown, default chosen: the factors, each *channels* times.  On architectures above 592 only, which no board of the catalogue has.  That *dst* is added to is unknown, default chosen; the product is rounded first.
+        *dst* may be exactly *big* or *add*; *wram* as of ``__bang_expand_channel_mul``.  The product is rounded first (all
+        of this is inferred).
         """
     def bang_sumpool(
         self,
@@ -2018,50 +2048,149 @@ class Mlu:
 
         *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
-    def bang_atomic_reduce_add(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_add(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] + src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_max(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_max(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = max(dst[i], src[i])``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_min(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_min(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = min(dst[i], src[i])``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_and(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_and(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] & src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_or(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_or(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] | src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_xor(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_xor(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] ^ src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_exch(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_exch(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = src[i]``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_inc(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_inc(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] >= src[i] ? 0 : dst[i] + 1``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
-    def bang_atomic_reduce_dec(self, dst: Ptr, src: Ptr | Scalar, elem_count: Count = 1) -> None:
+    def bang_atomic_reduce_dec(
+        self,
+        dst: Ptr,
+        src: Ptr | Scalar,
+        elem_count: Count = 1,
+        segnum1: Count | None = None,
+        segnum2: Count | None = None,
+        dst_stride1: Count | None = None,
+        dst_stride2: Count | None = None,
+        src_stride1: Count | None = None,
+        src_stride2: Count | None = None,
+    ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = dst[i] == 0 || dst[i] > src[i] ? src[i] : dst[i] - 1``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  The formula is unknown, default chosen.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_add(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] + src2[i]``; *src1* is in GDRAM.
@@ -2234,9 +2363,9 @@ class Mlu:
     def vv_mul(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
         """Compute lane by lane: ``dst[i] = src0[i] * src1[i]``."""
     def vv_mulh(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
-        """Compute lane by lane: ``dst[i] = (src0[i] * src1[i]) >> 32``; of int32 and uint32."""
+        """Compute lane by lane: ``dst[i] = (src0[i] * src1[i]) >> bits of an element``; of integers."""
     def vv_xor(self, dst: Register, src0: Register | Scalar, src1: Register | Scalar) -> None:
-        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]``; of int32 and uint32."""
+        """Compute lane by lane: ``dst[i] = src0[i] ^ src1[i]``; of integers."""
     def vv_trixor(
         self,
         dst: Register,
@@ -2244,6 +2373,90 @@ class Mlu:
         src1: Register | Scalar,
         src2: Register | Scalar,
     ) -> None:
-        """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of int32 and uint32."""
-    def vv_store(self, dst: Ptr, register: Register, elem_count: Count = 512) -> None:
-        """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all 512 without a count."""
+        """Combine three: ``dst[i] = src0[i] ^ src1[i] ^ src2[i]``; of integers."""
+    def vv_store(self, dst: Ptr, register: Register, elem_count: Count | None = None) -> None:
+        """Store the first elements of a register in NRAM: ``dst[i] = register[i]``, all of them without a count."""
+    def mlisa_fuse_1(self, dst: Ptr, src: Ptr, elem_count: Count, op0: str, value0: Ptr | Scalar) -> None:
+        """Apply 1 operation to each lane: ``dst[i] = src[i].op0(value0)``, each value a vector or a scalar.
+
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        """
+    def mlisa_fuse_2(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        op0: str,
+        value0: Ptr | Scalar,
+        op1: str,
+        value1: Ptr | Scalar,
+    ) -> None:
+        """Apply 2 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1)``, each value a vector or a scalar.
+
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        """
+    def mlisa_fuse_3(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        op0: str,
+        value0: Ptr | Scalar,
+        op1: str,
+        value1: Ptr | Scalar,
+        op2: str,
+        value2: Ptr | Scalar,
+    ) -> None:
+        """Apply 3 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2)``, each value a vector or a scalar.
+
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        """
+    def mlisa_fuse_4(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        op0: str,
+        value0: Ptr | Scalar,
+        op1: str,
+        value1: Ptr | Scalar,
+        op2: str,
+        value2: Ptr | Scalar,
+        op3: str,
+        value3: Ptr | Scalar,
+    ) -> None:
+        """Apply 4 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2).op3(value3)``, each value a vector or a scalar.
+
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        """
+    def mlisa_fuse_5(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        op0: str,
+        value0: Ptr | Scalar,
+        op1: str,
+        value1: Ptr | Scalar,
+        op2: str,
+        value2: Ptr | Scalar,
+        op3: str,
+        value3: Ptr | Scalar,
+        op4: str,
+        value4: Ptr | Scalar,
+    ) -> None:
+        """Apply 5 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2).op3(value3).op4(value4)``, each value a vector or a scalar.
+
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3), .op4(value4)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        """
+    def mlisa_div_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
+        """Divide by a scalar: ``dst[i] = src[i] / value``, rounded once.
+
+        ``div.scalar.nram.f16`` or ``.f32 [dst], [src], value, elem_count``; mtp_372 has it too, where there is no
+        ``__bang_div``.
+        """
+    def mlisa_findlast1(self, value: Scalar) -> int:
+        """Find the highest bit that is set: returns ``floor(log2(value))``, or 0xffffffff for 0.
+
+        ``findlast1.gpr.b32 result, value``.
+        """

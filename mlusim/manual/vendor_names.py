@@ -137,8 +137,22 @@ isa/test_isa_fusion.py::test_fusion_of_vectors_scalars_and_cycles
     __bang_fusion=49
 isa/test_isa_gather.py::test_gather_takes_each_piece_from_its_offset
     __gather=6 __bang_gather_async=2 __gather_async=?
+isa/test_isa_gather.py::test_gather_of_assembly_is_in_order_with_vectors
+    __mlisa_gather_vector
+isa/test_isa_gather.py::test_extension_repeats_each_piece
+    __extension
 isa/test_isa_gather.py::test_scatter_puts_each_piece_at_its_offset
-    __scatter_async=?
+    __scatter_async=? __scatter
+isa/test_isa_mlisa.py::test_division_by_a_scalar
+    __mlisa_div_scalar
+isa/test_isa_mlisa.py::test_five_steps_one_after_the_other
+    __mlisa_fuse_2 __mlisa_fuse_3 __mlisa_fuse_5
+isa/test_isa_mlisa.py::test_a_fused_instruction_of_one_step
+    __mlisa_fuse_1
+isa/test_isa_mlisa.py::test_the_highest_bit
+    __mlisa_findlast1
+isa/test_isa_mlisa.py::test_the_mask_of_what_is_no_number
+    __mlisa_fuse_4
 isa/test_isa_pool_indices.py::test_average_gives_each_window_s_share_back
     __bang_avgpool_bp
 isa/test_isa_pool_indices.py::test_places_of_the_largest

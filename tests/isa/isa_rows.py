@@ -73,6 +73,7 @@ TILES = {
 COUNTS_OF_ROW = TILES | {"memcpy_nram_to_nram": {"segnum": 3, "dst_stride": 192, "src_stride": 64}}
 UNKNOWN = ("in_dh", "in_dw", "out_dh", "out_dw")
 SCALARS = {"value": 3, "compare": 1, "new": 5, "op": FUSION_FMA, "mode": 0, "limit": 6, "overlap": 0}
+SCALARS |= {f"op{n}": "add" for n in range(5)}  # of the fused instructions
 
 MEMORY_ROWS = tuple(row for row in ISA.values() if row.operands and row.form != "copy")
 DENSE_ROWS = tuple(row for row in MEMORY_ROWS if row.form == "dense")

@@ -60,6 +60,39 @@ def test_reductions_and_fetches(op):
             assert old.tobytes() == after["dst"].tobytes()
 
 
+STRIDED = ("add", "max", "min", "and", "or", "xor", "exch")
+
+
+@pytest.mark.parametrize("op", STRIDED)
+@pytest.mark.parametrize("strides", [(96, 8, 16, 32), (-8, 96, 16, 32), (0, 0, 16, 32)])
+def test_reductions_with_strides(op, strides):
+    """Two times three pieces of four elements, apart, interlaced with a negative stride, and all at one place."""
+    count, dtype = 4, np.dtype(np.int32)
+    old, new = samples(dtype, 128, 1), samples(dtype, 64, 2)
+    dst_stride1, dst_stride2, src_stride1, src_stride2 = strides
+    expected = old.copy()
+    for j in range(3):
+        for i in range(2):
+            for k in range(count):
+                to = 32 + k + (i * dst_stride1 + j * dst_stride2) // 4
+                expected[to] = changed(
+                    op, dtype, expected[to], new[k + (i * src_stride1 + j * src_stride2) // 4]
+                )
+    device = mlusim.Device("MLU590-H8")
+    target = device.put(old)
+
+    @kernel
+    def run(mlu, dst):
+        src = mlu.nram(dtype, 64)
+        src.view.array[:] = new
+        getattr(mlu, f"bang_atomic_reduce_{op}")(dst + 32, src, count, 1, 2, *strides)
+
+    launch = device.launch(run, args=(target,))
+
+    assert expected.tolist() == device.get(target).tolist()
+    assert {f"bang_atomic_reduce_{op}": 1} == {name.lstrip("_"): n for name, n in launch.instructions.items()}
+
+
 def test_compare_and_swap():
     """It stores where the comparison holds, and hands back what was there either way."""
     for old, swapped in ((4, True), (5, False)):

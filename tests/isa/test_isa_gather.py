@@ -48,7 +48,9 @@ def test_gather_takes_each_piece_from_its_offset(offsets, size, gap, mask, maske
     def call(mlu, far, near, offset, bitmask):
         if not masked:
             mlu.gather(near, far, offset, size, direction, stride, count)
-        elif gdram:
+        elif size % 3 == 0:
+            mlu.gather(near, far, offset, bitmask, size, direction, stride, count)
+        elif size % 3 == 1:
             mlu.gather_async(near, far, offset, bitmask, size, direction, stride, count)
         else:
             mlu.bang_gather_async(near, far, offset, bitmask, size, stride, count)
@@ -63,24 +65,99 @@ def test_gather_takes_each_piece_from_its_offset(offsets, size, gap, mask, maske
     assert np.array_equal(expected, near)
 
 
-@given(PIECES, st.integers(1, 16), st.booleans())
-def test_scatter_puts_each_piece_at_its_offset(offsets, size, gdram):
-    """In the order of the pieces, so that the last one stays where two meet."""
+@given(PIECES, st.integers(1, 16), st.booleans(), st.booleans(), st.booleans())
+def test_scatter_puts_each_piece_at_its_offset(offsets, size, gdram, waits, masked):
+    """In the order of the pieces, so that the last one stays where two meet; a bit of 0 leaves its piece out."""
     count = min(len(offsets), 30)
     direction = NRAM2GDRAM if gdram else NRAM2NRAM
     expected = (np.arange(ROOM) % 251).astype(np.uint8)
     source = np.arange(ROOM, dtype=np.uint8)
 
-    def call(mlu, far, near, offset, _):
-        near.view.array[:] = source
-        mlu.scatter_async(far, near, offset, size, direction, size, count)
-        mlu.sync()
+    bits = [0b10110101] * 4
 
-    far, _ = run(call, offsets, gdram=gdram)
+    def call(mlu, far, near, offset, bitmask):
+        near.view.array[:] = source
+        scatter = mlu.scatter if waits else mlu.scatter_async
+        scatter(far, near, offset, *[bitmask] * masked, size, direction, size, count)
+        if not waits:
+            mlu.sync()
+
+    far, _ = run(call, offsets, bits=bits if masked else None, gdram=gdram)
     for i in range(count):
+        if masked and not bits[i // 8] >> i % 8 & 1:
+            continue
         expected[offsets[i] : offsets[i] + size] = source[i * size : (i + 1) * size]
 
     assert np.array_equal(expected, far)
+
+
+def test_gather_of_assembly_is_in_order_with_vectors():
+    """Byte offsets inside NRAM; the counts come in the order of the instruction; MLU370 has it too."""
+
+    def body(mlu, _):
+        near, far = mlu.nram(float32, 4), mlu.nram(float32, 8)
+        far.view.array[:] = range(8)
+        mlu.mlisa_gather_vector(near, far, mlu.nram(uint32, 4, [28, 0, 4, 8]), 4, 4, 4)
+        return near.view.array.tolist()
+
+    for board in (BOARDS[3], BOARD):
+        assert [7, 0, 1, 2] == on_core(body, board=board)
+
+
+def test_extension_repeats_each_piece():
+    """As often as its byte says, 0 times too; the rest of the destination stays."""
+
+    def body(mlu, _):
+        dst, src = mlu.nram(float32, 8), mlu.nram(float32, 3, [5, 6, 7])
+        dst.view.array[:] = -1
+        mlu.extension(dst, src, mlu.nram(uint8, 3, [2, 0, 3]), 4, NRAM2NRAM, 3)
+        wide = mlu.nram(uint8, 6)
+        mlu.extension(wide, src.cast(uint8), mlu.nram(uint8, 3, [1, 1, 1]), 2, NRAM2NRAM, 3)
+        return dst.view.array.tolist(), wide.view.array.tobytes() == src.cast(uint8).view.array[:6].tobytes()
+
+    assert ([5, 5, 7, 7, 7, -1, -1, -1], True) == on_core(body, board=BOARD)
+
+
+EXTENSIONS = [
+    ({"count": 0}, RuleFault, "count = 0"),
+    ({"size": 0}, RuleFault, "size = 0"),
+    ({"direction": GDRAM2NRAM}, RuleFault, "direction = GDRAM2NRAM"),
+    ({"count": 5}, OutOfBounds, "past its end"),
+    ({"dst": 3}, WrongSpace, "dst is 3"),
+    ({"dst": "src"}, RuleFault, "dst overlaps src"),
+    ({"dst": "repeats"}, OutOfBounds, "past its end"),
+]
+
+
+@pytest.mark.parametrize(("change", "kind", "said"), EXTENSIONS)
+def test_extension_refuses(change, kind, said):
+    """Counts, direction, rooms of all operands, overlaps."""
+
+    def body(mlu, _):
+        call = {
+            "dst": mlu.nram(uint8, 16),
+            "src": mlu.nram(uint8, 4),
+            "repeats": mlu.nram(uint8, 4, [1, 2, 0, 1]),
+        }
+        call |= {"size": 1, "direction": NRAM2NRAM, "count": 4}
+        call |= {
+            name: call.get(value, value) if isinstance(value, str) else value
+            for name, value in change.items()
+        }
+        if change.get("dst") == "src":
+            call["size"], call["src"] = 1, call["dst"]
+        if change.get("dst") == "repeats":
+            call["repeats"].view.array[:] = 255
+        try:
+            mlu.extension(**call)
+        except Fault as fault:
+            return fault
+        return None
+
+    fault = on_core(body, board=BOARD)
+
+    assert isinstance(fault, kind)
+    assert said in fault.message
 
 
 def test_asynchronous_rows_land_at_the_sync_of_their_pipe():
@@ -97,8 +174,9 @@ def test_asynchronous_rows_land_at_the_sync_of_their_pipe():
 
     run(call, [7, 9], bits=[3])
     run(call, [7, 9], bits=[3], effects="eager")
+    run(call, [7, 9], bits=[3], gdram=True)
 
-    assert [255, 255, 7, 7, 7, 7] == seen
+    assert [255, 255, 7, 7, 7, 7, 255, 7, 7] == seen
 
 
 def test_traffic_and_counts():

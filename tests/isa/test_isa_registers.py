@@ -16,7 +16,10 @@ from mlusim.bang import (
     kernel,
     uint32,
     vv_float,
+    vv_half,
+    vv_int16,
     vv_int32,
+    vv_uint16,
     vv_uint32,
 )
 from mlusim.errors import Fault, RuleFault, Unsupported
@@ -24,22 +27,35 @@ from mlusim.isa.table import ISA
 from mlusim.time.rates import LAUNCH, VECTOR_START
 
 BOARDS = ("MLU370-X4", "MLU590-H8")
-DECLARE = {np.dtype(np.float32): vv_float, np.dtype(np.int32): vv_int32, np.dtype(np.uint32): vv_uint32}
-LANES = 512
-FLOAT, INT, UINT = DECLARE
+DECLARE = {
+    np.dtype(np.float32): vv_float,
+    np.dtype(np.int32): vv_int32,
+    np.dtype(np.uint32): vv_uint32,
+    np.dtype(np.float16): vv_half,
+    np.dtype(np.int16): vv_int16,
+    np.dtype(np.uint16): vv_uint16,
+}
+LANES = 512  # of 32 bits
+FLOAT, INT, UINT, HALF, SHORT, USHORT = DECLARE
+ALL, WHOLE = tuple(DECLARE), (INT, UINT, SHORT, USHORT)
 
 
-def high(a, b):
-    """The upper half of a product of 64 bits."""
-    return (a * b) >> 32
+def lanes(dtype):
+    """How many elements a register of *dtype* has."""
+    return 2048 // np.dtype(dtype).itemsize
+
+
+def high(dtype):
+    """The upper half of a product of twice the bits."""
+    return lambda a, b: (a * b) >> 8 * np.dtype(dtype).itemsize
 
 
 OPERATIONS = {
-    "add": (operator.add, 2, (FLOAT, INT, UINT)),
-    "mul": (operator.mul, 2, (FLOAT, INT, UINT)),
-    "mulh": (high, 2, (INT, UINT)),
-    "xor": (operator.xor, 2, (INT, UINT)),
-    "trixor": (lambda a, b, c: a ^ b ^ c, 3, (INT, UINT)),
+    "add": (lambda _: operator.add, 2, ALL),
+    "mul": (lambda _: operator.mul, 2, ALL),
+    "mulh": (high, 2, WHOLE),
+    "xor": (lambda _: operator.xor, 2, WHOLE),
+    "trixor": (lambda _: lambda a, b, c: a ^ b ^ c, 3, WHOLE),
 }
 
 
@@ -52,7 +68,7 @@ def loaded(dtype, values):
 
 def stored(mlu, register, *count):
     """The elements of a register, by way of NRAM."""
-    memory = mlu.nram(register.dtype, LANES)
+    memory = mlu.nram(register.dtype, register.lanes)
     memory.view.array[:] = 77
     mlu.vv_store(memory, register, *count)
     return memory.view.array.copy()
@@ -62,9 +78,10 @@ def stored(mlu, register, *count):
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_each_lane_is_computed_by_itself(name, board):
     """Registers and numbers as sources, every type of the row; the destination may be a source."""
-    operation, arity, types = OPERATIONS[name]
+    operation_of, arity, types = OPERATIONS[name]
     for dtype in types:
-        sources = [samples(dtype, LANES, n) for n in range(arity)]
+        operation = operation_of(dtype)
+        sources = [samples(dtype, lanes(dtype), n) for n in range(arity)]
 
         def run(mlu, _, dtype=dtype, sources=sources):
             given = [loaded(dtype, values) for values in sources]
@@ -78,7 +95,7 @@ def test_each_lane_is_computed_by_itself(name, board):
         vectors, scalars, in_place = on_core(run, board=board)
 
         assert vectors.tobytes() == in_place.tobytes()
-        for i in range(LANES):
+        for i in range(lanes(dtype)):
             lane = [values[i] for values in sources]
             expected = [exact(operation, dtype, *lane), exact(operation, dtype, *lane[:-1], sources[-1][-1])]
 
@@ -100,9 +117,17 @@ def test_move_and_index(dtype, board):
         return stored(mlu, moved), stored(mlu, copied)
 
     moved, counted = on_core(run, board=board)
-    for i in range(LANES):
+    for i in range(lanes(dtype)):
         assert 7 == moved[i]
-        assert 5 + 3 * i == counted[i]
+        assert same(
+            exact(
+                lambda a, b: a + b,
+                dtype,
+                dtype.type(5),
+                exact(lambda a, b: a * b, dtype, dtype.type(i), dtype.type(3)),
+            ),
+            counted[i],
+        )
 
 
 @pytest.mark.parametrize("count", [1, 31, 512])
