@@ -187,7 +187,7 @@ class Session:
         union = Union(block=False, number=(plane * y + row) * x + start)
         for number in range(self.kind.unions):
             cluster = Cluster(
-                number, Arena(SRAM, arch.sram_base, arch.max_sram, self.pool, unit=self._unit())
+                number, Arena(SRAM, arch.sram_base, arch.sram, self.pool, unit=self._unit())
             )
             union.clusters.append(cluster)
             first = start + number * arch.cores_per_cluster
@@ -229,8 +229,8 @@ class Session:
         arch, unit = self.board.arch, self._unit()
         arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
         if not memory_core:
-            arenas[NRAM] = Arena(NRAM, arch.nram_base, arch.max_nram, self.pool, unit)
-            arenas[WRAM] = Arena(WRAM, arch.wram_base, arch.max_wram, self.pool, max(unit, 8))
+            arenas[NRAM] = Arena(NRAM, arch.nram_base, arch.nram, self.pool, unit)
+            arenas[WRAM] = Arena(WRAM, arch.wram_base, arch.wram, self.pool, max(unit, 8))
         return arenas
 
     def core_directions(self, *, memory_core: bool) -> Routes:
