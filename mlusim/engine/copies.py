@@ -19,6 +19,7 @@ from mlusim.machine.core import Core
 from mlusim.machine.flight import Flight
 from mlusim.machine.polls import POLL_BYTES
 from mlusim.memory.direction import (
+    NRAM2NRAM,
     SRAM2SRAM,
     Direction,
     grain,
@@ -219,7 +220,8 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
     given = (dst, src, size, direction, *shape)
     if asynchronous and pipe is not Pipe.VECTOR:
         seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
-        core.fly(Flight(pipe, functools.partial(_move, target, source), seen), load)
+        move = functools.partial(_move, target, source)
+        core.fly(Flight(pipe, move, seen, inside=direction is NRAM2NRAM), load)
         charge_flight(mlu, pipe, nbytes)
     else:
         if core.pending:

@@ -20,6 +20,9 @@ class Control(Protocol):
     ) -> None:
         """Wait for the named pipes, or for all; *waiting* are those that wait, *route* the copies that are meant."""
 
+    def wait_inside(self, name: str) -> None:
+        """Wait for the asynchronous copies from NRAM to NRAM."""
+
     def barrier(self, name: str, scope: str) -> None:
         """Meet the other cores of *scope*."""
 
@@ -56,9 +59,14 @@ def sync(core: Control) -> None:
 
 
 @_row("__sync_compute", "develop guide, pipes and synchronisation")
-def sync_compute(core: Control) -> None:
-    """Wait for this core's vector and tensor instructions."""
+def sync_compute(core: Control, generation: Generation) -> None:
+    """Wait for this core's vector and tensor instructions, and for its asynchronous copies inside NRAM.
+
+    That such copies complete for it is inferred: vendor kernels wait for them so at twelve places, and are right.
+    """
     core.wait("__sync_compute", Pipe.VECTOR, Pipe.TENSOR)
+    if generation > 2:  # on MLU2xx they are of the compute stream anyway
+        core.wait_inside("__sync_compute")
 
 
 @_row("__sync_io", "develop guide, pipes and synchronisation")

@@ -20,6 +20,7 @@ from mlusim.isa.parameters import NO_DEFAULT, Parameter
 from mlusim.isa.table import ISA
 
 LEAD = "T"
+ASSEMBLY = "__mlisa_"  # how rows begin that are instructions of inline assembly
 ANY_TYPE = "Offset"  # a template parameter: what may be of any integer type
 CHARS = MappingProxyType({int8: ("signed char", "char")})  # two types in C++ which both are int8 here
 KEYWORDS = frozenset(  # those of C++ that Python takes as names
@@ -114,8 +115,9 @@ def prototypes(row: Intrinsic) -> tuple[Prototype, ...]:
 
 @functools.cache
 def all_prototypes() -> tuple[Prototype, ...]:
-    """The prototypes of every row, in the order of the table."""
-    return tuple(p for row in ISA.values() for p in prototypes(row))
+    """The prototypes of every row that C calls by name, in the order of the table; assembly is written as text."""
+    rows = (row for row in ISA.values() if not row.spelling.startswith(ASSEMBLY))
+    return tuple(p for row in rows for p in prototypes(row))
 
 
 @functools.cache

@@ -94,7 +94,7 @@ def vv_trixor(dst: Target, src0: Source, src1: Source, src2: Source) -> None:
     target.values = np.array(np.broadcast_to(first ^ second ^ third, (target.lanes,)))
 
 
-_STORED = f"{BYTES} // itemsize if elem_count is None else elem_count"
+_STORED = f"{BYTES} // sizeof(T) if elem_count is None else elem_count"
 
 
 @intrinsic(
@@ -104,7 +104,7 @@ _STORED = f"{BYTES} // itemsize if elem_count is None else elem_count"
     cost=Cost(_STORED, "dst"),
     rules=(
         demand(
-            f"elem_count is not None and not 1 <= elem_count <= {BYTES} // dst.view.itemsize",
+            f"elem_count is not None and (elem_count < 1 or elem_count * sizeof(dst) > {BYTES})",
             "elem_count = {elem_count} is out of range",
             f"1 to {BYTES // 4} elements of 32 bits, or {BYTES // 2} of 16",
         ),

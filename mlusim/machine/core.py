@@ -17,7 +17,7 @@ from mlusim.machine.polls import Polls
 from mlusim.machine.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
-from mlusim.memory.space import NRAM, SPACES, SRAM, Space
+from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.time.work import Load, cycles_each
 
@@ -132,6 +132,11 @@ class Core:
         pointer = self.bind(allocation, dtype)
         if values is not None:
             self._initialise(pointer.view, values)
+        elif self.place.memory_core and space in (
+            NRAM,
+            WRAM,
+        ):  # compiled code: room that nothing else reaches
+            self._initialise(pointer.view, ())
         if self.hub.declare is not None:
             self.hub.declare(self, allocation)
         if space is NRAM:
@@ -303,6 +308,20 @@ class Core:
         if self.hub.sync is not None:
             heads = tuple(p.value for p in waiting)
             self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads, route=route))
+
+    def wait_inside(self, name: str) -> None:
+        """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""
+        flights = [f for f in self.flights if f.pipe is Pipe.MOVE]
+        last = max((n for n, f in enumerate(flights) if f.inside), default=-1)
+        if last >= 0:
+            self._await(WAITS[Pipe.MOVE])
+            for flight in flights[: last + 1]:
+                self.flights.remove(flight)
+                self._land(flight)
+            if flights[last + 1 :]:
+                self.pending |= WAITS[Pipe.MOVE]
+        if self.hub.sync is not None:
+            self.hub.sync(Sync(name, self, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name)))
 
     # -- the log -------------------------------------------------------------------------------
 

@@ -10,8 +10,9 @@ from mlusim.machine.events import Effect
 
 @define(eq=False)
 class Flight:
-    """An asynchronous effect in flight on a pipe."""
+    """An asynchronous effect in flight on a pipe; ``inside`` is true of a copy from NRAM to NRAM."""
 
     pipe: Pipe
     land: Callable[[], None]
     effect: Effect | None
+    inside: bool = False

@@ -22,8 +22,12 @@ _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isas
 class Kernel:
     """A function that the machine runs once per task as ``body(mlu, *args)``.
 
-    A kernel is also callable, so that one kernel may use another as a device function.
+    A kernel is also callable, so that one kernel may use another as a device function.  ``compiled`` says that it
+    comes from BANG C: it may declare all of a memory, and what one kind of core cannot do has no effect on it, as
+    the vendor's compiler has it (see decision 0016 and `engine.idle`).
     """
+
+    compiled = False
 
     def __init__(self, body: Callable[..., Any]) -> None:
         if not callable(body):

@@ -81,8 +81,8 @@ class Mlu:
         """Declare *count* elements of NRAM, as ``__nram__ T name[count]``; *values* initialise it.
 
         Fresh memory is poison: NaN in every float type, -1 in every integer.  Raises `OutOfMemory`
-        with the bytes left when the board's NRAM (per core) is exceeded.  A kernel may declare all of it; the library
-        leaves 128 KiB to the compiler, which is what `MAX_NRAM_SIZE` says and plans are held to.
+        with the bytes left when the board's NRAM (per core, less the 128 KiB reserve) is exceeded; a kernel of
+        BANG C may declare all of it.
         """
         return self.core.declare(NRAM, dtype, count, values)
 

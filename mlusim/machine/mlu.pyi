@@ -55,7 +55,8 @@ class Mlu:
         """Declare *count* elements of NRAM, as ``__nram__ T name[count]``; *values* initialise it.
 
         Fresh memory is poison: NaN in every float type, -1 in every integer.  Raises `OutOfMemory`
-        with the bytes left when the board's NRAM (per core, less the 128 KiB reserve) is exceeded.
+        with the bytes left when the board's NRAM (per core, less the 128 KiB reserve) is exceeded; a kernel of
+        BANG C may declare all of it.
         """
     def wram(self, dtype: ElementType, count: Count, values: Sequence[Any] | None = None) -> Ptr:
         """Declare *count* elements of WRAM, as ``__wram__ T name[count]``."""
@@ -71,7 +72,10 @@ class Mlu:
     def sync(self) -> None:
         """Wait for every outstanding instruction of this core."""
     def sync_compute(self) -> None:
-        """Wait for this core's vector and tensor instructions."""
+        """Wait for this core's vector and tensor instructions, and for its asynchronous copies inside NRAM.
+
+        That such copies complete for it is inferred: vendor kernels wait for them so at twelve places, and are right.
+        """
     def sync_io(self) -> None:
         """Wait for this core's IO-DMA copies (one side in GDRAM or LDRAM)."""
     def sync_move(self) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
+from mlusim.engine.idle import idle_class
 from mlusim.engine.issue import mlu_class
 from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
@@ -92,8 +93,9 @@ class Session:
         arch = board.arch
         self.steps = Table() if self.hub.every_step and self.timing else None
         class_of = mlu_class if self.steps is None else noting_class
-        self._ipu_class = class_of(arch)
-        self._mpu_class = class_of(arch, memory_core=True)
+        self.compiled = bool(request.kernel.compiled)
+        self._ipu_class = self._as_compiled(class_of(arch), memory_core=False)
+        self._mpu_class = self._as_compiled(class_of(arch, memory_core=True), memory_core=True)
 
     # -- the run -------------------------------------------------------------------------------
 
@@ -186,9 +188,8 @@ class Session:
         arch, (x, y, _) = self.board.arch, self.dim
         union = Union(block=False, number=(plane * y + row) * x + start)
         for number in range(self.kind.unions):
-            cluster = Cluster(
-                number, Arena(SRAM, arch.sram_base, arch.sram, self.pool, unit=self._unit())
-            )
+            sram = arch.sram if self.compiled else arch.max_sram
+            cluster = Cluster(number, Arena(SRAM, arch.sram_base, sram, self.pool, unit=self._unit()))
             union.clusters.append(cluster)
             first = start + number * arch.cores_per_cluster
             for core_id in range(arch.cores_per_cluster):
@@ -209,7 +210,13 @@ class Session:
 
     def make_mlu(self, core: Core) -> Mlu:
         """The `Mlu` of *core*."""
-        return (self._mpu_class if core.place.memory_core else self._ipu_class)(core)
+        made: Mlu = (self._mpu_class if core.place.memory_core else self._ipu_class)(core)
+        return made
+
+    def _as_compiled(self, methods: Any, *, memory_core: bool) -> Any:
+        if not self.compiled or not (self.kind.unions and self.board.arch.memory_core):
+            return methods
+        return idle_class(methods, memory_core=memory_core)
 
     def make_log(self, core: Core) -> Log | None:
         """The log of *core*: with every step where somebody asked for them, none where time is not predicted."""
@@ -224,13 +231,15 @@ class Session:
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
         """Fresh NRAM, WRAM and LDRAM for one core, for a memory core LDRAM only.
 
-        Their bytes come with the first declaration.
+        Their bytes come with the first declaration.  Compiled code may declare on a memory core too: room that
+        no instruction reaches, where its single numbers go.
         """
         arch, unit = self.board.arch, self._unit()
         arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
-        if not memory_core:
-            arenas[NRAM] = Arena(NRAM, arch.nram_base, arch.nram, self.pool, unit)
-            arenas[WRAM] = Arena(WRAM, arch.wram_base, arch.wram, self.pool, max(unit, 8))
+        if not memory_core or self.compiled:
+            nram = arch.nram if self.compiled else arch.max_nram
+            arenas[NRAM] = Arena(NRAM, arch.nram_base, nram, self.pool, unit)
+            arenas[WRAM] = Arena(WRAM, arch.wram_base, arch.max_wram, self.pool, max(unit, 8))
         return arenas
 
     def core_directions(self, *, memory_core: bool) -> Routes:

@@ -42,7 +42,7 @@ def test_a_prototype_says_which_row_it_calls():
     found = [(p.spelling, p.types) for p in all_prototypes()]
 
     assert len(found) == len(set(found))
-    assert {p.row for p in all_prototypes()} == set(ISA)
+    assert {p.row for p in all_prototypes()} == {name for name in ISA if not name.startswith("mlisa_")}
     assert len(found) > 2000
 
 

@@ -15,7 +15,7 @@ WAITS = {
     "sync": {IO, MOVE},
     "sync_io": {IO},
     "sync_move": {MOVE},
-    "sync_compute": set(),
+    "sync_compute": {MOVE},  # as the copy is one inside NRAM
     "sync_io_move_compute": {IO, MOVE},
 }
 FLAGS = tuple(itertools.product((False, True), repeat=6))

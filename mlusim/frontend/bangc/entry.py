@@ -20,6 +20,8 @@ from mlusim.machine.kernel import Kernel
 class BangKernel(Kernel):
     """A kernel of BANG C sources: ``form`` is its intermediate form, ``plan()`` what it reaches."""
 
+    compiled = True
+
     def __init__(self, form: ir.Function, plan: Callable[[], Plan], bang_arch: int) -> None:
         super().__init__(_body(form, plan, bang_arch))
         self.form = form
