@@ -10,7 +10,9 @@ from mlusim.errors import Fault, Outside, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Sync
 from mlusim.machine.flight import Flight
+from mlusim.machine.inside import wait_inside
 from mlusim.machine.kernel import kernel_site
+from mlusim.machine.mutex import lock, unlock
 from mlusim.machine.place import Place
 from mlusim.machine.placements import Placements
 from mlusim.machine.polls import Polls
@@ -309,19 +311,7 @@ class Core:
             heads = tuple(p.value for p in waiting)
             self.hub.sync(Sync(name, self, tuple(p.value for p in pipes or Pipe), waiting=heads, route=route))
 
-    def wait_inside(self, name: str) -> None:
-        """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""
-        flights = [f for f in self.flights if f.pipe is Pipe.MOVE]
-        last = max((n for n, f in enumerate(flights) if f.inside), default=-1)
-        if last >= 0:
-            self._await(WAITS[Pipe.MOVE])
-            for flight in flights[: last + 1]:
-                self.flights.remove(flight)
-                self._land(flight)
-            if flights[last + 1 :]:
-                self.pending |= WAITS[Pipe.MOVE]
-        if self.hub.sync is not None:
-            self.hub.sync(Sync(name, self, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name)))
+    wait_inside = wait_inside  # for copies from NRAM to NRAM
 
     # -- the log -------------------------------------------------------------------------------
 
@@ -359,32 +349,7 @@ class Core:
 
     half_barrier = half_barrier  # a method, written beside what it is about
 
-    def lock(self, name: str, key: tuple[int, int]) -> None:
-        """Take the mutex *key* of the launch; let others run until it is free."""
-        self.refuse_elsewhere()
-        if self.hub.control is not None:
-            self.hub.control(self, name)
-        locks, scheduler = self.session.locks, self.session.scheduler
-        if locks.get(key) is self:
-            raise self.blame(RuleFault(f"the mutex {key} is held by this core already", intrinsic=name))
-        while locks.setdefault(key, self) is not self:
-            scheduler.spin(self)
-        self._tell_mutex(name, key)
-        scheduler.pause(self)
-
-    def unlock(self, name: str, key: tuple[int, int]) -> None:
-        """Give the mutex *key* back."""
-        if self.hub.control is not None:
-            self.hub.control(self, name)
-        locks = self.session.locks
-        if locks.get(key) is not self:
-            raise self.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
-        self._tell_mutex(name, key)
-        del locks[key]
-
-    def _tell_mutex(self, name: str, key: tuple[int, int]) -> None:
-        if self.hub.sync is not None:
-            self.hub.sync(Sync(name, self, (), "mutex", (self,), key))
+    lock, unlock = lock, unlock  # methods, written beside what they are about
 
     def atomic_step(self, unchanged: bool) -> None:
         """After an atomic that others may spin on: let them run."""

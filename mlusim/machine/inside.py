@@ -1,0 +1,26 @@
+"""The wait for copies from NRAM to NRAM, which complete with the compute stream (inferred)."""
+
+from typing import TYPE_CHECKING
+
+from mlusim.isa.declare import Pipe
+from mlusim.machine.events import Sync
+from mlusim.memory.space import NRAM
+from mlusim.time.log import WAITS
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+
+def wait_inside(core: "Core", name: str) -> None:
+    """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""
+    flights = [f for f in core.flights if f.pipe is Pipe.MOVE]
+    last = max((n for n, f in enumerate(flights) if f.inside), default=-1)
+    if last >= 0:
+        core._await(WAITS[Pipe.MOVE])  # noqa: SLF001 - it is a method of the core
+        for flight in flights[: last + 1]:
+            core.flights.remove(flight)
+            core._land(flight)  # noqa: SLF001 - the same
+        if flights[last + 1 :]:
+            core.pending |= WAITS[Pipe.MOVE]
+    if core.hub.sync is not None:
+        core.hub.sync(Sync(name, core, (Pipe.MOVE.value,), route=(NRAM.name, NRAM.name)))

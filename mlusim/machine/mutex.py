@@ -1,0 +1,39 @@
+"""The mutexes of a launch, which a core takes and gives back."""
+
+from typing import TYPE_CHECKING
+
+from mlusim.errors import RuleFault
+from mlusim.machine.events import Sync
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+
+def lock(core: "Core", name: str, key: tuple[int, int]) -> None:
+    """Take the mutex *key* of the launch; let others run until it is free."""
+    core.refuse_elsewhere()
+    if core.hub.control is not None:
+        core.hub.control(core, name)
+    locks, scheduler = core.session.locks, core.session.scheduler
+    if locks.get(key) is core:
+        raise core.blame(RuleFault(f"the mutex {key} is held by this core already", intrinsic=name))
+    while locks.setdefault(key, core) is not core:
+        scheduler.spin(core)
+    _tell_mutex(core, name, key)
+    scheduler.pause(core)
+
+
+def unlock(core: "Core", name: str, key: tuple[int, int]) -> None:
+    """Give the mutex *key* back."""
+    if core.hub.control is not None:
+        core.hub.control(core, name)
+    locks = core.session.locks
+    if locks.get(key) is not core:
+        raise core.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
+    _tell_mutex(core, name, key)
+    del locks[key]
+
+
+def _tell_mutex(core: "Core", name: str, key: tuple[int, int]) -> None:
+    if core.hub.sync is not None:
+        core.hub.sync(Sync(name, core, (), "mutex", (core,), key))
