@@ -167,7 +167,7 @@ class Core:
         return self.bind(allocation, dtype)
 
     def _describe(self, space: Space, dtype: DType, count: int) -> str:
-        file, line = kernel_site()
+        file, line = self.site()
         return f"{space} {dtype}[{count}] declared at {file.rsplit('/', 1)[-1]}:{line}"
 
     def _count(self, space: Space, count: int) -> int:

@@ -4,8 +4,9 @@ The schedule, barriers, the log, the tally and the predicted time are those of `
 greenlet, and what C calls up for may switch to another core.
 """
 
+import contextlib
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from mlusim.arch.dtypes import DTYPES
 from mlusim.engine.native import layout
 from mlusim.engine.native.polls import NativePolls
+from mlusim.errors import Fault
 from mlusim.isa.declare import Pipe
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
@@ -48,6 +50,7 @@ class NativeCore(Core):
         self._pythons: dict[int, Flight] = {}  # effects in flight that Python issued
         self._issued = 0
         self._failure: BaseException | None = None
+        self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded | None = None
         self.buffers: Buffers | None = None
 
@@ -74,7 +77,7 @@ class NativeCore(Core):
             self.drain()
         finally:
             c.up = None
-            loaded.give(buffers, len(self._views), c.ncells)
+            loaded.give(buffers, len(self._views), c.most_cells)
             self.buffers = None
 
     def _failed(self) -> BaseException:
@@ -127,6 +130,8 @@ class NativeCore(Core):
             self._to_c()
         except BaseException as error:  # noqa: BLE001 - C ends, and what was raised is raised again behind it
             self._failure = error
+            if isinstance(error, Fault) and error.file is None:
+                self.blame(error)
             return 1
         return 0
 
@@ -141,11 +146,11 @@ class NativeCore(Core):
         self._answer(getattr(self.mlu, row.name)(*given))
 
     def _access(self, store: int, _: int) -> None:
-        pointer = self._value(self.c.argv[0])
+        pointer, index = self._value(self.c.argv[0]), self._value(self.c.argv[1])
         if store:
-            pointer[0] = self._value(self.c.argv[1])
+            pointer[index] = self._value(self.c.argv[2])
         else:
-            self._answer(pointer[0])
+            self._answer(pointer[index])
 
     def _library(self, number: int, _: int) -> None:
         assert self._loaded is not None
@@ -224,7 +229,8 @@ class NativeCore(Core):
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
         view = self._views[number] if 0 < number < len(self._views) else None
         if view is None:
-            return None
+            assert self._loaded is not None
+            return self._loaded.form.nowhere(number, offset, 1 if dtype < 0 else DTYPES[dtype].size)
         element = view.dtype if dtype < 0 else DTYPES[dtype]
         index, phase = divmod(offset, element.size)
         same = view.dtype is element and view.phase == phase
@@ -273,6 +279,8 @@ class NativeCore(Core):
 
     def site(self) -> tuple[str, int]:
         """File and line of the statement of the source that this core is at."""
+        if self._declaring is not None:
+            return self._declaring
         if self.c is None or self._loaded is None or not self.c.up:
             return super().site()
         file, line = self._loaded.program.sites[self.c.site]
@@ -281,6 +289,19 @@ class NativeCore(Core):
     def spin(self, *_: int) -> None:
         """C has looked at the same shared bytes for long; let the others run."""
         self.session.scheduler.spin(self)
+
+    @contextlib.contextmanager
+    def declaring(self, file: str, line: int) -> Iterator[None]:
+        """What is declared meanwhile is declared at this line of the source."""
+        self._declaring = file, line
+        try:
+            yield
+        finally:
+            self._declaring = None
+
+    def _fault(self, why: int, _: int) -> None:
+        assert self._loaded is not None
+        raise self.blame(self._loaded.form.fault(why))
 
     def _atomic(self, unchanged: int, _: int) -> None:
         self.atomic_step(bool(unchanged))
@@ -299,6 +320,7 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
     layout.TICK: NativeCore._nothing,  # noqa: SLF001
     layout.LIBRARY: NativeCore._library,  # noqa: SLF001
     layout.GROW: NativeCore.grow,
+    layout.FAULT: NativeCore._fault,  # noqa: SLF001
 }
 
 

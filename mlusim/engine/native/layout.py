@@ -53,6 +53,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("nflights", "i32", 1),
     ("most_flights", "i32", 1),
     ("ncells", "i32", 1),
+    ("most_cells", "i32", 1),
     ("nlog", "i32", 1),
     ("nseen", "i32", 1),
     ("site", "i32", 1),

@@ -10,6 +10,7 @@ from attrs import frozen
 from mlusim.arch.board import Arch
 from mlusim.engine.native.door import Use, door
 from mlusim.engine.native.layout import preamble
+from mlusim.errors import Fault
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 
@@ -45,6 +46,12 @@ class NativeForm(Protocol):
 
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """The arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
+
+    def fault(self, why: int) -> Fault:
+        """What is wrong where C has no meaning: the number is one of `scalars.h`."""
+
+    def nowhere(self, number: int, offset: int, size: int) -> Any:
+        """What Python sees of a pointer that leads to no memory of the board, for it to refuse."""
 
 
 @functools.cache

@@ -10,6 +10,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.file import layout
 from mlusim.frontend.bangc.link import Plan
+from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.pointers import see
@@ -26,6 +27,7 @@ class BangKernel(Kernel):
         super().__init__(_body(form, plan, bang_arch))
         self.form = form
         self.plan = plan
+        self.native = BangForm(form, plan, bang_arch)
 
 
 def _body(form: ir.Function, plan: Callable[[], Plan], bang_arch: int) -> Callable[..., Any]:

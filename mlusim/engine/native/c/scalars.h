@@ -1,24 +1,31 @@
 /* Scalar accesses through pointers, and numbers as C on the device has them. */
 /* Python loads or stores one element, and says what is wrong with it. */
-COLD Argument access_up(Core *m, int store, Ptr p, int dtype, Argument value, int site) {
-  m->argv[0] = a_pointer(p, dtype); m->argv[1] = value; m->argc = 2; m->site = site;
+COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argument value, int site) {
+  m->argv[0] = a_pointer(p, dtype); m->argv[1] = a_integer(i, -1); m->argv[2] = value; m->argc = 3; m->site = site;
   up_(m, UP_ACCESS, store, 0);
   return m->argv[0];
 }
+/* Pointers move by bytes; beyond what any memory has they stay outside of all. */
+ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
+  const int64_t most = 1ll << (OFFSET_BITS - 2);
+  int64_t to = offset_(p) + times_(count, size);
+  if (UNLIKELY(to > most || to < -most)) { to = to > 0 ? most : -most; return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)to; }
+  return p + (uint64_t)(count * size);
+}
 #define OWN(space) ((space) < SPACES)
 #define ACCESS(T, S, D, AS, OF)                                                                                   \
-  ALWAYS T load_##S(Core *m, Ptr q, int site) {                                                                   \
-    At p = see(m, q);                                                                                             \
-    if (UNLIKELY(out(p, sizeof(T)))) { Argument r = access_up(m, 0, q, D, a_integer(0, -1), site); return OF; }    \
+  ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site) {                                                        \
+    At p = see(m, moved_(q, i, sizeof(T)));                                                                                             \
+    if (UNLIKELY(out(p, sizeof(T)))) { Argument r = access_up(m, 0, q, i, D, a_integer(0, -1), site); return OF; }    \
     if (LIKELY(OWN(p.a->space))) {                                                                                \
       m->loads[p.a->space]++;                                                                                     \
       if (SHARED(p.a->space)) { m->site = site; poll_load(m, p.a->address + (uint64_t)p.o); }                     \
     }                                                                                                             \
     T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
   }                                                                                                               \
-  ALWAYS T store_##S(Core *m, Ptr q, T v, int site) {                                                             \
-    At p = see(m, q);                                                                                             \
-    if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) { access_up(m, 1, q, D, AS, site); return v; }             \
+  ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
+    At p = see(m, moved_(q, i, sizeof(T)));                                                                                             \
+    if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) { access_up(m, 1, q, i, D, AS, site); return v; }             \
     if (LIKELY(OWN(p.a->space))) m->stores[p.a->space]++;                                                         \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \
   }
@@ -33,13 +40,6 @@ ACCESS(int32_t, i32, 5, INTEGER(5), R_INT(int32_t)) ACCESS(int64_t, i64, 6, INTE
 ACCESS(uint8_t, u8, 7, INTEGER(7), R_INT(uint8_t)) ACCESS(uint16_t, u16, 8, INTEGER(8), R_INT(uint16_t))
 ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, INTEGER(10), R_INT(uint64_t))
 
-/* Pointers move by bytes; beyond what any memory has they stay outside of all. */
-ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
-  const int64_t most = 1ll << (OFFSET_BITS - 2);
-  int64_t to = offset_(p) + times_(count, size);
-  if (UNLIKELY(to > most || to < -most)) { to = to > 0 ? most : -most; return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)to; }
-  return p + (uint64_t)(count * size);
-}
 ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
 ALWAYS int64_t divided_(int64_t a, int64_t b) { return b == -1 ? -(uint64_t)a : a / b; }
 ALWAYS int64_t remaining_(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
@@ -48,3 +48,50 @@ ALWAYS int64_t remaining_(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
 FROM_FLOAT(int8_t, INT8_MIN, INT8_MAX) FROM_FLOAT(int16_t, INT16_MIN, INT16_MAX) FROM_FLOAT(int32_t, INT32_MIN, INT32_MAX)
 FROM_FLOAT(int64_t, INT64_MIN, INT64_MAX) FROM_FLOAT(uint8_t, 0, UINT8_MAX) FROM_FLOAT(uint16_t, 0, UINT16_MAX)
 FROM_FLOAT(uint32_t, 0, UINT32_MAX) FROM_FLOAT(uint64_t, 0, UINT64_MAX)
+
+/* Variables that have an address: each in an allocation of its own, numbered from the top, while its function runs. */
+typedef struct Frame { Core *m; int64_t top; int32_t ncells, depth; } Frame;
+enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH };
+#define MOST_CELLS 30000
+#define CELL_ROOM (4 << 20)
+ALWAYS Frame enter_(Core *m) { return (Frame){m, m->cells_top, m->ncells, m->depth}; }
+PART void leave_(Frame *f) { f->m->cells_top = f->top; f->m->ncells = f->ncells; f->m->depth = f->depth; }
+PART Ptr cell_(Core *m, int64_t size) {
+  int64_t number = (1 << (64 - OFFSET_BITS)) - ++m->ncells;
+  if (m->ncells > m->most_cells) m->most_cells = m->ncells;
+  if (UNLIKELY(m->ncells > MOST_CELLS || m->cells_top + size > CELL_ROOM)) up_(m, UP_FAULT, 0, 0);
+  Alloc *a = (Alloc *)m->allocs + number;
+  *a = (Alloc){(uint8_t *)m->cells + m->cells_top, size, (1ull << 62) + ((uint64_t)number << 24), CELL, 1};
+  m->cells_top += (size + 15) & ~15ll;
+  return (uint64_t)number << OFFSET_BITS;
+}
+#define PLACES_(m) ((Ptr *)(m)->globals)
+/* The pointer that an address is; what leads to no memory keeps its address. */
+PART Ptr pointer_of(Core *m, uint64_t address) {
+  if (address) for (int64_t n = 1; n < m->nallocs; n++) {
+    const Alloc *a = (Alloc *)m->allocs + n;
+    if (a->address <= address && address <= a->address + (uint64_t)a->nbytes) return ((uint64_t)n << OFFSET_BITS) + (address - a->address);
+  }
+  return address & ((1ull << (OFFSET_BITS - 1)) - 1);
+}
+PART Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
+  At q = see(m, moved_(p, i, 8));
+  if (LIKELY(!OWN(q.a->space) && !out(q, 8))) { Ptr v; memcpy(&v, at(q), 8); return v; }
+  return pointer_of(m, load_u64(m, p, i, site));
+}
+PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
+  At q = see(m, moved_(p, i, 8));
+  if (LIKELY(!OWN(q.a->space) && !out(q, 8))) { memcpy(at(q), &v, 8); return v; }
+  store_u64(m, p, i, address_(m, v), site);
+  return v;
+}
+ALWAYS int64_t whole_of(Argument a) { return a.kind == IS_FLOAT ? (int64_t)float_of(a) : (int64_t)a.bits; }
+ALWAYS double number_of(Argument a) { return a.kind == IS_FLOAT ? float_of(a) : (double)(int64_t)a.bits; }
+ALWAYS double round_half_away(double x) { return isfinite(x) ? copysign(floor(fabs(x) + 0.5), x) : x; }
+/* Division of integers: toward zero; by zero it is a fault. */
+COLD void fault_(Core *m, int why, int site) { m->site = site; up_(m, UP_FAULT, why, 0); }
+#define DIVISIONS(T, S, NEGATIVE) \
+  ALWAYS T quotient_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); return NEGATIVE && b == (T)-1 ? (T)(0 - a) : (T)(a / b); } \
+  ALWAYS T rest_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); return NEGATIVE && b == (T)-1 ? 0 : (T)(a % b); }
+DIVISIONS(int8_t, i8, 1) DIVISIONS(int16_t, i16, 1) DIVISIONS(int32_t, i32, 1) DIVISIONS(int64_t, i64, 1)
+DIVISIONS(uint8_t, u8, 0) DIVISIONS(uint16_t, u16, 0) DIVISIONS(uint32_t, u32, 0) DIVISIONS(uint64_t, u64, 0)

@@ -248,7 +248,8 @@ class Reader:
 
     def declaration(self, cursor: Any) -> Declaration:
         """The declaration of *cursor*."""
-        key = (cursor._kind_id, cursor.data[0] or 0, cursor.data[1] or 0)
+        # The second word says whether it is the first of its group: not so where it is referred to.
+        key = (cursor._kind_id, cursor.data[0] or 0)
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = Declaration(self, cursor)

@@ -211,18 +211,25 @@ def _leaf(layout: Any) -> tuple[Any, int]:
     return layout, 1
 
 
+def by_zero() -> Fault:
+    """The fault of an integer that is divided by zero."""
+    return RuleFault("a division of integers by zero")
+
+
+def too_deep() -> Fault:
+    """The fault of calls without end."""
+    return RuleFault("the function calls itself without end", hint="device code has a small stack")
+
+
 @contextlib.contextmanager
 def translating_faults(core: Core) -> Iterator[None]:
     """What Python raises where C has no meaning becomes a fault at the line of the source."""
     try:
         yield
     except ZeroDivisionError as error:
-        raise _fault(core, RuleFault("a division of integers by zero"), error.__traceback__) from None
+        raise _fault(core, by_zero(), error.__traceback__) from None
     except RecursionError as error:
-        text = "the function calls itself without end"
-        raise _fault(
-            core, RuleFault(text, hint="device code has a small stack"), error.__traceback__
-        ) from None
+        raise _fault(core, too_deep(), error.__traceback__) from None
     except Fault as fault:
         if fault.file is None:
             raise _fault(core, fault, fault.__traceback__) from None

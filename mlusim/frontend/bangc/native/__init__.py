@@ -1,0 +1,1 @@
+"""The intermediate form in C, for the native engine."""

@@ -1,0 +1,183 @@
+"""Calls of intrinsics and of the C library in C."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from mlusim.engine.native.door import NUMBERS, Given, Use, door
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native.expressions import Context, in_order, value
+from mlusim.frontend.bangc.native.numbers import (
+    IDS,
+    NoForm,
+    converted,
+    ctype,
+    dtype_of,
+    floating,
+    real,
+    rounded,
+    suffix,
+)
+from mlusim.isa.table import ISA
+from mlusim.time.log import FOR_ALL, FOR_COMPUTE, FOR_IO, FOR_MOVE
+
+_WAITS = {"sync": FOR_ALL, "sync_io": FOR_IO, "sync_move": FOR_MOVE, "sync_compute": FOR_COMPUTE}
+
+
+def intrinsic(c: Context, node: ir.Intrinsic) -> str:
+    """A call of a row: the run-time's own, a door in C, or Python's door."""
+    number, site = NUMBERS[node.row], c.site(node.span)
+    if node.row in _WAITS:
+        return f"(m->site = {site}, wait_(m, {number}, {_WAITS[node.row]}))"
+    if node.row in ("is_mpu", "is_ipu"):
+        return f"(m->counts[{number}]++, {'' if node.row == 'is_mpu' else '!'}m->memory_core)"
+    if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):
+        return _copy(c, node, number, site)
+    use = _use(node)
+    if use is not None and door(use, c.arch) is not None:
+        c.uses[use] = None
+        made = in_order(c, node.arguments, lambda *a: f"{use.name}({', '.join(('m', *a, str(site)))})")
+        return _result(node, made)
+    return _python(c, node, f"UP(m, {number}, {site}", site)
+
+
+def _kinds(node: ir.Intrinsic) -> list[t.Type]:
+    return [*node.overload, *(a.type for a in node.arguments[len(node.overload) :])]
+
+
+def _use(node: ir.Intrinsic) -> Use | None:
+    """How the row's door is called, where all arguments are numbers and pointers."""
+    given = []
+    for kind in _kinds(node):
+        if isinstance(kind, t.Pointer):
+            given.append(Given(True, dtype_of(kind.to)))
+        elif isinstance(kind, t.Scalar) and not (kind.kind == "float" and kind.size == 8):
+            given.append(Given(False, dtype_of(kind)))
+        else:
+            return None
+    return Use(node.row, tuple(given))
+
+
+def _copy(c: Context, node: ir.Intrinsic, number: int, site: int) -> str:
+    ids = [_id(k) for k in _kinds(node)[:2]]
+
+    def made(dst: str, src: str, size: str, direction: str, *shape: str) -> str:
+        given = f"m, {number}, {dst}, {src}, {size}, {direction}"
+        if node.row == "memcpy":
+            name = "memcpy_rows" if shape else "memcpy_1d"
+            return f"{name}({', '.join((given, *shape))}, {ids[0]}, {ids[1]}, {site})"
+        shaped = ", ".join(("1", *shape)) if shape else "0, 0, 0, 0"
+        return f"memcpy_start({given}, {shaped}, {ids[0]}, {ids[1]}, {site})"
+
+    return in_order(c, node.arguments, made)
+
+
+def _id(kind: t.Type) -> int:
+    found = dtype_of(kind.to) if isinstance(kind, t.Pointer) else None
+    return -1 if found is None else IDS[found]
+
+
+def _python(c: Context, node: ir.Intrinsic | ir.Library, head: str, site: int) -> str:
+    """Python executes it."""
+    del site
+    kinds = _kinds(node) if isinstance(node, ir.Intrinsic) else [a.type for a in node.arguments]
+    texts = [c.text(a.value) if isinstance(a, ir.Text) else None for a in node.arguments]
+    plain = tuple(a for a in node.arguments if not isinstance(a, ir.Text))
+
+    def made(*values: str) -> str:
+        left = iter(values)
+        arguments = [
+            f"a_text({text})" if text is not None else _argument(next(left), kind)
+            for text, kind in zip(texts, kinds, strict=True)
+        ]
+        if not arguments:
+            arguments = ["a_integer(0, -1)"]
+            return f"row_up{head[2:]}, 0, 0)" if head.startswith("UP") else f"library_up{head[7:]}, 0, 0)"
+        return f"{head}, {', '.join(arguments)})"
+
+    called = in_order(c, plain, made)
+    if isinstance(node.type, t.Void):
+        return f"((void){called})"
+    return _answer(called, node.type)
+
+
+def _argument(text: str, kind: t.Type) -> str:
+    if isinstance(kind, t.Pointer):
+        return f"a_pointer({text}, {_id(kind)})"
+    if not isinstance(kind, t.Scalar):
+        raise NoForm(f"an argument of {kind}")
+    found = -1 if kind.kind == "float" and kind.size == 8 else IDS[dtype_of(kind)]  # type: ignore[index]
+    if kind.kind == "float":
+        return f"a_float({real(text, kind)}, {found})"
+    return f"a_integer((int64_t)({text}), {-1 if kind.kind == 'bool' else found})"
+
+
+def _answer(called: str, kind: t.Type) -> str:
+    """What Python answered as a value of *kind*."""
+    if isinstance(kind, t.Pointer):
+        return f"({called}.bits)"
+    if not isinstance(kind, t.Scalar):
+        raise NoForm(f"a result of {kind}")
+    if kind.kind == "float":
+        return rounded(f"number_of({called})", kind, wide=True)
+    return f"(({ctype(kind)})whole_of({called}))"
+
+
+def _result(node: ir.Intrinsic, made: str) -> str:
+    """What a door in C returns, as a value of the type that the source says."""
+    kind = node.type
+    if isinstance(kind, t.Void) or ISA[node.row].returns == "None":
+        return made
+    assert isinstance(kind, t.Scalar)
+    if kind.kind == "float":
+        return rounded(made, kind, wide=False)
+    return f"(({ctype(kind)})({made}))"
+
+
+# -- the C library -----------------------------------------------------------------------------------
+
+_IN_DOUBLE: Mapping[str, str] = MappingProxyType(
+    {
+        "sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc", "rint": "rint", "fabs": "fabs",
+        "round": "round_half_away",
+    }
+)  # fmt: skip
+
+
+def library(c: Context, node: ir.Library) -> str:
+    """A function of the C library: C's own where it is exact, else what the Python engine computes with."""
+    own = _own(node)
+    if own is not None:
+        return in_order(c, node.arguments, own)
+    return _python(c, node, f"CALL_UP(m, {c.function(node.name)}, {c.site(node.span)}", c.site(node.span))
+
+
+def _own(node: ir.Library) -> Callable[..., str] | None:
+    name, kind = node.name, node.type
+    bare = name.removesuffix("f") if name.removesuffix("f") in _IN_DOUBLE else name
+    if bare in _IN_DOUBLE and isinstance(kind, t.Scalar) and kind.kind == "float":
+        have = node.arguments[0].type
+        if isinstance(have, t.Scalar):
+            return lambda a: rounded(f"{_IN_DOUBLE[bare]}((double){_number(a, have)})", kind, wide=True)
+    if name in ("min", "max") and isinstance(kind, t.Scalar) and len(node.arguments) == 2:
+        sign = "<" if name == "min" else ">"
+        return lambda a, b: _smaller(a, b, sign, kind)
+    if name in ("abs", "labs") and isinstance(kind, t.Scalar) and kind.kind == "int":
+        return lambda a: f"({{ {ctype(kind)} x_ = {a}; ({ctype(kind)})(x_ < 0 ? -x_ : x_); }})"
+    if name == "__builtin_expect":
+        return lambda a, _: a
+    return None
+
+
+def _smaller(a: str, b: str, sign: str, kind: t.Scalar) -> str:
+    """Of two the first, unless the second is beyond it."""
+    made = ctype(kind)
+    test = f"{real('y_', kind)} {sign} {real('x_', kind)}" if kind.kind == "float" else f"y_ {sign} x_"
+    return f"({{ {made} x_ = {a}; {made} y_ = {b}; {test} ? y_ : x_; }})"
+
+
+def _number(text: str, kind: t.Scalar) -> str:
+    return real(text, kind) if kind.kind == "float" else text
+
+
+__all__ = ["converted", "floating", "intrinsic", "library", "suffix", "value"]

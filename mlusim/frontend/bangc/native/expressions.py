@@ -1,0 +1,372 @@
+"""Expressions and places of the intermediate form in C.
+
+C leaves the order of arguments open, so that what has effects goes through temporaries, from left to right.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.arch.board import Arch
+from mlusim.engine.native.door import Use
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native.numbers import (
+    IDS,
+    NoForm,
+    computed,
+    converted,
+    ctype,
+    dtype_of,
+    literal,
+    rounded,
+    suffix,
+)
+
+EFFECTS = (ir.Call, ir.Intrinsic, ir.Library, ir.Assign, ir.Update, ir.Asm, ir.Comma)
+
+
+@define(eq=False)
+class Context:
+    """A program while it is rendered: what it refers to, by number."""
+
+    arch: Arch
+    uses: dict[Use, None] = field(factory=dict)
+    sites: dict[tuple[str, int], int] = field(factory=dict)
+    texts: dict[str, int] = field(factory=dict)
+    library: dict[str, int] = field(factory=dict)
+    places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
+    temporaries: int = 0
+
+    def site(self, span: ir.Span) -> int:
+        """The number of a place in the source."""
+        return self.sites.setdefault((span.file, span.line), len(self.sites))
+
+    def text(self, text: str) -> int:
+        """The number of a string."""
+        return self.texts.setdefault(text, len(self.texts))
+
+    def function(self, name: str) -> int:
+        """The number of a function of the C library."""
+        return self.library.setdefault(name, len(self.library))
+
+    def place(self, variable: Any) -> int:
+        """The number of a variable that Python declares."""
+        return self.places.setdefault(variable, len(self.places))
+
+    def temporary(self) -> str:
+        """A name that nothing else has."""
+        self.temporaries += 1
+        return f"t_{self.temporaries}"
+
+
+def value(c: Context, node: ir.Expr) -> str:
+    """The value of *node*."""
+    made = _VALUES.get(type(node))
+    if made is None:
+        raise NoForm(type(node).__name__.lower())
+    return made(c, node)
+
+
+def effectful(node: Any) -> bool:
+    """Whether the order of *node* among others may matter."""
+    if isinstance(node, EFFECTS):
+        return True
+    if isinstance(node, tuple):
+        return any(effectful(n) for n in node)
+    inner = (
+        getattr(node, n, None)
+        for n in (
+            "value",
+            "left",
+            "right",
+            "test",
+            "then",
+            "other",
+            "pointer",
+            "index",
+            "place",
+            "base",
+            "count",
+        )
+    )
+    return any(effectful(n) for n in inner if n is not None and hasattr(n, "span"))
+
+
+def in_order(c: Context, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
+    """``make`` of the values of *nodes*, evaluated from left to right."""
+    if sum(effectful(n) for n in nodes) < 2 and not (
+        len(nodes) > 1 and any(isinstance(n, ir.Assign | ir.Update) for n in nodes)
+    ):
+        return make(*(value(c, n) for n in nodes))
+    names = [c.temporary() for _ in nodes]
+    kept = " ".join(f"{ctype(n.type)} {name} = {value(c, n)};" for n, name in zip(nodes, names, strict=True))
+    return f"({{ {kept} {make(*names)}; }})"
+
+
+# -- places ------------------------------------------------------------------------------------------
+
+
+def name(local: ir.Local) -> str:
+    """A local's name in C."""
+    return f"v_{local.name}"
+
+
+def in_register(local: ir.Local) -> bool:
+    """Whether a local is a variable of C."""
+    return local.storage is ir.Storage.VALUE
+
+
+def address(c: Context, at: ir.Place) -> str:
+    """A pointer to a place."""
+    if isinstance(at, ir.Variable):
+        if in_register(at.local):
+            raise NoForm("the address of a variable in a register")
+        return name(at.local)
+    if isinstance(at, ir.Element):
+        size = at.type.size
+        return in_order(c, (at.pointer, at.index), lambda p, i: f"moved_({p}, {i}, {size})")
+    if isinstance(at, ir.GlobalPlace):
+        if not at.variable.space:
+            raise NoForm("a constant variable at file scope")
+        return f"PLACES_(m)[{c.place(at.variable)}]"
+    if isinstance(at, ir.Member):
+        return f"moved_({address(c, at.base)}, {at.offset}, 1)"
+    raise NoForm("the address of a value")
+
+
+def _direct(at: ir.Place) -> str | None:
+    """A variable outside memory as an lvalue of C."""
+    if isinstance(at, ir.Variable):
+        if in_register(at.local):
+            return name(at.local)
+        if at.local.storage is ir.Storage.CELL and isinstance(at.local.type, t.Scalar | t.Pointer):
+            return f"(*d_{at.local.name})"
+    return None
+
+
+def loaded(c: Context, at: ir.Place, span: ir.Span) -> str:
+    """The value at a place."""
+    direct = _direct(at)
+    if direct is not None:
+        return direct
+    if isinstance(at, ir.Temporary):
+        return value(c, at.value)
+    if isinstance(at, ir.GlobalPlace) and not at.variable.space:
+        return _constant(at)
+    return spread(c, at, lambda p, i: fetched(c, at.type, p, i, span))
+
+
+def spread(c: Context, at: ir.Place, make: Callable[[str, str], str]) -> str:
+    """``make`` of a pointer and the index of the element that a place is."""
+    if isinstance(at, ir.Element) and at.type.size == at.pointer.type.to.size:  # type: ignore[union-attr]
+        return in_order(c, (at.pointer, at.index), make)
+    return make(address(c, at), "0")
+
+
+def _constant(at: ir.GlobalPlace) -> str:
+    initial = at.variable.initial
+    if not isinstance(at.type, t.Scalar) or not initial:
+        raise NoForm("a constant variable at file scope")
+    return literal(initial[0], at.type)
+
+
+def fetched(c: Context, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
+    """Element *index* behind *pointer*."""
+    if isinstance(kind, t.Pointer):
+        return f"load_pointer(m, {pointer}, {index}, {c.site(span)})"
+    if not isinstance(kind, t.Scalar):
+        raise NoForm(f"a {kind} in memory")
+    if kind.kind == "bool":
+        return f"(load_u8(m, {pointer}, {index}, {c.site(span)}) != 0)"
+    return f"load_{suffix(kind)}(m, {pointer}, {index}, {c.site(span)})"
+
+
+def put(c: Context, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
+    """A store to element *index* behind *pointer*; its value is what was stored."""
+    if isinstance(kind, t.Pointer):
+        return f"store_pointer(m, {pointer}, {index}, {given}, {c.site(span)})"
+    if not isinstance(kind, t.Scalar):
+        raise NoForm(f"a {kind} in memory")
+    return f"store_{suffix(kind)}(m, {pointer}, {index}, {given}, {c.site(span)})"
+
+
+def _load(c: Context, node: ir.Load) -> str:
+    return loaded(c, node.place, node.span)
+
+
+def _address_of(c: Context, node: ir.AddressOf) -> str:
+    return address(c, node.place)
+
+
+def _assign(c: Context, node: ir.Assign) -> str:
+    at = node.place
+    direct = _direct(at)
+    if direct is not None:
+        return f"({direct} = {value(c, node.value)})"
+    if not effectful(node.value):
+        given = value(c, node.value)
+        return spread(c, at, lambda p, i: put(c, at.type, p, i, given, node.span))
+    held = c.temporary()  # what is stored comes first
+    stored = spread(c, at, lambda p, i: put(c, at.type, p, i, held, node.span))
+    return f"({{ {ctype(node.value.type)} {held} = {value(c, node.value)}; {stored}; }})"
+
+
+def _update(c: Context, node: ir.Update) -> str:
+    direct = _direct(node.place)
+    if direct is not None and not node.old:
+        return f"({direct} = {_combined(c, node, direct)})"
+    kind = ctype(node.type)
+    old, new = c.temporary(), c.temporary()
+    result = old if node.old else new
+    if direct is not None:
+        return f"({{ {kind} {old} = {direct}; {direct} = {_combined(c, node, old)}; {old}; }})"
+    at, index = c.temporary(), c.temporary()
+    first = spread(c, node.place, lambda p, i: f"{at} = {p}; {index} = {i}")
+    return (
+        f"({{ Ptr {at}; int64_t {index}; {first}; {kind} {old} = {fetched(c, node.type, at, index, node.span)}; "
+        f"{kind} {new} = {_combined(c, node, old)}; {put(c, node.type, at, index, new, node.span)}; {result}; }})"
+    )
+
+
+def _combined(c: Context, node: ir.Update, old: str) -> str:
+    kind, within = node.type, node.within
+    given = value(c, node.value)
+    if isinstance(kind, t.Pointer):
+        return f"moved_({old}, {'-' if node.op == '-' else ''}(int64_t)({given}), {kind.to.size})"
+    assert isinstance(kind, t.Scalar)
+    assert isinstance(within, t.Scalar)
+    made = computed(node.op, converted(old, kind, within), given, within, None, c.site(node.span))
+    return converted(made, within, kind)
+
+
+# -- numbers and pointers ----------------------------------------------------------------------------
+
+
+def _const(_c: Context, node: ir.Const) -> str:
+    return literal(node.value, node.type)
+
+
+def _builtin(_c: Context, node: ir.Builtin) -> str:
+    return f"m->{node.name}"
+
+
+def _convert(c: Context, node: ir.Convert) -> str:
+    have, to = node.value.type, node.type
+    made = value(c, node.value)
+    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+        return converted(made, have, to)
+    if isinstance(to, t.Void):
+        return f"((void)({made}))"
+    if isinstance(have, t.Pointer | t.Array) and isinstance(to, t.Pointer):
+        return made
+    if isinstance(to, t.Scalar):
+        return f"({made} != 0)" if to.kind == "bool" else f"(({ctype(to)})address_(m, {made}))"
+    if isinstance(to, t.Pointer):
+        return f"pointer_of(m, (uint64_t)({made}))"
+    raise NoForm(f"a conversion to {to}")
+
+
+def _unary(c: Context, node: ir.Unary) -> str:
+    made = value(c, node.value)
+    kind = node.type
+    if node.op == "!":
+        return f"(!{made})"
+    assert isinstance(kind, t.Scalar)
+    if kind.kind == "float":
+        return computed("*", literal(-1.0, kind), made, kind, None, 0)
+    return f"(({ctype(kind)})({node.op}{made}))"
+
+
+def _binary(c: Context, node: ir.Binary) -> str:
+    kind = node.type
+    assert isinstance(kind, t.Scalar)
+    return in_order(
+        c, (node.left, node.right), lambda a, b: computed(node.op, a, b, kind, None, c.site(node.span))
+    )
+
+
+def _compare(c: Context, node: ir.Compare) -> str:
+    kind = node.left.type
+
+    def made(a: str, b: str) -> str:
+        if isinstance(kind, t.Scalar) and kind.kind == "float" and kind.size == 2:
+            form = "f16" if suffix(kind) == "f16" else "b16"
+            return f"(from_{form}({a}) {node.op} from_{form}({b}))"
+        if isinstance(kind, t.Pointer) and not any(isinstance(n, ir.Const) for n in (node.left, node.right)):
+            return f"(address_(m, {a}) {node.op} address_(m, {b}))"
+        return f"({a} {node.op} {b})"
+
+    return in_order(c, (node.left, node.right), made)
+
+
+def _logical(c: Context, node: ir.Logical) -> str:
+    return f"({value(c, node.left)} {node.op} {value(c, node.right)})"
+
+
+def _conditional(c: Context, node: ir.Conditional) -> str:
+    return f"({value(c, node.test)} ? {value(c, node.then)} : {value(c, node.other)})"
+
+
+def _comma(c: Context, node: ir.Comma) -> str:
+    return f"({value(c, node.first)}, {value(c, node.second)})"
+
+
+def _offset(c: Context, node: ir.Offset) -> str:
+    assert isinstance(node.type, t.Pointer)
+    size, sign = node.type.to.size, "-" if node.back else ""
+    return in_order(c, (node.pointer, node.count), lambda p, n: f"moved_({p}, {sign}(int64_t)({n}), {size})")
+
+
+def _distance(c: Context, node: ir.Distance) -> str:
+    kind = node.left.type
+    assert isinstance(kind, t.Pointer)
+    both = lambda a, b: f"((int64_t)(address_(m, {a}) - address_(m, {b})) / {kind.to.size})"  # noqa: E731 - one line is clear
+    return in_order(c, (node.left, node.right), both)
+
+
+def _call(c: Context, node: ir.Call) -> str:
+    made = in_order(c, node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
+    if not isinstance(node.type, t.Void):
+        ctype(node.type)
+    return made
+
+
+def _intrinsic(c: Context, node: ir.Intrinsic) -> str:
+    from mlusim.frontend.bangc.native.calls import intrinsic  # noqa: PLC0415 - two halves of one subject
+
+    return intrinsic(c, node)
+
+
+def _library(c: Context, node: ir.Library) -> str:
+    from mlusim.frontend.bangc.native.calls import library  # noqa: PLC0415 - two halves of one subject
+
+    return library(c, node)
+
+
+_VALUES: Mapping[type, Callable[[Context, Any], str]] = MappingProxyType(
+    {
+        ir.Const: _const,
+        ir.Builtin: _builtin,
+        ir.Load: _load,
+        ir.AddressOf: _address_of,
+        ir.Convert: _convert,
+        ir.Unary: _unary,
+        ir.Binary: _binary,
+        ir.Compare: _compare,
+        ir.Logical: _logical,
+        ir.Conditional: _conditional,
+        ir.Comma: _comma,
+        ir.Offset: _offset,
+        ir.Distance: _distance,
+        ir.Assign: _assign,
+        ir.Update: _update,
+        ir.Call: _call,
+        ir.Intrinsic: _intrinsic,
+        ir.Library: _library,
+    }
+)
+
+__all__ = ["IDS", "Context", "NoForm", "address", "dtype_of", "in_order", "loaded", "rounded", "value"]

@@ -1,0 +1,195 @@
+"""The native form of a kernel of BANG C sources: its C, and what it is given."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import DTYPES
+from mlusim.engine.native.core import NativeCore
+from mlusim.engine.native.program import Program, Words, assemble
+from mlusim.errors import Fault, LaunchError
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.link import Plan
+from mlusim.frontend.bangc.native.expressions import Context
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
+from mlusim.frontend.bangc.native.statements import function, prototype
+from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
+from mlusim.frontend.bangc.runtime.library import LIBRARY
+from mlusim.frontend.bangc.runtime.pointers import Address, Cell
+from mlusim.frontend.bangc.scalars import converted
+from mlusim.memory.pointer import Ptr
+from mlusim.memory.space import LDRAM, NRAM, WRAM
+
+FAULTS = (too_deep, by_zero, too_deep)  # by the numbers of scalars.h
+_SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
+
+
+class BangForm:
+    """What a kernel has as ``native``: made once for each architecture; ``problem`` says why there is none."""
+
+    def __init__(self, form: ir.Function, plan: Callable[[], Plan], bang_arch: int) -> None:
+        self.form = form
+        self._plan = plan
+        self._bang_arch = bang_arch
+        self._made: dict[str, Program | None] = {}
+        self._places: list[Any] = []
+        self.problem: str | None = None
+
+    def program(self, arch: Arch) -> Program | None:
+        """The kernel's C for *arch*; None where something in it has none."""
+        if arch.name not in self._made:
+            try:
+                self._made[arch.name] = self._render(arch)
+            except NoForm as why:
+                self.problem = str(why)
+                self._made[arch.name] = None
+        return self._made[arch.name]
+
+    def _render(self, arch: Arch) -> Program:
+        if arch.bang_arch != self._bang_arch:
+            raise NoForm("another architecture than the one it was loaded for")
+        plan, c = self._plan(), Context(arch)
+        forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
+        if plan.absent:
+            raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
+        variables = [v for part in plan.parts for v in _variables(part)]
+        for variable in variables:
+            c.place(variable)
+        circles = _recursive(forms)
+        bodies = [function(c, f, recursive=f.symbol in circles) for f in forms]
+        heads = [f"{prototype(f)};" for f in forms]
+        text = "\n".join([*heads, *bodies, self._entry()])
+        self._places = list(c.places)
+        library = [self._function(n) for n in c.library]
+        return Program(
+            assemble(arch, c.uses, text),
+            "mlusim_enter",
+            list(c.sites) or [(self.form.span.file, self.form.span.line)],
+            list(c.texts),
+            library,
+        )
+
+    def _entry(self) -> str:
+        given = [_taken(f"w[{n}]", p.type) for n, p in enumerate(self.form.parameters)]
+        return (
+            '#line 1 "entry"\nVISIBLE int64_t mlusim_enter(Core *m, const uint64_t *w) {\n  (void)w;\n'
+            "  if (setjmp(*(jmp_buf *)m->jump)) return 1;\n"
+            f"  k_{self.form.symbol}({', '.join(['m', *given])});\n  return 0;\n}}\n"
+        )
+
+    # -- while it runs ---------------------------------------------------------------------------
+
+    def words(self, core: NativeCore, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
+        """The arguments as words of 64 bits, and the variables at file scope, which are declared here."""
+        if len(arguments) != len(self.form.parameters):
+            raise LaunchError(
+                f"{self.form.name} takes {len(self.form.parameters)} arguments, not {len(arguments)}"
+            )
+        places = [
+            self._declared(core, place) if isinstance(place, ir.Global) else 0 for place in self._places
+        ]
+        made = [_word(a, p, words) for a, p in zip(arguments, self.form.parameters, strict=True)]
+        return made, places
+
+    def _declared(self, core: NativeCore, variable: Any) -> int:
+        """The pointer to memory that is declared at the variable's own line."""
+        kind, span = variable.type, variable.span
+        leaf = dtype_of(kind)
+        dtype = leaf or DTYPES[7]
+        count = kind.size // dtype.size
+        with core.declaring(span.file, span.line):
+            if variable.space == "sram":
+                pointer = core.declare_shared(dtype, count)
+            else:
+                pointer = core.declare(_SPACES[variable.space], dtype, count, None)
+        return core.pointer(pointer)
+
+    def _function(self, name: str) -> Callable[..., Any]:
+        if name == "__declare":
+            return self._local
+        if name not in LIBRARY:
+            raise NoForm(f"a call of {name}")
+        return lambda _core, *values: LIBRARY[name](*(_plain(v) for v in values))
+
+    def _local(self, core: NativeCore, place: int) -> Any:
+        """Memory of an array of a function, when it is met first."""
+        _, local = self._places[place]
+        kind = local.type
+        dtype = dtype_of(kind) or DTYPES[7]
+        with core.declaring(*core.site()):
+            if local.space == "sram":
+                return core.declare_shared(dtype, kind.size // dtype.size)
+            return core.declare(_SPACES[local.space], dtype, kind.size // dtype.size, None)
+
+    @staticmethod
+    def nowhere(number: int, offset: int, size: int) -> Any:
+        """A pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
+        return Address(offset, size) if number == 0 else Cell(None)
+
+    @staticmethod
+    def fault(why: int) -> Fault:
+        """What C has no meaning for."""
+        return FAULTS[why]()
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _variables(part: Any) -> list[ir.Global]:
+    globals_ = part.file.form.globals
+    found = sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line))
+    return [g for g in found if g.space]
+
+
+def _taken(word: str, kind: t.Type) -> str:
+    """An argument of the kernel from its word."""
+    if isinstance(kind, t.Scalar) and kind.kind == "float":
+        return f"(*(const {ctype(kind)} *)&{word})"
+    return f"({ctype(kind)}){word}"
+
+
+def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
+    """A kernel's argument as 64 bits."""
+    kind = parameter.type
+    if isinstance(kind, t.Pointer):
+        return words.pointer(argument) if isinstance(argument, Ptr) else 0
+    if not isinstance(kind, t.Scalar):
+        raise LaunchError(f"{parameter.source_name} of {kind} has no form in C")
+    value = argument.item() if hasattr(argument, "item") else argument
+    if not isinstance(value, int | float):
+        raise LaunchError(
+            f"{parameter.source_name} of {kind} at {parameter.span} is given {argument!r:.80}; give a number"
+        )
+    number = converted(value, kind)
+    if kind.kind != "float":
+        return int(number) & (1 << 64) - 1
+    dtype = dtype_of(kind) if kind.size < 8 else None
+    bits = (dtype.dtype.type(number) if dtype else np.float64(number)).tobytes()
+    return int.from_bytes(bits, "little")
+
+
+def _recursive(forms: Sequence[ir.Function]) -> frozenset[str]:
+    """The functions that call themselves, at whatever distance."""
+    calls = {f.symbol: {n.symbol for n in _walk(f.body) if isinstance(n, ir.Call)} for f in forms}
+    found = set()
+    for symbol, called_here in calls.items():
+        seen: set[str] = set()
+        work = list(called_here)
+        while work:
+            called = work.pop()
+            if called not in seen:
+                seen.add(called)
+                work += calls.get(called, ())
+        if symbol in seen:
+            found.add(symbol)
+    return frozenset(found)
+
+
+def _walk(node: Any) -> Iterator[Any]:
+    from mlusim.frontend.bangc.render.declarations import walk  # noqa: PLC0415 - Python's rendering has it
+
+    return walk(node)

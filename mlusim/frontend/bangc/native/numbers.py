@@ -1,0 +1,132 @@
+"""Types and arithmetic of the intermediate form in C: sizes, conversions, operators with the device's rules."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from mlusim.arch.dtypes import DTYPES, DType
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.render.layouts import dtype
+
+IDS: Mapping[DType, int] = MappingProxyType({d: n for n, d in enumerate(DTYPES)})
+_INTEGERS = {
+    ("int", 1): "int8_t", ("int", 2): "int16_t", ("int", 4): "int32_t", ("int", 8): "int64_t",
+    ("uint", 1): "uint8_t", ("uint", 2): "uint16_t", ("uint", 4): "uint32_t", ("uint", 8): "uint64_t", ("bool", 1): "uint8_t",
+}  # fmt: skip
+_SUFFIXES = {
+    "half": "f16", "bfloat16": "b16", "float": "f32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
+    "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
+}  # fmt: skip
+
+
+class NoForm(Exception):
+    """Something that has no C here; the message says what."""
+
+
+def floating(kind: t.Scalar) -> str:
+    """Which floating type *kind* is: "f16", "b16", "f32" or "f64"."""
+    if kind.size == 8:
+        return "f64"
+    return suffix(kind)
+
+
+def suffix(kind: t.Scalar) -> str:
+    """The suffix of the element type through which memory of *kind* is seen."""
+    if kind.kind == "float" and kind.size == 8:
+        raise NoForm("a double in memory")
+    return _SUFFIXES[dtype(kind).name]
+
+
+def dtype_of(kind: t.Type) -> DType | None:
+    """The element type of memory of *kind*; None where it is no number."""
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    return dtype(kind) if isinstance(kind, t.Scalar) else None
+
+
+def ctype(kind: t.Type) -> str:
+    """The C type that holds a value of *kind*."""
+    if isinstance(kind, t.Pointer):
+        return "Ptr"
+    if isinstance(kind, t.Void):
+        return "void"
+    if isinstance(kind, t.Record):
+        return f"R_{kind.size}"
+    if not isinstance(kind, t.Scalar):
+        raise NoForm(f"a value of {kind}")
+    if kind.kind != "float":
+        return _INTEGERS[kind.kind, kind.size]
+    return {"f16": "f16", "b16": "b16", "f32": "float", "f64": "double"}[floating(kind)]
+
+
+def real(text: str, kind: t.Scalar) -> str:
+    """A number of type *kind* as float or double."""
+    return {"f16": f"from_f16({text})", "b16": f"from_b16({text})"}.get(floating(kind), text)
+
+
+def rounded(text: str, kind: t.Scalar, *, wide: bool) -> str:
+    """A float, or with *wide* a double, rounded to *kind*."""
+    how = floating(kind)
+    if how == "f16":
+        return f"narrow_to_f16({text}, RN)" if wide else f"to_f16({text})"
+    if how == "b16":
+        return f"to_b16((float)({text}))"
+    return f"(({ctype(kind)})({text}))"
+
+
+def converted(text: str, have: t.Scalar, to: t.Scalar) -> str:
+    """A number of type *have* as one of type *to*."""
+    if to.kind == "bool":
+        return f"({real(text, have) if have.kind == 'float' else text} != 0)"
+    if to.kind == "float":
+        if have.kind != "float":
+            return _from_whole(text, to)
+        if floating(have) == floating(to):
+            return text
+        return rounded(real(text, have), to, wide=have.size == 8)
+    if have.kind == "float":
+        return f"{ctype(to)}_of({real(text, have)})"
+    return f"(({ctype(to)})({text}))"
+
+
+def _from_whole(text: str, to: t.Scalar) -> str:
+    how = floating(to)
+    if how == "f16":
+        return f"narrow_to_f16((double)({text}), RN)"
+    return f"to_b16((float)({text}))" if how == "b16" else f"(({ctype(to)})({text}))"
+
+
+def computed(op: str, left: str, right: str, kind: t.Scalar, shift: t.Scalar | None, site: int) -> str:
+    """``left op right`` in the type *kind*; *shift* is the type of the right side of a shift."""
+    if kind.kind == "float":
+        return rounded(f"({real(left, kind)} {op} {real(right, kind)})", kind, wide=False)
+    made = ctype(kind)
+    if op in ("/", "%"):
+        name = "quotient_" if op == "/" else "rest_"
+        return f"{name}{suffix(kind)}(m, {left}, {right}, {site})"
+    if op in ("<<", ">>"):
+        del shift
+        return f"(({made})({left} {op} ({right} & {8 * kind.size - 1})))"
+    return f"(({made})({left} {op} {right}))"
+
+
+def literal(value: object, kind: t.Type) -> str:
+    """A constant."""
+    if value is None:
+        return "((Ptr)0)"
+    if isinstance(kind, t.Pointer):
+        return f"((Ptr){int(value)}ull)"  # type: ignore[call-overload]
+    assert isinstance(kind, t.Scalar)
+    if kind.kind != "float":
+        number = int(value)  # type: ignore[call-overload]
+        if kind.kind in ("uint", "bool"):
+            return f"(({ctype(kind)}){number}ull)"
+        return f"(({ctype(kind)})({number}ll))" if number > -(1 << 63) else f"(({ctype(kind)})INT64_MIN)"
+    return rounded(_real_literal(float(value)), kind, wide=True)  # type: ignore[arg-type]
+
+
+def _real_literal(value: float) -> str:
+    if value != value:  # noqa: PLR0124 - NaN is what differs from itself
+        return "((double)NAN)"
+    if value in (float("inf"), float("-inf")):
+        return f"((double){'-' if value < 0 else ''}INFINITY)"
+    return f"({value.hex()})"

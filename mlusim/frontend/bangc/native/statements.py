@@ -1,0 +1,185 @@
+"""Statements and whole functions of the intermediate form in C."""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native.expressions import Context, name, put, value
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
+
+DEEP = 900  # calls within calls; Python's own limit is near
+
+
+def prototype(function: ir.Function) -> str:
+    """The head of a function in C."""
+    parameters = ", ".join(["Core *m", *(f"{ctype(p.type)} {_given(p)}" for p in function.parameters)])
+    return f"static {ctype(function.result)} k_{function.symbol}({parameters})"
+
+
+def _given(local: ir.Local) -> str:
+    return name(local) if local.storage is ir.Storage.VALUE else f"g_{local.name}"
+
+
+def function(c: Context, form: ir.Function, *, recursive: bool) -> str:
+    """A function: its locals at its beginning, its statements at their lines.
+
+    Variables that have an address lie in cells, which are given back when the function is left.
+    """
+    if form.problem is not None:
+        raise NoForm(form.problem.construct)
+    lines = [_line(form.span), f"{prototype(form)} {{"]
+    cells = [p for p in form.locals if p.storage is ir.Storage.CELL]
+    if cells or recursive:
+        lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
+    if recursive:
+        lines.append(f"  if (++m->depth > {DEEP}) fault_(m, FAULT_DEPTH, {c.site(form.span)});")
+    for local in form.locals:
+        lines += _local(c, local, form)
+    lines += statements(c, form.body, form)
+    if not isinstance(form.result, t.Void):
+        lines.append(f"  return {_zero(form.result)};")
+    return "\n".join([*lines, "}"])
+
+
+def _line(span: ir.Span) -> str:
+    file = span.file.replace("\\", "\\\\").replace('"', '\\"')
+    return f'#line {span.line} "{file}"'
+
+
+def _zero(kind: t.Type) -> str:
+    return literal(0.0 if isinstance(kind, t.Scalar) and kind.kind == "float" else 0, kind)
+
+
+def _local(c: Context, local: ir.Local, form: ir.Function) -> Iterator[str]:
+    kind, made = local.type, name(local)
+    if local.storage is ir.Storage.VALUE:
+        if not local.parameter:
+            yield f"  {ctype(kind)} {made} = {_zero(kind)};"
+    elif local.storage is ir.Storage.CELL:
+        inner = kind
+        while isinstance(inner, t.Array):
+            inner = inner.of
+        if not isinstance(inner, t.Scalar | t.Pointer) or (
+            isinstance(inner, t.Scalar) and inner.size == 8 and inner.kind == "float" and inner is not kind
+        ):
+            raise NoForm(f"a {kind} that has an address")
+        yield f"  Ptr {made} = cell_(m, {kind.size}); {ctype(inner)} *d_{local.name} = ({ctype(inner)} *)at(see(m, {made})); (void)d_{local.name};"
+        if local.parameter:
+            yield f"  *d_{local.name} = {_given(local)};"
+    elif local.storage is ir.Storage.MEMORY and not local.parameter:
+        place = c.place((form.symbol, local))
+        yield f"  Ptr {made} = PLACES_(m)[{place}];"
+    else:
+        raise NoForm(f"a {local.storage.value} variable")
+
+
+def statements(c: Context, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
+    """The statements in order."""
+    lines: list[str] = []
+    for node in body:
+        made = _STATEMENTS.get(type(node))
+        if made is None:
+            raise NoForm(type(node).__name__.lower())
+        lines += [_line(node.span), *made(c, node, form)]
+    return lines
+
+
+def _declare(c: Context, node: ir.Declare, form: ir.Function) -> list[str]:
+    local, kind = node.local, node.local.type
+    if local.storage is ir.Storage.VALUE:
+        given = _zero(kind) if node.value is None else value(c, node.value)
+        return [f"{name(local)} = {given};"]
+    if local.storage is ir.Storage.CELL:
+        return _cell(c, node)
+    place, site = c.place((form.symbol, local)), c.site(node.span)
+    lines = [f"{name(local)} = PLACES_(m)[{place}];"]
+    lines.append(
+        f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = CALL_UP(m, {c.function('__declare')}, {site}, a_integer({place}, -1)).bits;"
+    )
+    if node.value is not None:
+        lines += _filled(c, node.value, kind, name(local), node.span)
+    return lines
+
+
+def _cell(c: Context, node: ir.Declare) -> list[str]:
+    local, kind = node.local, node.local.type
+    if isinstance(kind, t.Array):
+        lines = [f"memset(d_{local.name}, 0, {kind.size});"]
+        return (
+            lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
+        )
+    given = _zero(kind) if node.value is None else value(c, node.value)
+    return [f"*d_{local.name} = {given};"]
+
+
+def _filled(c: Context, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
+    """Stores of the values of an array."""
+    if not isinstance(node, ir.Compose) or not isinstance(kind, t.Array):
+        raise NoForm("this initial value")
+    of = kind.of
+    if isinstance(of, t.Array) or any(isinstance(v, ir.Compose) for v in node.values):
+        raise NoForm("an initial value with parts")
+    lines = [put(c, of, pointer, str(n), value(c, v), span) + ";" for n, v in enumerate(node.values)]
+    rest = range(len(node.values), kind.count)
+    return lines + [put(c, of, pointer, str(n), _zero(of), span) + ";" for n in rest]
+
+
+def _evaluate(c: Context, node: ir.Evaluate, _: ir.Function) -> list[str]:
+    inner = node.value
+    while isinstance(inner, ir.Convert):
+        inner = inner.value
+    if isinstance(inner, ir.Const | ir.Load):
+        return [";"]
+    return [f"{value(c, inner)};"]
+
+
+def _if(c: Context, node: ir.If, form: ir.Function) -> list[str]:
+    lines = [f"if ({value(c, node.test)}) {{", *statements(c, node.then, form), "}"]
+    return [*lines, "else {", *statements(c, node.other, form), "}"] if node.other else lines
+
+
+def _loop(c: Context, node: ir.Loop, form: ir.Function) -> list[str]:
+    test = "1" if node.test is None else value(c, node.test)
+    turn = f"TURN(m, {c.site(node.span)});"
+    inner = statements(c, node.body, form)
+    if node.late:
+        return ["do {", turn, *inner, f"}} while ({test});"]
+    step = "" if node.step is None else value(c, node.step)
+    return [f"for (; {test}; {step}) {{", turn, *inner, "}"]
+
+
+def _switch(c: Context, node: ir.Switch, form: ir.Function) -> list[str]:
+    lines = [f"switch ((int64_t)({value(c, node.value)})) {{"]
+    for section in node.sections:
+        lines += [f"case {label}ll:" for label in section.labels] + ["default:"] * section.default
+        lines += ["{", *statements(c, section.body, form), "}"]
+    return [*lines, "}"]
+
+
+def _return(c: Context, node: ir.Return, _: ir.Function) -> list[str]:
+    if node.value is None:
+        return ["return;"]
+    if isinstance(node.value.type, t.Void):
+        return [f"{value(c, node.value)}; return;"]
+    return [f"return {value(c, node.value)};"]
+
+
+def _block(c: Context, node: ir.Block, form: ir.Function) -> list[str]:
+    return ["{", *statements(c, node.body, form), "}"]
+
+
+_STATEMENTS: Mapping[type, Callable[[Context, Any, ir.Function], list[str]]] = MappingProxyType(
+    {
+        ir.Declare: _declare,
+        ir.Evaluate: _evaluate,
+        ir.If: _if,
+        ir.Loop: _loop,
+        ir.Switch: _switch,
+        ir.Break: lambda _c, _n, _f: ["break;"],
+        ir.Continue: lambda _c, _n, _f: ["continue;"],
+        ir.Return: _return,
+        ir.Block: _block,
+    }
+)

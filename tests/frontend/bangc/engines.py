@@ -1,0 +1,39 @@
+"""One kernel on both engines: what each did, compared."""
+
+import numpy as np
+
+import mlusim
+from mlusim.engine.native.build import available
+from mlusim.errors import MlusimError
+
+MEASURES = (
+    "instructions", "traffic", "lanes", "memory", "scalar_loads", "scalar_stores", "busy_us", "time_us", "bound", "io_bytes", "printed",
+)  # fmt: skip
+NATIVE = "native" if available() is not None else "python"  # without a compiler there is one engine
+
+
+def run(kernel, arguments, engine, *, dim=(1, 1, 1), kind=mlusim.BLOCK, board="MLU370-X4", **options):
+    """Launch *kernel*; arrays become tensors.  The launch or the fault, and the arrays afterwards."""
+    device = mlusim.Device(board)
+    tensors = [device.put(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    try:
+        outcome = device.launch(kernel, dim, kind, tensors, engine=engine, **options)
+    except MlusimError as fault:
+        outcome = fault
+    return outcome, [device.get(t) for t in tensors if hasattr(t, "allocation")]
+
+
+def alike(kernel, arguments, **options):
+    """Run on both engines and compare everything that a user sees; the launch, or the fault."""
+    python, first = run(kernel, arguments, "python", **options)
+    native, second = run(kernel, arguments, NATIVE, **options)
+    if isinstance(python, MlusimError) or isinstance(native, MlusimError):
+        assert str(python) == str(native)
+        assert type(python) is type(native)
+        assert (python.file, python.line, python.task) == (native.file, native.line, native.task)
+        return native
+    assert NATIVE == native.engine
+    assert {m: getattr(python, m) for m in MEASURES} == {m: getattr(native, m) for m in MEASURES}
+    assert [task.log.key for task in python.tasks] == [task.log.key for task in native.tasks]
+    assert [a.tobytes() for a in first] == [a.tobytes() for a in second]
+    return native

@@ -1,0 +1,258 @@
+"""Kernels of BANG C sources on the native engine: the same as on Python's, to the last byte and word."""
+
+import numpy as np
+import pytest
+from engines import NATIVE, alike
+
+import mlusim
+from mlusim import bangc
+from mlusim.errors import MlusimError, UsageError
+from mlusim.observe.every_step import EveryStep
+
+
+@pytest.fixture(scope="module")
+def load(tmp_path_factory):
+    """Load BANG C given as text, each text once."""
+    made = {}
+
+    def loaded(text):
+        if text not in made:
+            path = tmp_path_factory.mktemp("bangc") / "k.mlu"
+            path.write_text(text)
+            made[text] = bangc.load([path], board="MLU370-X4")
+        return made[text]
+
+    return loaded
+
+
+VECTORS = """\
+__nram__ float buf[1024];
+__nram__ float other[1024];
+
+__mlu_func__ void running(float *x, int n, float &sum) {
+  for (int i = 0; i < n; i += 7) { sum += x[i]; }
+  x[n - 1] = sum;
+}
+
+__mlu_global__ void add(float *out, const float *a, const float *b, int n) {
+  if (__is_mpu()) return;
+  int per = n / taskDim;
+  float sum = 0.5f;
+  for (int done = 0; done < per; done += 1024) {
+    int count = per - done < 1024 ? per - done : 1024;
+    __memcpy(buf, a + taskId * per + done, count * sizeof(float), GDRAM2NRAM);
+    __memcpy_async(other, b + taskId * per + done, count * sizeof(float), GDRAM2NRAM);
+    __sync_io();
+    __bang_add(buf, buf, other, count);
+    __bang_mul_scalar(buf, buf, 0.5f, count);
+    running(buf, count, sum);
+    __memcpy(out + taskId * per + done, buf, count * sizeof(float), NRAM2GDRAM);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("size", [4 * 1024, 4 * 1500, 4])
+def test_a_vector_kernel(load, size):
+    """Copies, asynchronous ones, vectors, scalars through a reference: four tasks."""
+    data = np.random.default_rng(1).random((2, size), dtype=np.float32)
+    out = np.zeros(size, np.float32)
+
+    launch = alike(load(VECTORS)["add"], (out, data[0], data[1], size), dim=(4, 1, 1))
+
+    assert launch.instructions["bang_add"] == 4 * -(-size // 4096)
+
+
+def test_a_copy_beyond_the_end(load):
+    """The fault says the same with the line of the source."""
+    data = np.zeros(4096, np.float32)
+
+    fault = alike(load(VECTORS)["add"], (data[:4000], data, data, 4096), dim=(4, 1, 1))
+
+    assert "reach 384 bytes past its end" in str(fault)
+
+
+MEETING = """\
+__mlu_shared__ float shared[2 * 256];
+__nram__ float mine[256];
+
+__mlu_global__ void pipe(float *out, const float *in, int turns) {
+  for (int t = 0; t < turns; ++t) {
+    if (__is_mpu()) {
+      __memcpy_async(shared + t % 2 * 256, in + (taskIdY * turns + t) * 256, 1024, GDRAM2SRAM);
+    }
+    __sync_cluster();
+    if (__is_ipu()) {
+      __memcpy(mine, shared + t % 2 * 256, 1024, SRAM2NRAM);
+      __bang_mul_scalar(mine, mine, (float)(coreId + 1), 256);
+      __memcpy_async(out + (taskId * turns + t) * 256, mine, 1024, NRAM2GDRAM);
+      if (t % 3 == 0) __sync_io();
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("effects", ["late", "eager"])
+def test_a_pipeline_over_shared_memory(load, effects):
+    """Memory cores, barriers, asynchronous copies of both pipes, two unions."""
+    data = np.random.default_rng(2).random(2 * 5 * 256, dtype=np.float32)
+    out = np.zeros(8 * 5 * 256, np.float32)
+
+    launch = alike(load(MEETING)["pipe"], (out, data, 5), dim=(4, 2, 1), kind=mlusim.UNION1, effects=effects)
+
+    assert launch.traffic["SRAM2NRAM"] == 8 * 5 * 1024
+
+
+def test_a_barrier_that_one_core_misses(load):
+    """Who waits where, at the line of the source."""
+    source = """\
+__mlu_global__ void stuck(int *out) {
+  if (taskId == 1) return;
+  __sync_cluster();
+}
+"""
+    fault = alike(load(source)["stuck"], (np.zeros(4, np.int32),), dim=(4, 1, 1), kind=mlusim.UNION1)
+
+    assert "k.mlu:3" in str(fault)
+
+
+LANGUAGE = """\
+__nram__ int numbers[64];
+__nram__ half halves[64];
+
+__mlu_func__ int deeper(int n, unsigned &steps) {
+  ++steps;
+  if (n <= 1) return 1;
+  return n * deeper(n - 1, steps);
+}
+
+__mlu_func__ void both(int a, int b, int *quotient, int *rest) {
+  *quotient = a / b;
+  *rest = a % b;
+}
+
+__mlu_global__ void language(int *out, int a, int b, float f, unsigned u) {
+  int n = 0;
+  unsigned steps = 0;
+  out[n++] = deeper(5, steps);
+  out[n++] = (int)steps;
+  int q, r;
+  both(a, b, &q, &r);
+  out[n++] = q;
+  out[n++] = r;
+  out[n++] = (a << 3) ^ (b >> 1);
+  out[n++] = (int)(u * 2654435761u >> 7);
+  out[n++] = (int)f;
+  out[n++] = (int)(signed char)a;
+  out[n++] = (short)(a * 70000);
+  out[n++] = f > 1.5f ? 1 : f < -1.5f ? -1 : 0;
+  long wide = (long)a * b * 1000003;
+  out[n++] = (int)(wide >> 20);
+  switch (a & 3) {
+    case 0: out[n] = 10;
+    case 1: out[n] = 11; break;
+    case 2: { out[n] = 12; break; }
+    default: out[n] = 13;
+  }
+  ++n;
+  int local[4] = {a, b, 3};
+  for (int i = 0; i < 4; ++i) {
+    if (i == 2) continue;
+    local[i] += i;
+  }
+  int j = 0;
+  do { numbers[j] = local[j] * 2; } while (++j < 4);
+  out[n++] = numbers[0] + numbers[1] + numbers[2] + numbers[3];
+  halves[0] = (half)f;
+  halves[1] = halves[0] * (half)3.0f + (half)0.1f;
+  out[n++] = (int)((float)halves[1] * 1000.0f);
+  float x = sqrtf(f * f + 1.0f) + expf(f * 0.25f) + fabsf(f);
+  out[n++] = (int)(x * 1e5f);
+  out[n++] = *(int *)&f;
+  int *p = out + n, *start = out;
+  out[n++] = (int)(p - start);
+  out[n++] = p > start && !(p == start);
+  *p++ += 7;
+  out[n++] = (int)(p - start);
+  while (true) { if (--a < 0 || a % 5 == 0) break; }
+  out[n++] = a;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "f", "u"),
+    [
+        (17, 5, 2.75, 3),
+        (-17, 5, -3.5, 0xFFFFFFFF),
+        (2147483647, -1, 1e20, 77),
+        (-2147483648, -1, float("nan"), 1),
+        (6, 7, -0.0, 2),
+    ],
+)
+def test_the_language(load, a, b, f, u):
+    """Arithmetic that wraps, conversions, references, recursion, switches, loops, arrays, halves, bits, pointers."""
+    launch = alike(load(LANGUAGE)["language"], (np.zeros(64, np.int32), a, b, f, u))
+
+    assert not isinstance(launch, MlusimError), str(launch)
+
+
+FAULTY = """\
+__nram__ float buf[64];
+
+__mlu_func__ int without_end(int n) { return without_end(n + 1) + 1; }
+
+__mlu_global__ void faulty(float *out, const float *in, int which, int n) {
+  float *null = nullptr;
+  if (which == 0) out[n] = 1.0f;
+  if (which == 1) buf[0] = in[n];
+  if (which == 2) buf[n] = 2.0f;
+  if (which == 3) out[0] = (float)(7 / (n - 5));
+  if (which == 4) out[0] = null[n];
+  if (which == 5) __bang_add(buf, buf, buf + n, 32);
+  if (which == 6) __bang_add(buf, out, buf, 32);
+  if (which == 7) __memcpy(buf, in, n, GDRAM2SRAM);
+  if (which == 8) out[0] = (float)without_end(n);
+  if (which == 9) __bang_mul_scalar(null, buf, 2.0f, 32);
+  if (which == 10) __memcpy(buf, in, 4 * n, GDRAM2NRAM, 4 * n, 4, 3);
+  if (which == 11) *(float *)((char *)out + 0x4000000ll * n) = 0.0f;
+}
+"""
+
+
+@pytest.mark.parametrize("which", range(12))
+def test_faults_say_the_same(load, which):
+    """Out of bounds, null, wild, division by zero, recursion without end: one sentence, one line, one class."""
+    data = np.zeros(64, np.float32)
+
+    for n in (-1, 5, 63, 64, 1 << 20):
+        alike(load(FAULTY)["faulty"], (data, data, which, n))
+
+
+def test_the_engine_is_chosen(load):
+    """Automatic takes the native one, an observer Python's; "native" says why it cannot; a wrong name is refused."""
+    kernel = load(VECTORS)["add"]
+    device = mlusim.Device("MLU370-X4")
+    given = [device.put(np.zeros(64, np.float32)) for _ in range(3)]
+
+    def engine(**options):
+        return device.launch(kernel, args=(*given, 64), **options).engine
+
+    assert NATIVE == engine()
+    assert engine(engine="python") == "python"
+    assert engine(observe=[EveryStep()]) == "python"
+    assert engine(seed=3) == "python"
+    with pytest.raises(UsageError, match="native engine cannot run"):
+        engine(engine="native", observe=[EveryStep()])
+    with pytest.raises(UsageError, match="use one of auto, python, native"):
+        engine(engine="fast")
+
+
+def test_python_kernels_stay_python():
+    """A kernel that is no BANG C has no form in C."""
+    device = mlusim.Device("MLU370-X4")
+
+    with pytest.raises(UsageError, match="is Python"):
+        device.launch(lambda _: None, engine="native")
+    assert device.launch(lambda _: None).engine == "python"
