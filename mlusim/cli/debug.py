@@ -14,6 +14,7 @@ from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import names_in, parameters, whole
 from mlusim.cli.show import emit
+from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.trust import TRUST, allowed, listing
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
 from mlusim.debug.recording import Recording, load, stand
@@ -223,9 +224,18 @@ def _interactive(console: Console) -> int:
     """Read commands until one leaves or there are no more."""
     terminal = sys.stdin.isatty()
     print(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
-    print(console.stop_text())
-    if terminal:
-        _complete_with(console)
+    show(console.stop_text(), terminal=terminal)
+    if not terminal:
+        return _code(console, _conversation(console, terminal=False))
+    with recalled(console):
+        for text in begin(console):
+            show(text, terminal=True)
+        _conversation(console, terminal=True)
+    return CLEAN
+
+
+def _conversation(console: Console, *, terminal: bool) -> bool:
+    """Read and execute; whether the last line was understood."""
     ok = True
     while True:
         try:
@@ -238,13 +248,14 @@ def _interactive(console: Console) -> int:
             continue
         if not terminal:
             print(line)
-        reply = console.execute(line)
+        with ticking(lambda: console.session.progress()) if terminal else contextlib.nullcontext():  # noqa: PLW0108 - `replay` changes the session
+            reply = console.execute(line)
         ok = reply.ok
         if reply.text:
-            print(reply.text)
+            show(reply.text, terminal=terminal)
         if reply.leaves:
             break
-    return CLEAN if terminal else _code(console, ok)
+    return ok
 
 
 def _full_screen(args: argparse.Namespace, history: int, recording: Recording | None) -> int:
@@ -252,32 +263,14 @@ def _full_screen(args: argparse.Namespace, history: int, recording: Recording | 
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
     try:
-        from mlusim.debug.tui.app import show  # noqa: PLC0415 - an extra
+        from mlusim.debug.tui.app import show as show_screen  # noqa: PLC0415 - an extra
     except ImportError as error:
         raise UsageError(
             f"the full-screen view needs Textual ({error}); install it with `pip install 'mlusim[tui]'`"
         ) from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--tui needs a terminal; without one give commands with --command or in a pipe")
-    failure = show(lambda: _console(args, history, recording)[0])
+    failure = show_screen(lambda: _console(args, history, recording)[0])
     if failure is not None:
         raise failure
     return CLEAN
-
-
-def _complete_with(console: Console) -> None:
-    """Let the tab key complete commands, and their arguments, where the host has readline."""
-    with contextlib.suppress(ImportError):
-        import readline  # noqa: PLC0415 - not on every system
-
-        found: list[str] = []
-
-        def complete(text: str, state: int) -> str | None:
-            if state == 0:
-                found[:] = console.complete(readline.get_line_buffer()[: readline.get_endidx()])
-            del text
-            return found[state] if state < len(found) else None
-
-        readline.set_completer_delims(" ")
-        readline.set_completer(complete)
-        readline.parse_and_bind("tab: complete")

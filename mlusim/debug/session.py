@@ -340,6 +340,14 @@ class DebugSession:
             run, self._run = self._run, None
             run.abandon()
 
+    def progress(self) -> str:
+        """How far what runs now has come, in words; from any thread."""
+        run = self.runs.active or self._run
+        if run is not None and run.inside and not run.tracer.asleep:
+            return f"launch {run.recorded.index}, moment {run.tracer.moment}"
+        ended = self.host.finished if self.host.inside else 0
+        return f"launch {len(self.launches) or 1}" + (f", {ended} tasks ended" if ended else "")
+
     def interrupt(self) -> None:
         """Stop what is running; called by a signal.  Raises `KeyboardInterrupt` where nothing can be stopped."""
         run = self._run

@@ -11,9 +11,8 @@ from mlusim.debug.look.describe import launch_text, value_text, where_text
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
-from mlusim.debug.source.frames import line_of
+from mlusim.debug.source.frames import line_of, place_of
 from mlusim.errors import UsageError
-from mlusim.observe.finding import short
 from mlusim.report.quantities import size
 
 if TYPE_CHECKING:
@@ -182,7 +181,8 @@ def _printed(session: DebugSession, words: str) -> str:
 def _functions(session: DebugSession, words: str) -> str:
     del words
     rows = [
-        [f.name, f"{short(f.code.co_filename)}:{f.code.co_firstlineno}"] for f in session.recorded.functions
+        [f.name, f"{place_of(f.code.co_filename)}:{f.code.co_firstlineno}"]
+        for f in session.recorded.functions
     ]
     return table(["function", "begins at"], rows)
 

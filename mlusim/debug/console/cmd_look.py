@@ -2,6 +2,7 @@
 
 import linecache
 
+from mlusim.debug.console.cmd_attached import apply
 from mlusim.debug.console.cmd_info import VIEWS, info
 from mlusim.debug.console.columns import table
 from mlusim.debug.console.command import LOOKING, Command
@@ -10,11 +11,10 @@ from mlusim.debug.look.describe import effect_text, where_text
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
-from mlusim.debug.source.frames import line_of
+from mlusim.debug.source.frames import line_of, place_of
 from mlusim.debug.source.functions import find_function
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
-from mlusim.observe.finding import short
 
 AROUND = 5  # lines of source shown before and behind the current one
 
@@ -88,7 +88,7 @@ def list_(console: Context, words: str) -> str:
             raise UsageError(f"no file of the kernel is called {file}; `info functions` lists them")
         last = len(linecache.getlines(named))
         if not 1 <= int(line) <= last:
-            raise UsageError(f"{short(named)} has the lines 1 to {last}")
+            raise UsageError(f"{place_of(named)} has the lines 1 to {last}")
         site = named, int(line)
     if site is None:
         function = session.recorded.functions[0].code
@@ -100,7 +100,7 @@ def listing(session: DebugSession, file: str, line: int, before: int, behind: in
     """Lines of source with the current one and breakpoints marked."""
     source = linecache.getlines(file)
     if not source:
-        raise UsageError(f"there is no source of {short(file)}")
+        raise UsageError(f"there is no source of {place_of(file)}")
     here = session.site()
     stops = {
         (b.location.file, b.location.line)
@@ -118,6 +118,8 @@ def listing(session: DebugSession, file: str, line: int, before: int, behind: in
 def task(console: Context, words: str) -> str:
     """Look at another task."""
     session = console.session
+    if words.startswith("apply "):
+        return apply(console, words.removeprefix("apply ").strip())
     if not words:
         core = session.core()
         return "no task is running here" if core is None else f"{full_name(core)} is in focus"
@@ -156,7 +158,7 @@ def history(console: Context, words: str) -> str:
     rows = []
     for op in recent[-count:]:
         what = op.name if op.effect is None else f"{op.name}, {effect_text(paused, op.effect)}"
-        site = "" if op.effect is None else f"{short(op.effect.site.file)}:{op.effect.site.line}"
+        site = "" if op.effect is None else f"{place_of(op.effect.site.file)}:{op.effect.site.line}"
         rows.append([str(op.moment), "-" if op.core is None else name_of(op.core), op.kind, site, what])
     return table(["moment", "task", "", "line", "operation"], rows)
 
@@ -167,7 +169,7 @@ COMMANDS = (
     Command("down", (), "[N]", LOOKING, "look at the function that this one called", down, repeats=True),
     Command("frame", ("f",), "[N]", LOOKING, "look at frame N of `where`", frame_),
     Command("list", ("l",), "[[FILE:]LINE|FUNCTION]", LOOKING, "show source around the current line, or another", list_),
-    Command("task", ("t",), "[N]", LOOKING, "look at task N, or at memory core Nm; the schedule is not changed", task, completes="task"),
+    Command("task", ("t",), "[N | apply all|N,N COMMAND]", LOOKING, "look at task N, or at memory core Nm; the schedule is not changed; with `apply` execute a command for several tasks", task, completes="task"),
     Command("info", ("i",), "VIEW", LOOKING, "show a view of the machine", info, VIEWS, completes="info"),
     Command("history", (), "[N] [task]", LOOKING, "show the last N operations of all tasks, or of this task", history),
 )  # fmt: skip

@@ -17,6 +17,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.session import DebugSession
+from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.moments import END, Position
 from mlusim.debug.stop.span import Span
 from mlusim.errors import UsageError
@@ -25,7 +26,6 @@ from mlusim.files.paths import shown
 from mlusim.files.writing import write
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
-from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from typing import Any
@@ -227,7 +227,7 @@ def _told(session: DebugSession, origin: Origin, level: int = 0) -> "list[str]":
     launch = f"launch {origin.launch}, " * (len(session.launches) > 1)
     line = (
         f"{head}: written at {launch}moment {origin.moment} by {origin.task}, {origin.instruction} "
-        f"at {short(origin.file)}:{origin.line}"
+        f"at {place_of(origin.file)}:{origin.line}"
     ) + _when(session, origin)
     return [line, *(text for source in origin.sources for text in _told(session, source, level + 1))]
 

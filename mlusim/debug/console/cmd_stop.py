@@ -159,6 +159,8 @@ def _chosen(session: DebugSession, words: str) -> list[Breakpoint]:
 
 
 def _one(session: DebugSession, word: str) -> Breakpoint:
+    if word == "$" and session.breakpoints:
+        return session.breakpoints[max(session.breakpoints)]
     if not word.isdigit() or int(word) not in session.breakpoints:
         known = ", ".join(str(n) for n in session.breakpoints) or "none"
         raise UsageError(f"there is no breakpoint {word!r}; there are: {known}")

@@ -2,7 +2,17 @@
 
 from collections.abc import Iterator
 
-from mlusim.debug.console import cmd_info, cmd_look, cmd_memory, cmd_run, cmd_session, cmd_stop, cmd_values
+from mlusim.debug.changes import change_of
+from mlusim.debug.console import (
+    cmd_attached,
+    cmd_info,
+    cmd_look,
+    cmd_memory,
+    cmd_run,
+    cmd_session,
+    cmd_stop,
+    cmd_values,
+)
 from mlusim.debug.console.command import Command, find_command
 from mlusim.debug.console.context import Context, Reply
 from mlusim.debug.look.describe import end_text, failed_text, stop_text
@@ -10,7 +20,7 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.stop.moments import LAUNCH_END
+from mlusim.debug.stop.moments import LAUNCH_END, Stop
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
 from mlusim.isa.table import ISA
@@ -18,6 +28,7 @@ from mlusim.isa.table import ISA
 COMMANDS: tuple[Command, ...] = (
     *cmd_run.COMMANDS,
     *cmd_stop.COMMANDS,
+    *cmd_attached.COMMANDS,
     *cmd_look.COMMANDS,
     *cmd_memory.COMMANDS,
     *cmd_values.COMMANDS,
@@ -34,7 +45,42 @@ class Console(Context):
         self._again = ""
 
     def execute(self, line: str) -> Reply:
-        """Execute one line; a mistake is a reply with ``ok`` false, and the session goes on."""
+        """Execute one line, and the commands of a breakpoint at which it has come to stop.
+
+        A mistake is a reply with ``ok`` false, and the session goes on.
+        """
+        if self.collecting is not None:
+            return self._collected(line.strip())
+        stop = self.session.stop
+        reply = self._execute(line)
+        texts, waiting = [reply.text], self._attached(stop)
+        while waiting and reply.ok and not reply.leaves:
+            stop = self.session.stop
+            reply = self._execute(waiting.pop(0))
+            texts.append(reply.text)
+            if self.session.stop is not stop:
+                waiting = self._attached(stop)
+        return Reply("\n".join(text for text in texts if text), reply.ok, reply.leaves)
+
+    def _attached(self, before: Stop) -> list[str]:
+        """The commands of the breakpoints at which the session stops now and did not *before*."""
+        stop = self.session.stop
+        if stop is before:
+            return []
+        return [line for made in stop.hits for line in self.attached.get(made.number, ())]
+
+    def _collected(self, line: str) -> Reply:
+        """One more command of a breakpoint, or the end of them."""
+        assert self.collecting is not None
+        number, lines = self.collecting
+        if line != "end":
+            lines.append(line)
+            return Reply("")
+        self.collecting = None
+        cmd_attached.attach(self, number, lines)
+        return Reply(cmd_attached.told(self, number))
+
+    def _execute(self, line: str) -> Reply:
         text = line.strip() or self._again
         self._again = ""
         if not text or text.startswith("#"):
@@ -99,7 +145,9 @@ class Console(Context):
         if session.stop.kind is LAUNCH_END:  # its paused would have to be run to, and has nobody in it
             return end_text(session.recorded, session.stop) + self._ended()
         paused, stop = session.look(), session.stop
-        return stop_text(paused, paused.stop if stop.core is None else stop, self._ended())
+        text = stop_text(paused, paused.stop if stop.core is None else stop, self._ended())
+        changes = [change for made in stop.hits if (change := change_of(session, made))]
+        return "\n".join([text, *changes])
 
     def _ended(self) -> str:
         session = self.session

@@ -22,7 +22,7 @@ class Context(ABC):
     """The session, the table of commands, and what a command may ask of the console.
 
     ``leaves`` is set by the command that ends the console; ``displays`` are the expressions that every stop
-    shows, by number.
+    shows, by number, ``attached`` the commands of breakpoints, ``collecting`` the lines of such that are being typed.
     """
 
     def __init__(self, session: DebugSession, commands: tuple[Command, ...]) -> None:
@@ -31,6 +31,12 @@ class Context(ABC):
         self.leaves = False
         self.displays: dict[int, str] = {}
         self.displayed = 0
+        self.attached: dict[int, list[str]] = {}
+        self.collecting: tuple[int, list[str]] | None = None
+
+    @abstractmethod
+    def execute(self, line: str) -> Reply:
+        """Execute one line; a mistake is a reply with ``ok`` false."""
 
     @abstractmethod
     def stop_text(self) -> str:

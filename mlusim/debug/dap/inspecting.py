@@ -24,8 +24,8 @@ from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
 from mlusim.debug.look.places import locate, resolve
+from mlusim.debug.source.frames import place_of
 from mlusim.errors import Fault, UsageError
-from mlusim.observe.finding import short
 
 LONGEST = 1 << 20  # bytes of memory that one request reads
 
@@ -330,7 +330,7 @@ def _origin(origin: Origin) -> dict[str, Any]:
         "instruction": origin.instruction,
         "source": source_of(origin.file),
         "line": origin.line,
-        "text": f"{origin.place}: written at moment {origin.moment} by {origin.task}, {origin.instruction} at {short(origin.file)}:{origin.line}",
+        "text": f"{origin.place}: written at moment {origin.moment} by {origin.task}, {origin.instruction} at {place_of(origin.file)}:{origin.line}",
         "sources": [_origin(one) for one in origin.sources],
     }
 

@@ -11,7 +11,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.launches import KeptLaunch
 from mlusim.debug.run.program_run import INTERRUPTED
 from mlusim.debug.source.core_names import full_name, name_of
-from mlusim.debug.source.frames import line_of, raised_at, source_line
+from mlusim.debug.source.frames import line_of, place_of, raised_at, source_line
 from mlusim.debug.stop.moments import (
     BEGIN,
     CONTROL,
@@ -30,7 +30,6 @@ from mlusim.machine.events import Effect
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
-from mlusim.observe.finding import short
 
 PIECES = 4  # pieces of an instruction's bytes that are named
 PIECEWISE = ("gather", "discrete")  # forms of rows whose accesses are pieces of one operand
@@ -174,7 +173,7 @@ def elements(array: np.ndarray[Any, Any]) -> list[str]:
 
 def where_text(file: str, line: int, function: str) -> str:
     """``computeExp at kernel.py:143``, the file relative to the current folder."""
-    return f"{function} at {short(file)}:{line}"
+    return f"{function} at {place_of(file)}:{line}"
 
 
 def op_text(paused: PausedRun, op: Op) -> str:

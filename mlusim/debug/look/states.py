@@ -7,14 +7,13 @@ from attrs import frozen
 from mlusim.debug.look.describe import effect_text
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.core_names import cluster_name, name_at, name_of
-from mlusim.debug.source.frames import line_of
+from mlusim.debug.source.frames import line_of, place_of
 from mlusim.debug.stop.moments import ISSUE, Op
 from mlusim.isa.declare import Pipe
 from mlusim.machine.barrier import SCOPES, Meeting
 from mlusim.machine.core import Core
 from mlusim.machine.flight import Flight
 from mlusim.machine.split_barrier import Half
-from mlusim.observe.finding import short
 
 
 @frozen
@@ -72,7 +71,7 @@ def task(paused: PausedRun, core: Core) -> TaskState:
     where = ""
     if stack:
         line = line_of(stack[0], paused.stop.error if core is paused.observed.failed else None)
-        where = f"{stack[0].f_code.co_name} at {short(stack[0].f_code.co_filename)}:{line}"
+        where = f"{stack[0].f_code.co_name} at {place_of(stack[0].f_code.co_filename)}:{line}"
     number = "memory" if place.memory_core else str(place.core_id)
     cluster = str(core.cluster.number) if core.cluster is not None else "-"
     return TaskState(name_of(core), cluster, number, state, where, waits)
@@ -129,7 +128,7 @@ def _flight(paused: PausedRun, flight: Flight) -> str:
     effect = flight.effect
     if effect is None:
         return "an instruction that was issued while nobody watched"
-    return f"{effect.name} of {short(effect.site.file)}:{effect.site.line}, {effect_text(paused, effect, pipe=False)}"
+    return f"{effect.name} of {place_of(effect.site.file)}:{effect.site.line}, {effect_text(paused, effect, pipe=False)}"
 
 
 # -- barriers --------------------------------------------------------------------------------------

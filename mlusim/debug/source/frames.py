@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+LONGEST = 48  # characters of a path that is shown with its folders
 _OWN = str(Path(__file__).resolve().parents[2])
 
 
@@ -93,6 +94,12 @@ def raised_at(error: BaseException) -> str:
     lines = [(tb.tb_frame.f_code.co_filename, tb.tb_lineno) for tb in _tracebacks(error.__traceback__)]
     mine = [(file, line) for file, line in lines if not installed(file) and not file.startswith("<")]
     return f" at {short(mine[-1][0])}:{mine[-1][1]}" if mine else ""
+
+
+def place_of(file: str) -> str:
+    """*file* as a place names it: relative to the current folder, or its name alone where that is long."""
+    text = short(file)
+    return text if len(text) <= LONGEST else Path(file).name
 
 
 def source_line(filename: str, line: int) -> str:

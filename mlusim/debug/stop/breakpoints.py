@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from attrs import define
 
 from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Tracing
 from mlusim.debug.stop.span import Span
 from mlusim.machine.events import Step
 from mlusim.memory.footprint import Access
-from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -75,7 +75,7 @@ class LineLocation(Location):
     @property
     def text(self) -> str:  # type: ignore[override]
         """The file, relative to the current folder, and the line."""
-        return f"{short(self.file)}:{self.line}"
+        return f"{place_of(self.file)}:{self.line}"
 
     def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the line."""

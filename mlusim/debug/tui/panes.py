@@ -13,8 +13,8 @@ from textual.widgets import Input, Static
 
 from mlusim.debug.console.columns import table
 from mlusim.debug.look.states import TaskState
+from mlusim.debug.source.frames import place_of
 from mlusim.debug.tui.views import Views
-from mlusim.observe.finding import short
 
 
 class Source(Widget):
@@ -30,7 +30,7 @@ class Source(Widget):
     def show(self, views: Views) -> None:
         """Show the place of *views*."""
         self._views = views
-        self.border_title = f"{short(views.file)}:{views.line}" if views.file else "source"
+        self.border_title = f"{place_of(views.file)}:{views.line}" if views.file else "source"
         self.refresh()
 
     def render(self) -> RenderResult:
@@ -91,7 +91,7 @@ def tasks_text(rows: tuple[TaskState, ...], focus: str, others: str, file: str =
     def where(task: TaskState) -> str:
         place = task.where.rpartition(" at ")[2]
         name, _, line = place.rpartition(":")
-        return f"line {line}" if file and name == short(file) else place.rpartition("/")[2]
+        return f"line {line}" if file and name == place_of(file) else place.rpartition("/")[2]
 
     shown = [["*" if t.name == focus else "", t.name, t.state, where(t), t.waits] for t in rows]
     return (table(["", "task", "state", "where", "waits for"], shown) + "\n" if rows else "") + others

@@ -1,0 +1,114 @@
+"""The debugger's console on a terminal: colours, recalled lines, an init file, and a sign of life while something runs."""
+
+import contextlib
+import os
+import re
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from rich.console import Console as Terminal
+from rich.syntax import Syntax
+from rich.text import Text
+
+from mlusim.debug import Console
+
+HOME = Path("~/.mlusim")
+INIT, HISTORY = "debug-init", "debug-history"
+LINES = 1000  # lines that are recalled in later sessions
+PATIENCE = 1.0  # seconds before a command that still runs says so
+_SOURCE = re.compile(r"^(?P<head>\d+\t)(?P<code>.*)$")
+
+
+def coloured(text: str) -> Text:
+    """An answer with its lines of source highlighted, and the reason of a stop standing out."""
+    lines = []
+    for line in text.split("\n"):
+        found = _SOURCE.match(line)
+        if found is not None:
+            code = Syntax("", "python", theme="ansi_dark").highlight(found["code"])
+            code.rstrip()
+            lines.append(Text.assemble((found["head"].expandtabs(8), "dim"), code))
+        elif line.startswith(("Breakpoint ", "Watchpoint ")):
+            lines.append(Text(line, "bold"))
+        else:
+            lines.append(Text(line, "red" if line.startswith(("error: ", "fault: ")) else ""))
+    return Text("\n").join(lines)
+
+
+def show(text: str, *, terminal: bool) -> None:
+    """Print an answer; on a terminal with colours, unless NO_COLOR says otherwise."""
+    if terminal and sys.stdout.isatty():
+        Terminal(soft_wrap=True, highlight=False, markup=False).print(coloured(text))
+    else:
+        print(text)
+
+
+def begin(console: Console) -> Iterator[str]:
+    """Execute the lines of the user's init file, if there is one; the answers."""
+    path = HOME.expanduser() / INIT
+    if path.is_file():
+        for reply in console.execute_file(str(path)):
+            if reply.text:
+                yield reply.text if reply.ok else f"{path}: {reply.text}"
+
+
+@contextlib.contextmanager
+def recalled(console: Console) -> Iterator[None]:
+    """While it lasts, lines can be recalled, those of earlier sessions too, and the tab key completes."""
+    try:
+        import readline  # noqa: PLC0415 - not on every system
+    except ImportError:
+        yield
+        return
+    found: list[str] = []
+
+    def complete(text: str, state: int) -> str | None:
+        if state == 0:
+            found[:] = console.complete(readline.get_line_buffer()[: readline.get_endidx()])
+        del text
+        return found[state] if state < len(found) else None
+
+    readline.set_completer_delims(" ")
+    readline.set_completer(complete)
+    readline.parse_and_bind("tab: complete")
+    path = HOME.expanduser() / HISTORY
+    readline.set_history_length(LINES)
+    with contextlib.suppress(OSError):
+        readline.read_history_file(path)
+    try:
+        yield
+    finally:
+        readline.set_completer(None)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            readline.write_history_file(path)
+            path.chmod(0o600)
+
+
+@contextlib.contextmanager
+def ticking(progress: Callable[[], str]) -> Iterator[None]:
+    """While it lasts, a line on standard error says that something runs, for how long, and how far it has come."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    done = threading.Event()
+
+    def tick() -> None:
+        seconds = 0
+        while not done.wait(PATIENCE):
+            seconds += 1
+            sys.stderr.write(f"\r\x1b[Krunning, {seconds} s: {progress()}; Ctrl-C stops it")
+            sys.stderr.flush()
+        if seconds:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+    thread = threading.Thread(target=tick, name="mlusim progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
