@@ -11,6 +11,7 @@ from mlusim.machine.device import Device, DeviceTensor
 from mlusim.machine.hub import Observer
 from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 from mlusim.machine.launch import Launch
+from mlusim.machine.limits import Limit
 from mlusim.observe.every_step import EveryStep
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ __all__ = [
     "DeviceTensor",
     "EveryStep",
     "Launch",
+    "Limit",
     "Observer",
     "find_board",
 ]

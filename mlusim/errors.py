@@ -16,6 +16,7 @@
         ├── RuleFault        an operand that breaks a rule of its instruction
         │   └── Outside          an mlu that is used outside its own task
         ├── Unsupported      an instruction or a copy that the architecture lacks
+        ├── LimitReached     a launch that went on beyond its limit
         └── SyncFault        barriers that can never complete
             ├── Divergence       a participant left without arriving
             └── Deadlock         nobody can go on
@@ -139,6 +140,12 @@ class Outside(RuleFault):
 
 class Unsupported(Fault):
     """An instruction or a copy that the architecture or the core lacks."""
+
+
+class LimitReached(Fault):
+    """A launch that went on beyond its limit of instructions, wall time or growth."""
+
+    ends_launch = True
 
 
 class SyncFault(Fault):

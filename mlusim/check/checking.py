@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
+from mlusim.check.elsewhere import Forked, threads_watched
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.schedules import USUAL, Schedule, explore
 from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
 from mlusim.errors import Fault, StatusError, UsageError, said
+from mlusim.machine.hub import attending
 from mlusim.machine.schedule import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
 from mlusim.observe.comments import unused_comments
@@ -132,10 +134,11 @@ def check_script(
     if not Path(path).is_file():
         raise UsageError(f"{path} is no file; name a Python script, or an operator of `mlusim ops`")
     program = ScriptProgram(path, subject.arguments)
-    problem = ""
+    problem, forked = "", Forked()
     with collecting(checkers, notes=notes) as collector, _schedule(directed):
         try:
-            program.run(())
+            with attending([forked]), threads_watched():
+                program.run(())
         except Fault as fault:
             collector.add(fault)
         except SystemExit as leaving:
@@ -144,10 +147,9 @@ def check_script(
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
             problem = _sentence(error, path)
+    problem = problem or forked.close()
     if not (collector.launches or collector.faults or problem):
-        problem = (
-            "it launched no kernel that could be watched; launches in new threads are not (decision 0013)"
-        )
+        problem = "it launched no kernel that could be watched (decision 0013)"
     others = tuple(schedules)
     if others and not problem:
         problem = _unsteady(subject)

@@ -26,7 +26,7 @@ from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
-from mlusim.cli.settings import boards_in, names_in, parameters, whole, workers
+from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
 from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError
@@ -34,6 +34,7 @@ from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
 from mlusim.machine.device import EFFECTS
+from mlusim.machine.limits import USUAL
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
@@ -93,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
     add("--json", action="store_true", help="the same as --format json")
+    add_limit(parser, USUAL)
     parser.epilog = EXAMPLES
 
 

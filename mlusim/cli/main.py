@@ -21,6 +21,7 @@ from attrs import frozen
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
+from mlusim.machine.limits import UNLIMITED, limiting
 
 
 @frozen
@@ -108,7 +109,8 @@ def _run(arguments: Sequence[str]) -> int:
     if args.verb is None:
         parser.print_help()
         return CLEAN
-    code: int = _module(args.verb).run(args)
+    with limiting(getattr(args, "limit", UNLIMITED)):
+        code: int = _module(args.verb).run(args)
     _tell_refusals()
     return code
 

@@ -14,11 +14,12 @@ from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import add_gate, gate_in, show_comparison, tell_comparison
 from mlusim.cli.run import exit_code, perform, show
-from mlusim.cli.settings import boards_in, names_in, workers
+from mlusim.cli.settings import add_limit, boards_in, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.studies import studies_of
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable
+from mlusim.machine.limits import USUAL
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
@@ -74,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="no pipes and no time of each line in the HTML page; takes half the time",
     )
+    add_limit(parser, USUAL)
     parser.epilog = EXAMPLES
 
 

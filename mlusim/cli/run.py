@@ -8,11 +8,12 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
 from mlusim.cli.files import read_inputs
-from mlusim.cli.settings import names_in, parameters, whole, workers
+from mlusim.cli.settings import add_limit, names_in, parameters, whole, workers
 from mlusim.cli.show import emit, output, progress
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import check_writable, write, write_arrays
 from mlusim.machine.device import EFFECTS
+from mlusim.machine.limits import UNLIMITED
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases, perform_all, usual_workers
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
     add("--json", action="store_true", help="one JSON document on standard output")
+    add_limit(parser, UNLIMITED)
     parser.epilog = EXAMPLES
 
 

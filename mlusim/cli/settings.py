@@ -1,11 +1,13 @@
 """Words of the command line as values: ``--set k=v``, lists of names, boards."""
 
-from argparse import ArgumentTypeError
+import functools
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
+from mlusim.machine.limits import Limit, limit_in
 from mlusim.operators.spec import Operator, Scalar
 
 _BOOLEANS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -70,6 +72,18 @@ def whole(text: str) -> int:
         return int(text, 0)
     except ValueError:
         raise ArgumentTypeError(f"{text!r} is no whole number") from None
+
+
+def add_limit(parser: ArgumentParser, base: Limit) -> None:
+    """Declare ``--limit``; what it does not name is as in *base*."""
+    parser.add_argument(
+        "--limit",
+        metavar="WHAT=N,...",
+        type=functools.partial(limit_in, base=base),
+        default=base,
+        help="end a launch that goes on beyond so many instructions, seconds of wall time or bytes of growth "
+        f"(its text and log), as seconds=60,instructions=1e6,growth=256MiB, or none (default: {base})",
+    )
 
 
 def workers(text: str) -> int:

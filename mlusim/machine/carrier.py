@@ -1,11 +1,12 @@
 """What carries a core: a greenlet that runs until it parks.  The only file that knows greenlets."""
 
+import contextlib
 import functools
 import operator
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
@@ -83,6 +84,12 @@ class Carrier:
         finally:
             if sys.gettrace() is not self.trace:
                 sys.settrace(self.trace)
+
+    def hold(self) -> NoReturn:
+        """Give control back for good: the strand will not go on, not even to clean up."""
+        while True:
+            with contextlib.suppress(GreenletExit):
+                self._home.switch()
 
     def throw(self, error: BaseException) -> None:
         """Raise *error* where the strand is parked."""

@@ -74,6 +74,8 @@ class Core:
         self.scalars: Watch | Accesses | None = None
         self.direct = True  # scalar accesses are counted and nobody hears of them
         self.listen(*session.watches(self))
+        if session.meter is not None:
+            session.meter.joins(self)
 
     def __repr__(self) -> str:
         return f"<{self.place.label}>"
@@ -239,6 +241,8 @@ class Core:
     def say(self, text: str) -> None:
         """Keep a line of device print for the launch."""
         self.session.printed.append(text)
+        if self.session.meter is not None:
+            self.session.meter.grows(self, len(text))
 
     # -- pipes ---------------------------------------------------------------------------------
 
@@ -333,7 +337,9 @@ class Core:
     def _note(self, kind: int, argument: int, load: Load = NOTHING) -> None:
         if self.log is not None:
             counts = (*self.mlu.work, *self.loads, *self.stores)
-            self.log.note(kind, argument, load, counts)
+            kept = self.log.note(kind, argument, load, counts)
+            if kept and self.session.meter is not None:
+                self.session.meter.grows(self, kept)
 
     # -- other cores ---------------------------------------------------------------------------
 

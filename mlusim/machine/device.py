@@ -1,5 +1,6 @@
 """`Device`: a board with GDRAM, tensors on it, and launches."""
 
+import contextlib
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,9 +14,10 @@ from mlusim.engine.native.choose import choose, engine_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.host_arrays import host_array, shape_of
-from mlusim.machine.hub import attendants
+from mlusim.machine.hub import attendants, turn
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
 from mlusim.machine.schedule import choices_of, effects_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tracebacks import show_kernel
@@ -198,6 +200,7 @@ class Device:
         timing: bool = True,
         layout: RegionMap | None = None,
         engine: str = "auto",
+        limit: Limit | str | int | None = None,
     ) -> Launch:
         """Run *kernel* once per task of *dim* and return what it did.
 
@@ -207,8 +210,10 @@ class Device:
         "eager"; *timing* off leaves the predicted time out (``time_us`` is NaN).  *layout* is the plan of the
         kernel's NRAM, the first `mlusim.plan.Layout` among *args* without it; a kernel that calls
         ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for kernels of BANG C sources that nobody
-        watches) or "auto", which takes the native one where it can.  Raises `LaunchError`
-        for a launch that the board would refuse, and `Fault` for what the machine cannot do.
+        watches) or "auto", which takes the native one where it can.  *limit* bounds simulated instructions, wall time and
+        growth: a `Limit`, its text, as "seconds=60", or a number of instructions; C is not interrupted.  Raises
+        `LaunchError` for a launch that the board would refuse, `Fault` for what the machine cannot do, of them
+        `LimitReached` for a launch that goes on beyond its limit.
         """
         from mlusim.observe.names import observers_of  # noqa: PLC0415 - the names live above the machine
 
@@ -227,19 +232,22 @@ class Device:
         watching = observers_of((*attendants(), *observers_of(_listed("observe", observe))))
         self._check_arguments(request)
         choices = choices_of(request.seed)
+        bound = limit_of(limit)
         native = choose(
             engine_of(engine),
             request.kernel,
             self.board,
-            watched=bool(watching),
+            watched=bool(watching) or bound.instructions is not None,
             drawn=choices is not None or request.seed is not None,
         )
-        session = Session(self.board, request, watching, self._bind, choices, native)
+        meter = None if bound == UNLIMITED else Meter(bound)
+        session = Session(self.board, request, watching, self._bind, choices, native, meter)
         written = {a.allocation for a in request.arguments if isinstance(a, DeviceTensor)}
         written |= {a.view.allocation for a in request.arguments if isinstance(a, Ptr)}
         self._running.append(written)
         try:
-            session.run()
+            with turn(), meter or contextlib.nullcontext():
+                session.run()
         except BaseException as error:
             if isinstance(error, Fault):
                 error.findings = _findings(watching)

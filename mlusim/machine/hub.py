@@ -1,9 +1,10 @@
 """Who listens to what, settled once per launch."""
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, NamedTuple
 
 EVENTS = (
     "launch_begin",
@@ -156,13 +157,23 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Listener:
     return tell
 
 
-_ATTENDING: ContextVar[tuple[Any, ...]] = ContextVar("attending", default=())
+class Attendance(NamedTuple):
+    """Who watches every launch of a thread, and whose turn it is: observers hear of one launch at a time."""
+
+    observers: tuple[Any, ...]
+    turn: AbstractContextManager[Any]
+
+
+_NOBODY = Attendance((), nullcontext())
+_ATTENDING: ContextVar[Attendance] = ContextVar("attending", default=_NOBODY)
 
 
 @contextmanager
 def attending(observers: Iterable[Any]) -> Iterator[None]:
     """While it lasts, *observers* watch every launch that is made, before those that the launch names."""
-    token = _ATTENDING.set((*_ATTENDING.get(), *observers))
+    outer = _ATTENDING.get()
+    turn = outer.turn if outer.observers else threading.RLock()
+    token = _ATTENDING.set(Attendance((*outer.observers, *observers), turn))
     try:
         yield
     finally:
@@ -171,4 +182,19 @@ def attending(observers: Iterable[Any]) -> Iterator[None]:
 
 def attendants() -> tuple[Any, ...]:
     """Those who watch every launch just now."""
-    return _ATTENDING.get()
+    return _ATTENDING.get().observers
+
+
+def turn() -> AbstractContextManager[Any]:
+    """What a launch holds while it runs, so that those who watch several threads hear of one after the other."""
+    return _ATTENDING.get().turn
+
+
+def adoption() -> Callable[[], None]:
+    """A function that, called in another thread, lets those who watch this one watch that one too."""
+    held = _ATTENDING.get()
+    return lambda: _adopt(held)
+
+
+def _adopt(held: Attendance) -> None:
+    _ATTENDING.set(held)

@@ -37,6 +37,7 @@ class Scheduler:
         self._shared_progress = -1
         self._patience = PATIENCE
         self.running: Core | None = None
+        self.last: Core | None = None  # who ran last
         self.doomed: tuple[Core, Fault] | None = None  # the first fault, and whose it is
         self.ending = False  # something has ended the launch; the tasks that are left clean up
 
@@ -69,7 +70,8 @@ class Scheduler:
             waiting = [c for c in self._alive if c.waiting is not None]
             self._fail(waiting[0], stuck(waiting, []))
         core = self._pick()
-        self.running, self._last = core, core.number
+        self.running = self.last = core
+        self._last = core.number
         assert core.carrier is not None
         core.carrier.resume()
         self.running = None

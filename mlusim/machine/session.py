@@ -18,6 +18,7 @@ from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kernel, Kind
+from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.place import Place
 from mlusim.machine.schedule import Choices, Drawn
@@ -71,6 +72,7 @@ class Session:
         bind: Callable[[Core, Any], Any],
         choices: Choices | None = None,
         native: Any = None,
+        meter: Meter | None = None,
     ) -> None:
         self.board = board
         self.request = request
@@ -78,6 +80,7 @@ class Session:
         self.timing = request.timing
         self.native = native  # the compiled kernel, where C runs it
         self._core_class: type[Core] = Core if native is None else native.core_class
+        self.meter = meter  # of the launch's limit, where it has one
         self.hub = Hub(observers)
         self.pool = Pool()
         drawn = None if request.seed is None else Drawn(request.seed)
@@ -106,6 +109,8 @@ class Session:
         try:
             groups = itertools.islice(self._groups(), self.skip, None)
             self.scheduler.run(groups, self.board.places(self.kind.unions))
+        except Overdue as overdue:  # between two tasks
+            raise self._late(overdue, self.scheduler.last) from None
         finally:
             self.pool.clear()
         if self.hub.launch_end is not None:
@@ -137,7 +142,10 @@ class Session:
                 if self.hub.task_begin is not None:
                     self.hub.task_begin(core)
                 arguments = [self._bind(core, argument) for argument in self.request.arguments]
-                core.run(self.request.kernel, arguments)
+                try:
+                    core.run(self.request.kernel, arguments)
+                except Overdue as overdue:
+                    raise self._late(overdue, core) from None
                 self.scheduler.refuse_success()
                 core.finish()
             self.tally.add(core)
@@ -158,6 +166,12 @@ class Session:
                 for cluster in core.union.clusters:
                     self.tally.add_sram(cluster.sram)
                     cluster.sram.release()
+
+    def _late(self, overdue: Overdue, core: Core | None) -> BaseException:
+        """The fault of this launch that took too long; the alarm of another one goes on to it."""
+        if self.meter is None or type(overdue) is not self.meter.overdue or core is None:
+            return overdue
+        return self.meter.late(core, overdue.__traceback__).with_traceback(overdue.__traceback__)
 
     # -- who runs where ------------------------------------------------------------------------
 

@@ -76,6 +76,7 @@ _ROWS = (
         "fault-divergence",
         "a task left before a barrier that others wait at, and synccheck does not watch",
     ),
+    Rule("fault-limit-reached", "a launch went on beyond its limit of instructions, wall time or growth"),
     Rule("fault-deadlock", "no task can go on, and synccheck does not watch"),
     Rule("schedule-difference", "another legal schedule gives other results"),
     Rule("suppression-unused", "a suppression allows nothing that was found", NOTE),

@@ -4,6 +4,7 @@ Calls share nothing, so that records come out the same, and in the same order, w
 of processes.
 """
 
+import functools
 import os
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import TypeVar
 from attrs import frozen
 
 from mlusim.errors import Fault
+from mlusim.machine.limits import Limit, limit_of, limiting
 from mlusim.observe.every_step import EveryStep
 from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
@@ -108,11 +110,18 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
     return [records[job] for job in jobs]
 
 
+def _limited(limit: Limit, work: Callable[[J], R], job: J) -> R:
+    """Call *work* with *job*, every launch under *limit*: in another process too."""
+    with limiting(limit):
+        return work(job)
+
+
 def spread(
     work: Callable[[J], R], jobs: Sequence[J], workers: int = 1, done: Callable[[R], None] | None = None
 ) -> list[R]:
     """Call *work*, a function of a module, with each of *jobs*, as `perform_all` does."""
     tell = done or (lambda _: None)
+    work = functools.partial(_limited, limit_of(None), work)
     results: dict[int, R] = {}
     several = workers if workers > 1 and len(jobs) > 1 else None
     with closing(carried(work, jobs, workers=several)) as ended:

@@ -5,7 +5,7 @@ that provokes a finding on purpose says so, with the reason::
 
     @pytest.mark.mlusim_accept("memcheck-out-of-bounds", reason="the test is about the fault")
 
-Without the option the plugin does nothing, and launches cost what they cost without it.
+A launch ends after 300 seconds or a GiB of text and log; ``--mlusim-limit`` says otherwise.  Without the option the plugin does nothing, and launches cost what they cost without it.
 """
 
 from collections.abc import Generator
@@ -14,15 +14,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from mlusim.machine.limits import Limit
     from mlusim.observe.collect import Collector
 
 OPTION = "--mlusim-check"
+LIMIT = "--mlusim-limit"
 MARK = "mlusim_accept"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the option."""
-    parser.getgroup("mlusim", "checks of simulated kernels").addoption(
+    """Declare the options."""
+    group = parser.getgroup("mlusim", "checks of simulated kernels")
+    group.addoption(
+        LIMIT,
+        default="",
+        metavar="WHAT=N,...",
+        help=f"with {OPTION}: end launches that go on too long, as seconds=60,instructions=1e6,growth=256MiB, or none "
+        "(default: 300 seconds, 1 GiB)",
+    )
+    group.addoption(
         OPTION,
         nargs="?",
         const="",
@@ -36,7 +46,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"{MARK}(*ids, reason): findings that the test provokes on purpose")
     wanted = config.getoption(OPTION)
     if wanted is not None:
-        config.pluginmanager.register(CheckedTests(_names(wanted)), "mlusim-checked-tests")
+        checked = CheckedTests(_names(wanted), _limit(config.getoption(LIMIT)))
+        config.pluginmanager.register(checked, "mlusim-checked-tests")
 
 
 def _names(wanted: str) -> tuple[str, ...]:
@@ -52,11 +63,22 @@ def _names(wanted: str) -> tuple[str, ...]:
         raise pytest.UsageError(f"{OPTION}: {error}; without names, put {OPTION} behind the paths") from None
 
 
-class CheckedTests:
-    """Watches the launches of each phase of each test with the checkers *names*."""
+def _limit(text: str) -> "Limit":
+    """The limit that is meant; raises pytest's usage error for what is none."""
+    from mlusim.errors import UsageError  # noqa: PLC0415 - who does not check does not pay for it
+    from mlusim.machine.limits import USUAL, limit_in  # noqa: PLC0415
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
+    try:
+        return limit_in(text, USUAL) if text else USUAL
+    except UsageError as error:
+        raise pytest.UsageError(f"{LIMIT}: {error}") from None
+
+
+class CheckedTests:
+    """Watches the launches of each phase of each test with the checkers *names*, none longer than *limit*."""
+
+    def __init__(self, names: tuple[str, ...], limit: "Limit") -> None:
+        self.names, self.limit = names, limit
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -80,10 +102,11 @@ class CheckedTests:
 
     def _watched(self, item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
         """Run the phase; fail it for its findings, or show them where it has failed already."""
+        from mlusim.machine.limits import limiting  # noqa: PLC0415
         from mlusim.observe.collect import collecting  # noqa: PLC0415
 
         accepted = _accepted(item)
-        with collecting(self.names) as collector:
+        with collecting(self.names) as collector, limiting(self.limit):
             try:
                 outcome = yield
             except BaseException:

@@ -77,11 +77,13 @@ class Log:
         self._base = np.zeros(COLUMNS, np.int64)
         self._kept = 0
 
-    def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> None:
-        """Write a row; *sums* are those of the whole task so far."""
+    def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
+        """Write a row; *sums* are those of the whole task so far.  Returns the bytes that the log has grown by."""
         self._rows.append((kind, argument, *load, *sums))
-        if len(self._rows) >= CHUNK:
-            self._pack()
+        if len(self._rows) < CHUNK:
+            return 0
+        self._pack()
+        return sum(part.nbytes for part in self._chunks[-1])
 
     def extend(self, rows: Rows) -> None:
         """Write *rows*, laid out as a chunk is, behind those that are there; sums as for `note`."""

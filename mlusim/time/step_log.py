@@ -183,12 +183,12 @@ class NotedLog(Log):
 
     # -- from the core -------------------------------------------------------------------------
 
-    def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> None:
-        """Write a row, and whose it is."""
+    def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
+        """Write a row, and whose it is; returns the bytes that the rows have grown by."""
         if kind == END or self._core.mlu.work != self._sums:
             self._settle()
         self._flight = None
-        super().note(kind, argument, load, sums)
+        kept = super().note(kind, argument, load, sums)
         at, count = self.at, int(self._fresh)
         if kind == WAIT and self._fence is not None:
             at, count, self._fence = self._fence, 0, None
@@ -204,6 +204,7 @@ class NotedLog(Log):
         else:
             number = self._table.number(_row_step(at, count, 0, kind, load))
             self._more[number] = self._more.get(number, 0) + 1
+        return kept
 
     def finished(self) -> CoreLog:
         """The log, whose last row was written."""

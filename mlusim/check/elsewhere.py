@@ -1,0 +1,72 @@
+"""Launches that a script makes elsewhere: those of its threads are watched, those of its processes counted."""
+
+import os
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mlusim.machine.hub import Observer, adoption
+from mlusim.machine.limits import limit_of, take_over
+
+
+class Forked(Observer):
+    """Counts launches in processes that the script forks, whose findings would be lost.
+
+    A forked process writes the name of each kernel that it launches to a file that it shares with this one.
+    """
+
+    name = "forked"
+
+    def __init__(self) -> None:
+        self._home = os.getpid()
+        self._names = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+
+    def launch_begin(self, launch: Any) -> None:
+        """Note a launch in another process."""
+        if os.getpid() != self._home:
+            os.write(self._names.fileno(), f"{launch.request.kernel.name}\n".encode())
+
+    def close(self) -> str:
+        """What was launched in other processes, in a sentence; empty where nothing was."""
+        with self._names:
+            self._names.seek(0)
+            counts = Counter(self._names.read().decode().split())
+        if not counts:
+            return ""
+        launches = ", ".join(f"{name} {count} times" for name, count in sorted(counts.items()))
+        return f"it launched kernels in other processes, which are not checked: {launches}; launch them in this one"
+
+
+@contextmanager
+def threads_watched() -> Iterator[None]:
+    """While it lasts, threads that begin are watched by those who watch this one.
+
+    `threading.setprofile` calls a function once in every new thread; it takes over the watchers and is gone.
+    """
+    adopt, limit = adoption(), limit_of(None)
+    before = threading.getprofile()
+
+    def begin(frame: Any, event: Any, argument: Any) -> None:
+        sys.setprofile(before)
+        adopt()
+        take_over(limit)
+        if before is not None:
+            before(frame, event, argument)
+
+    threading.setprofile(begin)
+    try:
+        yield
+        _wait_for_threads()
+    finally:
+        threading.setprofile(before)
+
+
+def _wait_for_threads() -> None:
+    """Wait for threads that Python would wait for at the end of the script."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()

@@ -1,0 +1,248 @@
+"""Limits of a launch: simulated instructions, wall time, growth.  A launch without one pays nothing for it."""
+
+import ctypes
+import math
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from attrs import evolve, field, frozen
+
+from mlusim.errors import LimitReached, UsageError
+from mlusim.machine.kernel import is_own
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+
+UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
+LOOKS = 300  # looks for a moment in the kernel's own code, a millisecond apart
+ENTRIES = ("_run", "__call__")  # mlusim's own functions that call kernels
+FORM = "as in --limit seconds=60,instructions=1e6,growth=256MiB, or --limit none"
+
+
+def _positive(_: object, attribute: Any, value: Any) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and not (number and 0 < value < math.inf):
+        raise UsageError(
+            f"{attribute.name} = {value!r} is no limit; give a positive number, or None for no limit"
+        )
+
+
+@frozen
+class Limit:
+    """How far one launch may go before it ends with `LimitReached`; None: as far as it likes.
+
+    ``instructions`` counts simulated instructions of all tasks together, as ``launch.instructions`` does;
+    ``seconds`` is wall time on the host; ``growth`` bounds, in bytes, what the launch keeps for its end: the text
+    that kernels print and the logs from which the time is predicted.
+    """
+
+    instructions: float | None = field(default=None, validator=_positive)
+    seconds: float | None = field(default=None, validator=_positive)
+    growth: float | None = field(default=None, validator=_positive)
+
+    def __str__(self) -> str:
+        growth = None if self.growth is None else f"{self.growth / UNITS['MiB']:g}MiB"
+        named = {"instructions": self.instructions, "seconds": self.seconds, "growth": growth}
+        return ",".join(f"{name}={value}" for name, value in named.items() if value is not None) or "none"
+
+
+UNLIMITED = Limit()
+USUAL = Limit(seconds=300, growth=1024 * UNITS["MiB"])
+"""For `check`, `report` and the plugin of pytest, whose programs may be anybody's."""
+
+
+def limit_in(text: str, base: Limit) -> Limit:
+    """The limit that *text* describes, ``seconds=60,instructions=1e6,growth=256MiB``; the rest is as in *base*.
+
+    ``none`` is no limit at all.  Raises `UsageError` for anything else.
+    """
+    if text.strip() == "none":
+        return UNLIMITED
+    given: dict[str, float | None] = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name.strip() not in ("instructions", "seconds", "growth"):
+            raise UsageError(f"{part!r} is no limit; give instructions, seconds or growth, {FORM}")
+        given[name.strip()] = None if value.strip() == "none" else _number(part, value.strip())
+    return evolve(base, **given)
+
+
+def _number(part: str, text: str) -> float:
+    digits = text.rstrip("".join(set("".join(UNITS))))
+    try:
+        return float(digits) * UNITS[text[len(digits) :]]
+    except (KeyError, ValueError):
+        raise UsageError(f"{part!r} has no number that is understood, {FORM}") from None
+
+
+_LIMITING: ContextVar[Limit] = ContextVar("limiting", default=UNLIMITED)
+
+
+@contextmanager
+def limiting(limit: Limit) -> Iterator[None]:
+    """While it lasts, every launch that names no limit of its own has *limit*."""
+    token = _LIMITING.set(limit)
+    try:
+        yield
+    finally:
+        _LIMITING.reset(token)
+
+
+def take_over(limit: Limit) -> None:
+    """Let *limit* bind what this thread launches from now on, as `limiting` does for a block."""
+    _LIMITING.set(limit)
+
+
+def limit_of(given: Any) -> Limit:
+    """The limit of a launch that was *given* one: a `Limit`, a text, a number of instructions; None: that of the block."""
+    if given is None or isinstance(given, Limit):
+        return given or _LIMITING.get()
+    if isinstance(given, str):
+        return limit_in(given, UNLIMITED)
+    return Limit(instructions=given)
+
+
+class Overdue(BaseException):
+    """Raised inside a kernel by the alarm of its launch; no `except Exception` of a kernel takes it."""
+
+
+class Meter:
+    """Holds one launch to its limit.  ``overdue`` is what its alarm raises, a class of this launch alone."""
+
+    def __init__(self, limit: Limit) -> None:
+        self.limit = limit
+        self.left = math.inf if limit.instructions is None else limit.instructions
+        self.room = math.inf if limit.growth is None else limit.growth
+        self.overdue: type[Overdue] = type("Overdue", (Overdue,), {})
+        self._alarm = None if limit.seconds is None else Alarm(limit.seconds, self.overdue)
+
+    def __enter__(self) -> Self:
+        if self._alarm is not None:
+            self._alarm.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.quiet()
+
+    def quiet(self) -> None:
+        """No alarm from now on."""
+        if self._alarm is not None:
+            self._alarm.stop()
+
+    def joins(self, core: "Core") -> None:
+        """Count the instructions of *core*, if there is a limit for them."""
+        if self.limit.instructions is not None:
+            core.mlu.counts = Counts(core, self)
+
+    def grows(self, core: "Core", nbytes: int) -> None:
+        """*core* made the launch keep *nbytes* more."""
+        self.room -= nbytes
+        if self.room < 0:
+            what = f"its text and its log need more than {self.limit.growth:,.0f} bytes, its limit"
+            self.stop(core, what, "growth")
+
+    def stop(self, core: "Core", what: str, name: str) -> None:
+        """End the launch at *core*; one that has caught this once gets no second chance."""
+        scheduler = core.session.scheduler
+        if scheduler.doomed is not None and core.carrier is not None and core.carrier.current:
+            core.carrier.hold()
+        raise core.blame(_reached(what, name, getattr(self.limit, name)))
+
+    def late(self, core: "Core", traceback: TracebackType | None) -> LimitReached:
+        """The fault of *core* that was interrupted where *traceback* ends."""
+        self.quiet()
+        what = f"the launch has run for {self.limit.seconds:g} seconds, its limit"
+        fault = _reached(what, "seconds", self.limit.seconds)
+        core.blame(fault)
+        inside = False
+        while traceback is not None:
+            if not is_own(traceback.tb_frame):
+                inside = True
+                fault.file, fault.line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+            elif inside:  # what mlusim itself calls is not the kernel's
+                break
+            traceback = traceback.tb_next
+        return fault
+
+
+def _reached(what: str, name: str, value: float | None) -> LimitReached:
+    more = f"{name}={10 * (value or 1):.12g}"
+    return LimitReached(
+        what,
+        hint=f"look for a loop that does not end, or raise the limit with --limit {more} or launch(limit='{more}')",
+    )
+
+
+class Counts(list[int]):
+    """The counters of one core's instructions, which say when the launch has had its share."""
+
+    __slots__ = ("_core", "_meter")
+
+    def __init__(self, core: "Core", meter: Meter) -> None:
+        super().__init__(core.mlu.counts)
+        self._core, self._meter = core, meter
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        meter = self._meter
+        if meter.left <= 0:
+            limit = f"{meter.limit.instructions:,.0f} simulated instructions"
+            meter.stop(self._core, f"the launch has executed {limit}, its limit", "instructions")
+        meter.left -= 1
+        list.__setitem__(self, index, value)
+
+
+class Alarm:
+    """Interrupts the thread that starts it after *seconds*, in code that is not mlusim's own where it can."""
+
+    def __init__(self, seconds: float, kind: type[BaseException]) -> None:
+        self._seconds, self._kind = seconds, kind
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        self._fired = False
+        self._target = 0
+
+    def start(self) -> None:
+        """Begin to wait."""
+        self._target = threading.get_ident()
+        threading.Thread(target=self._watch, name="mlusim-alarm", daemon=True).start()
+
+    def stop(self) -> None:
+        """Interrupt no more, not even with what is on its way."""
+        with self._lock:
+            self._over.set()
+            if self._fired:
+                _raise_in(self._target, None)
+
+    def _watch(self) -> None:
+        pause, looks = self._seconds, LOOKS
+        while not self._over.wait(pause):
+            with self._lock:
+                frame = sys._current_frames().get(self._target)  # noqa: SLF001 - where the kernel is
+                if self._over.is_set() or frame is None:
+                    return
+                pause, looks = 0.001, looks - 1
+                if looks < 0 or _in_kernel(frame):
+                    self._fired = True
+                    _raise_in(self._target, self._kind)
+                    pause, looks = AGAIN, LOOKS
+
+
+def _in_kernel(frame: FrameType | None) -> bool:
+    """Whether *frame* is of a kernel or of what it calls, and not of something that mlusim calls."""
+    if frame is None or is_own(frame):
+        return False
+    while frame is not None and not is_own(frame):
+        frame = frame.f_back
+    return frame is not None and frame.f_code.co_name in ENTRIES
+
+
+def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
+    """Raise *kind* in *thread* when it executes its next bytecode; None takes back what has not been raised yet."""
+    value = ctypes.py_object(kind) if kind is not None else None
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), value)
