@@ -48,7 +48,7 @@ def threads_watched() -> Iterator[None]:
     `threading.setprofile` calls a function once in every new thread; it takes over the watchers and is gone.
     """
     adopt, limit = adoption(), limit_of(None)
-    before = threading.getprofile()
+    before, older = threading.getprofile(), frozenset(threading.enumerate())
 
     def begin(frame: Any, event: Any, argument: Any) -> None:
         sys.setprofile(before)
@@ -60,13 +60,13 @@ def threads_watched() -> Iterator[None]:
     threading.setprofile(begin)
     try:
         yield
-        _wait_for_threads()
+        _wait_for_threads(older)
     finally:
         threading.setprofile(before)
 
 
-def _wait_for_threads() -> None:
-    """Wait for threads that Python would wait for at the end of the script."""
+def _wait_for_threads(older: frozenset[threading.Thread]) -> None:
+    """Wait for the threads, but *older* ones, that Python would wait for at the end of the script."""
     for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
+        if thread not in older and not thread.daemon:
             thread.join()
