@@ -14,7 +14,8 @@ from mlusim.check.elsewhere import Forked, threads_watched
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.schedules import USUAL, Schedule, explore
 from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
-from mlusim.errors import Fault, StatusError, UsageError, said
+from mlusim.errors import Fault, StatusError, said
+from mlusim.files.reading import refuse_no_file
 from mlusim.machine.hub import attending
 from mlusim.machine.schedule import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
@@ -131,8 +132,7 @@ def check_script(
     *enough* were.  Raises `UsageError` where there is no such file.
     """
     subject = ScriptSubject(path, tuple(arguments))
-    if not Path(path).is_file():
-        raise UsageError(f"{path} is no file; name a Python script, or an operator of `mlusim ops`")
+    refuse_no_file(path, "name a Python script, or an operator of `mlusim ops`")
     program = ScriptProgram(path, subject.arguments)
     problem, forked = "", Forked()
     with collecting(checkers, notes=notes) as collector, _schedule(directed):

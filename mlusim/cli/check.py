@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -45,7 +46,7 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     {
         "text": findings_text,
         "json": lambda report: json_text(report.to_json()),
-        "sarif": lambda report: json_text(sarif(report, mlusim.__version__, Path.cwd())),
+        "sarif": lambda report: json_text(sarif(report, mlusim.__version__, _root())),
         "junit": junit,
     }
 )
@@ -60,6 +61,14 @@ EXAMPLES = """examples:
   mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
   mlusim check --replay replay.json
   mlusim check --all"""
+
+
+def _root() -> Path:
+    """What addresses in a log are relative to: the current directory, or where it is gone, the root."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return Path(os.sep)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

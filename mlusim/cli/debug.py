@@ -4,7 +4,6 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from attrs import evolve
@@ -21,7 +20,7 @@ from mlusim.debug.recording import Recording, load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
-from mlusim.files.reading import read_text
+from mlusim.files.reading import read_text, refuse_no_file
 from mlusim.machine.device import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.registry import find_case, find_operator
@@ -143,8 +142,7 @@ def program_of(args: argparse.Namespace) -> Program:
         unfit = next((o for o in ("case", "inputs", "set", "board", "seed") if getattr(args, o)), None)
         if unfit is not None:
             raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
-        if not Path(args.program).is_file():
-            raise UsageError(f"{args.program} is no file")
+        refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")
         return ScriptProgram(args.program, tuple(args.arguments), checks)
     if args.arguments:
         raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")

@@ -5,11 +5,8 @@ refusal by a host interface is too; 3 a fault in the simulated machine; 130 when
 """
 
 import argparse
-import contextlib
 import difflib
-import errno
 import importlib
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -19,6 +16,7 @@ from typing import Any, NoReturn
 from attrs import frozen
 
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
+from mlusim.cli.streams import complaint, drop_output, prepare
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.machine.limits import UNLIMITED, limiting
@@ -56,9 +54,6 @@ VERBS = (
     Verb("demo", "mlusim.cli.demo", "every operator at network scale on two boards, checked, with a report"),
 )
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What a write to a full or failing disk says."""
-
 
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError` where argparse prints and exits."""
@@ -75,7 +70,7 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line *argv* (without the program's name) and return the exit code."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    _tolerate_narrow_encodings()
+    prepare()
     try:
         code = _run(arguments)
         sys.stdout.flush()
@@ -88,10 +83,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _tell("interrupted", INTERRUPTED)
     except OSError as error:
-        if error.filename is not None or error.errno not in NO_ROOM:
-            return _tell(_unexpected(error), FAULT)
-        _drop_output()
-        return _tell(f"standard output cannot be written: {error.strerror}", USAGE)
+        if error.filename is None:
+            drop_output()
+        return _tell(complaint(error), USAGE)
     except MemoryError:
         return _tell("the host has not enough memory for this; try a smaller case", USAGE)
     except Exception as error:  # noqa: BLE001 - a user never sees a traceback
@@ -170,19 +164,5 @@ def _unexpected(error: Exception) -> str:
 
 def _pipe_closed() -> int:
     """The reader has gone."""
-    _drop_output()
+    drop_output()
     return BROKEN_PIPE
-
-
-def _drop_output() -> None:
-    """Keep the interpreter from complaining when it flushes at exit."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _tolerate_narrow_encodings() -> None:
-    """Let a terminal that lacks a character show a question mark for it."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="replace")

@@ -4,6 +4,7 @@ import runpy
 from pathlib import Path
 
 from mlusim.errors import MlusimError, UsageError
+from mlusim.files.reading import refuse_no_file
 from mlusim.plan.plan import Plan
 
 
@@ -12,8 +13,7 @@ def plans_in(path: Path) -> tuple[Plan, ...]:
 
     Raises `UsageError` when the file cannot be read, fails, or defines none.
     """
-    if not path.is_file():
-        raise UsageError(f"{path} is no file; give the name of an operator or of a Python file")
+    refuse_no_file(str(path), "give the name of an operator or of a Python file")
     try:
         names = runpy.run_path(str(path), run_name="__mlusim_plan__")
     except MlusimError as error:

@@ -128,5 +128,5 @@ def short(file: str) -> str:
     """Return *file* relative to the current folder where it lies below it."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
-    except ValueError:
+    except (ValueError, FileNotFoundError):  # elsewhere, or the current directory is gone
         return file

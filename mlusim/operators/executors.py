@@ -91,7 +91,9 @@ def _refuse_if_none_lives() -> None:
     """Raise `UsageError` where no process lives at all, whatever it would run."""
     with _processes(1) as pool:
         try:
-            pool.submit(os.getpid).result()
+            with _uninterrupted():
+                asked = pool.submit(os.getpid)
+            asked.result()
         except Broken:
             raise UsageError(
                 "processes of this program die as they start; put what the program does under "
@@ -112,7 +114,8 @@ def _until_broken(
                 index, job = waiting.popleft()
                 started[index] = job
                 try:
-                    running[pool.submit(work, job)] = index
+                    with _uninterrupted():
+                        running[pool.submit(work, job)] = index
                 except Broken:
                     lost.append(index)
             for index, future in _ended(running):
@@ -158,6 +161,22 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
         if not whole:
             for process in set(multiprocessing.active_children()) - before:
                 process.terminate()
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """While it lasts the interrupt key waits; a process that starts then never hears of it.
+
+    Otherwise one that is half there would tell of the end of its parent in a traceback.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _quiet() -> None:
