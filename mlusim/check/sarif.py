@@ -95,7 +95,7 @@ def _message(finding: Finding) -> str:
 def _fingerprint(finding: Finding) -> str:
     """What stays when lines move: the rule, the file's name, the kernel, the intrinsic."""
     facts = (finding.id, Path(finding.file or "").name, finding.kernel or "", finding.intrinsic or "")
-    return hashlib.sha256("\0".join(facts).encode()).hexdigest()[:32]
+    return hashlib.sha256("\0".join(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _location(file: str, line: int | None, root: Path) -> dict[str, Any]:

@@ -2,12 +2,11 @@
 
 import argparse
 import contextlib
-import re
 import sys
-from collections.abc import Iterator
 from concurrent.futures import Executor
 
 import mlusim
+from mlusim.cli.dask import cluster
 from mlusim.cli.report import add_selection, jobs
 from mlusim.cli.run import exit_code, show
 from mlusim.cli.settings import names_in, workers
@@ -63,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = jobs_of(jobs(args), names_in(args.policy))
     if not wanted:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
-    with _executor(args.dask) as executor:
+    with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
         records = _swept(args, wanted, executor)
     if args.json:
         emit(document(records, mlusim.__version__))
@@ -98,23 +97,3 @@ def _swept(args: argparse.Namespace, wanted: list[Job], executor: Executor | Non
             if args.output is not None:
                 print(f"{args.output} holds what has ended; the same command goes on", file=sys.stderr)
             raise
-
-
-@contextlib.contextmanager
-def _executor(address: str | None) -> Iterator[Executor | None]:
-    """The executor of the Dask scheduler at *address*; None: processes of our own."""
-    if address is None:
-        yield None
-        return
-    if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
-        raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")
-    try:
-        from distributed import Client  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise UsageError("--dask needs distributed; install it with `pip install mlusim[dask]`") from None
-    try:
-        client = Client(address, timeout=10, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"there is no Dask scheduler at {address!r}: {error}") from None
-    with client:
-        yield client.get_executor()

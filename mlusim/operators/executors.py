@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from mlusim.errors import UsageError
 
+LOOK = 5.0  # seconds after which an executor that may complain is asked
+
 J = TypeVar("J")
 R = TypeVar("R")
 
@@ -54,6 +56,7 @@ def _given(
     """On somebody's executor; what is lost with it, when a process of it dies, runs in processes of our own."""
     running: dict[Future[R], int] = {}
     lost = []
+    complaint: Callable[[], str | None] = getattr(executor, "complaint", lambda: None)
     try:
         for index, job in enumerate(jobs):
             try:
@@ -61,11 +64,14 @@ def _given(
             except Broken:
                 lost.append(index)
         while running:
-            for index, future in _ended(running):
+            for index, future in _ended(running, LOOK):
+                if future.cancelled():
+                    _refuse(complaint() or f"the executor has given up {jobs[index]}")
                 if _is_lost(future):
                     lost.append(index)
                 else:
                     yield index, future
+            _refuse(complaint())
     finally:
         for future in running:
             future.cancel()
@@ -126,10 +132,18 @@ def _until_broken(
     return [(index, started[index]) for index in sorted(lost)]
 
 
-def _ended(running: "dict[Future[R], int]") -> Generator[tuple[int, "Future[R]"], None, None]:
-    """Wait for the next of *running* to end; take it, and what ended with it, out of them."""
+def _refuse(complaint: str | None) -> None:
+    """Raise `UsageError` where the executor says that nothing will end any more."""
+    if complaint is not None:
+        raise UsageError(complaint)
+
+
+def _ended(
+    running: "dict[Future[R], int]", seconds: float | None = None
+) -> Generator[tuple[int, "Future[R]"], None, None]:
+    """Wait for the next of *running* to end, at most *seconds*; take it, and what ended with it, out of them."""
     if running:
-        ended, _ = wait(running, return_when=FIRST_COMPLETED)
+        ended, _ = wait(running, timeout=seconds, return_when=FIRST_COMPLETED)
         yield from sorted((running.pop(future), future) for future in ended)
 
 

@@ -1,0 +1,68 @@
+"""The executor of a Dask cluster, which says when it has nobody left to work."""
+
+import contextlib
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future
+from typing import Any
+
+from mlusim.errors import UsageError
+
+CONNECT = 10  # seconds for the scheduler to answer
+PATIENCE = 30.0  # seconds without a worker
+KEPT = "what has ended is kept where -o says, and the same command goes on"
+
+
+class Cluster(Executor):
+    """The executor of a Dask *client*; `complaint` says why nothing can end any more, or None."""
+
+    def __init__(self, client: Any, address: str, patience: float = PATIENCE) -> None:
+        self._client = client
+        self._address = address
+        self._patience = patience
+        self._inner: Executor = client.get_executor()
+        self._last = time.monotonic()  # at which there was a worker
+
+    def submit(self, work: Callable[..., Any], /, *words: Any, **named: Any) -> "Future[Any]":
+        """Hand a call to the cluster."""
+        future: Future[Any] = self._inner.submit(work, *words, **named)
+        return future
+
+    def complaint(self) -> str | None:
+        """A sentence where the scheduler is gone, or has had no worker for a while."""
+        try:
+            workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=CONNECT)
+        except Exception:  # noqa: BLE001 - a connection that breaks raises anything
+            return f"the Dask scheduler at {self._address} does not answer any more; {KEPT}"
+        now = time.monotonic()
+        if workers:
+            self._last = now
+        if now - self._last < self._patience:
+            return None
+        return (
+            f"the Dask scheduler at {self._address} has had no worker for {self._patience:g} s; "
+            f"start one with `dask worker {self._address}`; {KEPT}"
+        )
+
+
+@contextlib.contextmanager
+def cluster(address: str) -> Iterator[Cluster]:
+    """The cluster of the scheduler at *address*; raises `UsageError` where there is none."""
+    if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
+        raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")
+    try:
+        from distributed import Client  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError("--dask needs distributed; install it with `pip install 'mlusim[dask]'`") from None
+    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # it tells of each broken connection
+    try:
+        client = Client(address, timeout=CONNECT, set_as_default=False)
+    except Exception as error:  # noqa: BLE001 - an address that leads nowhere raises anything
+        raise UsageError(f"there is no Dask scheduler at {address!r}: {str(error)[:200]}") from None
+    try:
+        yield Cluster(client, address)
+    finally:
+        with contextlib.suppress(Exception):
+            client.close(timeout=2)
