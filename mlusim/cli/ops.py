@@ -45,6 +45,7 @@ def operator_document(operator: Operator) -> dict[str, Any]:
         "thresholds": {name: asdict(limits) for name, limits in operator.thresholds.items()},
         "limits": operator.limits,
         "architectures": list(operator.architectures),
+        "rule": asdict(operator.rule),
         "plans": [plan.name for plan in operator.plans],
         "policies": [{"name": policy.name, "meaning": policy.meaning} for policy in operator.policies],
         "cases": [
@@ -83,7 +84,8 @@ def _show(operator: Operator) -> None:
         arguments.add_row(p.name, "parameter", p.meaning, _type(p))
     console.print(arguments)
     console.print()
-    about = [("architectures", ", ".join(operator.architectures) or "all")]
+    about = [("rule", f"{operator.rule.words} ({operator.rule.source})")]
+    about += [("architectures", ", ".join(operator.architectures) or "all")]
     about += [("limit", limit) for limit in operator.limits]
     about += [(f"accuracy of {name}", _accuracy(limits)) for name, limits in operator.thresholds.items()]
     about += [("plan", plan.name) for plan in operator.plans]
@@ -108,9 +110,18 @@ def _accuracy(limits: Thresholds) -> str:
     judged = [
         f"{name} <= {limit:g}"
         for name, limit in asdict(limits).items()
-        if limit is not None and name != "diff4"
+        if isinstance(limit, float) and name != "diff4"
     ]
-    return ", ".join(judged) or "not judged"
+    told = ", ".join(judged) or "not judged"
+    dynamic = limits.dynamic
+    if dynamic is None:
+        return told
+    signs = ", diff4 of both signs" if dynamic.diff4 is not None else ""
+    again = "; else, in cpu mode, the latter alone" if dynamic.cpu_mode else ""
+    return (
+        f"dynamic: diff1 and diff2 at most {dynamic.diff1:g} and {dynamic.diff2:g} times those of another device, or "
+        f"{dynamic.half:g} for half and {dynamic.single:g} for float{signs}{again}; between schedules {told}"
+    )
 
 
 def _cases(cases: tuple[Case, ...]) -> Any:

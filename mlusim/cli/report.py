@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import evolve
+from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
@@ -24,6 +25,7 @@ from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.sweep import jobs_of
+from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.page.html import html_text
 from mlusim.report.record import Record
 from mlusim.report.tables.explanations import sentences, why_table
@@ -149,7 +151,11 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[Record], extra
 
 
 def _show(records: Sequence[Record], extras: Extras, *, explain: bool) -> None:
-    """The report as tables in the terminal."""
+    """The report as tables in the terminal; the first line is the verdict."""
+    found = verdicts(records)
+    met = bool(found) and all(verdict.passed for verdict in found)
+    output().print(Text(headline(found), style="bold green" if met else "bold red"))
+    output().print()
     show(records)
     for board in boards_of(records):
         output().print()

@@ -41,6 +41,7 @@ def record_of(run: Run) -> Record:
         layouts=run.layouts,
         policy=run.policy,
         group=run.group,
+        rule=run.rule,
     )
 
 

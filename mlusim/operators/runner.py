@@ -1,7 +1,8 @@
 """Running an operator: on arrays, or on one of its cases; judged against its reference."""
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,11 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy, judge
+from mlusim.operators.dynamic import judge_dynamic
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Case, Operator, Tensor, policy_of
 from mlusim.plan.layout import Layout
+from mlusim.report.acceptance import STANDARD, Rule
 from mlusim.report.efficiency import Efficiency, efficiency
 
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
@@ -52,6 +55,7 @@ class Run:
     layouts: tuple[Layout, ...] = ()
     policy: str | None = None
     group: str | None = None
+    rule: Rule = STANDARD
 
     @property
     def passed(self) -> bool:
@@ -161,11 +165,24 @@ def judged(
     """*done* with its outputs compared to the reference of *operator* (None: the registered one)."""
     spec = operator or find_operator(done.operator)
     accuracy = {}
-    expected = spec.reference(inputs, _complete(spec, params))
+    given = _complete(spec, params)
+    expected = spec.reference(inputs, given)
+    exact = cache(lambda: (spec.exact or spec.reference)(inputs, given))
+    device = cache(lambda: (spec.device or spec.reference)(inputs, given))
     for name, thresholds in spec.thresholds.items():
-        if name in done.outputs and name in expected:
-            accuracy[name] = judge(done.outputs[name], expected[name], thresholds)
+        if name not in done.outputs or name not in expected:
+            continue
+        output = done.outputs[name]
+        if thresholds.dynamic is None:
+            accuracy[name] = judge(output, expected[name], thresholds)
+        else:
+            other = partial(_named, device, name)
+            accuracy[name] = judge_dynamic(output, thresholds.dynamic, exact()[name], other, expected[name])
     return evolve(done, accuracy=accuracy)
+
+
+def _named(outputs: Callable[[], Mapping[str, np.ndarray[Any, Any]]], name: str) -> np.ndarray[Any, Any]:
+    return outputs()[name]
 
 
 def attempt(
@@ -211,6 +228,7 @@ def attempt(
         workspace=spec.workspace(arrays, complete) if status == SUCCESS else 0,
         layouts=tuple(handle.layouts),
         policy=handle.policy,
+        rule=spec.rule,
     )
 
 

@@ -8,7 +8,10 @@ from attrs import field, frozen
 
 from mlusim.errors import UsageError
 from mlusim.host.status import Status
+from mlusim.report import acceptance
+from mlusim.report.acceptance import STANDARD
 
+Rule = acceptance.Rule
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 Params = Mapping[str, Any]
 
@@ -35,13 +38,35 @@ class Scalar:
 
 
 @frozen
+class Dynamic:
+    """Thresholds that follow another device's error: `mlusim.operators.dynamic` has the rule.
+
+    *diff1* and *diff2* are multiples of that error, *diff4* is judged unless None.  *half* and *single* are the static
+    thresholds of the two types, below which no limit falls: by default those of most classes of the standard.  With *cpu_mode* an output that misses is judged
+    once more, against the reference by the static thresholds.
+    """
+
+    diff1: float = 10.0
+    diff2: float = 10.0
+    diff4: float | None = None
+    half: float = 3e-3
+    single: float = 3e-3
+    cpu_mode: bool = False
+
+
+@frozen
 class Thresholds:
-    """Largest accepted errors of one output, by the vendor's metrics; None: not judged."""
+    """Largest accepted errors of one output, by the vendor's metrics; None: not judged.
+
+    Where there are *dynamic* ones these judge an output against the reference; the others then hold between runs
+    on different schedules.
+    """
 
     diff1: float | None = None
     diff2: float | None = None
     diff3: float | None = None
     diff4: float | None = None
+    dynamic: Dynamic | None = None
 
 
 @frozen
@@ -115,6 +140,9 @@ class Operator:
     *policies* are the rules that a caller may choose from; the first is used when none is named.
     *architectures* are those that the host function takes, by name; it answers ARCH_MISMATCH on others (empty: it
     takes all).
+    *exact* is the reference before it is rounded to the outputs' types (None: the reference itself), *device* the
+    definition as another device computes it, in the type of the tensors throughout; for dynamic thresholds.
+    *rule* is what its efficiency has to reach; by default what the standard of the vendor's library asks.
     *primary* names the input whose dtype decides the peak force of the compute efficiency.
     """
 
@@ -134,6 +162,9 @@ class Operator:
     plans: tuple[Any, ...] = field(default=())
     policies: tuple[Policy, ...] = field(default=())
     architectures: tuple[str, ...] = field(default=())
+    rule: Rule = field(default=STANDARD)
+    exact: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]] | None = field(default=None)
+    device: Callable[[Arrays, Params], Mapping[str, np.ndarray[Any, Any]]] | None = field(default=None)
 
     def runs_on(self, architecture: str) -> bool:
         """Whether the operator supports an architecture, as "mtp_372"; on others its host function refuses."""

@@ -1,16 +1,55 @@
-"""The vendor's acceptance rule for the efficiency of an operator.
+"""What the efficiency of an operator has to reach: the rule that it declares, and what the rule says of calls.
 
-The efficiency of the bottleneck side, which is the larger of the two, is to reach 60 % on the common
-shapes of networks and 30 % on any other; what does not has to be explained.
+By the standard of the vendor's library the efficiency of the bottleneck side, which is the larger of the two, is to
+reach 60 % on the common shapes of networks and 30 % on any other; what does not has to be explained.  A design
+document may ask for something else, which its operator then declares.
 """
 
-from attrs import frozen
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from attrs import asdict, frozen
 
 from mlusim.report.efficiency import Efficiency
+from mlusim.report.quantities import percent
+
+if TYPE_CHECKING:
+    from mlusim.report.record import Record
 
 NETWORK = "network"
-NETWORK_BAR, OTHER_BAR = 0.6, 0.3
+HIGH, LOW = 0.6, 0.3
 CLASSES = (">=60%", ">=30%", "<30%")
+
+
+@frozen
+class Rule:
+    """What at least one of the two efficiencies has to reach, as fractions: on shapes of networks, and on others.
+
+    ``source`` is where that is asked.
+    """
+
+    network: float = HIGH
+    other: float = LOW
+    source: str = "performance acceptance standard of the vendor's library"
+
+    @property
+    def words(self) -> str:
+        """The rule as a phrase."""
+        if self.network == self.other:
+            return f"at least one efficiency of {percent(self.network)} or more"
+        return (
+            f"at least one efficiency of {percent(self.network)} or more on network shapes, "
+            f"of {percent(self.other)} or more on others"
+        )
+
+    def shapes(self, group: str | None) -> str:
+        """Which shapes the bar of a case of *group* is for."""
+        if self.network == self.other:
+            return "every shape"
+        return "network shapes" if group == NETWORK else "shapes beside those of networks"
+
+
+STANDARD = Rule()
 
 
 @frozen
@@ -18,7 +57,7 @@ class Acceptance:
     """What the rule says of a call.
 
     ``side`` is the bottleneck, "io" or "compute", ``efficiency`` that of this side as a fraction, ``bar``
-    what the case has to reach, ``grade`` one of `CLASSES`.
+    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.
     """
 
     side: str
@@ -26,11 +65,55 @@ class Acceptance:
     bar: float
     grade: str
     accepted: bool
+    shapes: str = ""
 
 
-def acceptance(found: Efficiency, group: str | None) -> Acceptance:
-    """Judge *found*; *group* is that of the case, None for arrays of one's own."""
+def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> Acceptance:
+    """Judge *found* by *rule*; *group* is that of the case, None for arrays of one's own."""
     value = max(found.io_efficiency, found.compute_efficiency)
-    bar = NETWORK_BAR if group == NETWORK else OTHER_BAR
-    grade = CLASSES[0] if value >= NETWORK_BAR else CLASSES[1] if value >= OTHER_BAR else CLASSES[2]
-    return Acceptance(found.bottleneck, value, bar, grade, value >= bar)
+    bar = rule.network if group == NETWORK else rule.other
+    grade = CLASSES[0] if value >= HIGH else CLASSES[1] if value >= LOW else CLASSES[2]
+    return Acceptance(found.bottleneck, value, bar, grade, value >= bar, rule.shapes(group))
+
+
+@frozen
+class Verdict:
+    """How many of the calls that a rule judges meet it; calls that were not timed are not judged."""
+
+    rule: Rule
+    met: int
+    judged: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every call meets the rule."""
+        return self.met == self.judged
+
+    def to_json(self) -> dict[str, Any]:
+        """The counts, and the rule with its phrase."""
+        return {
+            "met": self.met,
+            "judged": self.judged,
+            "rule": asdict(self.rule) | {"words": self.rule.words},
+        }
+
+
+def verdicts(records: "Iterable[Record]") -> list[Verdict]:
+    """A verdict for each rule that *records* are judged by, in their order."""
+    found: dict[Rule, list[bool]] = {}
+    for record in records:
+        if record.efficiency is not None and record.efficiency.hardware_time_us > 0:
+            judged = acceptance(record.efficiency, record.group, record.rule)
+            found.setdefault(record.rule, []).append(judged.accepted)
+    return [Verdict(rule, sum(calls), len(calls)) for rule, calls in found.items()]
+
+
+def headline(found: list[Verdict]) -> str:
+    """The verdicts as the first line of a report."""
+    met, judged = sum(v.met for v in found), sum(v.judged for v in found)
+    if not found:
+        return "No call was timed, so there is no efficiency to judge."
+    if len(found) == 1:
+        return f"{met} of {judged} calls meet the rule: {found[0].rule.words}."
+    parts = "; ".join(f"{v.met} of {v.judged}: {v.rule.words}" for v in found)
+    return f"{met} of {judged} calls meet the rule of their operator. {parts}."

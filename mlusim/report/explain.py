@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import asdict, frozen
 
 from mlusim.arch.catalog import find_board
-from mlusim.report.acceptance import NETWORK_BAR, Acceptance, acceptance
+from mlusim.report.acceptance import Acceptance, acceptance
 from mlusim.report.figures import Figures
 from mlusim.report.quantities import count, percent, size, whole
 from mlusim.time.rates import DRAM_CEILING
@@ -70,7 +70,7 @@ def explained(record: "Record") -> Explanation:
     found = record.efficiency
     if found is None or not record.launches:
         return Explanation(record.message or "Nothing was launched.", ())
-    judged = acceptance(found, record.group)
+    judged = acceptance(found, record.group, record.rule)
     causes = [reason.words for reason in sorted(_reasons(record), key=lambda r: -r.weight)]
     main = _main(record)
     about = main.figures
@@ -106,9 +106,9 @@ def waves(why: Explanation) -> str:
 
 
 def below_the_bar(record: "Record") -> bool:
-    """Whether the vendor's reviewers would ask why, by `mlusim.report.acceptance`."""
+    """Whether reviewers would ask why, by the rule of the operator and `mlusim.report.acceptance`."""
     found = record.efficiency
-    return found is not None and not acceptance(found, record.group).accepted
+    return found is not None and not acceptance(found, record.group, record.rule).accepted
 
 
 def reasons(record: "Record") -> list[str]:
@@ -119,11 +119,10 @@ def reasons(record: "Record") -> list[str]:
 
 
 def _sentence(judged: Acceptance, causes: list[str]) -> str:
-    shapes = "network shapes" if judged.bar == NETWORK_BAR else "shapes beside those of networks"
     meets = "meets" if judged.accepted else "misses"
     head = (
         f"{_BOUND[judged.side]} bound at {percent(judged.efficiency)} of the {_PEAK[judged.side]}, which {meets} the "
-        f"{percent(judged.bar)} asked of {shapes}"
+        f"{percent(judged.bar)} asked of {judged.shapes}"
     )
     return f"{head}: {'; '.join(causes[:MOST])}." if causes else f"{head}."
 

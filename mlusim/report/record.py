@@ -11,6 +11,7 @@ from attrs import asdict, field, frozen
 
 from mlusim.machine.tally import Usage
 from mlusim.plan.layout import Layout
+from mlusim.report.acceptance import STANDARD, Rule
 from mlusim.report.efficiency import Efficiency
 from mlusim.report.explain import explained
 from mlusim.report.figures import Figures
@@ -77,7 +78,7 @@ class Record:
     ``accuracy`` maps each judged output to its errors and verdict, ``traffic`` directions to bytes,
     ``instructions`` intrinsics to counts, ``memory`` on-chip memories to bytes, ``workspace`` is bytes.
     ``fault`` holds the facts of a fault, ``message`` the sentence of a refusal or a fault.  ``policy`` is
-    the one that was asked for, if any, ``group`` where the case comes from.
+    the one that was asked for, if any, ``group`` where the case comes from, ``rule`` what its efficiency has to reach.
     """
 
     operator: str
@@ -101,6 +102,12 @@ class Record:
     layouts: tuple[Layout, ...] = ()
     policy: str | None = None
     group: str | None = None
+    rule: Rule = STANDARD
+
+    @property
+    def title(self) -> str:
+        """The case and the policy that was asked for."""
+        return f"{self.case or 'own arrays'}{'' if self.policy is None else f', {self.policy}'}"
 
     @property
     def complaints(self) -> int:
@@ -135,6 +142,7 @@ class Record:
             "operator": self.operator,
             "case": self.case,
             "group": self.group,
+            "rule": asdict(self.rule),
             "board": self.board,
             "policy": self.policy,
             "status": self.status,

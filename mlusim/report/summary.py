@@ -14,7 +14,7 @@ class Summary:
 
     Times are added; the efficiencies are those of all calls together, that is theory over time; None
     where nothing was launched.  ``nram`` is the largest share of the NRAM, ``accepted`` the number of calls
-    that meet the vendor's rule, of the ``timed`` ones.
+    that meet the operator's rule, of the ``timed`` ones.
     """
 
     operator: str
@@ -56,5 +56,5 @@ def _summary(operator: str, board: str, calls: Sequence[Record]) -> Summary:
         bottleneck="-" if io is None or compute is None else "io" if io > compute else "compute",
         nram=max((r.memory["NRAM"].high_water / r.memory["NRAM"].capacity for r in calls), default=0.0),
         timed=len(timed),
-        accepted=sum(acceptance(found, record.group).accepted for found, record in timed),
+        accepted=sum(acceptance(found, record.group, record.rule).accepted for found, record in timed),
     )

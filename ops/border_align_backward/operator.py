@@ -4,13 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
-from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
+from mlusim.operators.spec import Arrays, Dynamic, Operator, Params, Rule, Scalar, Tensor, Thresholds
 from .cases import CASES
 from .host import ARCHITECTURES, BORDERS, mluOpBorderAlignBackward
 from .plan import PLAN
-from .reference import reference, theory
+from .reference import device, exact, reference, theory
 
 DTYPES = ("half", "float")
+# Chapter 1.5.1: diff1, diff2 and diff4 by dynamic thresholds [10, 10, 1], else the static ones in cpu mode; the fixed ones are
+# those of the standard's class "atomicAdd".
+ACCURACY = Thresholds(
+    diff1=3e-3, diff2=3e-3, dynamic=Dynamic(10.0, 10.0, 1.0, half=1e-3, single=1e-5, cpu_mode=True)
+)
 LIMITS = (
     "grad_output: [N, K, 4, C], boxes: [N, K, 4], grad_input: [N, H, W, 4C], one dtype, half or float, contiguous",
     "argmax_idx: int32 [N, K, 4, C]; a value outside [0, pool_size] contributes nothing",
@@ -62,10 +67,13 @@ OPERATORS = (
         call=_call,
         reference=reference,
         cases=CASES,
-        thresholds={"grad_input": Thresholds(diff1=3e-3, diff2=3e-3)},
+        thresholds={"grad_input": ACCURACY},
         theory=theory,
         limits=LIMITS,
         plans=(PLAN,),
+        exact=exact,
+        device=device,
+        rule=Rule(0.5, 0.5, "design document, chapter 1.5.2"),
         architectures=ARCHITECTURES,
     ),
 )

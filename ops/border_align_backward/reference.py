@@ -29,14 +29,30 @@ def reference(inputs: Arrays, params: Params) -> dict[str, Array]:
     `grad_output` and `argmax_idx` are [N, K, 4, C], `boxes` [N, K, 4].  A tap of weight zero still
     adds gradient * 0, so an infinite or NaN gradient makes the cell of every tap NaN or infinite.
     """
+    return _gradients(inputs, params, inputs["grad_output"].dtype, np.dtype(np.float64))
+
+
+def exact(inputs: Arrays, params: Params) -> dict[str, Array]:
+    """The sums in float64, not rounded; the points are where coordinates of the boxes' type say."""
+    return _gradients(inputs, params, np.dtype(np.float64), np.dtype(np.float64))
+
+
+def device(inputs: Arrays, params: Params) -> dict[str, Array]:
+    """Weights, products and sums in the type of the gradients, one addition after the other."""
+    kind = inputs["grad_output"].dtype
+    return _gradients(inputs, params, kind, kind)
+
+
+def _gradients(inputs: Arrays, params: Params, result: Any, inner: Any) -> dict[str, Array]:
+    """The gradients, with the type of the output and that of weights and sums."""
     grads, picks = inputs["grad_output"], inputs["argmax_idx"]
     height, width = int(params["height"]), int(params["width"])
     images, _, _, channels = grads.shape
-    result = np.empty((images, height, width, BORDERS * channels), grads.dtype)
+    result = np.empty((images, height, width, BORDERS * channels), result)
     with np.errstate(over="ignore", invalid="ignore"):
         for image in range(images):
             xs, ys = _positions(inputs["boxes"][image], picks[image], int(params["pool_size"]))
-            result[image] = _scatter(grads[image], xs, ys, height, width)
+            result[image] = _scatter(grads[image], xs, ys, height, width, inner)
     return {"grad_input": result}
 
 
@@ -56,8 +72,8 @@ def _positions(boxes: Array, picks: Array, pool_size: int) -> tuple[Array, Array
     return x.astype(np.float64), y.astype(np.float64)
 
 
-def _scatter(grads: Array, xs: Array, ys: Array, height: int, width: int) -> Array:
-    """Return float64 [H, W, 4C]: gradients [K, 4, C] spread over the cells around their points.
+def _scatter(grads: Array, xs: Array, ys: Array, height: int, width: int, kind: Any) -> Array:
+    """Return [H, W, 4C], computed in *kind*: gradients [K, 4, C] spread over the cells around their points.
 
     A point is dropped when it is more than one pixel before the first cell, beyond H or W, or NaN.
     """
@@ -65,14 +81,20 @@ def _scatter(grads: Array, xs: Array, ys: Array, height: int, width: int) -> Arr
     _, border, channel = np.nonzero(valid)
     lane = border * grads.shape[2] + channel
     lanes = BORDERS * grads.shape[2]
-    gradient = grads[valid].astype(np.float64)
+    gradient = grads[valid].astype(kind)
     y_low, y_high, y_part = _neighbours(ys[valid], height)
     x_low, x_high, x_part = _neighbours(xs[valid], width)
-    total = np.zeros(height * width * lanes)
-    for y, y_weight in ((y_low, 1 - y_part), (y_high, y_part)):
-        for x, x_weight in ((x_low, 1 - x_part), (x_high, x_part)):
+    total = np.zeros(height * width * lanes, kind)
+    rows = ((y_low, (1 - y_part).astype(kind)), (y_high, y_part.astype(kind)))
+    columns = ((x_low, (1 - x_part).astype(kind)), (x_high, x_part.astype(kind)))
+    for y, y_weight in rows:
+        for x, x_weight in columns:
             cell = (y * width + x) * lanes + lane
-            total += np.bincount(cell, gradient * (y_weight * x_weight), total.size)
+            added = gradient * (y_weight * x_weight)
+            if kind == np.float64:
+                total += np.bincount(cell, added, total.size)
+            else:
+                np.add.at(total, cell, added)
     return total.reshape(height, width, lanes)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
-from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
+from mlusim.operators.spec import Arrays, Dynamic, Operator, Params, Scalar, Tensor, Thresholds
 from .cases import CASES
 from .host import (
     ARCHITECTURES,
@@ -12,10 +12,11 @@ from .host import (
     mluOpMutualInformationBackward,
 )
 from .plan import PLAN
-from .reference import reference, theory
+from .reference import device, reference, theory
 
 FLOAT = ("float",)
-ACCURACY = Thresholds(diff1=3e-3, diff2=3e-3)  # the class "composite" of the vendor's standard
+# The document asks for dynamic thresholds; the fixed ones are those of the standard's class "composite".
+ACCURACY = Thresholds(diff1=3e-3, diff2=3e-3, dynamic=Dynamic())
 LIMITS = (
     "every float tensor: float, contiguous; px, py, opt_boundary and p: fewer than 2^31 elements",
     "both stages of the partition plan fit into NRAM (`mlusim plan mutual_information_backward --max T`)",
@@ -83,6 +84,7 @@ OPERATORS = (
         theory=theory,
         limits=LIMITS,
         plans=(PLAN,),
+        device=device,
         architectures=ARCHITECTURES,
     ),
 )

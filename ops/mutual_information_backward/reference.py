@@ -20,6 +20,11 @@ FLOPS_TERM = 7  # two for the argument, five for a safe exponential
 FLOPS_NOT_FINITE = 3  # what an exponential of a non-finite argument does not do
 
 
+def device(inputs: Arrays, params: Params) -> dict[str, Array]:
+    """The gradients with every step in float32, as a device without mlusim's order of instructions computes them."""
+    return _gradients(inputs, params, np.float32, np.float32, np.float32)
+
+
 def reference(inputs: Arrays, params: Params) -> dict[str, Array]:
     """Compute the gradients of px and py, and ans_grad after the call.
 
@@ -28,16 +33,21 @@ def reference(inputs: Arrays, params: Params) -> dict[str, Array]:
     Returns px_grad like px, py_grad like py, and ans_grad [B], which differs from the input only if
     it is overwritten.  A batch with an inverted boundary has zero gradients and keeps its ans_grad.
     """
+    return _gradients(inputs, params, np.float32, np.float64, np.float32)
+
+
+def _gradients(inputs: Arrays, params: Params, argument: Any, inner: Any, result: Any) -> dict[str, Array]:
+    """The gradients, with the types of the exponentials' arguments, of what follows, and of the outputs."""
     px, py, p = inputs["px"], inputs["py"], inputs["p"]
-    ans_grad = np.array(inputs["ans_grad"], np.float32)
-    px_grad, py_grad = np.zeros(px.shape, np.float32), np.zeros(py.shape, np.float32)
+    ans_grad = np.array(inputs["ans_grad"], result)
+    px_grad, py_grad = np.zeros(px.shape, result), np.zeros(py.shape, result)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for b, box in enumerate(boxes(inputs)):
             s0, t0, s1, t1 = box
             if s0 > s1 or t0 > t1:
                 continue
-            term1, term2 = (safe_exp(x) for x in arguments(px[b], py[b], p[b], box))
-            g = lattice(term1, term2, float(ans_grad[b]))
+            term1, term2 = (safe_exp(x, inner) for x in arguments(px[b], py[b], p[b], box, argument))
+            g = lattice(term1, term2, float(ans_grad[b]), inner)
             px_grad[b, s0:s1, t0 : t1 + 1] = g[1:] * term1
             py_grad[b, s0 : s1 + 1, t0:t1] = g[:, 1:] * term2
             if params["overwrite_ans_grad"]:
@@ -73,26 +83,26 @@ def boxes(inputs: Arrays) -> list[Box]:
     return [(int(s0), int(t0), int(s1), int(t1)) for s0, t0, s1, t1 in boundary]
 
 
-def arguments(px: Array, py: Array, p: Array, box: Box) -> tuple[Array, Array]:
+def arguments(px: Array, py: Array, p: Array, box: Box, kind: Any = np.float32) -> tuple[Array, Array]:
     """Form the arguments of both exponentials over the region: p + px - p below, p + py - p to the right.
 
-    For a region of (s, t) cells the shapes are (s - 1, t) and (s, t - 1); float32.
+    For a region of (s, t) cells the shapes are (s - 1, t) and (s, t - 1); of type *kind*.
     """
     s0, t0, s1, t1 = box
-    q = p[s0 : s1 + 1, t0 : t1 + 1].astype(np.float32)
-    q = np.where(q < LARGE_NEGATIVE, LARGE_NEGATIVE, q)
+    q = p[s0 : s1 + 1, t0 : t1 + 1].astype(kind)
+    q = np.where(q < LARGE_NEGATIVE, kind(LARGE_NEGATIVE), q)
     below = (q[:-1] + px[s0:s1, t0 : t1 + 1]) - q[1:]
     right = (q[:, :-1] + py[s0 : s1 + 1, t0:t1]) - q[:, 1:]
     return below, right
 
 
-def safe_exp(x: Array) -> Array:
-    """Take the exponential in float64, or 0 where *x* is not finite or float32 cannot hold the result."""
-    y = _in_float32_range(np.exp(x.astype(np.float64)))
-    return np.where(np.isfinite(x) & np.isfinite(y), y, 0.0)
+def safe_exp(x: Array, kind: Any = np.float64) -> Array:
+    """Take the exponential in *kind*, or 0 where *x* is not finite or float32 cannot hold the result."""
+    y = _in_float32_range(np.exp(x.astype(kind)))
+    return np.where(np.isfinite(x) & np.isfinite(y), y, kind(0.0))
 
 
-def lattice(term1: Array, term2: Array, last: float) -> Array:
+def lattice(term1: Array, term2: Array, last: float, kind: Any = np.float64) -> Array:
     """Compute the gradient of p over a region, from *last* back.
 
     ``g(s,t) = g(s+1,t) * term1(s,t) + g(s,t+1) * term2(s,t)``
@@ -102,7 +112,7 @@ def lattice(term1: Array, term2: Array, last: float) -> Array:
     """
     rows, columns = term2.shape[0], term1.shape[1]
     width = columns + 1
-    padded = np.zeros((3, rows + 1, width))
+    padded = np.zeros((3, rows + 1, width), kind)
     g, down, right = (a.reshape(-1) for a in padded)
     padded[1, : rows - 1, :columns] = term1
     padded[2, :rows, : columns - 1] = term2

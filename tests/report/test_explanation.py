@@ -8,7 +8,7 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
 from mlusim.machine.tally import Lanes, Usage
-from mlusim.report.acceptance import acceptance
+from mlusim.report.acceptance import Rule, acceptance, headline, verdicts
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
@@ -185,6 +185,39 @@ def test_what_launched_nothing_has_no_numbers():
     assert ("no", ()) == (explained(refused).sentence, explained(refused).reasons)
     assert ["nothing was launched"] == reasons(refused)
     assert [] == reasons(evolve(refused, fault={"type": "Deadlock"}))
+
+
+@pytest.mark.parametrize(("share", "accepted"), [(0.5, True), (0.49, False)])
+@pytest.mark.parametrize("group", ["network", "random", None])
+def test_the_rule_that_an_operator_declares(share, accepted, group):
+    """One efficiency of 50 % on every shape, whatever the standard asks; the sentence says so."""
+    rule = Rule(0.5, 0.5, "a document")
+    found = efficiency(BOARD, "float", 1, round(share * 1e-4 * 307.2e9), 100.0)
+    made = evolve(record(), efficiency=found, group=group, rule=rule)
+
+    assert accepted == acceptance(found, group, rule).accepted
+    assert accepted != below_the_bar(made)
+    assert "50% asked of every shape" in explained(made).sentence
+    assert "at least one efficiency of 50% or more" == rule.words
+
+
+def test_the_verdict_counts_by_rule():
+    """The first line of a report: how many calls meet the rule, and which; calls without a time are not judged."""
+    half = evolve(
+        record(), efficiency=efficiency(BOARD, "float", 1, int(0.55e-4 * 307.2e9), 100.0), group="network"
+    )
+    other = evolve(half, rule=Rule(0.5, 0.5, "a document"))
+    refused = evolve(record(), efficiency=None)
+    both = verdicts([half, other, half, refused])
+
+    assert [(0, 2, False), (1, 1, True)] == [(v.met, v.judged, v.passed) for v in both]
+    assert headline(verdicts([half])) == (
+        "0 of 1 calls meet the rule: at least one efficiency of 60% or more on network shapes, of 30% or more on others."
+    )
+    assert headline(both).startswith(
+        "1 of 3 calls meet the rule of their operator. 0 of 2: at least one efficiency of 60%"
+    )
+    assert "No call was timed" in headline(verdicts([refused]))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
+from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.explain import explained, waves
 from mlusim.report.page.excerpt import pipe_picture
 from mlusim.report.page.figure import require
@@ -79,6 +80,8 @@ def _contents(records: Sequence[Record]) -> dict[str, Any]:
             for n in SPACES
             if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
         ],
+        "verdicts": verdicts(records),
+        "headline": headline(verdicts(records)),
         "clean": sum(record.clean for record in records),
         "total": len(records),
         "draw_layout": map_picture,

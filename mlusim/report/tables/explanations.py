@@ -51,5 +51,5 @@ def _cells(why: Explanation, pipes: Sequence[str]) -> Iterator[str]:
 def sentences(records: Sequence[Record]) -> Iterator[Text]:
     """A sentence for each call: its class, and why."""
     for record in records:
-        name = f"{record.operator} {record.case or 'own arrays'} on {record.board}"
+        name = f"{record.operator} {record.title} on {record.board}"
         yield Text.assemble((name, "bold"), f": {explained(record).sentence}")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mlusim.memory.direction import DIRECTIONS
+from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.explain import Explanation, below_the_bar, explained, waves
 from mlusim.report.json_values import plain
 from mlusim.report.quantities import error, share, size, times, whole
@@ -22,6 +23,7 @@ def document(records: Sequence[Record], version: str) -> dict[str, Any]:
         "mlusim": version,
         "boards": boards_of(records),
         "passed": all(record.clean for record in records),
+        "verdicts": [verdict.to_json() for verdict in verdicts(records)],
         "runs": [record.to_json() for record in records],
     }
 
@@ -51,6 +53,7 @@ def _csv_row(record: Record, directions: Sequence[str]) -> dict[str, Any]:
         "operator": record.operator,
         "case": record.case or "",
         "board": record.board,
+        "policy": record.policy or "",
         "dtype": record.inputs[0].dtype if record.inputs else "",
         "shape": "; ".join(map(str, record.inputs)),
         "status": record.status,
@@ -97,7 +100,7 @@ def _csv_explanation(why: Explanation) -> dict[str, Any]:
 
 # -- Markdown --------------------------------------------------------------------------------------
 
-BELOW = "Below what the vendor's acceptance rule asks (60 % on network shapes, 30 % on others), and why:"
+BELOW = "Below what the rule of its operator asks, and why:"
 
 COLUMNS = (
     "operator",
@@ -113,7 +116,7 @@ COLUMNS = (
 
 def markdown_text(records: Sequence[Record], version: str) -> str:
     """The vendor's performance table for each board, then accuracy, then what is below the bar and why."""
-    parts = []
+    parts = [f"**{headline(verdicts(records))}**"]
     for board in boards_of(records):
         own = [record for record in records if record.board == board]
         parts += [f"### {board}", _rows(COLUMNS, (_performance(record) for record in own))]
@@ -162,7 +165,8 @@ def _performance(record: Record) -> list[str]:
         ]
     dtype = record.inputs[0].dtype if record.inputs else "-"
     shapes = "; ".join(f"{a.name} {list(a.shape)}" for a in record.inputs)
-    return [record.operator, *times, str(record.workspace), dtype, shapes or record.message or "-"]
+    operator = record.operator if record.policy is None else f"{record.operator}, {record.policy}"
+    return [operator, *times, str(record.workspace), dtype, shapes or record.message or "-"]
 
 
 def _accuracy(record: Record, output: str) -> list[str]:
@@ -170,7 +174,7 @@ def _accuracy(record: Record, output: str) -> list[str]:
     errors = [error(plain(found[name])) for name in ("diff1", "diff2", "diff3")]
     return [
         record.operator,
-        record.case or "",
+        record.title,
         record.board,
         output,
         *errors,
@@ -183,7 +187,7 @@ def _work(record: Record) -> list[str]:
     nram = record.memory["NRAM"]
     return [
         record.operator,
-        record.case or "",
+        record.title,
         record.board,
         "-" if found is None else f"{found.theory_ops:,}",
         "-" if found is None else f"{found.theory_ios:,}",
@@ -198,7 +202,7 @@ def _explanation(record: Record) -> list[str]:
     busy = why.busy or {}
     return [
         record.operator,
-        record.case or "",
+        record.title,
         record.board,
         "-" if why.acceptance is None else why.acceptance.grade,
         times(why.of_theory),
@@ -212,4 +216,4 @@ def _explanation(record: Record) -> list[str]:
 
 
 def _name(record: Record) -> str:
-    return f"{record.operator} {record.case or 'own arrays'}"
+    return f"{record.operator} {record.title}"

@@ -65,8 +65,7 @@ def heading(operator: str) -> Name:
 
 def case_cell(record: Record) -> Name:
     """The case of *record*, under its operator."""
-    chosen = "" if record.policy is None else f", {record.policy}"
-    return Name(f"{record.case or 'own arrays'}{chosen}", indent=2)
+    return Name(record.title, indent=2)
 
 
 def _efficiency_cells(record: Record) -> list[str]:
@@ -115,7 +114,7 @@ def _short(nbytes: int) -> str:
 def problems(records: Sequence[Record]) -> Iterator[Text]:
     """A line for each call that is not clean: the sentence of its fault, refusal or finding."""
     for record in records:
-        name = f"{record.operator} {record.case or ''} on {record.board}".replace("  ", " ")
+        name = f"{record.operator} {record.title} on {record.board}"
         if record.fault is not None or record.status != record.expected:
             yield Text(f"{name}: {record.message or f'{record.status}, expected {record.expected}'}")
         for output, accuracy in record.accuracy.items():
@@ -188,7 +187,9 @@ def _timing(record: Record) -> Iterator[tuple[str, str]]:
         )
         yield "bottleneck", found.bottleneck
     if found is not None:
-        yield "class", f"{acceptance(found, record.group).grade}; network shapes are to reach 60%, others 30%"
+        judged = acceptance(found, record.group, record.rule)
+        yield "class", judged.grade
+        yield "rule", f"{'met' if judged.accepted else 'NOT met'}: {record.rule.words}"
     yield from _causes(explained(record))
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
