@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.board import Arch
+from mlusim.engine.contract import Core, Flight
 from mlusim.engine.copy_faults import explain_copy
+from mlusim.engine.polls import POLL_BYTES
 from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic, Pipe
-from mlusim.machine.core import Core
-from mlusim.machine.flight import Flight
-from mlusim.machine.polls import POLL_BYTES
 from mlusim.memory.direction import (
     NRAM2NRAM,
     SRAM2SRAM,
@@ -36,8 +35,7 @@ from mlusim.time.work import (
 )
 
 if TYPE_CHECKING:
-    from mlusim.machine.announcer import Watch
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Announcer, Mlu
 
 
 def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]:
@@ -93,7 +91,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
 
 
 def _watched(
-    watch: "Watch", row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
+    watch: "Announcer", row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
 ) -> None:
     """A blocking copy from byte *s* to byte *d* that somebody watches."""
     size, to, frm = call[2], call[0].view, call[1].view

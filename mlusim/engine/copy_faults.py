@@ -12,7 +12,7 @@ from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import NRAM, SRAM, WRAM
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 FORMS = {0: "1-D", 1: "1-D", 3: "2-D", 4: "2-D", 8: "3-D", 9: "3-D"}
 

@@ -26,7 +26,7 @@ from mlusim.memory.space import GDRAM, NRAM
 from mlusim.time.work import ATOMICS, LEAST, UNIT, Load, charge
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 
 @frozen

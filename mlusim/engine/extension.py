@@ -15,7 +15,7 @@ from mlusim.memory.space import NRAM
 from mlusim.time.work import LINE, Load, charge
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 
 def extension_method(row: Intrinsic, number: int) -> Callable[..., None]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from mlusim.engine.contract import Flight
 from mlusim.engine.extension import extension_method
 from mlusim.engine.offsets import (
     Places,
@@ -21,7 +22,6 @@ from mlusim.engine.offsets import (
 from mlusim.engine.refuse import count_of, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
 from mlusim.isa.declare import Intrinsic, Pipe
-from mlusim.machine.flight import Flight
 from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
@@ -29,7 +29,7 @@ from mlusim.memory.space import GDRAM, NRAM
 from mlusim.time.work import LEAST, LINE, UNIT, Load, charge, charge_flight
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 
 @frozen

@@ -9,15 +9,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from mlusim.engine.contract import Mlu
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
-from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 
 
 @functools.cache
-def idle_class(methods: type[Mlu], *, memory_core: bool) -> type[Mlu]:
+def idle_class(methods: Any, *, memory_core: bool) -> Any:
     """The class *methods* for compiled code in a union, for its memory core or its IPU cores."""
     changed: dict[str, Any] = {"__slots__": (), "__doc__": methods.__doc__}
     for row in ISA.values():

@@ -2,7 +2,7 @@
 
 `mlu_class` makes one Python method per row and architecture: resolve the operands to views, check
 kinds, bounds, overlaps and rules, announce, account, perform.  The method is what the row says and
-nothing else (`machine.writer`); what a check has to say is composed by `machine.refuse`, off the
+nothing else (`engine.render`); what a check has to say is composed by `engine.refuse`, off the
 fast path.  `source_of` shows the code; a debugger shows it too.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlusim.arch.board import Arch
+from mlusim.engine.contract import Mlu
 from mlusim.engine.copies import COPY_METHODS
 from mlusim.engine.discrete import discrete_method
 from mlusim.engine.gather import GATHER_METHODS
@@ -20,19 +21,18 @@ from mlusim.engine.refuse import unsupported
 from mlusim.engine.render import Writer
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
-from mlusim.machine.mlu import Mlu
 
 
 @functools.cache
-def mlu_class(arch: Arch, *, memory_core: bool = False) -> type[Mlu]:
-    """The `Mlu` of *arch*: the base class with one method per intrinsic."""
-    methods: dict[str, Any] = {"__slots__": (), "__doc__": Mlu.__doc__}
+def mlu_class(base: Any, arch: Arch, *, memory_core: bool = False) -> type[Any]:
+    """The `Mlu` of *arch*: the *base* class of the machine with one method per intrinsic."""
+    methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
     for number, row in enumerate(ISA.values()):
         methods[row.name] = _method(row, number, arch, memory_core=memory_core)
     for row in ISA.values():
         if row.overload is not None:
             methods[row.name] = either_form(row, methods[row.name], methods[row.overload[0]])
-    return type(f"Mlu_{arch.name}", (Mlu,), methods)
+    return type(f"Mlu_{arch.name}", (base,), methods)
 
 
 def source_of(row: Intrinsic, arch: Arch) -> str:

@@ -12,7 +12,7 @@ from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 Places = np.ndarray[Any, np.dtype[np.int64]]
 """Places or offsets in bytes, or numbers of elements."""

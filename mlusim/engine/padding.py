@@ -8,7 +8,7 @@ from mlusim.isa.declare import Intrinsic
 from mlusim.isa.parameters import Parameter
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 
 class Padded(int):

@@ -13,7 +13,7 @@ from mlusim.isa.declare import Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 
 def refuse(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:

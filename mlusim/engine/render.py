@@ -144,7 +144,7 @@ class Writer:
         yield f"v{n} = {o.name}.view; i{n} = {o.name}.index; j{n} = {stop}"
 
     def elsewhere(self) -> Iterator[str]:
-        """Leave the strided form of the row to `machine.strides`."""
+        """Leave the strided form of the row to `engine.strides`."""
         strides = {name for o in self.operands for name in o.stride_names}
         given = [f"{p.name} is not None" for p in self.row.given if p.name in strides]
         if self.row.form in ("async", "strided"):
@@ -323,7 +323,7 @@ class Writer:
             yield "return result"
 
     def _work(self) -> Iterator[str]:
-        """Add the work to `Mlu.work`; what its places mean is in `machine.work`."""
+        """Add the work to `Mlu.work`; what its places mean is in `time.work`."""
         row = self.row
         if row.pipe is Pipe.SCALAR:
             if not row.control and row.form not in SCALAR_ACCESS:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.engine.contract import Flight
 from mlusim.engine.environment import environment, extent, value
 from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, refuse_here, spaces
 from mlusim.errors import Fault, ReadOnly, RuleFault
 from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
-from mlusim.machine.flight import Flight
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.work import ATOMICS, LINE, charge, charge_flight, load_of
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
+    from mlusim.engine.contract import Mlu
 
 IN_PLACE = ("exact", "whole")  # the ways to overlap that the strided form knows
 MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows

@@ -11,13 +11,13 @@ from attrs import define
 
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic, Pipe
+from mlusim.kernel_frames import kernel_frame
 from mlusim.machine.events import Effect, Site, Step
-from mlusim.machine.kernel import kernel_frame
 from mlusim.machine.schedule import Choices
 from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
-    from mlusim.machine.core import Core
+    from mlusim.machine.observed import Core
     from mlusim.memory.pointer import View
 
 STEPS = 4096  # steps of either kind that a core remembers; beyond that it begins anew

@@ -5,17 +5,17 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType, as_dtype, as_numbers
+from mlusim.engine.contract import Flight
+from mlusim.engine.polls import Polls
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported
 from mlusim.isa.declare import Pipe
+from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
-from mlusim.machine.flight import Flight
 from mlusim.machine.inside import wait_inside
-from mlusim.machine.kernel import kernel_site
 from mlusim.machine.mutex import lock, unlock
 from mlusim.machine.place import Place
 from mlusim.machine.placements import Placements
-from mlusim.machine.polls import Polls
 from mlusim.machine.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.pointer import Ptr, View
@@ -24,13 +24,13 @@ from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLI
 from mlusim.time.work import Load, cycles_each
 
 if TYPE_CHECKING:
+    from mlusim.engine.noting import Accesses
     from mlusim.machine.announcer import Watch
     from mlusim.machine.carrier import Carrier
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.mlu import Mlu
-    from mlusim.machine.session import Session
-    from mlusim.time.step_log import Accesses
+    from mlusim.machine.owner import Owner
 
 NOTHING = Load()
 
@@ -42,7 +42,7 @@ class Core:
     scheduler parks and resumes it.
     """
 
-    def __init__(self, session: "Session", place: Place, union: "Union", cluster: "Cluster | None") -> None:
+    def __init__(self, session: "Owner", place: Place, union: "Union", cluster: "Cluster | None") -> None:
         self.session = session
         self.place = place
         self.union = union
@@ -60,7 +60,7 @@ class Core:
         self.waiting: Any = None
         self.ended = False
         self.number = 0  # in the order in which the cores of the launch begin
-        self.polls = Polls(self)
+        self.polls = Polls(lambda: session.scheduler.spin(self))
         self.source: Allocation | None = None  # of the last large copy, and at which byte
         self.source_at = 0
         self.late = session.effects == "late"
@@ -69,7 +69,7 @@ class Core:
         self.pending = 0  # pipes with asynchronous effects that nobody has waited for
         self.fence = False  # the core waited for its compute stream while nothing was pending
         self.hub = session.hub
-        self.placements = Placements(self)
+        self.placements = Placements(session, self)
         self.mlu: Mlu = session.make_mlu(self)
         self.scalars: Watch | Accesses | None = None
         self.direct = True  # scalar accesses are counted and nobody hears of them
@@ -331,7 +331,7 @@ class Core:
                 self.fence = self.log is None or self.log.fence()
 
     def met(self, number: int, cores: int) -> None:
-        """Note the *number*-th meeting of the union, of *cores* and what this one does there (`machine.log`)."""
+        """Note the *number*-th meeting of the union, of *cores* and what this one does there (`time.log`)."""
         self._note(MEET, number, Load(cores))
 
     def _note(self, kind: int, argument: int, load: Load = NOTHING) -> None:

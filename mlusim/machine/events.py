@@ -8,7 +8,7 @@ from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Flow, Intrinsic, Pipe
-    from mlusim.machine.core import Core
+    from mlusim.machine.observed import Core
 
 
 class Site(NamedTuple):

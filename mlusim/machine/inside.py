@@ -1,17 +1,14 @@
 """The wait for copies from NRAM to NRAM, which complete with the compute stream (inferred)."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Sync
 from mlusim.memory.space import NRAM
 from mlusim.time.log import WAITS
 
-if TYPE_CHECKING:
-    from mlusim.machine.core import Core
 
-
-def wait_inside(core: "Core", name: str) -> None:
+def wait_inside(core: Any, name: str) -> None:
     """Wait for the asynchronous copies inside NRAM, and for what the move-DMA does before them."""
     flights = [f for f in core.flights if f.pipe is Pipe.MOVE]
     last = max((n for n, f in enumerate(flights) if f.inside), default=-1)

@@ -2,11 +2,7 @@
 
 import functools
 import inspect
-import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from attrs import frozen
@@ -14,8 +10,6 @@ from attrs import frozen
 from mlusim.errors import UsageError
 from mlusim.machine.mlu import Mlu
 
-_HERE = str(Path(__file__).resolve().parent.parent) + os.sep  # frames below this are mlusim's own
-_OWN = ("<mlusim", _HERE)
 _LATER = (inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction)
 
 
@@ -115,23 +109,3 @@ UNION4 = Kind("UNION4", 4)
 UNION8 = Kind("UNION8", 8)
 UNION16 = Kind("UNION16", 16)
 KINDS = (BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16)
-
-
-def kernel_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame at or above *frame* that belongs to a kernel, not to mlusim."""
-    while frame is not None:
-        if not is_own(frame):
-            return frame
-        frame = frame.f_back
-    return None
-
-
-def is_own(frame: FrameType) -> bool:
-    """Whether *frame* is mlusim's own, or of code that mlusim has generated."""
-    return frame.f_code.co_filename.startswith(_OWN)
-
-
-def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:
-    """File and line of the kernel statement in progress; ("<unknown>", 0) outside any kernel."""
-    found = kernel_frame(frame if frame is not None else sys._getframe(1))  # noqa: SLF001 - the only way
-    return (found.f_code.co_filename, found.f_lineno) if found is not None else ("<unknown>", 0)

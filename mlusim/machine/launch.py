@@ -9,9 +9,10 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
-from mlusim.machine.tally import Instructions, Lanes, TaskWork, Usage
+from mlusim.machine.tally import Instructions, Lanes, Usage
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
+from mlusim.time.task_work import TaskWork
 from mlusim.time.timeline import Timeline
 from mlusim.time.timing import predict
 

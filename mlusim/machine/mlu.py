@@ -1,4 +1,4 @@
-"""`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `machine.issue`."""
+"""`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `engine.issue`."""
 
 import difflib
 from collections.abc import Sequence
@@ -65,7 +65,7 @@ class Mlu:
         )
         self.BANG_ARCH = arch.bang_arch
         self.counts = [0] * session.rows
-        self.work = [0] * PLACES  # quantities, see `machine.work`
+        self.work = [0] * PLACES  # quantities, see `time.work`
         self.lines = session.tally.lines  # lines of the vector unit that vector instructions took
         self.spare = session.tally.spare  # bytes of these that hold no element
         self.traffic = [0] * 24  # bytes by copy direction

@@ -1,15 +1,12 @@
 """The mutexes of a launch, which a core takes and gives back."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mlusim.errors import RuleFault
 from mlusim.machine.events import Sync
 
-if TYPE_CHECKING:
-    from mlusim.machine.core import Core
 
-
-def lock(core: "Core", name: str, key: tuple[int, int]) -> None:
+def lock(core: Any, name: str, key: tuple[int, int]) -> None:
     """Take the mutex *key* of the launch; let others run until it is free."""
     core.refuse_elsewhere()
     if core.hub.control is not None:
@@ -23,7 +20,7 @@ def lock(core: "Core", name: str, key: tuple[int, int]) -> None:
     scheduler.pause(core)
 
 
-def unlock(core: "Core", name: str, key: tuple[int, int]) -> None:
+def unlock(core: Any, name: str, key: tuple[int, int]) -> None:
     """Give the mutex *key* back."""
     if core.hub.control is not None:
         core.hub.control(core, name)
@@ -34,6 +31,6 @@ def unlock(core: "Core", name: str, key: tuple[int, int]) -> None:
     del locks[key]
 
 
-def _tell_mutex(core: "Core", name: str, key: tuple[int, int]) -> None:
+def _tell_mutex(core: Any, name: str, key: tuple[int, int]) -> None:
     if core.hub.sync is not None:
         core.hub.sync(Sync(name, core, (), "mutex", (core,), key))

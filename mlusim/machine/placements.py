@@ -1,14 +1,11 @@
 """The plans of a core's buffers: what the launch was given, or what the kernel itself places."""
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from mlusim.arch.board import Board
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.regions import Placement, RegionMap
-
-if TYPE_CHECKING:
-    from mlusim.machine.core import Core
 
 
 class Planned(Protocol):
@@ -30,15 +27,15 @@ class Planned(Protocol):
 
 
 class Placements:
-    """Where the regions of plans lie in the memories that *core* sees.
+    """Where the regions of plans lie in the memories that *core* of the launch *owner* sees.
 
     A plan that is placed anew at the same byte replaces the one before, as the next tile of a loop does; so does one
     that takes bytes of another, unless it lies in one region of that.
     """
 
-    def __init__(self, core: "Core") -> None:
-        self._core = core
-        self._given = core.session.request.layout  # until a buffer is there for it
+    def __init__(self, owner: Any, core: Any) -> None:
+        self._owner, self._core = owner, core
+        self._given: RegionMap | None = owner.request.layout  # until a buffer is there for it
         self._planned: dict[tuple[Allocation, int, str], Planned | RegionMap] = {}
         self._changed = False
         self._live: tuple[Placement, ...] = ()
@@ -60,7 +57,7 @@ class Placements:
 
     def _tell(self) -> None:
         self._changed = True
-        place = self._core.hub.place
+        place = self._owner.hub.place
         if place is not None:
             before = [(p.allocation, p.start, p.layout) for p in self._live]
             after = self.live
@@ -86,9 +83,9 @@ class Placements:
     def _layout(self, planned: Planned | RegionMap) -> RegionMap:
         if isinstance(planned, RegionMap):
             return planned
-        layouts = self._core.session.layouts
+        layouts: dict[Hashable, RegionMap] = self._owner.layouts
         if planned.key not in layouts:
-            layouts[planned.key] = planned.layout(self._core.session.board)
+            layouts[planned.key] = planned.layout(self._owner.board)
         return layouts[planned.key]
 
     def label(self, allocation: Allocation, offset: int) -> str:

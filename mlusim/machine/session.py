@@ -10,6 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.engine.idle import idle_class
 from mlusim.engine.issue import mlu_class
+from mlusim.engine.noting import Accesses, noting_class
 from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
@@ -29,7 +30,7 @@ from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
 from mlusim.time.log import Log
-from mlusim.time.step_log import Accesses, NotedLog, Table, noting_class
+from mlusim.time.step_log import NotedLog, Table
 
 MEMORY_CORE_ID = 0x80
 SPIN_ROWS = frozenset(number for number, row in enumerate(ISA.values()) if row.quiet)
@@ -97,8 +98,8 @@ class Session:
         self.steps = Table() if self.hub.every_step and self.timing else None
         class_of = mlu_class if self.steps is None else noting_class
         self.compiled = bool(request.kernel.compiled)
-        self._ipu_class = self._as_compiled(class_of(arch), memory_core=False)
-        self._mpu_class = self._as_compiled(class_of(arch, memory_core=True), memory_core=True)
+        self._ipu_class = self._as_compiled(class_of(Mlu, arch), memory_core=False)
+        self._mpu_class = self._as_compiled(class_of(Mlu, arch, memory_core=True), memory_core=True)
 
     # -- the run -------------------------------------------------------------------------------
 

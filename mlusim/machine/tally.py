@@ -12,6 +12,7 @@ from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import CoreLog
 from mlusim.time.step_log import CoreSteps, NotedLog
+from mlusim.time.task_work import TaskWork
 from mlusim.time.work import VECTOR_BYTES
 
 if TYPE_CHECKING:
@@ -46,20 +47,6 @@ class Lanes:
 
     used: int
     paid: int
-
-
-@frozen
-class TaskWork:
-    """The work of one task: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes; its log."""
-
-    task: int
-    memory_core: bool
-    union: int
-    cluster: int
-    work: tuple[int, ...]
-    log: CoreLog
-    core: int = 0  # coreId; of a memory core, the number of IPU cores beside it
-    steps: CoreSteps | None = None  # where somebody asked for every step
 
 
 class Tally:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from types import TracebackType
 
 from mlusim.errors import MlusimError
-from mlusim.machine.kernel import is_own
+from mlusim.kernel_frames import is_own
 
 FULL = "MLUSIM_TRACEBACK"
 """The environment variable that shows all frames where it is "full", for work on mlusim itself."""

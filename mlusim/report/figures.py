@@ -11,9 +11,10 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.machine.launch import Launch
-from mlusim.machine.tally import Lanes, TaskWork
+from mlusim.machine.tally import Lanes
 from mlusim.time.log import IO_FLIGHT, KIND, SUMS
 from mlusim.time.replay import moved
+from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import LAUNCH_US, PIPES
 from mlusim.time.work import IO_STARTS, VECTOR
 

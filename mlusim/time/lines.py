@@ -8,7 +8,6 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
-from mlusim.machine.tally import TaskWork
 from mlusim.time.intervals import WAITING, pieces
 from mlusim.time.log import IO_FLIGHT, KIND
 from mlusim.time.row_times import (
@@ -25,6 +24,7 @@ from mlusim.time.row_times import (
     tracks,
 )
 from mlusim.time.step_log import LEAVE, NAMES, CoreSteps, Table
+from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.machine.tally import TaskWork
 from mlusim.time.log import END, MEET, WAIT, CoreLog
 from mlusim.time.replay import summary
 from mlusim.time.row_times import (
@@ -23,6 +22,7 @@ from mlusim.time.row_times import (
     coverage,
     tracks,
 )
+from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
 
 

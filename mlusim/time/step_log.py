@@ -5,31 +5,18 @@ an instruction.  Beyond `MOST_STEPS` of a core, or `MOST_LAUNCH` of a launch, st
 kept in turn: lines stay complete, and time spans begin to be whole rows of the log.
 """
 
-import functools
 import operator
-import sys
 from array import array
-from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.arch.board import Arch
-from mlusim.engine.issue import mlu_class
-from mlusim.formula.python import to_python
-from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
-from mlusim.machine.kernel import kernel_frame
-from mlusim.machine.mlu import Mlu
+from mlusim.kernel_frames import kernel_frame
 from mlusim.time.log import COLUMNS, END, IO_FLIGHT, MOST, MOVE_FLIGHT, WAIT, CoreLog, Log, Rows
 from mlusim.time.work import IO, MOVE, PLACES, Load
-
-if TYPE_CHECKING:
-    from mlusim.machine.announcer import Watch
-    from mlusim.machine.core import Core
-    from mlusim.memory.pointer import View
 
 MOST_STEPS = 1 << 16
 MOST_LAUNCH = 1 << 22
@@ -130,7 +117,7 @@ class NotedLog(Log):
 
     __slots__ = ("_core", "_cuts", "_fence", "_flight", "_fresh", "_more", "_owners", "_sums", "_table", "_turns", "_whole", "at")  # fmt: skip
 
-    def __init__(self, core: "Core", table: Table) -> None:
+    def __init__(self, core: Any, table: Table) -> None:
         super().__init__()
         self._core, self._table = core, table
         self._sums = [0] * PLACES
@@ -269,50 +256,3 @@ _IDLE = (0,) * PLACES
 
 def _row_step(at: tuple[int, int, int], count: int, nbytes: int, kind: int, load: tuple[int, ...]) -> Step:
     return Step(At(*at), count, nbytes, (kind, 0, *load, *(0,) * PLACES, *_NO_SCALARS))
-
-
-# -- who tells it ----------------------------------------------------------------------------------
-
-
-class Accesses:
-    """Notes scalar accesses of a core, and tells its *watch* of them where it has one."""
-
-    __slots__ = ("_log", "_watch")
-
-    def __init__(self, log: NotedLog, watch: "Watch | None") -> None:
-        self._log, self._watch = log, watch
-
-    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
-        """Note a scalar load, or a store of *value*."""
-        frame = sys._getframe(3)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
-        self._log.access(frame, SPACES.index(view.space.name), store=name == "scalar store")
-        if self._watch is not None:
-            self._watch.scalar(name, view, index, value, depth=4)
-
-
-@functools.cache
-def noting_class(arch: Arch, *, memory_core: bool = False) -> type[Mlu]:
-    """The `Mlu` of *arch* whose intrinsics tell the core's log when they begin."""
-    plain = mlu_class(arch, memory_core=memory_core)
-    methods: dict[str, Any] = {"__slots__": (), "__doc__": Mlu.__doc__}
-    for number, row in enumerate(ISA.values()):
-        methods[row.name] = _noting(getattr(plain, row.name), number, _place_of_lanes(row))
-    return type(plain.__name__, (plain,), methods)
-
-
-def _noting(method: Callable[..., Any], number: int, place: int) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
-        lanes = given[place] if 0 <= place < len(given) else 0
-        log: Any = mlu.core.log
-        log.begin(sys._getframe(1), number, lanes if lanes.__class__ is int else 0)  # noqa: SLF001
-        return method(mlu, *given, **named)
-
-    return noting
-
-
-def _place_of_lanes(row: Intrinsic) -> int:
-    """Which argument says how many elements the instruction takes; -1 where no single one does."""
-    names = [p.name for p in row.given]
-    lanes = to_python(row.cost.extent) if row.cost is not None else ""
-    return names.index(lanes) if lanes in names else -1

@@ -7,7 +7,6 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
-from mlusim.machine.tally import TaskWork
 from mlusim.time.contention import Warp, warps
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.time.log import (
@@ -26,6 +25,7 @@ from mlusim.time.log import (
 from mlusim.time.profile import home
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
 from mlusim.time.step_log import LEAVE, LOAD, NAMES, NOWHERE, CoreSteps, Step
+from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
 from mlusim.time.work import TENSOR, VECTOR
 

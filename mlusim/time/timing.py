@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from attrs import define, frozen
 
 from mlusim.arch.board import Board
-from mlusim.machine.tally import TaskWork
 from mlusim.time import work
 from mlusim.time.log import SUMS, CoreLog
 from mlusim.time.rates import LAUNCH
 from mlusim.time.replay import Pace, Summary, ceiling, replay, summary
+from mlusim.time.task_work import TaskWork
 
 LAUNCH_US = LAUNCH.value
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")

@@ -8,7 +8,7 @@ it keeps busy, and when, is noted in the core's log.
 import functools
 import operator
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, DType
@@ -27,7 +27,6 @@ from mlusim.time.rates import (
 )
 
 if TYPE_CHECKING:
-    from mlusim.machine.mlu import Mlu
     from mlusim.memory.footprint import Access
 
 SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
@@ -120,7 +119,13 @@ def charge_line(work: list[int], pipe: Pipe, number: int, to: int, frm: int, siz
         work[VECTOR] += (size + 127 >> 7) + START
 
 
-def charge(mlu: "Mlu", pipe: Pipe, load: Load, nbytes: int) -> None:
+class Counted(Protocol):
+    """What work is charged to: sums, by the places above."""
+
+    work: list[int]
+
+
+def charge(mlu: Counted, pipe: Pipe, load: Load, nbytes: int) -> None:
     """Account for a blocking copy or fill of *nbytes* bytes on *pipe*."""
     work = mlu.work
     if pipe is _IO:
@@ -137,7 +142,7 @@ def charge(mlu: "Mlu", pipe: Pipe, load: Load, nbytes: int) -> None:
         work[VECTOR] += load.lines + START
 
 
-def charge_flight(mlu: "Mlu", pipe: Pipe, nbytes: int) -> None:
+def charge_flight(mlu: Counted, pipe: Pipe, nbytes: int) -> None:
     """Account for an asynchronous effect of *nbytes* bytes: its time is in the core's log."""
     mlu.work[IO if pipe is _IO else MOVE] += nbytes
 

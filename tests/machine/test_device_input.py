@@ -11,7 +11,7 @@ import mlusim
 from mlusim import BLOCK
 from mlusim.bang import kernel
 from mlusim.errors import LaunchError, OutOfMemory, UsageError
-from mlusim.machine.kernel import kernel_site
+from mlusim.kernel_frames import kernel_site
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 import mlusim
 from mlusim import UNION1
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int32, kernel
+from mlusim.engine.polls import POLL_BYTES
 from mlusim.errors import Deadlock
 from mlusim.machine.hub import Observer
-from mlusim.machine.polls import POLL_BYTES
 
 FREE, TAKEN = 0, 1
 MANY = 20_000  # looks at memory by which a launch that cannot end has ended

@@ -15,9 +15,9 @@ from mlusim.debug.source.core_names import name_of, owner_of
 from mlusim.debug.stop.moments import END, Position
 from mlusim.errors import UsageError
 from mlusim.isa.declare import Flow
-from mlusim.machine.core import Core
 from mlusim.machine.events import Effect, Step
 from mlusim.machine.hub import Observer
+from mlusim.machine.observed import Core
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space

@@ -9,10 +9,10 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.core_names import cluster_name, name_at, name_of
 from mlusim.debug.source.frames import line_of, place_of
 from mlusim.debug.stop.moments import ISSUE, Op
+from mlusim.engine.contract import Flight
 from mlusim.isa.declare import Pipe
 from mlusim.machine.barrier import SCOPES, Meeting
 from mlusim.machine.core import Core
-from mlusim.machine.flight import Flight
 from mlusim.machine.split_barrier import Half
 
 

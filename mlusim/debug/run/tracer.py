@@ -8,7 +8,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.milestones import Snapshot
@@ -32,9 +32,9 @@ from mlusim.debug.stop.moments import (
     Position,
     Stop,
 )
+from mlusim.kernel_frames import kernel_frame
 from mlusim.machine.core import Core
 from mlusim.machine.events import Effect, Step
-from mlusim.machine.kernel import kernel_frame
 from mlusim.memory.allocation import Allocation, Bytes
 
 HISTORY = 1000  # moments that a run remembers
@@ -85,7 +85,7 @@ class Tracer(RunObserver):
         """The last operations that were heard of, oldest first."""
         first = self.moment - len(self._recent) + 1
         return [
-            one if isinstance(one, Op) else Op(first + n, ISSUE, one.core, one.step.name, one)
+            one if isinstance(one, Op) else Op(first + n, ISSUE, cast(Core, one.core), one.step.name, one)
             for n, one in enumerate(self._recent)
         ]
 
@@ -146,19 +146,19 @@ class Tracer(RunObserver):
         self.lines = 0
         self._recent.append(effect)
         if self._armed or moment >= self._alarm:
-            self._judge(Op(moment, ISSUE, effect.core, effect.step.name, effect))
+            self._judge(Op(moment, ISSUE, cast(Core, effect.core), effect.step.name, effect))
 
     def effect(self, effect: Effect) -> None:
         """A moment, if the effect is asynchronous: it lands now.  Else the checkers have had their say."""
         if effect.asynchronous:
             self.moment = moment = self.moment + 1
             self.lines = 0
-            op = Op(moment, LANDING, effect.core, effect.step.name, effect)
+            op = Op(moment, LANDING, cast(Core, effect.core), effect.step.name, effect)
             self._recent.append(op)
             if self._armed or moment >= self._alarm:
                 self._judge(op)
         elif self._late:
-            op = Op(self.moment, ISSUE, effect.core, effect.step.name, effect)
+            op = Op(self.moment, ISSUE, cast(Core, effect.core), effect.step.name, effect)
             if hits := self._asked(self._late, op):
                 self._hit(op.kind, op.core, hits, op)
 

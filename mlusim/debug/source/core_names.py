@@ -7,7 +7,7 @@ from mlusim.errors import UsageError
 from mlusim.memory.space import GDRAM, SRAM
 
 if TYPE_CHECKING:
-    from mlusim.machine.core import Core
+    from mlusim.machine.observed import Core
     from mlusim.machine.place import Place
     from mlusim.memory.allocation import Allocation
 

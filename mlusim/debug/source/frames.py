@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.machine.kernel import kernel_frame
+from mlusim.kernel_frames import kernel_frame
 from mlusim.observe.finding import short
 
 if TYPE_CHECKING:

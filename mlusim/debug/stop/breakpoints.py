@@ -246,7 +246,7 @@ class Watch(Location):
         effect = op.effect
         if effect is None or (effect.asynchronous and op.kind is not LANDING):
             return None
-        verb = self._verb(effect.step, effect.core)
+        verb = self._verb(effect.step, op.core)
         return None if verb is None else f"{self.text} is {verb}"
 
     def _verb(self, step: Step, core: "Core | None" = None) -> str | None:

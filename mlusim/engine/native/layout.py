@@ -4,9 +4,9 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any
 
+from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.isa.declare import Pipe
 from mlusim.isa.table import ISA
-from mlusim.machine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import SPACES
 from mlusim.time import log, work

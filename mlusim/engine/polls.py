@@ -1,9 +1,6 @@
 """Telling polling from reading: a core that looks at the same shared bytes again and again lets others run."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from mlusim.machine.core import Core
+from collections.abc import Callable
 
 SPIN_LOADS = 256  # polls of shared memory after which a core lets others run
 POLLED = 16  # addresses that a polling loop may look at
@@ -14,10 +11,10 @@ POLL_COPIES = 16  # such looks after which a core lets others run
 class Polls:
     """What one core looked at.  ``looks`` counts the small copies that were polls."""
 
-    __slots__ = ("_addresses", "_core", "_loads", "_repeats", "looks")
+    __slots__ = ("_addresses", "_loads", "_repeats", "_spin", "looks")
 
-    def __init__(self, core: "Core") -> None:
-        self._core = core
+    def __init__(self, spin: Callable[[], None]) -> None:
+        self._spin = spin  # lets others run
         self._addresses: set[int] = set()
         self._loads = 0
         self._repeats = 0
@@ -51,6 +48,3 @@ class Polls:
         self._repeats += 1
         if self._repeats % POLL_COPIES == 0:
             self._spin()
-
-    def _spin(self) -> None:
-        self._core.session.scheduler.spin(self._core)

@@ -1,0 +1,121 @@
+"""What an engine and the machine owe each other.
+
+The machine owns cores, memories, the schedule and the log; an engine makes what a kernel is handed.  The Python engine
+gives the machine's `Mlu` one generated method for each row (`engine.issue.mlu_class`); the methods ask nothing of the
+machine but what stands here.  The native engine runs a whole kernel instead (`engine.native.core`), on a core of the
+same machine, and calls up for what is rare.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from attrs import define
+
+from mlusim.arch.dtypes import DType
+from mlusim.engine.polls import Polls
+from mlusim.isa.declare import Intrinsic, Pipe
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
+from mlusim.memory.pointer import Port, Ptr, View
+from mlusim.time.work import Load
+
+Accesses = tuple[Access, ...]
+
+
+class Announced(Protocol):
+    """An instruction that observers were told of; the engine gives it back when the bytes have changed."""
+
+    result: Any
+
+
+class Announcer(Protocol):
+    """Tells the observers of one core what its instructions do; there is none while nobody listens."""
+
+    def row(self, row: Intrinsic, operands: tuple[Any, ...], arguments: tuple[Any, ...]) -> Announced | None:
+        """Announce a dense instruction, unless nobody wants to hear of it just now."""
+
+    def copy(
+        self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
+    ) -> Any:
+        """Announce a blocking effect."""
+
+    def flight(
+        self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
+    ) -> Any:
+        """Announce the issue of an asynchronous effect."""
+
+    def retire(self, effect: Any) -> None:
+        """Announce that the bytes have changed."""
+
+
+@define(eq=False)
+class Flight:
+    """An asynchronous effect between its issue and its landing: its pipe, what lands it, what was announced.
+
+    ``inside`` is true of a copy from NRAM to NRAM.
+    """
+
+    pipe: Pipe
+    land: Callable[[], None]
+    effect: Any
+    inside: bool = False
+
+
+class Core(Port, Protocol):
+    """What the engine asks of the core that an instruction runs on."""
+
+    pending: int
+    source: Any
+    source_at: int
+    each: int
+    polls: Polls
+
+    @property
+    def log(self) -> Any:
+        """What its work is noted in, row by row; None where time is not predicted."""
+
+    @property
+    def cluster(self) -> Any:
+        """The cluster that shares SRAM with it; None for a Block task."""
+
+    @property
+    def union(self) -> Any:
+        """The cores that may meet it at a barrier."""
+
+    @property
+    def away(self) -> dict[tuple[View, int], View]:
+        """SRAM of other clusters, by the core's view of its own and their number."""
+
+    def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
+        """A pointer into *allocation* that accounts to the core."""
+
+    def fly(self, flight: Flight, load: Load) -> None:
+        """Take an asynchronous effect, which lands when the schedule says so."""
+
+    def settle(self, pipe: Pipe) -> None:
+        """Before a blocking effect on *pipe*: what is in flight there comes first."""
+
+    def atomic_step(self, unchanged: bool) -> None:
+        """After an atomic that others may spin on: let them run."""
+
+
+class Mlu(Protocol):
+    """What an intrinsic's method works on: the core, its counters, and who announces."""
+
+    counts: list[int]
+    work: list[int]
+    lines: list[int]
+    spare: list[int]
+    traffic: list[int]
+
+    @property
+    def core(self) -> Core:
+        """The core."""
+
+    @property
+    def watch(self) -> Any:
+        """The `Announcer`, or None."""
+
+    @property
+    def directions(self) -> Any:
+        """The copies that the core has, as `engine.routes.Routes`."""

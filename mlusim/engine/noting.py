@@ -1,0 +1,59 @@
+"""Instructions that note themselves: a log with every step, filled by the methods of the `Mlu`."""
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from mlusim.arch.board import Arch
+from mlusim.engine.contract import Mlu
+from mlusim.engine.issue import mlu_class
+from mlusim.formula.python import to_python
+from mlusim.isa.declare import Intrinsic
+from mlusim.isa.table import ISA
+from mlusim.memory.pointer import View
+from mlusim.time.step_log import SPACES, NotedLog
+
+
+class Accesses:
+    """Notes scalar accesses of a core, and tells its *watch* of them where it has one."""
+
+    __slots__ = ("_log", "_watch")
+
+    def __init__(self, log: NotedLog, watch: Any) -> None:
+        self._log, self._watch = log, watch
+
+    def scalar(self, name: str, view: View, index: int, value: Any = None) -> None:
+        """Note a scalar load, or a store of *value*."""
+        frame = sys._getframe(3)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
+        self._log.access(frame, SPACES.index(view.space.name), store=name == "scalar store")
+        if self._watch is not None:
+            self._watch.scalar(name, view, index, value, depth=4)
+
+
+@functools.cache
+def noting_class(base: Any, arch: Arch, *, memory_core: bool = False) -> type[Any]:
+    """The `Mlu` of *arch* whose intrinsics tell the core's log when they begin."""
+    plain = mlu_class(base, arch, memory_core=memory_core)
+    methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
+    for number, row in enumerate(ISA.values()):
+        methods[row.name] = _noting(getattr(plain, row.name), number, _place_of_lanes(row))
+    return type(plain.__name__, (plain,), methods)
+
+
+def _noting(method: Callable[..., Any], number: int, place: int) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
+        lanes = given[place] if 0 <= place < len(given) else 0
+        log = mlu.core.log
+        log.begin(sys._getframe(1), number, lanes if lanes.__class__ is int else 0)  # noqa: SLF001
+        return method(mlu, *given, **named)
+
+    return noting
+
+
+def _place_of_lanes(row: Intrinsic) -> int:
+    """Which argument says how many elements the instruction takes; -1 where no single one does."""
+    names = [p.name for p in row.given]
+    lanes = to_python(row.cost.extent) if row.cost is not None else ""
+    return names.index(lanes) if lanes in names else -1

@@ -1,0 +1,53 @@
+"""What a core asks of the launch that it belongs to."""
+
+import itertools
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from mlusim.arch.board import Board
+from mlusim.engine.routes import Routes
+from mlusim.machine.hub import Hub
+from mlusim.memory.allocation import Arena
+from mlusim.memory.regions import RegionMap
+from mlusim.memory.space import Space
+from mlusim.time.log import Log
+
+if TYPE_CHECKING:
+    from mlusim.machine.scheduler import Scheduler
+
+
+class Owner(Protocol):
+    """The launch of a core, as `mlusim.machine.session.Session` is."""
+
+    board: Board
+    dim: tuple[int, int, int]
+    kind: Any
+    effects: str
+    hub: Hub
+    request: Any
+    scheduler: "Scheduler"
+    tally: Any
+    printed: list[str]
+    locks: dict[tuple[int, int], Any]
+    numbers: "itertools.count[int]"
+    layouts: dict[Hashable, RegionMap]
+    native: Any
+    rows: int
+    spin_rows: frozenset[int]
+    shared_rows: tuple[int, ...]
+    shared_directions: tuple[int, ...]
+
+    def make_mlu(self, core: Any) -> Any:
+        """What the kernel of *core* is handed."""
+
+    def make_log(self, core: Any) -> Log | None:
+        """The log of *core*; None where time is not predicted."""
+
+    def watches(self, core: Any) -> tuple[Any, Any]:
+        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nobody listens."""
+
+    def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
+        """Fresh memories for one core."""
+
+    def core_directions(self, *, memory_core: bool) -> Routes:
+        """The copy directions that a core of this launch has."""

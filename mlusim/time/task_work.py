@@ -1,0 +1,20 @@
+"""The work of one task, as the machine leaves it and time is predicted from it."""
+
+from attrs import frozen
+
+from mlusim.time.log import CoreLog
+from mlusim.time.step_log import CoreSteps
+
+
+@frozen
+class TaskWork:
+    """The work of one task: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes; its log."""
+
+    task: int
+    memory_core: bool
+    union: int
+    cluster: int
+    work: tuple[int, ...]
+    log: CoreLog
+    core: int = 0  # coreId; of a memory core, the number of IPU cores beside it
+    steps: CoreSteps | None = None  # where somebody asked for every step
