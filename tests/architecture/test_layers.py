@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LAYERS = {
     "errors": 0,
+    "kernel_frames": 0,
     "arch": 0,
     "files": 0,
     "memory": 1,

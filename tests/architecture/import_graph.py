@@ -1,0 +1,118 @@
+"""The import graph: circles, depth and rooms; ``python tests/architecture/import_graph.py`` prints them."""
+
+import ast
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CATALOGUES = ("mlusim/isa", "mlusim/cli")  # one file a family of instructions, one file a verb
+
+
+def modules():
+    """Every module of the product, by name: its file."""
+    return {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted((ROOT / "mlusim").rglob("*.py"))
+    }
+
+
+def graph(known, *, types):
+    """The modules that each imports, inside functions too; with *types* also those for type checking only."""
+    return {name: _imported(name, path, known, types=types) for name, path in known.items()}
+
+
+def _imported(name, path, known, *, types):
+    tree = ast.parse(path.read_text())
+    guards = [n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CHECKING" in ast.dump(n.test)]
+    skipped = set() if types else {id(child) for guard in guards for child in ast.walk(guard)}
+    found = set()
+    for node in (n for n in ast.walk(tree) if id(n) not in skipped):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        found.update(_module(target, known) for target in names)
+    return found - {"", "mlusim", name}
+
+
+def _module(target, known):
+    """The module that *target* is, or is in; empty where it is none of the product's."""
+    while target and target not in known:
+        target = target.rpartition(".")[0]
+    return target
+
+
+def circles(edges):
+    """The sets of modules that import each other in a circle, the largest first (Kosaraju's algorithm)."""
+    order, seen = [], set()
+    for start in edges:
+        stack = [(start, iter(sorted(edges[start])))] if start not in seen else []
+        seen.add(start)
+        while stack:
+            name, rest = stack[-1]
+            following = next((n for n in rest if n not in seen), None)
+            if following is None:
+                order.append(name)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(sorted(edges[following]))))
+    back = {name: {n for n in edges if name in edges[n]} for name in edges}
+    found, taken = [], set()
+    for start in reversed(order):
+        group, stack = set(), [start]
+        while stack:
+            name = stack.pop()
+            if name not in taken:
+                taken.add(name)
+                group.add(name)
+                stack.extend(back[name])
+        if group:
+            found.append(group)
+    return sorted(found, key=len, reverse=True)
+
+
+def depth(edges):
+    """The longest way down from any module, a circle counted as one step: its length, and the modules on it."""
+    groups = circles(edges)
+    of = {name: n for n, group in enumerate(groups) for name in group}
+    below = {n: {of[m] for name in group for m in edges[name]} - {n} for n, group in enumerate(groups)}
+    ways = {}
+
+    def way(n):
+        if n not in ways:
+            longest = max((way(m) for m in below[n]), key=len, default=())
+            ways[n] = (min(groups[n]), *longest)
+        return ways[n]
+
+    longest = max((way(n) for n in below), key=len)
+    return len(longest), longest
+
+
+def rooms(known):
+    """How many files each folder holds, flat."""
+    return Counter(
+        path.parent.relative_to(ROOT).as_posix() for path in known.values() if path.stem != "__init__"
+    )
+
+
+def room_of(name):
+    """The room of a module: the folder below mlusim, `engine.native` apart from `engine`."""
+    parts = name.split(".")
+    return ".".join(parts[1:3]) if parts[1:3] == ["engine", "native"] else parts[1]
+
+
+def told():
+    """The figures of the architecture page, as text."""
+    known = modules()
+    found = [sorted(group) for group in circles(graph(known, types=True)) if len(group) > 1]
+    length, way = depth(graph(known, types=False))
+    yield f"circles of {', '.join(str(len(group)) for group in found)} files; the largest: {' '.join(found[0])}"
+    yield f"depth {length}: {' > '.join(way)}"
+    yield "files: " + ", ".join(f"{room} {count}" for room, count in sorted(rooms(known).items()))
+
+
+if __name__ == "__main__":
+    sys.stdout.writelines(f"{line}\n" for line in told())
