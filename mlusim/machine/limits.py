@@ -8,15 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
 from mlusim.errors import LimitReached, UsageError
-from mlusim.machine.kernel import is_own
-
-if TYPE_CHECKING:
-    from mlusim.machine.core import Core
+from mlusim.kernel_frames import is_own
 
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
@@ -135,26 +132,26 @@ class Meter:
         if self._alarm is not None:
             self._alarm.stop()
 
-    def joins(self, core: "Core") -> None:
+    def joins(self, core: Any) -> None:
         """Count the instructions of *core*, if there is a limit for them."""
         if self.limit.instructions is not None:
             core.mlu.counts = Counts(core, self)
 
-    def grows(self, core: "Core", nbytes: int) -> None:
+    def grows(self, core: Any, nbytes: int) -> None:
         """*core* made the launch keep *nbytes* more."""
         self.room -= nbytes
         if self.room < 0:
             what = f"its text and its log need more than {self.limit.growth:,.0f} bytes, its limit"
             self.stop(core, what, "growth")
 
-    def stop(self, core: "Core", what: str, name: str) -> None:
+    def stop(self, core: Any, what: str, name: str) -> None:
         """End the launch at *core*; one that has caught this once gets no second chance."""
         scheduler = core.session.scheduler
         if scheduler.doomed is not None and core.carrier is not None and core.carrier.current:
             core.carrier.hold()
         raise core.blame(_reached(what, name, getattr(self.limit, name)))
 
-    def late(self, core: "Core", traceback: TracebackType | None) -> LimitReached:
+    def late(self, core: Any, traceback: TracebackType | None) -> LimitReached:
         """The fault of *core* that was interrupted where *traceback* ends."""
         self.quiet()
         what = f"the launch has run for {self.limit.seconds:g} seconds, its limit"
@@ -184,7 +181,7 @@ class Counts(list[int]):
 
     __slots__ = ("_core", "_meter")
 
-    def __init__(self, core: "Core", meter: Meter) -> None:
+    def __init__(self, core: Any, meter: Meter) -> None:
         super().__init__(core.mlu.counts)
         self._core, self._meter = core, meter
 

@@ -32,6 +32,7 @@ class Owner(Protocol):
     numbers: "itertools.count[int]"
     layouts: dict[Hashable, RegionMap]
     native: Any
+    meter: Any
     rows: int
     spin_rows: frozenset[int]
     shared_rows: tuple[int, ...]
