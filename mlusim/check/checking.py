@@ -26,7 +26,7 @@ from mlusim.observe.rules import RULES
 from mlusim.observe.suppress import Suppression, sift, unused
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
-from mlusim.programs.program import ScriptProgram
+from mlusim.programs.program import Program, ScriptProgram
 
 
 @frozen
@@ -155,6 +155,21 @@ def check_script(
         problem = _unsteady(subject)
     done = checked(collector, path, problem)
     return done if problem else _explored(done, subject, others, enough)
+
+
+def check_program(
+    program: Program, path: str, checkers: Iterable[str] = (), *, notes: bool = False
+) -> Checked:
+    """Run *program*, which is about the file *path*; every launch that it makes is watched.
+
+    Its fault is a finding; an error that it makes before it launches is the caller's.
+    """
+    with collecting(checkers, notes=notes) as collector:
+        try:
+            program.run(())
+        except Fault as fault:
+            collector.add(fault)
+    return checked(collector, path, "")
 
 
 def _unsteady(subject: ScriptSubject) -> str:

@@ -14,6 +14,7 @@ from mlusim.check.checking import (
     CheckJob,
     check_arrays,
     check_case,
+    check_program,
     check_script,
     printing_aside,
     report_of,
@@ -25,10 +26,12 @@ from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.cli import run_source
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
+from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
@@ -58,6 +61,7 @@ EXAMPLES = """examples:
   mlusim check my_kernels.py --only memcheck,racecheck
   mlusim check three_interpolate_backward --board MLU590-H8 --format sarif -o findings.sarif
   mlusim check my_kernels.py --suppress accepted.toml --notes
+  mlusim check scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
   mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
   mlusim check --replay replay.json
   mlusim check --all"""
@@ -74,8 +78,14 @@ def _root() -> Path:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("program", metavar="OP|SCRIPT.py", nargs="?", help="an operator, or a script that launches kernels")
+    add(
+        "program",
+        metavar="OP|SCRIPT.py|FILE.mlu",
+        nargs="?",
+        help="an operator, a script that launches kernels, or BANG C",
+    )
     add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
+    add_call_arguments(parser)
     add(
         "--all", action="store_true", help="every operator, all cases but the slow, on every board of --board"
     )
@@ -141,6 +151,9 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     if script:
         with printing_aside() if alone else contextlib.nullcontext():
             return [_script(args, names)]
+    if is_source(args.program):
+        return [_source(args, names)]
+    refuse_call_arguments(args)
     return _operator(args, names)
 
 
@@ -167,6 +180,15 @@ def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     return check_script(
         args.program, args.arguments, names, notes=args.notes, schedules=others, enough=enough
     )
+
+
+def _source(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+    unfit = next((o for o in ("set", "schedules", "record") if getattr(args, o)), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with an operator or a script")
+    args.check = ()
+    call = run_source.call_of(args, [args.program, *args.arguments], ())
+    return check_program(call, args.program, names, notes=args.notes)
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:

@@ -9,11 +9,13 @@ from typing import Any
 from attrs import evolve
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli import run_source
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import names_in, parameters, whole
 from mlusim.cli.show import emit
 from mlusim.cli.terminal import begin, recalled, show, ticking
+from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.trust import TRUST, allowed, listing
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
 from mlusim.debug.recording import Recording, load, stand
@@ -32,14 +34,21 @@ EXAMPLES = """examples:
   mlusim debug tin_shift_forward --case golden_document
   mlusim debug mutual_information_backward --command "break bang_pow2" --command run --command where
   mlusim debug my_script.py --script commands.txt
+  mlusim debug scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
 Without --command and --script it reads commands from the terminal, or from a pipe; `help` lists them."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("program", metavar="OP|SCRIPT.py", nargs="?", help="an operator, or a script that launches kernels")
+    add(
+        "program",
+        metavar="OP|SCRIPT.py|FILE.mlu",
+        nargs="?",
+        help="an operator, a script that launches kernels, or BANG C",
+    )
     add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
+    add_call_arguments(parser)
     add("--case", metavar="NAME", help="one of the operator's cases (default: its first)")
     add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
     add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
@@ -144,6 +153,9 @@ def program_of(args: argparse.Namespace) -> Program:
             raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
         refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")
         return ScriptProgram(args.program, tuple(args.arguments), checks)
+    if is_source(args.program):
+        return run_source.call_of(args, [args.program, *args.arguments], checks)
+    refuse_call_arguments(args)
     if args.arguments:
         raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
     return _operator(args, checks)

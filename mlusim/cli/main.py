@@ -41,6 +41,7 @@ VERBS = (
         "mlusim.cli.check",
         "run an operator or a script under checkers: what should not have been done",
     ),
+    Verb("compile", "mlusim.cli.compile", "what is in BANG C files, and what of it does not translate"),
     Verb("plan", "mlusim.cli.plan", "validate an NRAM partition plan, or find the largest shape that fits"),
     Verb("report", "mlusim.cli.report", "efficiency of operators x cases x boards"),
     Verb("what-if", "mlusim.cli.whatif", "one call on every board, re-timed where its work is the same"),

@@ -1,4 +1,4 @@
-"""``mlusim run``: one operator on its cases or on the user's arrays."""
+"""``mlusim run``: one operator on its cases or on the user's arrays, or a kernel of BANG C sources."""
 
 import argparse
 from collections.abc import Sequence
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
+from mlusim.cli import run_source
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import add_limit, names_in, parameters, whole, workers
 from mlusim.cli.show import emit, output, progress
+from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import check_writable, write, write_arrays
 from mlusim.machine.device import EFFECTS
@@ -29,13 +31,22 @@ from mlusim.report.tables.records import detail, efficiency_table, problems
 EXAMPLES = """examples:
   mlusim run tin_shift_forward
   mlusim run tin_shift_forward --case golden_document --check memcheck --trace trace.json
-  mlusim run three_interpolate_backward --inputs my.npz --set m=64 --board MLU590-H8 --save out.npz"""
+  mlusim run three_interpolate_backward --inputs my.npz --set m=64 --board MLU590-H8 --save out.npz
+  mlusim run scale.mlu --kernel 'Scale<float>' --dim 4 --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("operator", metavar="OP", help="an operator; `mlusim ops` lists them")
+    add(
+        "operator", metavar="OP|FILE", nargs="+", help="an operator; `mlusim ops` lists them; or BANG C files"
+    )
+    add_call_arguments(parser)
+    add(
+        "--reference",
+        metavar="module:function",
+        help="what the outputs of a kernel of BANG C are compared with",
+    )
     add("--case", metavar="NAME", help="one case; without it and --inputs, all cases but the slow ones")
     add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
     add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
@@ -67,7 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
-    operator = find_operator(args.operator)
+    if is_source(args.operator[0]):
+        check_writable(args.save, args.trace)
+        return run_source.run(args, args.operator)
+    if len(args.operator) > 1:
+        raise UsageError(f"mlusim run takes one operator, and no {args.operator[1]!r}")
+    refuse_call_arguments(args)
+    operator = find_operator(args.operator[0])
     if args.policy is not None:
         policy_of(operator.name, operator.policies, args.policy)
     observers_of(names_in(args.check))

@@ -17,7 +17,7 @@ from mlusim.debug.look.regions import RegionState as Region
 from mlusim.debug.look.states import TaskState
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import line_of
+from mlusim.debug.source.frames import line_of, variables_of
 from mlusim.machine.core import Core
 from mlusim.memory.pointer import Ptr
 
@@ -101,7 +101,7 @@ def scopes(session: DebugSession) -> tuple[Scope, ...]:
     if frame is not None:
         code = frame.f_code
         given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        here = frame.f_locals
+        here = variables_of(frame)
         own = {name: value for name, value in here.items() if name not in given}
         arguments = {name: here[name] for name in given if name in here and name != "mlu"}
         found.append(Scope("locals", "Locals", _variables(own, paused)))

@@ -13,12 +13,12 @@ from mlusim.observe.finding import NOTE, Finding
 from mlusim.observe.rules import RULES
 
 MOST = 200  # different findings of one checker in one launch; what comes behind them is counted only
-COMMENT = re.compile(r"#\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
+COMMENT = re.compile(r"(?:#|//)\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
 
 
 @frozen
 class Allowed:
-    """A finding that a comment in the kernel allows: ``# mlusim: allow <id>: <reason>``."""
+    """A finding that a comment in the kernel allows: ``# mlusim: allow <id>: <reason>``, in C behind ``//``."""
 
     finding: Finding
     reason: str
@@ -89,7 +89,7 @@ def allowance(finding: Finding) -> str | None:
     if finding.file is None or finding.line is None:
         return None
     here, above = (linecache.getline(finding.file, finding.line - up) for up in (0, 1))
-    comments = (comment_on(here), comment_on(above) if above.lstrip().startswith("#") else None)
+    comments = (comment_on(here), comment_on(above) if above.lstrip().startswith(("#", "//")) else None)
     return next((comment[1] for comment in comments if comment and comment[0] == finding.id), None)
 
 

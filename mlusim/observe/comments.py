@@ -1,6 +1,7 @@
 """Comments in kernels that allow findings: which there are, and which of them allow nothing."""
 
 import inspect
+import linecache
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -13,7 +14,7 @@ from mlusim.observe.suppress import UNUSED
 
 @frozen
 class Comment:
-    """``# mlusim: allow <id>: <reason>`` at a line of a kernel; *alone* on it, it is about the line below."""
+    """``# mlusim: allow <id>: <reason>`` (in C behind ``//``) at a line of a kernel; *alone* on it, it is about the line below."""
 
     id: str
     reason: str
@@ -31,15 +32,28 @@ class Comment:
 
 def comments_in(function: Any) -> Iterator[Comment]:
     """Yield the comments of a kernel's *function*; none where its source is not to be had."""
+    for file, lines, start in _texts(function):
+        for number, line in enumerate(lines, start):
+            found = COMMENT.search(line.rstrip("\r\n"))
+            if found is not None:
+                alone = line.lstrip().startswith(("#", "//"))
+                yield Comment(found["id"], (found["reason"] or "").strip(), file, number, alone)
+
+
+def _texts(function: Any) -> Iterator[tuple[str, list[str], int]]:
+    """File, lines and first line of the source: of a kernel in C the files of all functions that it reaches."""
+    inner = inspect.unwrap(function)
+    code = getattr(inner, "__code__", None)
+    if code is not None and not code.co_filename.endswith(".py") and code.co_filename[0] != "<":
+        functions = [f for f in inner.__globals__.values() if hasattr(f, "__code__")]
+        for file in dict.fromkeys(f.__code__.co_filename for f in (inner, *functions)):
+            yield file, linecache.getlines(file), 1
+        return
     try:
-        lines, start = inspect.getsourcelines(function)
+        lines, start = inspect.getsourcelines(inner)
     except (OSError, TypeError, SyntaxError):
         return
-    file = inspect.unwrap(function).__code__.co_filename
-    for number, line in enumerate(lines, start):
-        found = COMMENT.search(line.rstrip("\r\n"))
-        if found is not None:
-            yield Comment(found["id"], (found["reason"] or "").strip(), file, number, line.lstrip()[0] == "#")
+    yield inner.__code__.co_filename, lines, start
 
 
 def unused_comments(comments: Iterable[Comment], allowed: Iterable[Allowed]) -> tuple[Finding, ...]:

@@ -11,7 +11,7 @@ from mlusim.debug.look.describe import launch_text, value_text, where_text
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
-from mlusim.debug.source.frames import line_of, place_of
+from mlusim.debug.source.frames import line_of, place_of, variables_of
 from mlusim.errors import UsageError
 from mlusim.report.quantities import size
 
@@ -119,7 +119,7 @@ def _locals(session: DebugSession, words: str) -> str:
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    rows = [(name, value_text(value, session.look())) for name, value in frame.f_locals.items()]
+    rows = [(name, value_text(value, session.look())) for name, value in variables_of(frame).items()]
     return pairs(rows) or "this function has no variables yet"
 
 

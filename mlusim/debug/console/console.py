@@ -20,6 +20,7 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import variables_of
 from mlusim.debug.stop.moments import LAUNCH_END, Stop
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
@@ -191,7 +192,10 @@ class Console(Context):
             return [*(f.name for f in session.recorded.functions), *ISA]
         if kind == "place":
             frame = session.frame()
-            return [*names_of(session.look(), session.core()), *(frame.f_locals if frame is not None else ())]
+            return [
+                *names_of(session.look(), session.core()),
+                *(variables_of(frame) if frame is not None else ()),
+            ]
         return []
 
 

@@ -24,7 +24,7 @@ from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
 from mlusim.debug.look.places import locate, resolve
-from mlusim.debug.source.frames import place_of
+from mlusim.debug.source.frames import place_of, variables_of
 from mlusim.errors import Fault, UsageError
 
 LONGEST = 1 << 20  # bytes of memory that one request reads
@@ -212,7 +212,7 @@ def _completions(state: State, arguments: Arguments) -> Body:
 
 def _names(state: State) -> list[str]:
     frame = state.session.frame()
-    return [] if frame is None else [*frame.f_locals]
+    return [] if frame is None else [*variables_of(frame)]
 
 
 # -- memory ------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType
 from mlusim.debug.look.sandbox import BUILTINS, check, names_in, vetted
 from mlusim.debug.run.output import unfiltered
+from mlusim.debug.source.frames import variables_of
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
@@ -118,7 +119,7 @@ def evaluate(
     """
     known: ChainMap[str, Any] = ChainMap({}, {**(extra or {})}, {"np": np})
     if frame is not None:
-        known.maps[:1] = [frame.f_locals, frame.f_globals]
+        known.maps[:1] = [variables_of(frame), frame.f_globals]
     names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
     names["__builtins__"] = dict(BUILTINS)
     try:

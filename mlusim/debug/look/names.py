@@ -9,6 +9,7 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.look.declared import declared
 from mlusim.debug.look.evaluate import pointer_at
 from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.source.frames import variables_of
 from mlusim.machine.core import Core
 from mlusim.machine.device import DeviceTensor
 from mlusim.memory.allocation import Allocation
@@ -30,7 +31,7 @@ def named(text: str, paused: PausedRun, core: Core | None, frame: FrameType | No
         return (tensor_pointers(paused) if form["of"] == "tensor" else region_pointers(paused, core)).get(
             name
         )
-    value = frame.f_locals.get(name) if frame is not None else None
+    value = variables_of(frame).get(name) if frame is not None else None
     if isinstance(value, Ptr):
         return value
     found = names_of(paused, core).get(name)

@@ -13,6 +13,7 @@ from mlusim.observe.finding import short
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
+ADDED = "_c_"  # how names begin that a translation adds
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 LONGEST = 48  # characters of a path that is shown with its folders
 _OWN = str(Path(__file__).resolve().parents[2])
@@ -21,6 +22,18 @@ _OWN = str(Path(__file__).resolve().parents[2])
 def installed(filename: str) -> bool:
     """Whether *filename* is Python's, mlusim's, or an installed package's."""
     return filename.startswith((*LIBRARIES, _OWN))
+
+
+def variables_of(frame: FrameType) -> dict[str, Any]:
+    """The variables of a frame by name, without those that a translation has added.
+
+    A variable of C whose address is taken is shown with its value.
+    """
+    return {
+        name: getattr(value, "shown", value)
+        for name, value in frame.f_locals.items()
+        if not name.startswith(ADDED)
+    }
 
 
 class Owned:

@@ -1,7 +1,6 @@
 """A function of the sources as a kernel: its parameters behind ``mlu``, its name, its file and line."""
 
 import inspect
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -18,36 +17,66 @@ from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.kernel import Kernel
 
 
+class Body:
+    """What a launch calls: gives the core a namespace and runs the function in it.
+
+    For whoever asks where the kernel is, ``__wrapped__`` is a function of its code, whose globals have
+    those of every function that it reaches; nothing runs in them.
+    """
+
+    def __init__(self, form: ir.Function, plan: Plan, bang_arch: int) -> None:
+        self.form = form
+        self.plan = plan
+        self.bang_arch = bang_arch
+        self.__name__ = self.__qualname__ = form.name
+        self.__doc__ = None
+        self.__wrapped__ = _shown(plan)
+        names = ("mlu", *(p.name for p in form.parameters))
+        parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
+        self.__signature__ = inspect.Signature(parameters)
+
+    @property
+    def __code__(self) -> Any:
+        """The code of the function, at its file and line."""
+        return self.__wrapped__.__code__
+
+    @property
+    def __globals__(self) -> dict[str, Any]:
+        """The functions that it reaches, by symbol."""
+        return self.__wrapped__.__globals__
+
+    def __call__(self, mlu: Any, *arguments: Any) -> None:
+        """Run the function on the core of *mlu*."""
+        if self.bang_arch != mlu.BANG_ARCH:
+            raise LaunchError(
+                f"{self.form.name} was loaded for __BANG_ARCH__ {self.bang_arch} and this board has {mlu.BANG_ARCH}; "
+                "give the board to mlusim.bangc.load(board=...)"
+            )
+        task = Task(mlu, self.plan)
+        with translating_faults(mlu.core):
+            function = task.function()
+            function(*(_given(task, a, p) for a, p in zip(arguments, self.form.parameters, strict=True)))
+
+
+def _shown(plan: Plan) -> FunctionType:
+    space: dict[str, Any] = {"__builtins__": __builtins__}
+    for part in plan.parts:
+        for symbol, code in part.code.items():
+            space[symbol] = FunctionType(code, space, code.co_name)
+    found: FunctionType = space[plan.symbol]
+    return found
+
+
 class BangKernel(Kernel):
-    """A kernel of BANG C sources: ``form`` is its intermediate form, ``plan()`` what it reaches."""
+    """A kernel of BANG C sources: ``form`` is its intermediate form, ``plan`` what it reaches."""
 
     compiled = True
 
-    def __init__(self, form: ir.Function, plan: Callable[[], Plan], bang_arch: int) -> None:
-        super().__init__(_body(form, plan, bang_arch))
+    def __init__(self, form: ir.Function, plan: Plan, bang_arch: int) -> None:
+        super().__init__(Body(form, plan, bang_arch))
         self.form = form
         self.plan = plan
-        self.native = BangForm(form, plan, bang_arch)
-
-
-def _body(form: ir.Function, plan: Callable[[], Plan], bang_arch: int) -> Callable[..., Any]:
-    def run(mlu: Any, *arguments: Any) -> None:
-        if bang_arch != mlu.BANG_ARCH:
-            raise LaunchError(
-                f"{form.name} was loaded for __BANG_ARCH__ {bang_arch} and this board has {mlu.BANG_ARCH}; "
-                "give the board to mlusim.bangc.load(board=...)"
-            )
-        task = Task(mlu, plan())
-        with translating_faults(mlu.core):
-            function = task.function()
-            function(*(_given(task, a, p) for a, p in zip(arguments, form.parameters, strict=True)))
-
-    named = FunctionType(run.__code__, run.__globals__, form.name, None, run.__closure__)
-    named.__qualname__ = form.name
-    names = ("mlu", *(p.name for p in form.parameters))
-    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_ONLY) for n in names]
-    named.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return named
+        self.native = BangForm(form, lambda: plan, bang_arch)
 
 
 def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:

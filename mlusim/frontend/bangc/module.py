@@ -1,6 +1,5 @@
 """A loaded module: BANG C files, translated and linked, whose kernels a device launches."""
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 
 from mlusim.errors import UsageError
@@ -8,7 +7,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError
 from mlusim.frontend.bangc.file import File
-from mlusim.frontend.bangc.link import Plan, link
+from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.lower.module import lower
 from mlusim.frontend.bangc.parse.unit import Options, Unit, parse
 
@@ -23,12 +22,12 @@ class Module:
         self.paths = tuple(paths)
         self.options = options
         self.files: list[File] = []
-        self._units: list[Unit] = []
+        self.units: list[Unit] = []
         self._requests: list[list[str]] = [[] for _ in paths]
         self._made: dict[str, BangKernel] = {}
         for path in self.paths:
             unit = parse(path, options)
-            self._units.append(unit)
+            self.units.append(unit)
             self.files.append(File(lower(unit)))
 
     def functions_of(self, kind: str) -> Iterator[tuple[File, ir.Function]]:
@@ -60,7 +59,7 @@ class Module:
             if _called(function.name, name):
                 return self._wrapped(file, function)
         number = self._instantiate(name)
-        target = self._units[number].requested.get(name)
+        target = self.units[number].requested.get(name)
         if target is None:
             raise self._unknown(name)
         file = self.files[number]
@@ -69,11 +68,11 @@ class Module:
     def _instantiate(self, name: str) -> int:
         """Have the file that has the template make the specialisation; its number."""
         base = name.partition("<")[0].rpartition("::")[2].strip()
-        for number, (path, unit) in enumerate(zip(self.paths, self._units, strict=True)):
+        for number, (path, unit) in enumerate(zip(self.paths, self.units, strict=True)):
             if "<" in name and any(d.name == base for d in unit.templates):
                 wanted = [*self._requests[number], name]
                 made = parse(path, self.options, wanted)
-                self._requests[number], self._units[number] = wanted, made
+                self._requests[number], self.units[number] = wanted, made
                 self.files[number] = File(lower(made))
                 self._made.clear()
                 return number
@@ -81,7 +80,7 @@ class Module:
 
     def _unknown(self, name: str) -> UsageError:
         have = sorted({f.name for _, f in self.functions_of("kernel")})
-        templates = {d.name for u in self._units for d in u.templates if "global" in d.annotations}
+        templates = {d.name for u in self.units for d in u.templates if "global" in d.annotations}
         names = [*have, *(f"{n}<...>" for n in sorted(templates))]
         hint = f"it has {', '.join(names)}" if names else "it has none"
         return UsageError(f"there is no kernel {name!r} in {', '.join(self.paths)}; {hint}")
@@ -89,13 +88,9 @@ class Module:
     def _wrapped(self, file: File, function: ir.Function) -> BangKernel:
         if function.problem is not None:
             raise SourceError((diagnostic_of(function),))
-        arch = self.options.board.arch.bang_arch
-
-        @functools.cache
-        def plan() -> Plan:
-            return link(self.files, file, function.symbol)
-
-        return BangKernel(function, plan, arch)
+        return BangKernel(
+            function, link(self.files, file, function.symbol), self.options.board.arch.bang_arch
+        )
 
 
 def _called(name: str, wanted: str) -> bool:

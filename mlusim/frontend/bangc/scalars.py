@@ -28,7 +28,7 @@ def single_rounder() -> Callable[[float], float]:
 def to_half(x: float) -> float:
     """*x* rounded to half."""
     try:
-        return float(_HALF.unpack(_HALF.pack(x))[0])
+        return float(_HALF.unpack(_HALF.pack(float(x)))[0])
     except OverflowError:
         return math.copysign(math.inf, x)
 

@@ -1,8 +1,5 @@
 """Calls: of the sources' functions, of the instruction set, of the libraries, and launches."""
 
-import functools
-from collections.abc import Mapping
-
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     Assign,
@@ -24,13 +21,11 @@ from mlusim.frontend.bangc.lower import expressions, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import Scope, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
+from mlusim.frontend.bangc.parse.precompiled import MARK
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
-from mlusim.isa.header import header_text
-from mlusim.isa.prototypes import Prototype, all_prototypes
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _TRANSPARENT = ("move", "forward")
-MARK = "mlusim_intrinsic"
 
 
 def call(scope: Scope, node: Node) -> Expr:
@@ -131,18 +126,6 @@ def _same(have: t.Type, to: t.Type) -> bool:
 # -- what mlusim supplies --------------------------------------------------------------------------
 
 
-@functools.cache
-def _prototypes() -> Mapping[int, Prototype]:
-    """The prototypes of the instruction set by the line of the header that declares them."""
-    first = (
-        header_text()
-        .split("\n")
-        .index(next(x for x in header_text().split("\n") if MARK in x and "define" in x))
-        + 2
-    )
-    return {first + n: p for n, p in enumerate(all_prototypes())}
-
-
 def _supplied(scope: Scope, node: Node, target: Declaration) -> Expr:
     if MARK in target.annotations:
         return _intrinsic(scope, node, target)
@@ -163,16 +146,16 @@ def _refers(kind: t.Type) -> bool:
 
 
 def _intrinsic(scope: Scope, node: Node, target: Declaration) -> Expr:
-    prototype = _prototypes().get(target.span.line)
+    row = scope.around.unit.reader.rows.get(target.span.line)
     given = _given(node)
     arguments = _arguments(scope, node, target, given)
     overload = tuple(p.type for p in target.parameters)
-    if prototype is None:
+    if row is None:
         return scope.refuse("intrinsic", f"{target.name} is not in the instruction set", node.span)
     for argument_, parameter in zip(arguments, overload, strict=False):
         if isinstance(parameter, t.Pointer):
             to_memory(argument_)  # an instruction is given its address
-    return Intrinsic(prototype.row, overload, arguments[: len(given)], target.result, node.span)
+    return Intrinsic(row, overload, arguments[: len(given)], target.result, node.span)
 
 
 # -- methods, constructors, launches ---------------------------------------------------------------
@@ -194,7 +177,7 @@ def _method(scope: Scope, node: Node, target: Declaration) -> Expr:
     if isinstance(receiver.type, t.ClassType):
         arguments = _arguments(scope, node, target, given, by_value=True)
         return Method(target.name, receiver, arguments, target.result, node.span)
-    if target.name == "operator=" and (target.definition is None or target.definition.body is None):
+    if target.name == "operator=" and target.implicit:
         stored = expressions.value(scope, given[0])
         return Assign(receiver, stored, receiver.type, node.span)
     arguments = _arguments(scope, node, target, given)
@@ -214,11 +197,11 @@ def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
         return Construct(arguments, kind, node.span)
     if isinstance(kind, t.VectorRegister):
         return expressions.value(scope, given[0]) if given else Compose((), kind, node.span)
-    if target.makes_copy and given and (target.definition is None or not _written(target.definition)):
+    if target.makes_copy and given and target.implicit:
         return expressions.value(scope, given[0])
     if not isinstance(kind, t.Record):
         return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
-    if target.definition is None or not _written(target.definition):
+    if target.implicit or target.definition is None or not _written(target.definition):
         return Compose((), kind, node.span)
     local = scope.temporary(kind, node.span)
     held = Variable(local, kind, node.span)

@@ -25,7 +25,9 @@ class Library:
         self.lib: Any = ci.conf.lib
         self.index = ci.Index.create()
         self._declare()
-        self.version: int = _major(self.lib)
+        self.full_version = _version(self.lib)
+        digits = self.full_version.partition("version ")[2].partition(".")[0]
+        self.version = int(digits) if digits.isdigit() else 0
 
     def _declare(self) -> None:
         """Tell the bindings of types, and ctypes of functions, that they do not name."""
@@ -70,11 +72,9 @@ class Library:
             lib.clang_EvalResult_dispose(result)
 
 
-def _major(lib: Any) -> int:
-    lib.clang_getClangVersion.restype = String
-    text = lib.clang_getClangVersion().text(lib)
-    digits = text.partition("version ")[2].partition(".")[0]
-    return int(digits) if digits.isdigit() else 0
+def _version(lib: Any) -> str:
+    found: String = ctypes.CFUNCTYPE(String)(("clang_getClangVersion", lib))()
+    return found.text(lib)
 
 
 class String(ctypes.Structure):

@@ -4,7 +4,7 @@ The rest of the front end reads these and never sees the library.
 """
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -174,6 +174,13 @@ class Declaration:
         return bool(self._cursor.is_static_method())
 
     @property
+    def implicit(self) -> bool:
+        """Whether the compiler made it: it stands where its class does, or is declared ``= default``."""
+        parent = self._cursor.semantic_parent
+        made = parent is not None and parent.location == self._cursor.location
+        return bool(made or self._cursor.is_default_method())
+
+    @property
     def makes_copy(self) -> bool:
         """Whether it is a constructor that copies or moves."""
         return bool(self._cursor.is_copy_constructor() or self._cursor.is_move_constructor())
@@ -221,12 +228,13 @@ class Declaration:
 class Reader:
     """Turns the library's cursors into nodes and declarations, each once."""
 
-    def __init__(self, library: Library, prelude: str) -> None:
+    def __init__(self, library: Library, prelude: tuple[str, ...], rows: Mapping[int, str]) -> None:
         self.library = library
         self.kinds = {number: kind.name for number, kind in enumerate(library.ci.CursorKind._kinds) if kind}
         self.nothing = frozenset(range(70, 74))  # kinds of cursors that stand for nothing
         self.types = TypeReader(library, self.is_prelude)
         self._prelude = prelude
+        self.rows = rows  # of the instruction set, by the line that declares a form
         self._known: dict[tuple[int, ...], Declaration] = {}
         self._files: dict[int, str] = {}
         self._file_slot = (ctypes.c_void_p * 1)()
@@ -244,7 +252,7 @@ class Reader:
 
     def is_prelude(self, path: str) -> bool:
         """Whether *path* is a header that mlusim supplies."""
-        return path.startswith(self._prelude) and not path.startswith(self._prelude + "/core/")
+        return path.startswith(self._prelude) and "/core/" not in path
 
     def declaration(self, cursor: Any) -> Declaration:
         """The declaration of *cursor*."""

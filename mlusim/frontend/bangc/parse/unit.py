@@ -12,14 +12,10 @@ from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
-from mlusim.frontend.bangc.parse.library import Library, library
+from mlusim.frontend.bangc.parse.library import library
+from mlusim.frontend.bangc.parse.precompiled import headers
 from mlusim.frontend.bangc.parse.tree import Declaration, Reader
-from mlusim.isa.header import header_text
 
-FLAGS = (
-    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
-    "-nostdinc", "-nostdinc++", "-Wno-error",
-)  # fmt: skip
 REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
 _NOTES = 3  # shown of those that an error has
@@ -36,12 +32,9 @@ class Options:
 
     @property
     def flags(self) -> list[str]:
-        """As the compiler's flags."""
+        """As the compiler's flags, behind those of the supplied headers."""
         defines = [f"-D{name}" + ("" if value is None else f"={value}") for name, value in self.define]
         return [
-            *FLAGS,
-            *prelude.architecture_flags(self.board),
-            f"-I{prelude.INCLUDE}",
             *(f"-I{directory}" for directory in self.include),
             "-isystem",
             str(prelude.STANDARD),
@@ -79,17 +72,17 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> Unit:
     source = _read(path)
     wanted = [*_explicit(source), *requests]
     overlay = source + "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted))
-    made = {**prelude.supplied(), str(prelude.INTRINSICS): header_text(), path: overlay + "\n"}
-    flags = [*options.flags, "-include", str(prelude.INCLUDE / "mlu.h")]
-    tree = found.index.parse(path, flags, unsaved_files=list(made.items()))
+    supply = headers(found, options.board)
+    made = {**prelude.supplied(), **supply.unsaved, path: overlay + "\n"}
+    tree = found.index.parse(path, [*supply.flags, *options.flags], unsaved_files=list(made.items()))
     errors = [_diagnostic(d, path, source, wanted) for d in tree.diagnostics if d.severity >= _ERROR]
     if errors:
         raise SourceError(tuple(errors))
-    return _unit(path, source, wanted, found, tree)
+    reader = Reader(found, (str(prelude.INCLUDE), supply.directory), supply.rows)
+    return _unit(path, source, wanted, reader, tree)
 
 
-def _unit(path: str, source: str, wanted: Sequence[str], found: Library, tree: Any) -> Unit:
-    reader = Reader(found, str(prelude.INCLUDE))
+def _unit(path: str, source: str, wanted: Sequence[str], reader: Reader, tree: Any) -> Unit:
     functions, templates, requested = [], [], {}
     for cursor in _own(tree.cursor, path):
         kind = cursor.kind.name

@@ -7,7 +7,7 @@ from mlusim.arch.board import Board
 
 INCLUDE = Path(__file__).parent / "include"
 STANDARD = INCLUDE / "std"
-INTRINSICS = INCLUDE / "mlusim_intrinsics.h"  # made from the instruction set; it is no file on disk
+INTRINSICS = "mlusim_intrinsics.h"  # made from the instruction set
 _NAMES = """
 algorithm array assert.h atomic cassert cfloat chrono climits cmath complex cstddef cstdint cstdio cstdlib
 cstring ctime float.h fstream functional iomanip ios iosfwd iostream iterator limits limits.h list map math.h memory

@@ -131,6 +131,11 @@ class Cell:
         return self.v
 
     @property
+    def shown(self) -> Any:
+        """The value, for who looks at the variable."""
+        return self.v
+
+    @property
     def address(self) -> int:
         """A variable outside memory has none."""
         raise Unsupported(

@@ -1,0 +1,113 @@
+"""``mlusim compile``: what is in BANG C files, and what of it does not translate."""
+
+import argparse
+from typing import Any
+
+from rich.text import Text
+
+from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.show import emit, kib, output
+from mlusim.cli.sources import add_source_arguments, board_of, defines
+from mlusim.frontend.bangc.errors import SourceError
+from mlusim.frontend.bangc.survey import SPACES, FileFacts, survey
+
+EXAMPLES = """examples:
+  mlusim compile scale.mlu
+  mlusim compile div.mlu -I include -D NDEBUG --board MLU590-H8 --json
+exit codes: 0 everything translates, 1 something does not, 2 a file does not parse"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add = parser.add_argument
+    add("files", metavar="FILE", nargs="+", help="BANG C files, which are linked with each other")
+    add_source_arguments(parser)
+    add("--board", metavar="B", help="the board whose architecture is compiled for")
+    add("--json", action="store_true", help="one JSON document on standard output")
+    parser.epilog = EXAMPLES
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compile; returns 1 where something does not translate, 2 where a file does not parse."""
+    from mlusim import bangc  # noqa: PLC0415 - libclang is an extra
+
+    board = board_of(args.board)
+    try:
+        found = survey(bangc.load(args.files, args.include, defines(args.define), board))
+    except SourceError as error:
+        if args.json:
+            emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
+        raise
+    if args.json:
+        emit({"board": board.name, "files": [_document(facts) for facts in found]})
+    else:
+        for facts in found:
+            _show(facts, {name: getattr(board.arch, name.lower()) for name in SPACES})
+    return FINDINGS if any(facts.untranslated for facts in found) else CLEAN
+
+
+def _broken(name: str, error: SourceError) -> dict[str, Any]:
+    errors = [
+        {"file": d.file, "line": d.line, "column": d.column, "message": d.message} for d in error.diagnostics
+    ]
+    return {
+        "file": name,
+        "parsed": False,
+        "functions": [],
+        "kernels": [],
+        "untranslated": [],
+        "errors": errors,
+    }
+
+
+def _document(facts: FileFacts) -> dict[str, Any]:
+    return {
+        "file": facts.file,
+        "parsed": True,
+        "functions": list(facts.functions),
+        "templates": list(facts.templates),
+        "kernels": [
+            {
+                "name": kernel.name,
+                "line": kernel.line,
+                "parameters": [{"name": name, "type": kind} for name, kind in kernel.parameters],
+                "translated": kernel.translated,
+                "memory": kernel.memory,
+                "intrinsics": list(kernel.intrinsics),
+            }
+            for kernel in facts.kernels
+        ],
+        "untranslated": [
+            {
+                "function": u.function,
+                "construct": u.construct,
+                "file": u.file,
+                "line": u.line,
+                "column": u.column,
+                "message": u.message,
+            }
+            for u in facts.untranslated
+        ],
+    }
+
+
+def _show(facts: FileFacts, capacity: dict[str, int]) -> None:
+    console = output()
+    console.print(Text(facts.file, style="bold"))
+    for kernel in facts.kernels:
+        parameters = ", ".join(f"{kind} {name}" for name, kind in kernel.parameters)
+        mark = "" if kernel.translated else "   does not translate"
+        console.print(f"  kernel {kernel.name}({parameters}), line {kernel.line}{mark}", soft_wrap=True)
+        used = [f"{n} {kib(b)} of {kib(capacity[n])} KiB" for n, b in kernel.memory.items() if b]
+        if used:
+            console.print(f"    memory: {', '.join(used)}")
+        if kernel.intrinsics:
+            console.print(f"    intrinsics: {', '.join(kernel.intrinsics)}", soft_wrap=True)
+    for title, names in (("functions", facts.functions), ("templates", facts.templates)):
+        if names:
+            console.print(f"  {title}: {', '.join(names)}", soft_wrap=True)
+    for u in facts.untranslated:
+        console.print(f"  {u.function} does not translate ({u.construct}):", style="red", soft_wrap=True)
+        console.print(f"{u.file}:{u.line}:{u.column}: {u.message}", soft_wrap=True)
+        if u.excerpt:
+            console.print(u.excerpt, soft_wrap=True)

@@ -1,0 +1,164 @@
+"""``mlusim run FILE.mlu``: one kernel of BANG C sources, launched with arguments from the command line."""
+
+import argparse
+import importlib
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.text import Text
+
+from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.settings import names_in
+from mlusim.cli.show import emit, output
+from mlusim.cli.sources import board_of, defines, split
+from mlusim.errors import UsageError
+from mlusim.files.writing import write, write_arrays
+from mlusim.observe.every_step import EveryStep
+from mlusim.observe.names import observers_of
+from mlusim.operators.accuracy import Accuracy, judge
+from mlusim.operators.spec import Thresholds
+from mlusim.programs.kernel_call import Called, KernelCall, Sources, arguments_of, dim_of, kind_of
+from mlusim.report.chrome import write_trace
+
+Array = np.ndarray[Any, Any]
+CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
+OF_OPERATORS = ("case", "inputs", "policy", "jobs")
+
+
+def call_of(args: argparse.Namespace, words: list[str], checks: tuple[str, ...]) -> KernelCall:
+    """The call that the command line describes; *words* are the files and what is behind them."""
+    files, rest = split(words)
+    if rest:
+        raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
+    unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with an operator; a BANG C file takes --kernel and --arg")
+    observers_of(checks)
+    sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
+    return KernelCall(
+        sources,
+        args.kernel,
+        dim_of(args.dim),
+        kind_of(args.kind),
+        arguments_of(args.arg),
+        checks,
+        args.seed,
+        args.effects or "late",
+    )
+
+
+def run(args: argparse.Namespace, words: list[str]) -> int:
+    """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
+    call = call_of(args, words, tuple(names_in(args.check)))
+    reference = _reference(args.reference)
+    done = call.run([EveryStep()] if args.trace or args.lines else [])
+    judged = {} if reference is None else _judged(reference, call, done)
+    passed = all(accuracy.passed for accuracy in judged.values())
+    if args.json:
+        emit(_document(call, done, judged))
+    else:
+        _show(done, judged)
+    if args.save:
+        write_arrays(args.save, dict(done.outputs), keep=True)
+    if args.trace:
+        write(args.trace, lambda file: write_trace(file, [done.launch]), keep=True)
+    return CLEAN if passed and not done.findings else FINDINGS
+
+
+def _reference(name: str | None) -> Any:
+    """The function that ``module:function`` names; modules are looked for here, too."""
+    if name is None:
+        return None
+    module, colon, function = name.partition(":")
+    if not colon:
+        raise UsageError(f"--reference {name!r} names no function; write module:function")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"--reference {name} is not found: {error}") from None
+    finally:
+        sys.path.pop(0)
+
+
+def _judged(reference: Any, call: KernelCall, done: Called) -> dict[str, Accuracy]:
+    """Compare what came back with ``reference(**inputs and numbers)``: a mapping by name, or the one output."""
+    given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
+    for name, text in call.arguments.items():
+        if name not in given and not text.startswith("out:"):
+            given[name] = None if text in ("null", "nullptr") else _plain(text)
+    expected = reference(**given)
+    if not isinstance(expected, Mapping):
+        if len(done.outputs) != 1:
+            raise UsageError(
+                "the reference gives one array and several come back; let it return a dict by name"
+            )
+        expected = {next(iter(done.outputs)): expected}
+    unknown = next((name for name in expected if name not in done.outputs), None)
+    if unknown is not None:
+        legal = ", ".join(done.outputs) or "nothing"
+        raise UsageError(f"the reference gives {unknown!r}, which does not come back; {legal} does")
+    return {
+        name: judge(done.outputs[name], np.asarray(array).reshape(done.outputs[name].shape), CLOSE)
+        for name, array in expected.items()
+    }
+
+
+def _plain(text: str) -> float:
+    try:
+        return int(text, 0)
+    except ValueError:
+        return float(text)
+
+
+def _document(call: KernelCall, done: Called, judged: Mapping[str, Accuracy]) -> dict[str, Any]:
+    launch = done.launch
+    return {
+        "program": call.sources.paths[0],
+        "kernel": launch.kernel,
+        "board": launch.board,
+        "accuracy": {
+            name: {"diff1": a.diff1, "diff2": a.diff2, "diff3": a.diff3, "passed": a.passed}
+            for name, a in judged.items()
+        },
+        "launches": [
+            {"kernel": launch.kernel, "dim": list(launch.dim), "kind": launch.kind, "time_us": launch.time_us}
+        ],
+        "instructions": dict(launch.instructions),
+        "traffic": dict(launch.traffic),
+        "memory": {n: {"capacity": u.capacity, "high_water": u.high_water} for n, u in launch.memory.items()},
+        "findings": [f.to_json() for f in done.findings],
+        "outputs": {n: {"shape": list(a.shape), "dtype": str(a.dtype)} for n, a in done.outputs.items()},
+        "printed": list(launch.printed),
+    }
+
+
+def _show(done: Called, judged: Mapping[str, Accuracy]) -> None:
+    console, launch = output(), done.launch
+    dim = ",".join(map(str, launch.dim))
+    console.print(
+        Text(
+            f"{launch.kernel} on {launch.board}, {dim} {launch.kind}: {launch.time_us:.2f} us, bound by {launch.bound}"
+        ),
+        soft_wrap=True,
+    )
+    for line in launch.printed:
+        console.print(Text(line), soft_wrap=True)
+    for name, array in done.outputs.items():
+        flat = np.array2string(array.reshape(-1)[:8], separator=", ")
+        console.print(
+            Text(f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}")
+        )
+    for name, a in judged.items():
+        style = "green" if a.passed else "bold red"
+        console.print(
+            Text(
+                f"  {name}: diff1 {a.diff1:.3g}, diff2 {a.diff2:.3g}, {'passed' if a.passed else 'FAILED'}",
+                style=style,
+            )
+        )
+    for finding in done.findings:
+        console.print("", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n")

@@ -1,0 +1,74 @@
+"""The user's cache directory: what can be made again at any time."""
+
+import contextlib
+import hashlib
+import os
+import pickle
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+
+def directory() -> Path | None:
+    """Where mlusim keeps what it can make again: ``MLUSIM_CACHE``, else the user's cache; None where it is "off"."""
+    chosen = os.environ.get("MLUSIM_CACHE")
+    if chosen == "off":
+        return None
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "mlusim"
+    except RuntimeError:  # nobody's home
+        return None
+
+
+def key_of(*parts: str | bytes) -> str:
+    """A short name for what follows from *parts*."""
+    made = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        raw = part.encode() if isinstance(part, str) else part
+        made.update(f"{len(raw)}:".encode() + raw)
+    return made.hexdigest()
+
+
+def stamp_of(paths: Iterable[Path]) -> str:
+    """A name for the state of files: their names, sizes and times of change."""
+    found = []
+    for path in sorted(paths):
+        state = path.stat()
+        found.append(f"{path} {state.st_size} {state.st_mtime_ns}")
+    return key_of(*found)
+
+
+def read(name: str) -> Any:
+    """What is kept under *name*; None where nothing is, or nothing that can be read."""
+    base = directory()
+    if base is None:
+        return None
+    try:
+        return pickle.loads((base / name).read_bytes())  # noqa: S301 - the user's own directory
+    except Exception:  # noqa: BLE001 - whatever is wrong with it, it is made again
+        return None
+
+
+def write(name: str, value: Any) -> None:
+    """Keep *value* under *name*, where the directory can be written."""
+    base = directory()
+    if base is not None:
+        with contextlib.suppress(OSError, RecursionError, pickle.PicklingError):
+            put(base / name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+
+
+def put(path: Path, content: bytes) -> None:
+    """Write a file in one step, so that nobody reads half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,94 @@
+"""The supplied headers, compiled once for an architecture and kept in the user's cache.
+
+The intrinsics' header is made from the instruction set.  Where no cache can be written it is given to the
+parser as text each time, which takes a second longer.
+"""
+
+import functools
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from attrs import frozen
+
+from mlusim import isa
+from mlusim.arch.board import Board
+from mlusim.frontend.bangc import cache, prelude
+from mlusim.frontend.bangc.parse.library import Library
+
+MARK = "mlusim_intrinsic"  # the annotation of every prototype
+FLAGS = (
+    "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
+    "-nostdinc", "-nostdinc++",
+)  # fmt: skip
+_INCOMPLETE = 0x02 | 0x10  # a header, to be kept
+
+
+@frozen
+class Headers:
+    """How a file gets the supplied headers: flags, texts that are on no disk, rows by line of the intrinsics' header."""
+
+    flags: tuple[str, ...]
+    unsaved: Mapping[str, str]
+    rows: Mapping[int, str]
+    directory: str
+
+
+def headers(library: Library, board: Board) -> Headers:
+    """The supplied headers for *board*."""
+    return _headers(library, tuple(prelude.architecture_flags(board)), cache.directory())
+
+
+@functools.lru_cache(maxsize=16)
+def _headers(library: Library, arch: tuple[str, ...], base: Path | None) -> Headers:
+    common = (*FLAGS, *arch, f"-I{prelude.INCLUDE}")
+    if base is not None:
+        place = base / "bangc" / cache.key_of(_state(), library.full_version, *common)
+        try:
+            if not (place / "mlu.pch").exists():
+                _make(library, place, common)
+            rows = {int(n): row for n, row in json.loads((place / "rows.json").read_text()).items()}
+        except (
+            OSError,
+            ValueError,
+            library.ci.TranslationUnitSaveError,
+            library.ci.TranslationUnitLoadError,
+        ):
+            pass
+        else:
+            flags = (*common, f"-I{place}", "-include-pch", str(place / "mlu.pch"))
+            return Headers(flags, MappingProxyType({}), MappingProxyType(rows), str(place))
+    text, rows = _intrinsics()
+    made = prelude.INCLUDE / prelude.INTRINSICS
+    flags = (*common, "-include", str(prelude.INCLUDE / "mlu.h"))
+    return Headers(flags, MappingProxyType({str(made): text}), MappingProxyType(rows), str(prelude.INCLUDE))
+
+
+def _state() -> str:
+    """What the headers follow from: the instruction set's files and the supplied ones."""
+    rows = Path(isa.__file__).parent.glob("*.py")
+    return cache.stamp_of([*rows, *prelude.INCLUDE.rglob("*.h"), Path(__file__)])
+
+
+def _intrinsics() -> tuple[str, dict[int, str]]:
+    """The header of the instruction set, and which row each of its lines declares."""
+    from mlusim.isa.header import header_lines  # noqa: PLC0415 - takes a while, and is seldom needed
+    from mlusim.isa.prototypes import all_prototypes  # noqa: PLC0415 - the same
+
+    lines = list(header_lines())
+    first = next(n for n, line in enumerate(lines) if line.startswith("#define") and MARK in line) + 2
+    return "\n".join(lines) + "\n", {first + n: p.row for n, p in enumerate(all_prototypes())}
+
+
+def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
+    """Compile the headers into *place*, in one step as others see it."""
+    text, rows = _intrinsics()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    cache.put(place / prelude.INTRINSICS, text.encode())
+    cache.put(place / "rows.json", json.dumps(rows).encode())
+    unit = library.index.parse(str(prelude.INCLUDE / "mlu.h"), [*common, f"-I{place}"], options=_INCOMPLETE)
+    with tempfile.TemporaryDirectory(dir=place) as scratch:
+        unit.save(str(Path(scratch) / "mlu.pch"))
+        (Path(scratch) / "mlu.pch").replace(place / "mlu.pch")

@@ -1,0 +1,130 @@
+"""What is in a source: kernels with their memory and intrinsics, functions, templates, what does not translate."""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.file import File
+from mlusim.frontend.bangc.link import Plan, link
+from mlusim.frontend.bangc.module import Module
+from mlusim.isa.table import ISA
+
+SPACES = ("NRAM", "WRAM", "SRAM")
+
+
+@frozen
+class Untranslated:
+    """A function that does not translate, or is defined nowhere: the construct, and where it is."""
+
+    function: str
+    construct: str
+    file: str
+    line: int
+    column: int
+    message: str
+    excerpt: str = ""
+
+
+@frozen
+class KernelFacts:
+    """A kernel: ``parameters`` are (name, type), ``memory`` the bytes that it declares of each on-chip space."""
+
+    name: str
+    file: str
+    line: int
+    parameters: tuple[tuple[str, str], ...]
+    translated: bool
+    memory: dict[str, int]
+    intrinsics: tuple[str, ...]
+    missing: tuple[str, ...] = ()  # functions that it calls and that are not there
+
+
+@frozen
+class FileFacts:
+    """One file of a module."""
+
+    file: str
+    functions: tuple[str, ...]
+    templates: tuple[str, ...]
+    kernels: tuple[KernelFacts, ...]
+    untranslated: tuple[Untranslated, ...]
+
+
+def survey(module: Module) -> tuple[FileFacts, ...]:
+    """What each file of *module* has."""
+    return tuple(_file(module, file, number) for number, file in enumerate(module.files))
+
+
+def _file(module: Module, file: File, number: int) -> FileFacts:
+    own = [f for f in file.form.functions.values() if not f.external]
+    kernels = tuple(_kernel(module, file, f) for f in own if f.kind == "kernel")
+    return FileFacts(
+        module.paths[number],
+        tuple(f.name for f in own if f.kind != "kernel"),
+        tuple(dict.fromkeys(d.name for d in module.units[number].templates)),
+        kernels,
+        (*_problems(own), *_absent(module, file, own)),
+    )
+
+
+def _problems(functions: list[ir.Function]) -> Iterator[Untranslated]:
+    for function in functions:
+        problem = function.problem
+        if problem is not None:
+            span = problem.span
+            yield Untranslated(
+                function.name,
+                problem.construct,
+                span.file,
+                span.line,
+                span.column,
+                problem.message,
+                problem.excerpt,
+            )
+
+
+def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterator[Untranslated]:
+    """Device functions that a kernel reaches and that no file defines."""
+    told: set[str] = set()
+    for function in functions:
+        if function.kind != "kernel" or function.problem is not None:
+            continue
+        for symbol in link(module.files, file, function.symbol).absent:
+            declared = file.form.functions.get(symbol)
+            if declared is not None and declared.external and symbol not in told:
+                told.add(symbol)
+                span = declared.span
+                text = f"{declared.name} is declared here and defined in no file that was given"
+                yield Untranslated(declared.name, "no definition", span.file, span.line, span.column, text)
+
+
+def _kernel(module: Module, file: File, function: ir.Function) -> KernelFacts:
+    plan = Plan(function.symbol) if function.problem else link(module.files, file, function.symbol)
+    spellings = {ISA[row].spelling for row in plan.rows}
+    parameters = tuple((p.source_name, p.spelling) for p in function.parameters)
+    translated = function.problem is None and not plan.absent
+    return KernelFacts(
+        function.name,
+        function.span.file,
+        function.span.line,
+        parameters,
+        translated,
+        _memory(plan),
+        tuple(sorted(spellings)),
+        tuple(plan.absent),
+    )
+
+
+def _memory(plan: Plan) -> dict[str, int]:
+    found = dict.fromkeys(SPACES, 0)
+    for part in plan.parts:
+        for symbol in part.symbols:
+            variable = part.file.form.globals[symbol]
+            if variable.space.upper() in found:
+                found[variable.space.upper()] += variable.type.size
+        for symbol in part.code:
+            for local in part.file.form.functions[symbol].locals:
+                if local.space.upper() in found:
+                    found[local.space.upper()] += local.type.size
+    return found

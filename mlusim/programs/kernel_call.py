@@ -1,0 +1,198 @@
+"""One launch of a kernel of BANG C sources, with arguments that are given as text."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from mlusim import bangc
+from mlusim.arch.board import Board
+from mlusim.arch.dtypes import as_dtype
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.module import Module
+from mlusim.machine.device import Device, DeviceTensor
+from mlusim.machine.kernel import KINDS, Kind
+from mlusim.machine.launch import Launch
+
+Array = np.ndarray[Any, Any]
+
+
+@frozen
+class Sources:
+    """BANG C files, and how they are compiled."""
+
+    paths: tuple[str, ...]
+    board: Board
+    include: tuple[str, ...] = ()
+    define: Mapping[str, str | None] = field(factory=dict)
+
+    def load(self) -> Module:
+        """Load them.  Raises `SourceError` for what does not parse."""
+        return bangc.load(self.paths, self.include, self.define, self.board)
+
+
+@frozen(eq=False)
+class Called:
+    """What a call left: the outputs by the name of the argument, and the launch."""
+
+    outputs: Mapping[str, Array]
+    launch: Launch
+
+    @property
+    def findings(self) -> tuple[Any, ...]:
+        """What the observers had to say."""
+        return self.launch.findings
+
+
+@define(eq=False)
+class KernelCall:
+    """A kernel of BANG C sources with its launch dimensions and arguments; a `Program`.
+
+    *arguments* are texts by the name of a parameter: a number, ``F.npy`` (goes in), ``out:float32:8,1024``
+    (comes back), ``inout:F.npy`` (both), ``null``.
+    """
+
+    sources: Sources
+    kernel: str | None
+    dim: tuple[int, int, int]
+    kind: Kind
+    arguments: Mapping[str, str]
+    checks: tuple[str, ...] = ()
+    seed: int | None = None
+    effects: str = "late"
+    _module: Module | None = field(default=None, init=False)
+    _arrays: dict[str, Array] = field(factory=dict, init=False)
+
+    @property
+    def name(self) -> str:
+        """The kernel's name, or the file's."""
+        return self.kernel or Path(self.sources.paths[0]).name
+
+    def arrays(self) -> dict[str, Array]:
+        """The arrays that go in, under ``input.NAME``."""
+        return self._arrays
+
+    def run(self, observe: Iterable[Any]) -> Called:
+        """Launch the kernel once on a new device."""
+        if self._module is None:
+            self._module = self.sources.load()
+        kernel = self._found(self._module)
+        device = Device(self.sources.board)
+        wanted = {p.source_name: p for p in kernel.form.parameters}
+        for name in self.arguments:
+            if name not in wanted:
+                legal = ", ".join(wanted) or "it has none"
+                raise UsageError(f"{kernel.name} has no parameter {name!r}; its parameters: {legal}")
+        given = [self._argument(device, kernel, p) for p in kernel.form.parameters]
+        launch = device.launch(
+            kernel,
+            self.dim,
+            self.kind,
+            given,
+            observe=(*self.checks, *observe),
+            seed=self.seed,
+            effects=self.effects,
+        )
+        back = {
+            name: device.get(tensor)
+            for name, tensor in zip(wanted, given, strict=True)
+            if isinstance(tensor, DeviceTensor) and self.arguments[name].startswith(("out:", "inout:"))
+        }
+        return Called(back, launch)
+
+    def _found(self, module: Module) -> BangKernel:
+        if self.kernel is not None:
+            return module[self.kernel]
+        names = list(module.kernels)
+        if len(names) == 1:
+            return module[names[0]]
+        what = f"{', '.join(names)} are in it" if names else "it has no kernel that could be launched"
+        raise UsageError(f"name the kernel of {self.sources.paths[0]} with --kernel; {what}")
+
+    def _argument(self, device: Device, kernel: BangKernel, parameter: ir.Local) -> Any:
+        name, kind = parameter.source_name, parameter.type
+        text = self.arguments.get(name)
+        what = f"{parameter.spelling} {name} of {kernel.name} ({parameter.span.file}:{parameter.span.line})"
+        if text is None:
+            example = "out:float32:1024" if isinstance(kind, t.Pointer) else "1"
+            raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
+        if isinstance(kind, t.Pointer):
+            return None if text in ("null", "nullptr") else self._tensor(device, name, text, what)
+        if not isinstance(kind, t.Scalar):
+            raise UsageError(f"{what} is a {kind}, which the command line cannot give; launch it from Python")
+        return _number(text, kind, what)
+
+    def _tensor(self, device: Device, name: str, text: str, what: str) -> DeviceTensor:
+        if text.startswith("out:"):
+            return device.empty(*_shape(text, what))
+        path = text.removeprefix("inout:")
+        if not path.endswith(".npy"):
+            raise UsageError(
+                f"{what} is given {text!r}; a pointer takes F.npy, inout:F.npy, out:float32:8,1024 or null"
+            )
+        try:
+            array = np.load(path, allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{path} cannot be read as an array for {what}: {error}") from None
+        self._arrays[f"input.{name}"] = array
+        return device.put(array)
+
+
+def _shape(text: str, what: str) -> tuple[tuple[int, ...], Any]:
+    """What ``out:float32:8,1024`` says."""
+    parts = text.split(":")
+    sizes = parts[2].split(",") if len(parts) == 3 else [""]
+    if not all(size.strip().isdigit() for size in sizes):
+        raise UsageError(f"{what} is given {text!r}; write out:TYPE:SIZES, as out:float32:8,1024")
+    return tuple(int(size) for size in sizes), as_dtype(parts[1])
+
+
+def _number(text: str, kind: t.Scalar, what: str) -> float | bool:
+    words = {"true": 1, "false": 0}
+    try:
+        if kind.kind == "float":
+            return float(text)
+        return words[text] if text in words else int(text, 0)
+    except ValueError:
+        form = "a number" if kind.kind == "float" else "a whole number"
+        raise UsageError(f"{what} is given {text!r}; give {form}") from None
+
+
+def kind_of(text: str | None) -> Kind:
+    """The task type called *text* in any case; vendor names too."""
+    name = (text or "BLOCK").upper().removeprefix("CNRTFUNCTYPE")
+    found = next((kind for kind in KINDS if kind.name == name), None)
+    if found is None:
+        raise UsageError(f"kind {text!r} is unknown; use one of {', '.join(k.name.lower() for k in KINDS)}")
+    return found
+
+
+def dim_of(text: str | None) -> tuple[int, int, int]:
+    """Three numbers of tasks; those that are left out are 1."""
+    words = (text or "1").split(",")
+    try:
+        sizes = [int(word, 0) for word in words]
+    except ValueError:
+        sizes = []
+    if not 1 <= len(sizes) <= 3:
+        raise UsageError(f"dim {text!r} is no grid; write X,Y,Z, as 4,8,1")
+    x, y, z = [*sizes, 1, 1][:3]
+    return x, y, z
+
+
+def arguments_of(words: Sequence[str]) -> dict[str, str]:
+    """The arguments of ``--arg NAME=VALUE``."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name or not value:
+            raise UsageError(f"--arg {word!r} gives no value; write NAME=VALUE, as --arg n=8192")
+        if name in found:
+            raise UsageError(f"--arg gives {name} twice; give it once")
+        found[name] = value
+    return found

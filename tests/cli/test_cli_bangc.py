@@ -1,0 +1,140 @@
+"""BANG C files on the command line: compile, run, check, debug."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mlusim.cli.main import main
+
+SOURCE = """\
+__nram__ float buffer[1024];
+
+template <typename T>
+__mlu_global__ void Scale(T *dst, const T *src, int n, float factor) {
+  __memcpy(buffer, src + taskId * n, n * sizeof(T), GDRAM2NRAM);
+  __bang_mul_scalar(buffer, buffer, factor, n);
+  __memcpy(dst + taskId * n, buffer, n * sizeof(T), NRAM2GDRAM);
+}
+template __mlu_global__ void Scale<float>(float *, const float *, int, float);
+"""
+CALL = (
+    "--kernel",
+    "Scale<float>",
+    "--dim",
+    "4",
+    "--arg",
+    "src=in.npy",
+    "--arg",
+    "n=32",
+    "--arg",
+    "factor=2.5",
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the source, an input and a reference, as the working directory."""
+    (tmp_path / "scale.mlu").write_text(SOURCE)
+    np.save(tmp_path / "in.npy", np.arange(128, dtype=np.float32))
+    (tmp_path / "expected_scale.py").write_text(
+        "def scaled(src, n, factor):\n    return {'dst': src * factor}\n"
+        "def wrong(src, n, factor):\n    return src * 3\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_compile_lists_kernels_with_memory_and_intrinsics(folder, capsys):
+    """The document has the kernel, its parameters, what it declares and what it calls."""
+    code = main(["compile", "scale.mlu", "--json"])
+    file = json.loads(capsys.readouterr().out)["files"][0]
+    kernel = file["kernels"][0]
+
+    assert (code, file["parsed"], file["untranslated"], kernel["name"]) == (0, True, [], "Scale<float>")
+    assert kernel["memory"] == {"NRAM": 4096, "WRAM": 0, "SRAM": 0}
+    assert kernel["intrinsics"] == ["__bang_mul_scalar", "__memcpy"]
+    assert kernel["parameters"][0] == {"name": "dst", "type": "float *"}
+
+
+def test_compile_reports_what_does_not_translate_and_what_does_not_parse(folder, capsys):
+    """A construct that is not supported is a finding, and other kernels stay; a syntax error is exit code 2."""
+    (folder / "odd.mlu").write_text(
+        "__mlu_global__ void Odd(int *p) {\n  goto end;\nend:\n  p[0] = 1;\n}\n__mlu_global__ void Good(int *p) { p[0] = 1; }\n"
+    )
+    odd = main(["compile", "odd.mlu", "--json"])
+    found = json.loads(capsys.readouterr().out)["files"][0]
+    (folder / "broken.mlu").write_text("__mlu_global__ void K(int *p) {\n  p[0] = undeclared;\n}\n")
+    broken = main(["compile", "broken.mlu"])
+
+    assert (odd, broken) == (1, 2)
+    assert [(u["function"], u["line"]) for u in found["untranslated"]] == [("Odd", 2)]
+    assert {k["name"]: k["translated"] for k in found["kernels"]} == {"Odd": False, "Good": True}
+    assert "broken.mlu:2:10: use of undeclared identifier 'undeclared'" in capsys.readouterr().err
+
+
+def test_run_saves_and_compares(folder, capsys):
+    """What comes back is written by name and compared with a reference; a wrong one is exit code 1."""
+    arguments = ["run", "scale.mlu", *CALL, "--arg", "dst=out:float32:128"]
+    right = main([*arguments, "--reference", "expected_scale:scaled", "--save", "out.npz"])
+    wrong = main([*arguments, "--reference", "expected_scale:wrong"])
+
+    assert (right, wrong) == (0, 1)
+    with np.load("out.npz") as saved:
+        np.testing.assert_array_equal(saved["dst"], np.arange(128, dtype=np.float32) * 2.5)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--kernel", "Scale<float>"), "float * dst of Scale<float>"),
+        (("--kernel", "Scale<float>", "--arg", "dst=5"), "a pointer takes F.npy"),
+        (("--kernel", "Other"), "there is no kernel 'Other'"),
+        ((*CALL, "--arg", "dst=out:float32:128", "--arg", "m=1"), "has no parameter 'm'"),
+        ((*CALL, "--arg", "dst=out:float32:x"), "write out:TYPE:SIZES"),
+        ((*CALL, "--kind", "union3", "--arg", "dst=null"), "kind 'union3' is unknown"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence(folder, capsys, words, sentence):
+    """What is missing, unknown or of the wrong kind is named, with exit code 2."""
+    code = main(["run", "scale.mlu", *words])
+    told = capsys.readouterr().err
+
+    assert code == 2
+    assert sentence in told
+    assert "Traceback" not in told
+
+
+def test_check_finds_at_the_line_of_the_source(folder, capsys):
+    """Tasks that write the same words race, and the finding is at the line of the copy."""
+    (folder / "scale.mlu").write_text(SOURCE.replace("dst + taskId * n", "dst"))
+    code = main(["check", "scale.mlu", *CALL, "--arg", "dst=out:float32:128", "--json"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+
+    assert code == 1
+    assert {(f["file"].rsplit("/", 1)[-1], f["line"]) for f in findings} == {("scale.mlu", 7)}
+
+
+def test_debug_stops_in_the_source_and_shows_its_variables(folder, capsys):
+    """A breakpoint at a line stops there, and the variables are the programmer's."""
+    commands = [
+        word for text in ("break scale.mlu:6", "run", "info locals", "list") for word in ("--command", text)
+    ]
+    code = main(["debug", "scale.mlu", *CALL, "--arg", "dst=out:float32:128", *commands])
+    told = capsys.readouterr().out
+
+    assert code == 0
+    assert "scale.mlu:6" in told
+    assert "factor  2.5" in told
+    assert "_c_" not in told
+
+
+def test_a_comment_in_the_source_allows_a_finding(folder, capsys):
+    """``// mlusim: allow <id>: <reason>`` at the line, or above it, accepts what is found there."""
+    allowed = "// mlusim: allow racecheck-tasks-write-write: every task writes the same\n"
+    text = SOURCE.replace("dst + taskId * n", "dst").replace("src + taskId * n", "src")
+    (folder / "scale.mlu").write_text(text.replace("  __memcpy(dst", allowed + "  __memcpy(dst"))
+    code = main(["check", "scale.mlu", *CALL, "--arg", "dst=out:float32:128", "--json"])
+    document = json.loads(capsys.readouterr().out)
+
+    assert (code, document["findings"]) == (0, [])
