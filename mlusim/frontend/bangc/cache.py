@@ -61,14 +61,19 @@ def write(name: str, value: Any) -> None:
             put(base / name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
-def put(path: Path, content: bytes) -> None:
-    """Write a file in one step, so that nobody reads half of it."""
+def put(path: Path, content: bytes, *, once: bool = False) -> None:
+    """Write a file in one step, so that nobody reads half of it; with *once* only where there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(content)
-        Path(temporary).replace(path)
+        if not once:
+            Path(temporary).replace(path)
+            return
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+        Path(temporary).unlink()
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

@@ -36,9 +36,10 @@ class Headers:
     directory: str
 
 
-def headers(library: Library, board: Board) -> Headers:
-    """The supplied headers for *board*."""
-    return _headers(library, tuple(prelude.architecture_flags(board)), cache.directory())
+def headers(library: Library, board: Board, *, cached: bool = True) -> Headers:
+    """The supplied headers for *board*; without *cached* as text."""
+    base = cache.directory() if cached else None
+    return _headers(library, tuple(prelude.architecture_flags(board)), base)
 
 
 @functools.lru_cache(maxsize=16)
@@ -86,8 +87,9 @@ def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
     """Compile the headers into *place*, in one step as others see it."""
     text, rows = _intrinsics()
     place.parent.mkdir(parents=True, exist_ok=True)
-    cache.put(place / prelude.INTRINSICS, text.encode())
-    cache.put(place / "rows.json", json.dumps(rows).encode())
+    # The compiled header knows when the text was written: the first of several processes writes it.
+    cache.put(place / prelude.INTRINSICS, text.encode(), once=True)
+    cache.put(place / "rows.json", json.dumps(rows).encode(), once=True)
     unit = library.index.parse(str(prelude.INCLUDE / "mlu.h"), [*common, f"-I{place}"], options=_INCOMPLETE)
     with tempfile.TemporaryDirectory(dir=place) as scratch:
         unit.save(str(Path(scratch) / "mlu.pch"))

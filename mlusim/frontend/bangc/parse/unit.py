@@ -12,8 +12,8 @@ from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
-from mlusim.frontend.bangc.parse.library import library
-from mlusim.frontend.bangc.parse.precompiled import headers
+from mlusim.frontend.bangc.parse.library import Library, library
+from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.tree import Declaration, Reader
 
 REQUEST = "mlusim_request_"
@@ -73,13 +73,25 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> Unit:
     wanted = [*_explicit(source), *requests]
     overlay = source + "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted))
     supply = headers(found, options.board)
-    made = {**prelude.supplied(), **supply.unsaved, path: overlay + "\n"}
-    tree = found.index.parse(path, [*supply.flags, *options.flags], unsaved_files=list(made.items()))
+    tree = _parsed(found, path, overlay, supply, options)
+    if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
+        supply = headers(found, options.board, cached=False)  # the kept header is not taken
+        tree = _parsed(found, path, overlay, supply, options)
     errors = [_diagnostic(d, path, source, wanted) for d in tree.diagnostics if d.severity >= _ERROR]
     if errors:
         raise SourceError(tuple(errors))
     reader = Reader(found, (str(prelude.INCLUDE), supply.directory), supply.rows)
     return _unit(path, source, wanted, reader, tree)
+
+
+def _parsed(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:
+    made = {**prelude.supplied(), **supply.unsaved, path: overlay + "\n"}
+    try:
+        return found.index.parse(path, [*supply.flags, *options.flags], unsaved_files=list(made.items()))
+    except found.ci.TranslationUnitLoadError:
+        if supply.unsaved:
+            raise UsageError(f"{path} cannot be parsed; the parser gives no reason") from None
+        return None
 
 
 def _unit(path: str, source: str, wanted: Sequence[str], reader: Reader, tree: Any) -> Unit:
