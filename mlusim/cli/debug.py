@@ -14,8 +14,8 @@ from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import names_in, parameters, whole
 from mlusim.cli.show import emit
-from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.trust import TRUST, allowed, listing
 from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
 from mlusim.debug.recording import Recording, load, stand
