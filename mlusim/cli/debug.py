@@ -269,7 +269,7 @@ def _conversation(console: Console, *, terminal: bool) -> bool:
 
 
 def _full_screen(args: argparse.Namespace, history: int, recording: Recording | None) -> int:
-    """The view on Textual; the session lives in a thread of its own."""
+    """The view on Textual, in a thread of its own."""
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
     try:
@@ -280,7 +280,13 @@ def _full_screen(args: argparse.Namespace, history: int, recording: Recording | 
         ) from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--tui needs a terminal; without one give commands with --command or in a pipe")
-    failure = show_screen(lambda: _console(args, history, recording)[0])
+
+    def make() -> Console:
+        console = _console(args, history, recording)[0]
+        list(begin(console))  # what it sets counts; what it says is not shown
+        return console
+
+    failure = show_screen(make)
     if failure is not None:
         raise failure
     return CLEAN

@@ -20,14 +20,14 @@ T = TypeVar("T")
 class Worker(Generic[T]):
     """Does jobs one after the other with what *make* makes; `serve` is called in the main thread, the rest from any.
 
-    *stop* ends what a job is doing, from inside a signal's handler; *end* closes what was made.  ``failure`` is
+    *stop* ends what a job is doing, from inside a signal's handler; *end* closes what was made.  ``subject`` is that, once it is there.  ``failure`` is
     the error that ended it, ``ended`` is set when nothing of it runs any more.
     """
 
     def __init__(self, make: Callable[[], T], stop: Callable[[T], None], end: Callable[[T], None]) -> None:
         self._make, self._stop, self._end = make, stop, end
         self._jobs: SimpleQueue[Callable[[T], None] | None] = SimpleQueue()
-        self._subject: T | None = None
+        self.subject: T | None = None
         self._working = False
         self.closing = False
         self.failure: BaseException | None = None
@@ -66,15 +66,15 @@ class Worker(Generic[T]):
 
     def _work(self) -> None:
         with self._at_work():
-            self._subject = self._make()
+            self.subject = self._make()
         try:
             while not self.closing:
                 job = self._jobs.get()
                 if job is not None and not self.closing:
                     with self._at_work():
-                        job(self._subject)
+                        job(self.subject)
         finally:
-            self._end(self._subject)
+            self._end(self.subject)
 
     @contextlib.contextmanager
     def _at_work(self) -> Iterator[None]:
@@ -88,9 +88,9 @@ class Worker(Generic[T]):
         """The signal has come: stop the job, or what makes the subject."""
         if not self._working:
             return
-        if self._subject is None:
+        if self.subject is None:
             raise KeyboardInterrupt
-        self._stop(self._subject)
+        self._stop(self.subject)
 
 
 def send_interrupt() -> None:

@@ -97,7 +97,7 @@ def test_a_session_in_a_small_terminal():
         assert app.views.line == line("scale-call")
         await pressed(app, pilot, "f6", "f8", "f7", "f11")
         assert app.views.where.startswith("moment")
-        assert 6 == len(source(app))
+        assert 5 == len(source(app))
 
     on_screen(scenario)
 
@@ -141,6 +141,42 @@ def test_a_big_terminal_shows_all_panes():
         assert 1 == sum(app.query_one(f"#{name}").display for name in PANES)
 
     on_screen(scenario, staged_program, BIG)
+
+
+def test_a_key_and_a_click_toggle_a_breakpoint():
+    """At the line in focus, and at the line that was clicked; the pane lists them."""
+
+    async def scenario(app, pilot):
+        await typed(app, pilot, "start")
+        await pressed(app, pilot, "f2")
+        assert f"debug_kernels.py:{app.views.line}" in pane(app, "breakpoints")
+        shown = app.query_one(Source)
+        row = next(n for n, text in enumerate(source(app)) if str(line("scale-load")) in text)
+        await pilot.click(shown, offset=(8, row + 1))
+        await idle(app, pilot)
+        assert {app.views.line, line("scale-load")} == set(app.views.stops)
+        await pressed(app, pilot, "f2")
+        assert [line("scale-load")] == list(app.views.stops)
+
+    on_screen(scenario, size=BIG)
+
+
+def test_what_is_printed_stays_whole_and_themes_change():
+    """Pieces of a printed line are one line; the source follows the theme; keys of a busy view are kept."""
+
+    def program(observe):
+        print("one", "two", 3, sep=" + ")  # noqa: T201
+        scale_program(observe)
+
+    async def scenario(app, pilot):
+        assert "one + two + 3" in log(app)
+        app.theme = "textual-light"
+        await pilot.press("f11", "f11", "f10")
+        await idle(app, pilot)
+        assert line("scale-first") + 2 == app.views.line
+        assert "0  scale, line" in pane(app, "stack")
+
+    on_screen(scenario, program, size=BIG)
 
 
 def test_the_line_recalls_and_completes():
@@ -226,6 +262,9 @@ def test_a_kernel_that_nobody_watches_can_be_interrupted(tmp_path):
         await pilot.press("enter")
         await pilot.pause(0.2)
         assert app.busy
+        app._seconds = 5
+        app._tick()
+        assert "running, 6 s: launch 1" in str(app.query_one("#title").visual)
         await pressed(app, pilot, "ctrl+c")
         assert "interrupted" in log(app)
         assert "rounds" in pane(app, "variables")

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.driver import Driver
 from textual.message import Message
-from textual.widgets import Footer, Input, RichLog, Static
+from textual.widgets import Footer, RichLog, Static
 
 from mlusim.debug.console.console import Console
-from mlusim.debug.tui.driver import beside_main
+from mlusim.debug.tui.driver import beside_main, typed_ahead
 from mlusim.debug.tui.engine import Engine
 from mlusim.debug.tui.panes import CommandLine, Pane, Source, tasks_text
 from mlusim.debug.tui.views import Answer, Views
@@ -23,9 +23,11 @@ PATIENCE = 3  # seconds that a kernel has to end in when the view is left
 KILLED = 130  # what the process ends with where it does not
 WIDE = 120  # columns from which all panes are shown at once
 PANES = {
-    "tasks": "tasks",
-    "pipes": "pipes",
     "variables": "variables",
+    "stack": "stack",
+    "tasks": "tasks",
+    "breakpoints": "breakpoints",
+    "pipes": "pipes",
     "nram": "memory map",
     "memory": "memory",
 }
@@ -64,26 +66,33 @@ class DebuggerApp(App[None]):
             self.words = words
 
     TITLE = "mlusim debug"
-    ENABLE_COMMAND_PALETTE = False
     CSS = """
     #title { height: 1; background: $primary; color: $text; text-wrap: nowrap; text-overflow: ellipsis; }
+    #title.running { background: $warning; }
     #body { height: 1fr; layout: vertical; }
+    #left { height: 3fr; width: 1fr; }
     #source { height: 1fr; width: 1fr; }
-    #panes { height: 1fr; width: 1fr; }
+    #panes { height: 2fr; width: 1fr; }
     #panes Pane { height: 1fr; display: none; }
     #panes Pane.shown { display: block; }
     #pipes > Static { text-wrap: wrap; }
     #log { height: 5; border-top: solid $primary; }
     .wide #body { layout: horizontal; }
-    .wide #source { width: 1fr; height: 1fr; }
-    .wide #panes Pane { display: block; }
-    .wide #pipes { max-height: 8; height: auto; }
-    .wide #tasks { max-height: 10; height: auto; }
-    .wide #nram { height: 2fr; }
-    .wide #log { height: 11; }
+    .wide #left, .wide #panes { height: 1fr; }
+    .wide #panes Pane { display: block; height: auto; }
+    .wide #log { height: 12; }
+    .wide #panes #variables { height: 2fr; min-height: 8; }
+    .wide #panes #memory { height: 1fr; min-height: 5; }
+    .wide #tasks { max-height: 8; }
+    .wide #stack { max-height: 7; }
+    .wide #breakpoints { max-height: 6; }
+    .wide #breakpoints.empty { display: none; }
+    .wide #pipes { max-height: 6; }
+    .wide #nram { max-height: 8; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         *(Binding(key, f"line('{command}')", shown, priority=True) for key, command, shown in KEYS),
+        Binding("f2", "breakpoint", "break", priority=True),
         Binding("ctrl+t", "pane", "pane", priority=True),
         Binding("ctrl+up", "task(-1)", "task before", show=False, priority=True),
         Binding("ctrl+down", "task(1)", "task behind", show=False, priority=True),
@@ -91,13 +100,16 @@ class DebuggerApp(App[None]):
         Binding("ctrl+q", "quit", "quit", priority=True),
     ]
 
-    def __init__(self, engine: Engine, driver: type[Driver] | None = None) -> None:
+    def __init__(self, engine: Engine, driver: type[Driver] | None = None, typed: str = "") -> None:
         super().__init__(driver_class=driver)
         self.busy = True
         self.views: Views | None = None
         self.engine = engine
         self._waiting = 1
         self._before: dict[str, str] = {}
+        self._typed = typed  # before the view was there
+        self._printed = ""  # what the program has printed of a line that has not ended
+        self._seconds = 0.0  # seconds since the last answer
 
     # -- the screen ------------------------------------------------------------------------------
 
@@ -105,19 +117,23 @@ class DebuggerApp(App[None]):
         """Title, source and panes, the log, the command line, the keys."""
         yield Static("starting", id="title", markup=False)
         with Container(id="body"):
-            yield Source(id="source")
+            with Container(id="left"):
+                yield Source(id="source")
+                yield RichLog(id="log", wrap=True, markup=False, min_width=20)
             with Container(id="panes"):
                 for name, title in PANES.items():
                     yield Pane(title, id=name)
-        yield RichLog(id="log", wrap=True, markup=False, min_width=20)
         yield CommandLine(id="line")
         yield Footer()
 
     def on_mount(self) -> None:
         """Begin."""
-        self.query_one("#tasks").add_class("shown")
-        self.query_one(CommandLine).focus()
+        self.query_one("#variables").add_class("shown")
+        line = self.query_one(CommandLine)
+        line.focus()
+        line.type_ahead(self._typed)
         self.begin_capture_print(self)
+        self.set_interval(0.5, self._tick)
         self.engine.attach(
             lambda answer: self._tell(self.Answered(answer)), lambda: self._tell(self.Failed())
         )
@@ -131,15 +147,36 @@ class DebuggerApp(App[None]):
         self.screen.set_class(event.size.width >= WIDE, "wide")
 
     def on_print(self, event: events.Print) -> None:
-        """Show what the program prints among the answers."""
-        if event.text.strip("\n"):
-            self.query_one(RichLog).write(Text(event.text.rstrip("\n"), "dim"))
+        """Show what the program prints among the answers, line by line."""
+        *whole, self._printed = (self._printed + event.text).split("\n")
+        for line in whole:
+            self._write(line)
+
+    def _write(self, line: str) -> None:
+        self.query_one(RichLog).write(Text(line, "dim"))
+
+    def _tick(self) -> None:
+        """While something runs, say for how long, and how far it has come."""
+        self._seconds = self._seconds + 0.5 if self.busy else 0.0
+        title = self.query_one("#title", Static)
+        title.set_class(self._seconds >= 1, "running")
+        if self._seconds >= 1:
+            title.update(f" running, {self._seconds:.0f} s: {self.engine.progress()}; ctrl+c stops it")
+
+    def watch_theme(self, name: str) -> None:
+        """Colour the source by the theme, too."""
+        del name
+        if self.query("#source"):
+            self.query_one(Source).recolour()
 
     @on(Answered)
     def answered(self, message: Answered) -> None:
         """Show what a line led to."""
         answer = message.answer
         log = self.query_one(RichLog)
+        if self._printed:
+            self._write(self._printed)
+            self._printed = ""
         if answer.line:
             log.write(Text(f"(mlusim) {answer.line}", "bold"))
         if answer.reply.text:
@@ -159,13 +196,16 @@ class DebuggerApp(App[None]):
         self.query_one(Source).show(views)
         texts = {
             "tasks": tasks_text(views.tasks, views.focus, views.others, views.file),
-            "pipes": views.pipes,
+            "stack": views.stack,
             "variables": views.variables,
+            "breakpoints": views.breakpoints,
+            "pipes": views.pipes,
             "nram": views.nram,
             "memory": views.memory,
         }
         for name, text in texts.items():
             self.query_one(f"#{name}", Pane).show(text, self._before.get(name))
+        self.query_one("#breakpoints").set_class(not views.breakpoints, "empty")
         self.query_one("#memory", Pane).border_title = f"memory: {views.place}" if views.place else "memory"
         self._before = texts
 
@@ -183,13 +223,17 @@ class DebuggerApp(App[None]):
         self.busy = True
         self.engine.submit(line)
 
-    @on(Input.Submitted)
-    def entered(self, event: Input.Submitted) -> None:
+    @on(CommandLine.Entered)
+    def entered(self, event: CommandLine.Entered) -> None:
         """Execute what was typed."""
+        self.submit(event.line)
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that nothing has taken, as one from before the command line was there, belongs to it."""
         line = self.query_one(CommandLine)
-        line.remember(event.value)
-        line.value = ""
-        self.submit(event.value)
+        if self.focused is not line and (event.is_printable or event.key in ("enter", "ctrl+j")):
+            line.focus()
+            line.type_ahead(line.value + (event.character or "\n" if event.is_printable else "\n"))
 
     @on(CommandLine.Complete)
     def wanted(self, event: CommandLine.Complete) -> None:
@@ -202,9 +246,24 @@ class DebuggerApp(App[None]):
         self.query_one(CommandLine).offer(message.words)
 
     def action_line(self, line: str) -> None:
-        """Execute the command of a key, unless one is being executed."""
-        if not self.busy:
-            self.submit(line)
+        """Execute the command of a key, behind those that are being executed."""
+        self.submit(line)
+
+    def action_breakpoint(self) -> None:
+        """Set a breakpoint at the line in focus, or take it away."""
+        if self.views is not None and self.views.line:
+            self.toggle(self.views.line)
+
+    def toggle(self, line: int) -> None:
+        """Set a breakpoint at a line of the file that is shown, or take it away."""
+        if self.views is not None and self.views.file:
+            number = self.views.stops.get(line)
+            self.submit(f"break {self.views.file}:{line}" if number is None else f"delete {number}")
+
+    @on(Source.Clicked)
+    def clicked(self, message: Source.Clicked) -> None:
+        """Set a breakpoint where the source was clicked, or take it away."""
+        self.toggle(message.line)
 
     def action_pane(self) -> None:
         """Show the next pane."""
@@ -222,11 +281,11 @@ class DebuggerApp(App[None]):
 
     def action_interrupt(self) -> None:
         """Stop the kernel that runs."""
-        self.engine.worker.interrupt()
+        self.engine.interrupt()
 
     def on_unmount(self) -> None:
         """End the session, whatever it is doing."""
-        self.engine.worker.close()
+        self.engine.close()
 
 
 def show(make: Callable[[], Console]) -> BaseException | None:
@@ -238,11 +297,11 @@ def show(make: Callable[[], Console]) -> BaseException | None:
 
     def screen() -> None:
         app.run()
-        engine.worker.close()
+        engine.close()
         if not engine.worker.ended.wait(PATIENCE):
             os._exit(KILLED)  # the terminal is the shell's again, and nothing else can end that kernel
 
     with beside_main() as driver:
-        app = DebuggerApp(engine, driver)
+        app = DebuggerApp(engine, driver, typed_ahead())
         engine.serve_beside(screen)
     return engine.failure

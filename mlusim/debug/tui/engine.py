@@ -16,12 +16,21 @@ class Engine:
     """
 
     def __init__(self, make: Callable[[], Console]) -> None:
+        self._ready = threading.Event()  # the view is there, and takes what the program prints
+
+        def begin() -> Console:
+            self._ready.wait()
+            if self.worker.closing:
+                raise KeyboardInterrupt
+            return make()
+
         self.worker = Worker(
-            make, lambda console: console.session.interrupt(), lambda console: console.session.close()
+            begin, lambda console: console.session.interrupt(), lambda console: console.session.close()
         )
         self._deliver: Callable[[Answer], None] = lambda _: None
         self._fail: Callable[[], None] = lambda: None
         self._place = self._letters = ""
+        self._asked = 0  # interrupts so far
         self._views: Views | None = None
 
     @property
@@ -33,6 +42,7 @@ class Engine:
         """Deliver answers from now on, first where it stands, and say that the session could not be made, or broke."""
         self._deliver, self._fail = deliver, fail
         self.worker.submit(lambda console: self._answer(console, "", Reply(console.stop_text())))
+        self._ready.set()
         if self.failure is not None:
             fail()
 
@@ -41,6 +51,11 @@ class Engine:
         self.worker.serve()
         if self.failure is not None:
             self._fail()
+
+    def close(self) -> None:
+        """End the session, whatever it is doing; from any thread."""
+        self.worker.close()
+        self._ready.set()
 
     def serve_beside(self, screen: Callable[[], None]) -> None:
         """As `serve`, while *screen* runs in a thread of its own; ends with it, and raises what it raises."""
@@ -52,7 +67,7 @@ class Engine:
             except BaseException as error:  # noqa: BLE001 - raised again below
                 errors.append(error)
             finally:
-                self.worker.close()
+                self.close()
 
         thread = threading.Thread(target=shown, name="mlusim screen")
         thread.start()
@@ -61,16 +76,31 @@ class Engine:
         if errors:
             raise errors[0]
 
+    def progress(self) -> str:
+        """How far what runs has come; from any thread."""
+        console = self.worker.subject
+        return "starting" if console is None else console.session.progress()
+
+    def interrupt(self) -> None:
+        """Stop what is being executed, and leave out what waits behind it; from any thread."""
+        self._asked += 1
+        self.worker.interrupt()
+
     def submit(self, line: str) -> None:
         """Execute *line* when everything before it is done, and deliver the answer."""
-        self.worker.submit(lambda console: self._execute(console, line))
+        asked = self._asked
+        self.worker.submit(lambda console: self._execute(console, line, asked))
 
     def complete(self, text: str, tell: Callable[[list[str]], None]) -> None:
         """Tell what the last word of *text* may become."""
         self.worker.submit(lambda console: tell(console.complete(text)))
 
-    def _execute(self, console: Console, line: str) -> None:
-        reply = console.execute(line)
+    def _execute(self, console: Console, line: str, asked: int) -> None:
+        reply = (
+            console.execute(line)
+            if asked == self._asked
+            else Reply("left out, because of the interrupt", ok=False)
+        )
         word, _, place = line.strip().partition(" ")
         name, _, form = word.partition("/")
         if name == "x" and reply.ok:

@@ -20,11 +20,19 @@ from mlusim.debug.tui.views import Views
 class Source(Widget):
     """The source around the current line, which has an arrow; lines with breakpoints have a B."""
 
+    class Clicked(Message):
+        """A line of the source has been clicked."""
+
+        def __init__(self, line: int) -> None:
+            super().__init__()
+            self.line = line
+
     DEFAULT_CSS = "Source { border: round $primary; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - the name of Textual
         super().__init__(id=id)
         self._views: Views | None = None
+        self._first = 1
         self._lines: dict[str, list[Text]] = {}
 
     def show(self, views: Views) -> None:
@@ -33,18 +41,26 @@ class Source(Widget):
         self.border_title = f"{place_of(views.file)}:{views.line}" if views.file else "source"
         self.refresh()
 
+    def recolour(self) -> None:
+        """Colour everything again."""
+        self._lines.clear()
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a line sets a breakpoint there, or takes it away."""
+        self.post_message(self.Clicked(self._first + event.y - 1))
+
     def render(self) -> RenderResult:
         """The lines that fit, the current one in the middle."""
         views = self._views
         if views is None or not views.source:
             return Text("no source")
         if views.file not in self._lines:
-            colored = Syntax("\n".join(views.source), "python", theme="ansi_dark").highlight(
-                "\n".join(views.source)
-            )
+            theme = "ansi_dark" if self.app.current_theme.dark else "ansi_light"
+            colored = Syntax("", "python", theme=theme).highlight("\n".join(views.source))
             self._lines[views.file] = list(colored.split("\n"))
         lines, height = self._lines[views.file], self.content_size.height
-        first = max(1, min(views.line - height // 2, len(lines) - height + 1))
+        self._first = first = max(1, min(views.line - height // 2, len(lines) - height + 1))
         shown = [self._line(views, lines, n) for n in range(first, min(first + height, len(lines) + 1))]
         return Text("\n").join(shown)
 
@@ -54,7 +70,7 @@ class Source(Widget):
         arrow = Text("-> " if current else "   ", "bold yellow")
         text = Text.assemble(stop, arrow, Text(f"{number:4} ", "dim"), lines[number - 1])
         if current:
-            text.stylize("on #3b3b00", 4)
+            text.stylize("on #3b3b00" if self.app.current_theme.dark else "on #fff3b0", 4)
         return text
 
 
@@ -116,6 +132,28 @@ class CommandLine(Input):
         self._history: list[str] = []
         self._at = 0
 
+    class Entered(Message):
+        """A line has been typed."""
+
+        def __init__(self, line: str) -> None:
+            super().__init__()
+            self.line = line
+
+    def enter(self) -> None:
+        """The line is complete."""
+        line, self.value = self.value, ""
+        self.remember(line)
+        self.post_message(self.Entered(line))
+
+    def type_ahead(self, text: str) -> None:
+        """Take what was typed before the view was there."""
+        *lines, rest = text.replace("\r", "\n").split("\n")
+        for line in lines:
+            self.value = line
+            self.enter()
+        self.value = rest
+        self.cursor_position = len(rest)
+
     def remember(self, line: str) -> None:
         """Keep a line for recalling."""
         if line.strip():
@@ -139,6 +177,10 @@ class CommandLine(Input):
             self._at = max(0, min(len(self._history), self._at + (-1 if event.key == "up" else 1)))
             self.value = (*self._history, "")[self._at]
             self.cursor_position = len(self.value)
+        elif event.key in ("enter", "ctrl+j"):  # at once, so that what is typed behind it is the next line
+            event.prevent_default()
+            event.stop()
+            self.enter()
         elif event.key == "tab":
             event.prevent_default()
             event.stop()

@@ -1,71 +1,60 @@
 """`Views`: everything that the full-screen view shows of a stop, as plain values made in one go."""
 
 import linecache
-from collections.abc import Callable
+from collections.abc import Mapping
 
-from attrs import frozen
+from attrs import field, frozen
 
-from mlusim.debug.console import cmd_info
+from mlusim.debug import values
+from mlusim.debug.console.cmd_stop import describe
+from mlusim.debug.console.columns import pairs
 from mlusim.debug.console.console import Console
 from mlusim.debug.console.context import Reply
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState
+from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
 
 MEMORY = 64  # elements that the memory view shows
+BAR = 24  # columns of a bar
 
 
-@frozen
+@frozen(kw_only=True)
 class Views:
     """What there is to see: ``source`` are the lines of the file in focus, ``line`` the current one.
 
-    ``stops`` are the lines with breakpoints.  The other texts are what `info` shows; ``memory`` is what
-    the last `x` showed, as it is now, under ``place``.
+    ``stops`` are the numbers of breakpoints by their lines in the file.  ``memory`` is what the last `x` showed, as
+    it is now, under ``place``.
     """
 
     title: str
     where: str
-    file: str
-    source: tuple[str, ...]
-    line: int
-    stops: frozenset[int]
-    focus: str
-    tasks: tuple[TaskState, ...]
-    others: str
-    pipes: str
-    nram: str
-    regions: str
-    variables: str
-    place: str
-    memory: str
+    file: str = ""
+    source: tuple[str, ...] = ()
+    line: int = 0
+    stops: Mapping[int, int] = field(factory=dict)
+    focus: str = ""
+    tasks: tuple[TaskState, ...] = ()
+    others: str = ""
+    stack: str = ""
+    variables: str = ""
+    breakpoints: str = ""
+    pipes: str = ""
+    nram: str = ""
+    place: str = ""
+    memory: str = ""
 
 
 def look(console: Console, place: str = "", letters: str = "") -> Views:
     """The views of the place where the session stands; *place* is what the memory view shows, in the form *letters*."""
     session = console.session
     if not session.launches:
-        return Views(
-            session.program.name,
-            console.stop_text(),
-            "",
-            (),
-            0,
-            frozenset(),
-            "",
-            (),
-            "",
-            "",
-            "",
-            "",
-            "",
-            "",
-            "",
-        )
-    paused, core = session.look(), session.core()
-    file, line = session.site() or _kernel(console)
+        return Views(title=session.program.name, where=console.stop_text())
+    paused, core, site = session.look(), session.core(), session.site()
+    file, line = site or _kernel(console)
     ended, waiting = states.others(paused)
     place, memory = _memory(console, place, letters)
     return Views(
@@ -73,26 +62,59 @@ def look(console: Console, place: str = "", letters: str = "") -> Views:
         where=session.place,
         file=file,
         source=tuple(text.rstrip("\n") for text in linecache.getlines(file)),
-        line=line if session.site() is not None else 0,
-        stops=_stops(console, file),
+        line=line if site is not None else 0,
+        stops=_stops(session, file),
         focus="" if core is None else name_of(core),
-        tasks=tuple(states.tasks(paused)),
+        tasks=values.tasks(session),
         others=f"{ended} ended, {waiting} not begun",
-        pipes=_pipes(_said(lambda: cmd_info.info(console, "pipes"))),
-        nram=_said(lambda: cmd_info.info(console, "nram")).partition("\n")[2] if core is not None else "",
-        regions=_said(lambda: cmd_info.info(console, "regions")),
-        variables=_said(lambda: cmd_info.info(console, "locals")),
+        stack=_stack(session),
+        variables=_variables(session),
+        breakpoints="\n".join(describe(made) for made in session.breakpoints.values()),
+        pipes=_pipes(session),
+        nram=_nram(session),
         place=place,
         memory=memory,
     )
 
 
-def _pipes(text: str) -> str:
-    """What `info pipes` shows without the task, and with the idle pipes in one line."""
-    lines = text.splitlines()
-    idle = [line.split()[0] for line in lines if line.endswith("  idle")]
-    busy = [line for line in lines[1:] if not line.endswith("  idle")]
-    return "\n".join([*busy, f"idle: {', '.join(idle)}"] if idle else lines)
+def _stack(session: DebugSession) -> str:
+    frames = values.frames(session)
+    return "\n".join(
+        f"{'*' if f.level == session.level else ' '} {f.level}  {f.function}, line {f.line}" for f in frames
+    )
+
+
+def _variables(session: DebugSession) -> str:
+    """The variables of the function in focus, arguments behind the others."""
+    shown = [v for s in values.scopes(session) if s.kind in ("locals", "arguments") for v in s.variables]
+    return pairs((v.name, v.text) for v in shown) or "no task is in the kernel here"
+
+
+def _pipes(session: DebugSession) -> str:
+    """What the pipes of the task in focus do; the idle ones in one line."""
+    paused = session.watched()
+    core = session.core()
+    if core is None:
+        return ""
+    lines, idle = [], []
+    for pipe in states.pipes(paused, core):
+        lines += [f"{pipe.pipe}  next: {pipe.issuing}"] * bool(pipe.issuing)
+        lines += [f"{pipe.pipe}  in flight: {flight}" for flight in pipe.flights]
+        idle += [pipe.pipe] * (not pipe.issuing and not pipe.flights)
+    return "\n".join([*lines, f"idle: {', '.join(idle)}"] if idle else lines)
+
+
+def _nram(session: DebugSession) -> str:
+    """A map of what lies in the task's NRAM, and how much of each memory is declared."""
+    lines = [f"{m.name}: {m.used} of {m.capacity} bytes declared" for m in values.memories(session.core())]
+    rows = [r for r in values.on_chip(session) if r.memory == "NRAM"]
+    extent = max((r.offset + r.nbytes for r in rows), default=1)
+    width = max((len(r.name) for r in rows), default=0)
+    for r in rows:
+        left, filled = r.offset * BAR // extent, max(1, -(-r.nbytes * BAR // extent))
+        bar = (" " * left + "#" * filled)[:BAR].ljust(BAR)
+        lines.append(f"{r.name.ljust(width)} |{bar}| {r.offset:#x}, {r.nbytes} bytes")
+    return "\n".join(lines)
 
 
 def _kernel(console: Console) -> tuple[str, int]:
@@ -101,12 +123,12 @@ def _kernel(console: Console) -> tuple[str, int]:
     return (functions[0].code.co_filename, functions[0].code.co_firstlineno) if functions else ("", 0)
 
 
-def _stops(console: Console, file: str) -> frozenset[int]:
-    return frozenset(
-        b.location.line
-        for b in console.session.breakpoints.values()
+def _stops(session: DebugSession, file: str) -> dict[int, int]:
+    return {
+        b.location.line: b.number
+        for b in session.breakpoints.values()
         if b.enabled and isinstance(b.location, LineLocation) and b.location.file == file
-    )
+    }
 
 
 def _memory(console: Console, place: str, letters: str) -> tuple[str, str]:
@@ -114,7 +136,7 @@ def _memory(console: Console, place: str, letters: str) -> tuple[str, str]:
     session = console.session
     paused, core = session.look(), session.core()
     names = [place] if place else []
-    names += [r.name for r in regions.plan_regions(paused, core) or regions.declarations(paused, core)]
+    names += [r.name for r in values.on_chip(session)]
     names += list(paused.tensors)
     for name in names:
         try:
@@ -127,13 +149,6 @@ def _memory(console: Console, place: str, letters: str) -> tuple[str, str]:
         except UsageError:
             continue
     return place, "nothing is declared here"
-
-
-def _said(show: Callable[[], str]) -> str:
-    try:
-        return show()
-    except UsageError as error:
-        return str(error)
 
 
 @frozen
