@@ -37,7 +37,10 @@ def statement(scope: Scope, node: Node) -> list[Statement]:
 
 def _operand(scope: Scope, child: Node, constraint: str) -> Expr | Place:
     if constraint.startswith(("=", "+")):
-        return places.place(scope, child)
+        found = places.place(scope, child)
+        if not isinstance(found.type, t.VectorRegister):
+            scope.address(found, t.Pointer(found.type), child.span)  # it is written through its address
+        return found
     return expressions.value(scope, child)
 
 

@@ -1,0 +1,94 @@
+"""One file of the checkout: loaded, its kernels launched, what came back compared with a reference."""
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+from attrs import define, field
+
+import mlusim
+from mlusim import bangc
+
+BOARD = "MLU590-H8"
+CHECKERS = ("memcheck", "initcheck", "racecheck", "synccheck")
+NAMES = MappingProxyType({np.dtype(np.float32): "float", np.dtype(np.float16): "_Float16"})
+FLOATS = (np.float32, np.float16)
+
+Case = Callable[["Bench"], None]
+CASES: dict[str, list[Case]] = {}
+
+
+def case(path: str) -> Callable[[Case], Case]:
+    """Register a function that runs kernels of the file at *path*, below the checkout."""
+
+    def register(function: Case) -> Case:
+        CASES.setdefault(path, []).append(function)
+        return function
+
+    return register
+
+
+@define(slots=False)
+class Outcome:
+    """How one comparison went: the largest difference, and whether it is within the tolerance."""
+
+    difference: float
+    right: bool
+
+
+@define(slots=False)
+class Bench:
+    """What a case works with: a module, a device, random numbers; it keeps every comparison and finding."""
+
+    root: Path
+    path: str
+    checkers: tuple[str, ...] = ()
+    outcomes: list[Outcome] = field(factory=list)
+    findings: Counter = field(factory=Counter)
+    examples: dict[str, str] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.module = bangc.load(
+            [self.root / self.path], include=[self.root], define={"NDEBUG": None}, board=BOARD
+        )
+        self.device = mlusim.Device(BOARD)
+        self.random = np.random.default_rng(0)
+
+    def put(self, array):
+        """A tensor on the device with the values of *array*."""
+        return self.device.put(np.ascontiguousarray(array))
+
+    def zeros(self, shape, dtype):
+        """A tensor of zeros."""
+        return self.put(np.zeros(shape, dtype))
+
+    def block(self, name, *args, dim=(8, 1, 1)):
+        """Launch a kernel as Block tasks."""
+        self.launch(name, *args, dim=dim, kind=mlusim.BLOCK)
+
+    def union(self, name, *args, dim=(4, 2, 1)):
+        """Launch a kernel as Union1 tasks."""
+        self.launch(name, *args, dim=dim, kind=mlusim.UNION1)
+
+    def launch(self, name, *args, dim, kind):
+        """Launch a kernel, watched if asked for."""
+        launch = self.device.launch(
+            self.module[name], dim=dim, kind=kind, args=args, observe=list(self.checkers)
+        )
+        for finding in launch.findings:
+            self.findings[finding.id] += 1
+            self.examples.setdefault(finding.id, str(finding).split("\n", 1)[0])
+
+    def expect(self, tensor, wanted, tolerance=0.0):
+        """Compare what is in *tensor* with *wanted*: exactly, or within *tolerance*, relative and absolute."""
+        found = np.asarray(self.device.get(tensor)).astype(np.float64)
+        wanted = np.asarray(wanted).astype(np.float64).reshape(found.shape)
+        apart = np.abs(np.where(found == wanted, 0.0, found - wanted))
+        both_nan = np.isnan(found) & np.isnan(wanted)
+        apart = np.where(both_nan, 0.0, apart)
+        largest = float(apart.max(initial=0.0)) if not np.isnan(apart).any() else float("nan")
+        bound = tolerance + tolerance * np.abs(wanted)
+        right = bool(np.all(both_nan | (found == wanted) | (apart <= bound)))
+        self.outcomes.append(Outcome(largest, right))

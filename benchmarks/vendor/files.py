@@ -1,0 +1,139 @@
+"""What becomes of each file of a checkout, as a row of the table."""
+
+import time
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from attrs import define, field
+
+from benchmarks.vendor import attention, boxes, elementwise, indexing, points  # noqa: F401 - they register their cases
+from benchmarks.vendor.bench import BOARD, CASES, CHECKERS, Bench
+from mlusim import bangc
+from mlusim.errors import MlusimError
+
+
+@define
+class Row:
+    """One file: whether it parses and translates, how its kernels ran, what the checkers found."""
+
+    path: str
+    parses: bool = False
+    kernels: int = 0
+    untranslated: list[str] = field(factory=list)
+    ran: bool | None = None
+    right: bool | None = None
+    difference: float | None = None
+    findings: dict[str, int] = field(factory=dict)
+    examples: dict[str, str] = field(factory=dict)
+    seconds: float = 0.0
+    remark: str = ""
+
+
+def paths(root: Path) -> list[str]:
+    """The sources below *root*, by path."""
+    return sorted(str(p.relative_to(root)) for p in root.rglob("*.mlu"))
+
+
+def row_of(root: Path, path: str, *, checked: bool) -> Row:
+    """Load the file at *path*, translate every function and run its cases."""
+    row, start = Row(path), time.perf_counter()
+    try:
+        _translate(root, row)
+        if path in CASES:
+            _run(root, row)
+            if checked and row.ran:
+                _check(root, row)
+    except MlusimError as error:
+        row.remark = row.remark or _sentence(error)
+    row.seconds = time.perf_counter() - start
+    return row
+
+
+def _translate(root: Path, row: Row) -> None:
+    module = bangc.load([root / row.path], include=[root], define={"NDEBUG": None}, board=BOARD)
+    row.parses = True
+    for kind in ("kernel", "device", "host"):
+        for _, function in module.functions_of(kind):
+            row.kernels += kind == "kernel"
+            if function.problem is not None:
+                row.untranslated.append(f"{function.name}: {_sentence(function.problem)}")
+            elif kind == "kernel":
+                try:
+                    module[function.name].plan()
+                except MlusimError as error:
+                    row.untranslated.append(f"{function.name}: {_sentence(error)}")
+
+
+def _run(root: Path, row: Row) -> None:
+    """Run without observers; anything that a kernel raises is the row's remark."""
+    bench = Bench(root, row.path)
+    row.ran = False
+    try:
+        for function in CASES[row.path]:
+            function(bench)
+        row.ran = True
+    except Exception as error:  # noqa: BLE001 - the table says what it was
+        row.remark = f"{type(error).__name__}: {_sentence(error)}{_place(error)}"
+    if bench.outcomes:
+        row.right = row.ran and all(o.right for o in bench.outcomes)
+        row.difference = max((o.difference for o in bench.outcomes), default=0.0)
+
+
+def _check(root: Path, row: Row) -> None:
+    bench = Bench(root, row.path, checkers=CHECKERS)
+    try:
+        for function in CASES[row.path]:
+            function(bench)
+    except Exception as error:  # noqa: BLE001 - the table says what it was
+        row.remark = f"under checkers: {type(error).__name__}: {_sentence(error)}"
+    row.findings, row.examples = dict(bench.findings), bench.examples
+
+
+def _sentence(error: object) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _place(error: Exception) -> str:
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith((".mlu", ".h", ".mluh"))
+    ]
+    return f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows as a table of Markdown, with the sums below."""
+    lines = [
+        "| file | parses | translates | runs | max difference | findings | seconds | remark |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for row in rows:
+        difference = "" if row.difference is None else f"{row.difference:.3g}"
+        found = ", ".join(f"{name} {count}" for name, count in sorted(row.findings.items()))
+        cells = (
+            row.path,
+            _word(row.parses),
+            _word(row.parses and not row.untranslated),
+            ""
+            if row.ran is None
+            else "right"
+            if row.right
+            else "wrong"
+            if row.ran and row.right is False
+            else _word(row.ran),
+            difference,
+            found,
+            f"{row.seconds:.1f}",
+            (row.remark or "; ".join(row.untranslated[:1])).replace("|", "/"),
+        )
+        lines.append("| " + " | ".join(cells) + " |")
+    counts = (
+        f"{sum(r.parses for r in rows)} of {len(rows)} files parse, "
+        f"{sum(r.parses and not r.untranslated for r in rows)} translate in full, "
+        f"{sum(r.ran is not None for r in rows)} have a reference here, {sum(bool(r.right) for r in rows)} give its results."
+    )
+    return "\n".join([*lines, "", counts])
+
+
+def _word(value: bool) -> str:
+    return "yes" if value else "no"
