@@ -8,6 +8,7 @@ from mlusim.machine.barrier import SCOPES, Meeting, participants
 from mlusim.machine.events import Sync
 from mlusim.machine.split_barrier import SplitBarriers
 from mlusim.memory.allocation import Allocation, Arena
+from mlusim.memory.declaration import Declaration
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -22,13 +23,13 @@ class Cluster:
         self.cores: list[Core] = []
         self._shared: list[tuple[Allocation, DType, int]] = []
 
-    def shared(self, nth: int, dtype: DType, count: int, site: str) -> tuple[Allocation, bool]:
+    def shared(self, nth: int, dtype: DType, count: int, declared: Declaration) -> tuple[Allocation, bool]:
         """The *nth* SRAM declaration of the cluster, and whether it is new.
 
         Every core must declare the same types and counts in the same order, as one source file does.
         """
         if nth == len(self._shared):
-            allocation = self.sram.allocate(count * dtype.size, dtype.size, site)
+            allocation = self.sram.allocate(count * dtype.size, dtype.size, declared)
             self._shared.append((allocation, dtype, count))
             return allocation, True
         allocation, first_dtype, first_count = self._shared[nth]
@@ -46,7 +47,7 @@ class Cluster:
         found = None
         for nth, (mine, dtype, count) in enumerate(self._shared):
             twin, _ = other.shared(
-                nth, dtype, count, mine.site
+                nth, dtype, count, mine.declared
             )  # declares what that cluster will declare later
             if mine is allocation:
                 found = twin

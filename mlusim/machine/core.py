@@ -18,6 +18,7 @@ from mlusim.machine.place import Place
 from mlusim.machine.placements import Placements
 from mlusim.machine.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
+from mlusim.memory.declaration import Declaration
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
@@ -129,10 +130,10 @@ class Core:
         dtype = as_dtype(dtype)
         count = self._count(space, count)
         arena = self.arenas.get(space)
-        site = self._describe(space, dtype, count)
+        declared = self._declaration(space, dtype, count)
         if arena is None:  # harmless above `if mlu.is_mpu(): return`; whoever uses it is told
-            return self.bind(Absent(space, site), dtype)
-        allocation = self._allocate(arena, count * dtype.size, dtype.size, site)
+            return self.bind(Absent(space, declared), dtype)
+        allocation = self._allocate(arena, count * dtype.size, dtype.size, declared)
         pointer = self.bind(allocation, dtype)
         if values is not None:
             self._initialise(pointer.view, values)
@@ -158,9 +159,9 @@ class Core:
                     "a Block task shares no SRAM", space="SRAM", hint="launch as UNION1 or wider to use SRAM"
                 )
             )
-        site = self._describe(SRAM, dtype, count)
+        declared = self._declaration(SRAM, dtype, count)
         try:
-            allocation, fresh = self.cluster.shared(self.shared_count, dtype, count, site)
+            allocation, fresh = self.cluster.shared(self.shared_count, dtype, count, declared)
         except Fault as fault:
             raise self.blame(fault) from None
         self.shared_count += 1
@@ -168,9 +169,8 @@ class Core:
             self.hub.declare(self, allocation)
         return self.bind(allocation, dtype)
 
-    def _describe(self, space: Space, dtype: DType, count: int) -> str:
-        file, line = self.site()
-        return f"{space} {dtype}[{count}] declared at {file.rsplit('/', 1)[-1]}:{line}"
+    def _declaration(self, space: Space, dtype: DType, count: int) -> Declaration:
+        return Declaration(space, dtype, count, *self.site())
 
     def _count(self, space: Space, count: int) -> int:
         try:
@@ -185,9 +185,9 @@ class Core:
             )
         return number
 
-    def _allocate(self, arena: Arena, nbytes: int, align: int, site: str) -> Allocation:
+    def _allocate(self, arena: Arena, nbytes: int, align: int, declared: Declaration) -> Allocation:
         try:
-            return arena.allocate(nbytes, align, site)
+            return arena.allocate(nbytes, align, declared)
         except Fault as fault:
             raise self.blame(fault) from None
 

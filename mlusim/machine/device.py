@@ -22,6 +22,7 @@ from mlusim.machine.schedule import choices_of, effects_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
+from mlusim.memory.declaration import Declaration
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
@@ -108,7 +109,7 @@ class Device:
         self._heap.reserve(host.nbytes)
         raw = fresh_bytes(host.nbytes)
         raw.view(host.dtype).reshape(host.shape)[...] = host
-        return self._adopt(raw, host.shape, dtype, "tensor", filled=True)
+        return self._adopt(raw, host.shape, dtype, filled=True)
 
     def share(self, array: Any) -> DeviceTensor:
         """Lend a host array to the device without a copy; a kernel may read it and never write it."""
@@ -116,7 +117,7 @@ class Device:
         dtype = as_dtype(host.dtype)
         self._heap.reserve(host.nbytes)
         raw = as_bytes(np.ascontiguousarray(host))
-        return self._adopt(raw, host.shape, dtype, "const tensor", filled=True, writable=False)
+        return self._adopt(raw, host.shape, dtype, filled=True, writable=False)
 
     def empty(self, shape: int | Sequence[int], dtype: Any) -> DeviceTensor:
         """A tensor of *shape* in GDRAM, poisoned: NaN in floats, -1 in integers."""
@@ -126,7 +127,7 @@ class Device:
         self._heap.reserve(nbytes)
         raw = fresh_bytes(nbytes)
         raw.fill(POISON)
-        return self._adopt(raw, sizes, found, "tensor", filled=False)
+        return self._adopt(raw, sizes, found, filled=False)
 
     def get(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Copy a tensor from GDRAM to the host."""
@@ -176,12 +177,12 @@ class Device:
         raw: Bytes,
         shape: tuple[int, ...],
         dtype: DType,
-        what: str,
         *,
         filled: bool,
         writable: bool = True,
     ) -> DeviceTensor:
-        allocation = self._heap.allocate(raw, f"{what} {dtype}{list(shape)}", writable=writable)
+        declared = Declaration(GDRAM, dtype, math.prod(shape), shape=shape, const=not writable)
+        allocation = self._heap.allocate(raw, declared, writable=writable)
         allocation.filled = filled
         return DeviceTensor(self, allocation, shape, dtype)
 

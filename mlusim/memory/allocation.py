@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.errors import Ended, Fault, OutOfMemory, Unsupported
+from mlusim.memory.declaration import Declaration
 from mlusim.memory.space import Space
 
 POISON = 0xFF  # NaN in half, bfloat16 and float; -1 in every signed integer
@@ -25,17 +26,19 @@ class Allocation:
     """A contiguous piece of one memory space.
 
     ``address`` is the device address of its first byte; ``raw`` is a byte array that holds the
-    ``nbytes`` bytes; ``site`` says in words what it is and who declared it.  ``filled`` is true where
+    ``nbytes`` bytes; ``declared`` is what declared it, ``site`` that in words.  ``filled`` is true where
     the host, or the declaration, gave every byte a value, and ``launches`` counts the launches that
     may have changed them.  ``heap`` is the device's that it came from, None on chip.  ``shadow`` is for observers, which keep there what they know of the bytes
     from one launch to the next; the machine never reads it.
     """
 
     __slots__ = (
-        "address", "filled", "heap", "launches", "live", "nbytes", "raw", "shadow", "site", "space", "writable",
+        "address", "declared", "filled", "heap", "launches", "live", "nbytes", "raw", "shadow", "space", "writable",
     )  # fmt: skip
 
-    def __init__(self, space: Space, address: int, raw: Bytes, site: str, *, writable: bool = True) -> None:
+    def __init__(
+        self, space: Space, address: int, raw: Bytes, declared: Declaration, *, writable: bool = True
+    ) -> None:
         self.heap: Heap | None = None
         self.filled = False
         self.launches = 0
@@ -44,9 +47,14 @@ class Allocation:
         self.address = address
         self.raw = raw
         self.nbytes = raw.size
-        self.site = site
+        self.declared = declared
         self.writable = writable
         self.live = True
+
+    @property
+    def site(self) -> str:
+        """What it is and who declared it, in words."""
+        return str(self.declared)
 
     def __repr__(self) -> str:
         return f"<{self.space} {self.address:#x}..{self.address + self.nbytes:#x} {self.site}>"
@@ -71,8 +79,8 @@ class Absent(Allocation):
 
     __slots__ = ()
 
-    def __init__(self, space: Space, site: str) -> None:
-        super().__init__(space, 0, NO_BYTES, site)
+    def __init__(self, space: Space, declared: Declaration) -> None:
+        super().__init__(space, 0, NO_BYTES, declared)
 
     def fault(self) -> Fault:
         """The fault of using it."""
@@ -103,7 +111,7 @@ class Arena:
         self.high_water = 0
         self.allocations: list[Allocation] = []
 
-    def allocate(self, nbytes: int, align: int, site: str) -> Allocation:
+    def allocate(self, nbytes: int, align: int, declared: Declaration) -> Allocation:
         """Cut *nbytes* bytes, aligned to *align*, and fill them with poison.
 
         Raises `OutOfMemory` with the bytes asked, the bytes left and the limit.
@@ -125,7 +133,7 @@ class Arena:
         piece.fill(POISON)
         self.top = start + nbytes
         self.high_water = max(self.high_water, self.top)
-        allocation = Allocation(self.space, self.base + start, piece, site)
+        allocation = Allocation(self.space, self.base + start, piece, declared)
         self.allocations.append(allocation)
         return allocation
 
@@ -172,13 +180,13 @@ class Heap:
         self.used = 0
         self._next = base
 
-    def allocate(self, raw: Bytes, site: str, *, writable: bool = True) -> Allocation:
+    def allocate(self, raw: Bytes, declared: Declaration, *, writable: bool = True) -> Allocation:
         """Give *raw* an address.  Raises `OutOfMemory` when the board's memory is exhausted."""
         self.reserve(raw.size)
         address = self._next
         self._next += -(-max(raw.size, 1) // self.ALIGN) * self.ALIGN + self.ALIGN
         self.used += raw.size
-        allocation = Allocation(self.space, address, raw, site, writable=writable)
+        allocation = Allocation(self.space, address, raw, declared, writable=writable)
         allocation.heap = self
         return allocation
 

@@ -3,25 +3,22 @@
 import ast
 import functools
 import linecache
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.arch.dtypes import DType
 from mlusim.memory.allocation import Allocation
 
 if TYPE_CHECKING:
     from mlusim.debug.look.paused_run import PausedRun
 
-_SITE = re.compile(r"\w+ (?P<dtype>\w+)\[\d+\] declared at (?P<file>.+):(?P<line>\d+)$")
 _CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
 
 
 @frozen
-class Declaration:
+class Call:
     """A call that declares memory: its line, which memory, and the variable that keeps it, if one does.
 
     With ``many`` the call is the element of a list, and is executed once for each of its places.
@@ -38,19 +35,14 @@ def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, D
 
     ``row``, ``pair[1]`` for an element of a list; None for what cannot be told.
     """
-    found = _SITE.match(allocation.site)
-    if found is None:
+    found = allocation.declared
+    if not found.file:
         return None, None
-    dtype, line = as_dtype(found["dtype"]), int(found["line"])
-    files = {
-        f.code.co_filename
-        for f in paused.recorded.functions
-        if Path(f.code.co_filename).name == found["file"]
-    }
-    if len(files) != 1:
-        return None, dtype
-    source = "".join(linecache.getlines(files.pop()))
-    calls = [d for d in _declarations(source) if d.line == line and d.space == allocation.space.name]
+    dtype = found.dtype
+    if found.name is not None:
+        return found.name, dtype
+    source = "".join(linecache.getlines(found.file))
+    calls = [d for d in _declarations(source) if d.line == found.line and d.space == allocation.space.name]
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
     at = _place(paused, allocation)
@@ -66,14 +58,14 @@ def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
         arenas = [*core.arenas.values(), *([core.cluster.sram] if core.cluster is not None else [])]
         for arena in arenas:
             if allocation in arena.allocations:
-                where = allocation.site.rpartition(" ")[2]
-                same = [a for a in arena.allocations if a.site.rpartition(" ")[2] == where]
+                where = allocation.declared.file, allocation.declared.line
+                same = [a for a in arena.allocations if (a.declared.file, a.declared.line) == where]
                 return same.index(allocation)
     return None
 
 
 @functools.lru_cache(maxsize=32)
-def _declarations(source: str) -> tuple[Declaration, ...]:
+def _declarations(source: str) -> tuple[Call, ...]:
     """Every declaration of a module, in the order of its source."""
     try:
         tree = ast.parse(source)
@@ -87,7 +79,7 @@ def _declarations(source: str) -> tuple[Declaration, ...]:
             names |= {call: (name, many) for call, name, many in _kept(node.target, node.value)}
     calls = sorted((n for n in ast.walk(tree) if _space(n)), key=lambda n: (n.lineno, n.col_offset))  # type: ignore[attr-defined]
     return tuple(
-        Declaration(call.lineno, _space(call), *names.get(call, (None, False)))  # type: ignore[attr-defined]
+        Call(call.lineno, _space(call), *names.get(call, (None, False)))  # type: ignore[attr-defined]
         for call in calls
     )
 

@@ -81,7 +81,7 @@ def declarations(paused: PausedRun, core: Core | None) -> list[RegionState]:
         if owner is None or core is None:
             continue
         name, dtype = declared(paused, allocation)
-        where = allocation.site.rpartition(" ")[2]
+        where = allocation.declared.place
         offset = allocation.address - paused.base(allocation.space)
         rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
     return rows

@@ -131,7 +131,7 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
         return argument
     twin = copies.get(original)
     if twin is None:
-        twin = Allocation(original.space, original.address, kept[original].copy(), original.site)
+        twin = Allocation(original.space, original.address, kept[original].copy(), original.declared)
         twin.filled, twin.launches = original.filled, original.launches
         copies[original] = twin
     if isinstance(argument, DeviceTensor):
