@@ -85,7 +85,7 @@ def test_csv_has_one_line_a_call(cli):
     names = ("dtype", "theory_ops", "theory_ios", "bytes_GDRAM2NRAM", "bytes_NRAM2GDRAM", "nram_high_water")
 
     assert (0, 4) == (done.code, len(rows))
-    assert ["float", "36", "300", "120", "144", "24"] == [rows[0][name] for name in names]
+    assert ["float", "36", "300", "120", "144", "128"] == [rows[0][name] for name in names]
     assert all(float(row["hardware_time_us"]) > 0 for row in rows)
 
 

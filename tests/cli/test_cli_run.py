@@ -56,7 +56,7 @@ def test_one_case_as_json_has_what_the_contract_names(cli):
     assert document["accuracy"]["output"]["passed"] is True
     assert {"GDRAM2NRAM": 120, "NRAM2GDRAM": 144} == document["traffic"]
     assert {"NRAM", "SRAM", "WRAM"} == document["memory"].keys()
-    assert {"capacity": 655360, "high_water": 24} == document["memory"]["NRAM"]
+    assert {"capacity": 655360, "high_water": 128} == document["memory"]["NRAM"]
     assert {"kernel", "dim", "kind", "time_us"} <= document["launches"][0].keys()
     assert [] == document["findings"]
 

@@ -44,7 +44,7 @@ def test_the_figures_are_those_of_the_record():
         io_efficiency=float(f"{RECORD.efficiency.io_efficiency:.5g}"),
         compute_efficiency=float(f"{RECORD.efficiency.compute_efficiency:.5g}"),
         bytes={"GDRAM2NRAM": 120, "NRAM2GDRAM": 144},
-        nram_high_water=24,
+        nram_high_water=128,
         instructions=sum(RECORD.instructions.values()),
     )
 
