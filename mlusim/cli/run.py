@@ -12,6 +12,7 @@ from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import add_limit, names_in, parameters, whole, workers
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.engine.native.choose import ENGINES
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import check_writable, write, write_arrays
 from mlusim.machine.device import EFFECTS
@@ -68,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--lines", action="store_true", help="the time of each line of the kernels, for one call")
     add("--seed", metavar="N", type=whole, help="explore another legal schedule")
     add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
+    add("--engine", choices=ENGINES, default=ENGINES[0], help="what executes the kernels (native: C)")
     add(
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
@@ -121,6 +123,7 @@ def _own_arrays(args: argparse.Namespace, operator: Operator) -> int:
             seed=args.seed,
             effects=args.effects,
             policy=args.policy,
+            engine=args.engine,
         )
     except Fault as fault:
         _report(args, record_of_fault(fault, operator.name, None, board, SUCCESS.name, args.policy))
@@ -148,6 +151,7 @@ def _one_case(args: argparse.Namespace, operator: Operator, case: Case) -> int:
             seed=args.seed,
             effects=args.effects,
             policy=args.policy,
+            engine=args.engine,
         )
     except Fault as fault:
         _report(args, record_of_fault(fault, operator.name, case.name, board, case.status.name, args.policy))
@@ -204,7 +208,16 @@ def _cases(args: argparse.Namespace, operator: Operator) -> int:
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     checks = tuple(names_in(args.check))
     jobs = [
-        Job(operator.name, case.name, board, checks, args.seed, args.effects, policy=args.policy)
+        Job(
+            operator.name,
+            case.name,
+            board,
+            checks,
+            args.seed,
+            args.effects,
+            policy=args.policy,
+            engine=args.engine,
+        )
         for case in matching_cases(operator, board)
     ]
     records = perform(jobs, args.jobs)

@@ -47,6 +47,7 @@ def call_of(args: argparse.Namespace, words: list[str], checks: tuple[str, ...])
         checks,
         args.seed,
         args.effects or "late",
+        getattr(args, "engine", "auto"),
     )
 
 
@@ -125,7 +126,13 @@ def _document(call: KernelCall, done: Called, judged: Mapping[str, Accuracy]) ->
             for name, a in judged.items()
         },
         "launches": [
-            {"kernel": launch.kernel, "dim": list(launch.dim), "kind": launch.kind, "time_us": launch.time_us}
+            {
+                "kernel": launch.kernel,
+                "dim": list(launch.dim),
+                "kind": launch.kind,
+                "engine": launch.engine,
+                "time_us": launch.time_us,
+            }
         ],
         "instructions": dict(launch.instructions),
         "traffic": dict(launch.traffic),

@@ -15,7 +15,7 @@ class Handle:
 
     ``device`` holds the tensors, ``last_error`` the sentence of the last failure (empty after a
     success), ``launches`` what was launched, ``layouts`` the NRAM plans that kernels were given.
-    *observe*, *seed* and *effects* go to every launch.  ``policy`` names the rule by which a host function that
+    *observe*, *seed*, *effects* and *engine* go to every launch.  ``policy`` names the rule by which a host function that
     has several chooses tiles and the like; None: its usual one.
     """
 
@@ -27,6 +27,7 @@ class Handle:
         seed: int | None = None,
         effects: str = "late",
         policy: str | None = None,
+        engine: str = "auto",
     ) -> None:
         self.device = Device(board)
         self.board = self.device.board
@@ -37,7 +38,12 @@ class Handle:
         watching = (
             observe if isinstance(observe, str) or not isinstance(observe, Iterable) else tuple(observe)
         )
-        self._options: dict[str, Any] = {"observe": watching, "seed": seed, "effects": effects}
+        self._options: dict[str, Any] = {
+            "observe": watching,
+            "seed": seed,
+            "effects": effects,
+            "engine": engine,
+        }
 
     def __repr__(self) -> str:
         return f"<Handle {self.board.name}>"

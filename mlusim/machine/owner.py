@@ -32,6 +32,7 @@ class Owner(Protocol):
     numbers: "itertools.count[int]"
     layouts: dict[Hashable, RegionMap]
     native: Any
+    compiled: bool
     meter: Any
     rows: int
     spin_rows: frozenset[int]

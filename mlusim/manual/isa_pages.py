@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mlusim.arch.catalog import ARCHES
+from mlusim.engine.native.rows import is_native
 from mlusim.formula.python import to_python
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Intrinsic, Operand, Pipe
@@ -160,6 +161,7 @@ def _facts(row: Intrinsic) -> Iterator[str]:
     found = ", ".join(a.name for a in ARCHES.values() if row.available(a.bang_arch))
     known = found or f"none of the catalogue, those from `__BANG_ARCH__` {row.since} on"
     yield f"architectures: {known}{'; on memory cores too' if row.memory_core else ''}"
+    yield f"native engine: {'C' if any(is_native(row, arch) for arch in ARCHES.values()) else 'Python executes it'}"
     yield f"certainty: {CERTAINTY[row.certainty]}; source: {row.source}"
 
 

@@ -46,6 +46,7 @@ class Job:
     effects: str = "late"
     reference: bool = True
     policy: str | None = None
+    engine: str = "auto"
     lines: bool = False
 
     def __str__(self) -> str:
@@ -74,6 +75,7 @@ def perform(job: Job) -> Record:
             observe=[*job.check, *([EveryStep()] if job.lines else [])],
             seed=job.seed,
             effects=job.effects,
+            engine=job.engine,
             reference=job.reference,
             policy=job.policy,
         )

@@ -106,17 +106,26 @@ def run(
     seed: int | None = None,
     effects: str = "late",
     policy: str | None = None,
+    engine: str = "auto",
     reference: bool = False,
 ) -> Run:
     """Run an operator on *inputs* (arrays by name) and *params* and return what it did.
 
     With *reference* the outputs are judged against the operator's reference.  *policy* is one of those that
-    the operator declares.  Raises `UsageError` for missing or unknown names and `StatusError` where the
+    the operator declares, *engine* what executes the kernels: "auto", "python" or "native".  Raises `UsageError` for missing or unknown names and `StatusError` where the
     host interface does not return success.
     """
     spec = _operator(operator)
     done = attempt(
-        spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects, policy=policy
+        spec,
+        inputs,
+        params,
+        board=board,
+        observe=observe,
+        seed=seed,
+        effects=effects,
+        policy=policy,
+        engine=engine,
     )
     if done.status != SUCCESS:
         raise StatusError(done.status, f"{done.status.name}: {done.message}")
@@ -132,13 +141,22 @@ def run_case(
     seed: int | None = None,
     effects: str = "late",
     policy: str | None = None,
+    engine: str = "auto",
     reference: bool = True,
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one."""
     spec = _operator(operator)
     inputs, params = case.make(case_generator(case))
     done = attempt(
-        spec, inputs, params, board=board, observe=observe, seed=seed, effects=effects, policy=policy
+        spec,
+        inputs,
+        params,
+        board=board,
+        observe=observe,
+        seed=seed,
+        effects=effects,
+        policy=policy,
+        engine=engine,
     )
     done = evolve(done, case=case.name, expected=expected_status(spec, case, board), group=case.group)
     return judged(done, inputs, params, spec) if reference and done.status == SUCCESS else done
@@ -195,6 +213,7 @@ def attempt(
     seed: int | None = None,
     effects: str = "late",
     policy: str | None = None,
+    engine: str = "auto",
     handle: Handle | None = None,
 ) -> Run:
     """Call the host interface, with *handle* or one for the options, and return what happened, whatever the status."""
@@ -203,7 +222,9 @@ def attempt(
     complete = _complete(spec, {} if params is None else params)
     if policy is not None:
         policy_of(spec.name, spec.policies, policy)
-    handle = handle or Handle(board, observe=observe, seed=seed, effects=effects, policy=policy)
+    handle = handle or Handle(
+        board, observe=observe, seed=seed, effects=effects, policy=policy, engine=engine
+    )
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     try:
         status = spec.call(handle, tensors, descriptors, complete)

@@ -65,6 +65,7 @@ class KernelCall:
     checks: tuple[str, ...] = ()
     seed: int | None = None
     effects: str = "late"
+    engine: str = "auto"
     _module: Module | None = field(default=None, init=False)
     _arrays: dict[str, Array] = field(factory=dict, init=False)
 
@@ -97,6 +98,7 @@ class KernelCall:
             observe=(*self.checks, *observe),
             seed=self.seed,
             effects=self.effects,
+            engine=self.engine,
         )
         back = {
             name: device.get(tensor)

@@ -92,7 +92,9 @@ class NativeCore(Core):
         c.memory_core, c.late, c.each = self.place.memory_core, self.late, self.each
         c.timing = self.log is not None
         routes = mlu.directions
-        c.directions, c.rows_directions, c.async_directions = buffers.loaded.directions(routes)
+        c.directions, c.rows_directions, c.async_directions = buffers.loaded.directions(
+            routes, idle=session.compiled and bool(session.kind.unions) and not self.place.memory_core
+        )
         c.log, c.allocs, c.cells, c.flights = (
             buffers.log_at,
             buffers.allocs_at,
@@ -255,6 +257,10 @@ class NativeCore(Core):
         self._loaded.fly(self, WAITS[flight.pipe], self._issued)
         if not self.late:
             self.drain(flight.pipe)
+
+    def flight_inside(self, number: int) -> bool:
+        """Whether effect *number* of Python's is a copy from NRAM to NRAM."""
+        return self._pythons[number].inside
 
     def drain(self, pipe: Pipe | None = None) -> None:
         """Land what is in flight, C's effects and Python's in the order of their issue."""

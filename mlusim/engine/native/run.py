@@ -14,7 +14,7 @@ from mlusim.engine.native.core import NativeCore
 from mlusim.engine.native.program import Program
 from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.direction import Direction
+from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
 from mlusim.memory.space import WRAM
 from mlusim.time.log import CHUNK, COLUMNS
 
@@ -119,7 +119,7 @@ class Loaded:
         self.library, self.entry = entry_of(program, (os.environ.get("MLUSIM_CC"), os.environ.get("PATH")))
         self._free: list[Buffers] = []
         self._sums: Any = None
-        self._routes: dict[int, tuple[int, int, int]] = {}
+        self._routes: dict[tuple[int, bool], tuple[int, int, int]] = {}
 
     def take(self) -> Buffers:
         """Buffers for a core that begins; no allocation is described in them but that of the null pointer."""
@@ -139,12 +139,17 @@ class Loaded:
             buffers.allocs[ALLOCATIONS - cells :] = 0
         self._free.append(buffers)
 
-    def directions(self, routes: "Routes") -> tuple[int, int, int]:
-        """The directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits."""
-        key = id(routes)
+    def directions(self, routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
+        """The directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits.
+
+        Where some are *idle*, because the other kind of core does them, Python knows which.
+        """
+        key = id(routes), idle
         if key not in self._routes:
             both = {d: p for d, p in routes.one_async.items() if d in routes.two_async}
-            self._routes[key] = _bits(routes.one), _bits(routes.rows), _bits(both, wram=False)
+            left = ~_mask((GDRAM2SRAM, SRAM2GDRAM)) if idle else -1
+            found = _bits(routes.one), _bits(routes.rows), _bits(both, wram=False)
+            self._routes[key] = found[0] & left, found[1] & left, found[2] & left
         return self._routes[key]
 
     def sums(self, tally: "Tally") -> tuple[int, int]:
@@ -162,5 +167,5 @@ class Loaded:
             core.grow()
         assert core.buffers is not None
         flight = core.buffers.flights[c.nflights]
-        flight.pipe, flight.number = pipe, number
+        flight.pipe, flight.number, flight.size = pipe, number, int(core.flight_inside(number))
         c.nflights += 1

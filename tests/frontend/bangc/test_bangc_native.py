@@ -256,3 +256,77 @@ def test_python_kernels_stay_python():
     with pytest.raises(UsageError, match="is Python"):
         device.launch(lambda _: None, engine="native")
     assert device.launch(lambda _: None).engine == "python"
+
+
+RECORDS = """\
+struct Window { int low; int high; float scale; };
+struct Buffers { float *in; float *out; int size; };
+
+__nram__ float numbers[128];
+
+__mlu_func__ Window window(int n) {
+  Window w;
+  w.low = n;
+  w.high = n + 16;
+  w.scale = 0.5f * n;
+  return w;
+}
+
+__mlu_func__ void apply(const Buffers &b, Window w) {
+  for (int i = w.low; i < w.high; ++i) b.out[i] = b.in[i] * w.scale + (float)b.size;
+}
+
+__mlu_global__ void records(float *out, float *in) {
+  __memcpy(numbers, in, 256, GDRAM2NRAM);
+  Buffers b = {numbers, numbers + 64, 3};
+  Window w = window(4), other;
+  apply(b, w);
+  other = w;
+  other.low += 20;
+  other.high = other.low + 2;
+  apply(b, other);
+  __asm__ volatile("sync;");
+  __memcpy(out, b.out, 256, NRAM2GDRAM);
+}
+"""
+
+
+def test_records_by_value_and_by_reference(load):
+    """Structs that are returned, copied, changed, passed; pointers in them; a sync as assembly."""
+    data = np.arange(64, dtype=np.float32)
+
+    launch = alike(load(RECORDS)["records"], (np.zeros(64, np.float32), data))
+
+    assert launch.instructions["sync"] == 1
+
+
+UNGUARDED = """\
+__mlu_shared__ float shared[512];
+__nram__ float mine[512];
+
+__mlu_global__ void unguarded(float *out, const float *in) {
+  __memcpy(shared, in, 2048, GDRAM2SRAM);
+  __sync_cluster();
+  __memcpy(mine, shared, 2048, SRAM2NRAM);
+  __bang_mul_scalar(mine, mine, (float)(coreId + 1), 256);
+  __memcpy_async(mine + 256, mine, 1024, NRAM2NRAM);
+  __sync_compute();
+  __bang_add(mine, mine, mine + 256, 256);
+  __memcpy_async(mine + 256, mine, 512, NRAM2NRAM);
+  __memcpy_async(out + taskId * 512, mine, 2048, NRAM2GDRAM);
+  __sync();
+  __sync_cluster();
+  if (coreId == 0) __memcpy(shared, mine, 2048, NRAM2SRAM);
+  __sync_cluster();
+  __memcpy(out + taskDim * 512, shared, 2048, SRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("effects", ["late", "eager"])
+def test_every_kind_of_core_runs_everything(load, effects):
+    """What a core cannot do has no effect on it; a sync of the compute stream waits for copies inside NRAM."""
+    data = np.random.default_rng(3).random(512, dtype=np.float32)
+    out = np.zeros(5 * 512, np.float32)
+
+    alike(load(UNGUARDED)["unguarded"], (out, data), dim=(4, 1, 1), kind=mlusim.UNION1, effects=effects)

@@ -130,6 +130,28 @@ COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3
 }
 ALWAYS void wait_(Core *m, int row, int pipes) { m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes); }
 
+/* Wait for the compute stream, and for the copies inside NRAM with what the move-DMA does before them. */
+PART void wait_compute_(Core *m, int row) {
+  m->counts[row]++;
+  await_(m, FOR_COMPUTE);
+  int last = -1, keep = 0, left = 0;
+  Flight *f = (Flight *)m->flights;
+  const Alloc *a = (Alloc *)m->allocs;
+  for (int i = 0; i < m->nflights; i++) {
+    int inside = f[i].number >= 0 ? f[i].size != 0 : a[f[i].dst].space == NRAM && a[f[i].src].space == NRAM;
+    if (f[i].pipe == P_MOVE && inside) last = i;
+  }
+  if (last < 0) return;
+  await_(m, FOR_MOVE);
+  for (int i = 0; i < m->nflights; i++) {
+    Flight one = ((Flight *)m->flights)[i];
+    if (one.pipe == P_MOVE && i <= last) land_(m, &one);
+    else { left |= one.pipe == P_MOVE; ((Flight *)m->flights)[keep++] = one; }
+  }
+  m->nflights = keep;
+  if (left) m->pending |= P_MOVE;
+}
+
 /* ---- telling polling from reading, as machine/polls.py does ---- */
 COLD void spin_(Core *m) { up_(m, UP_SPIN, 0, 0); }
 ALWAYS int known_(Core *m, uint64_t address) { for (int i = 0; i < m->nseen; i++) if (m->seen[i] == address) return 1; return 0; }

@@ -19,9 +19,9 @@ from mlusim.frontend.bangc.native.numbers import (
     suffix,
 )
 from mlusim.isa.table import ISA
-from mlusim.time.log import FOR_ALL, FOR_COMPUTE, FOR_IO, FOR_MOVE
+from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 
-_WAITS = {"sync": FOR_ALL, "sync_io": FOR_IO, "sync_move": FOR_MOVE, "sync_compute": FOR_COMPUTE}
+_WAITS = {"sync": FOR_ALL, "sync_io": FOR_IO, "sync_move": FOR_MOVE}
 
 
 def intrinsic(c: Context, node: ir.Intrinsic) -> str:
@@ -29,6 +29,8 @@ def intrinsic(c: Context, node: ir.Intrinsic) -> str:
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row in _WAITS:
         return f"(m->site = {site}, wait_(m, {number}, {_WAITS[node.row]}))"
+    if node.row == "sync_compute":
+        return f"(m->site = {site}, wait_compute_(m, {number}))"
     if node.row in ("is_mpu", "is_ipu"):
         return f"(m->counts[{number}]++, {'' if node.row == 'is_mpu' else '!'}m->memory_core)"
     if node.row in ("memcpy", "memcpy_async") and len(node.arguments) in (4, 7):

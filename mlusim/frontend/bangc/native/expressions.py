@@ -13,6 +13,7 @@ from mlusim.arch.board import Arch
 from mlusim.engine.native.door import Use
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native import records
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
     NoForm,
@@ -138,17 +139,21 @@ def address(c: Context, at: ir.Place) -> str:
 
 
 def _direct(at: ir.Place) -> str | None:
-    """A variable outside memory as an lvalue of C."""
-    if isinstance(at, ir.Variable):
-        if in_register(at.local):
-            return name(at.local)
-        if at.local.storage is ir.Storage.CELL and isinstance(at.local.type, t.Scalar | t.Pointer):
-            return f"(*d_{at.local.name})"
-    return None
+    """A variable outside memory, or a part of one, as an lvalue of C."""
+    if isinstance(at, ir.Variable) and in_register(at.local):
+        return name(at.local)
+    base = records.raw(at)
+    if base is None or not isinstance(at.type, t.Scalar | t.Pointer):
+        return None
+    if isinstance(at.type, t.Scalar) and at.type.kind == "bool":
+        return f"(*(uint8_t *)({base}))"
+    return f"(*({ctype(at.type)} *)({base}))"
 
 
 def loaded(c: Context, at: ir.Place, span: ir.Span) -> str:
     """The value at a place."""
+    if isinstance(at.type, t.Record):
+        return records.record(c, at)
     direct = _direct(at)
     if direct is not None:
         return direct
@@ -203,6 +208,8 @@ def _address_of(c: Context, node: ir.AddressOf) -> str:
 
 def _assign(c: Context, node: ir.Assign) -> str:
     at = node.place
+    if isinstance(at.type, t.Record):
+        return records.assigned(c, at, node)
     direct = _direct(at)
     if direct is not None:
         return f"({direct} = {value(c, node.value)})"
@@ -366,6 +373,8 @@ _VALUES: Mapping[type, Callable[[Context, Any], str]] = MappingProxyType(
         ir.Call: _call,
         ir.Intrinsic: _intrinsic,
         ir.Library: _library,
+        ir.Compose: records.compose,
+        ir.Asm: records.assembly,
     }
 )
 

@@ -1,5 +1,6 @@
 """The native form of a kernel of BANG C sources: its C, and what it is given."""
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -51,6 +52,9 @@ class BangForm:
     def _render(self, arch: Arch) -> Program:
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
+        for p in self.form.parameters:
+            if not isinstance(p.type, t.Scalar | t.Pointer):
+                raise NoForm(f"an argument of {p.type}")
         plan, c = self._plan(), Context(arch)
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         if plan.absent:
@@ -61,7 +65,9 @@ class BangForm:
         circles = _recursive(forms)
         bodies = [function(c, f, recursive=f.symbol in circles) for f in forms]
         heads = [f"{prototype(f)};" for f in forms]
-        text = "\n".join([*heads, *bodies, self._entry()])
+        sizes = sorted({int(n) for n in re.findall(r"\bR_(\d+)\b", "".join((*heads, *bodies)))})
+        records = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
+        text = "\n".join([*records, *heads, *bodies, self._entry()])
         self._places = list(c.places)
         library = [self._function(n) for n in c.library]
         return Program(

@@ -49,6 +49,8 @@ def _line(span: ir.Span) -> str:
 
 
 def _zero(kind: t.Type) -> str:
+    if isinstance(kind, t.Record):
+        return f"({ctype(kind)}){{{{0}}}}"
     return literal(0.0 if isinstance(kind, t.Scalar) and kind.kind == "float" else 0, kind)
 
 
@@ -58,21 +60,26 @@ def _local(c: Context, local: ir.Local, form: ir.Function) -> Iterator[str]:
         if not local.parameter:
             yield f"  {ctype(kind)} {made} = {_zero(kind)};"
     elif local.storage is ir.Storage.CELL:
-        inner = kind
-        while isinstance(inner, t.Array):
-            inner = inner.of
-        if not isinstance(inner, t.Scalar | t.Pointer) or (
-            isinstance(inner, t.Scalar) and inner.size == 8 and inner.kind == "float" and inner is not kind
-        ):
-            raise NoForm(f"a {kind} that has an address")
-        yield f"  Ptr {made} = cell_(m, {kind.size}); {ctype(inner)} *d_{local.name} = ({ctype(inner)} *)at(see(m, {made})); (void)d_{local.name};"
-        if local.parameter:
-            yield f"  *d_{local.name} = {_given(local)};"
+        yield from _cell_of(local)
     elif local.storage is ir.Storage.MEMORY and not local.parameter:
         place = c.place((form.symbol, local))
         yield f"  Ptr {made} = PLACES_(m)[{place}];"
     else:
         raise NoForm(f"a {local.storage.value} variable")
+
+
+def _cell_of(local: ir.Local) -> Iterator[str]:
+    """A variable that has an address: its cell, and where in C its bytes are."""
+    inner, made = local.type, name(local)
+    while isinstance(inner, t.Array):
+        inner = inner.of
+    double = isinstance(inner, t.Scalar) and inner.size == 8 and inner.kind == "float"
+    if not isinstance(inner, t.Scalar | t.Pointer | t.Record) or (double and inner is not local.type):
+        raise NoForm(f"a {local.type} that has an address")
+    at = "uint8_t" if isinstance(inner, t.Record) else ctype(inner)
+    yield f"  Ptr {made} = cell_(m, {local.type.size}); {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
+    if local.parameter:
+        yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
 
 def statements(c: Context, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
@@ -111,7 +118,7 @@ def _cell(c: Context, node: ir.Declare) -> list[str]:
             lines if node.value is None else [*lines, *_filled(c, node.value, kind, name(local), node.span)]
         )
     given = _zero(kind) if node.value is None else value(c, node.value)
-    return [f"*d_{local.name} = {given};"]
+    return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }}"]
 
 
 def _filled(c: Context, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:

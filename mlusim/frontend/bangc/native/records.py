@@ -1,0 +1,66 @@
+"""Records outside memory in C, and inline assembly."""
+
+from typing import Any
+
+from mlusim.engine.native.door import NUMBERS
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype
+from mlusim.time.log import FOR_ALL
+
+
+def raw(at: ir.Place) -> str | None:
+    """Where the bytes of a variable outside memory are, or those of a part of it."""
+    if isinstance(at, ir.Variable):
+        return f"(uint8_t *)d_{at.local.name}" if at.local.storage is ir.Storage.CELL else None
+    base = raw(at.base) if isinstance(at, ir.Member) else None
+    return None if base is None else f"({base} + {at.offset})"  # type: ignore[union-attr]
+
+
+def record(c: Any, at: ir.Place) -> str:
+    """A record by value."""
+    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+
+    place = raw(at)
+    if isinstance(at, ir.Temporary):
+        return value(c, at.value)
+    if place is None:
+        raise NoForm(f"a copy of a {at.type} in memory")
+    made = ctype(at.type)
+    return f"({{ {made} r_; memcpy(&r_, {place}, sizeof r_); r_; }})"
+
+
+def compose(c: Any, node: ir.Compose) -> str:
+    """A record from the values of its fields."""
+    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+
+    kind = node.type
+    if not isinstance(kind, t.Record) or kind.union:
+        raise NoForm("this initial value")
+    held, parts = c.temporary(), []
+    for field_, given in zip(kind.fields, node.values, strict=False):
+        if isinstance(field_.type, t.Array):
+            raise NoForm("an array in a record")
+        made = ctype(field_.type)
+        parts.append(
+            f"{{ {made} f_ = {value(c, given)}; memcpy({held}.b + {field_.offset}, &f_, sizeof f_); }}"
+        )
+    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {' '.join(parts)} {held}; }})"
+
+
+def assigned(c: Any, at: ir.Place, node: ir.Assign) -> str:
+    """A store of a whole record."""
+    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+
+    place, held = raw(at), c.temporary()
+    if place is None:
+        raise NoForm(f"a copy of a {at.type} to memory")
+    return f"({{ {ctype(at.type)} {held} = {value(c, node.value)}; memcpy({place}, &{held}, sizeof {held}); {held}; }})"
+
+
+def assembly(_c: Any, node: ir.Asm) -> str:
+    """Inline assembly: a sync, or none."""
+    code = " ".join(node.text.split()).rstrip(";").strip()
+    if node.outputs or node.inputs or code not in ("sync", ""):
+        raise NoForm("inline assembly")
+    return f"wait_(m, {NUMBERS['sync']}, {FOR_ALL})"

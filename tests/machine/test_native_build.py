@@ -1,0 +1,96 @@
+"""The C compiler of the native engine: which one, the cache, what goes wrong."""
+
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from mlusim.engine.native import build as native
+from mlusim.engine.native.build import BuildError, available, build, clean_cache, no_compiler
+
+FAKE = """\
+import sys
+with open(sys.argv[0] + ".calls", "a") as calls:
+    calls.write("call\\n")
+if "broken" in open([a for a in sys.argv if a.endswith(".c")][0]).read():
+    print("kernel.c:1:1: error: unknown type name 'broken'", file=sys.stderr)
+    sys.exit(1)
+with open(sys.argv[sys.argv.index("-o") + 1], "wb") as made:
+    made.write(b"library" * 1000)
+"""
+
+
+@pytest.fixture
+def environ(tmp_path):
+    """A compiler that only writes that it was called, and a cache of its own."""
+    script = tmp_path / "fake.py"
+    script.write_text(FAKE)
+    return {"MLUSIM_CC": f"{sys.executable} {script}", "MLUSIM_CACHE": str(tmp_path / "cache"), "PATH": ""}
+
+
+def calls(environ):
+    """How often the compiler ran."""
+    return len(Path(environ["MLUSIM_CC"].split()[-1] + ".calls").read_text().splitlines())
+
+
+def test_what_was_compiled_is_kept(environ):
+    """The same text is compiled once, another one again; nothing half-made is left."""
+    first, second, other = (build(text, environ) for text in ("int a;", "int a;", "int b;"))
+
+    assert first == second
+    assert first != other
+    assert calls(environ) == 2
+    assert {first.name, other.name} == {p.name for p in first.parent.iterdir()}
+
+
+def test_two_at_once_make_one_library(environ):
+    """Whoever comes second finds the same file under the same name."""
+    made = []
+    threads = [threading.Thread(target=lambda: made.append(build("int c;", environ))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(set(made)) == 1
+    assert made[0].read_bytes() == b"library" * 1000
+
+
+def test_a_compiler_that_fails_is_quoted(environ):
+    """Its first error, and what to do; nothing is kept."""
+    with pytest.raises(BuildError, match="unknown type name 'broken'; name another compiler in MLUSIM_CC"):
+        build("broken", environ)
+
+    assert [] == list(native.cache_folder(environ).glob("*"))
+
+
+def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
+    """What was used last stays; cleaning removes the rest and says how many there were."""
+    monkeypatch.setattr(native, "MOST_BYTES", 15_000)
+    paths = [build(f"int x{n};", environ) for n in range(4)]
+
+    assert paths[-1].exists()
+    assert len(list(paths[0].parent.glob("*.so"))) == 2
+    assert clean_cache(environ) == 2
+    assert [] == list(paths[0].parent.glob("*.so"))
+
+
+def test_no_compiler_is_said_in_one_sentence(tmp_path):
+    """A name that is no program; none at all, unless the ziglang package is there."""
+    wrong = {"MLUSIM_CC": "no-such-compiler", "PATH": str(tmp_path)}
+
+    assert available(wrong) is None
+    assert "MLUSIM_CC=no-such-compiler names no program" in no_compiler(wrong)
+    assert "pip install mlusim[native]" in no_compiler({"PATH": str(tmp_path)})
+    with pytest.raises(BuildError, match="names no program"):
+        build("int a;", wrong | {"MLUSIM_CACHE": str(tmp_path)})
+
+
+def test_a_library_that_cannot_be_loaded_is_compiled_again(environ):
+    """A file that something has damaged does not stay."""
+    path = build("int d;", environ)
+
+    with pytest.raises(OSError, match=path.name):
+        native.load("int d;", environ)
+    assert calls(environ) == 2
