@@ -1,6 +1,5 @@
 """What the checkers found in one or many runs of a program, as plain data: the model that every format shares."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -145,8 +144,7 @@ def _run(run: Checked) -> dict[str, Any]:
 def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return each finding once, the first of its kind, with the sum of the counts, by file and line.
 
-    Findings are of a kind when the same rule says the same of the same statement of the same kernel;
-    numbers in the sentence, as addresses and sizes, may differ.
+    Findings are of a kind when the same rule says of the same statement of the same kernel that it has the same cause.
     """
     kinds: dict[Any, Finding] = {}
     counts: dict[Any, int] = {}
@@ -166,6 +164,21 @@ def _fold_allowed(every: Iterable[Allowed]) -> tuple[Allowed, ...]:
 
 
 def _key(finding: Finding) -> tuple[Any, ...]:
-    words = re.sub(r"0x[0-9a-fA-F]+|\d+", "#", finding.message)
     where = finding.file, finding.line, finding.kernel, finding.intrinsic, finding.facts.get("case")
-    return finding.id, finding.level, where, words
+    return finding.id, finding.level, where, _cause(finding)
+
+
+def _cause(finding: Finding) -> Any:
+    """The other statements that have part in *finding*, and its facts that are words: an operand, a region, a kind.
+
+    Addresses, sizes and tasks differ between launches that have the same fault.  A finding that gives neither
+    statements nor facts is known by its sentence.
+    """
+    if not (finding.places or finding.facts):
+        return finding.message
+    words = (
+        (name, str(fact))
+        for name, fact in sorted(finding.facts.items())
+        if isinstance(fact, str) or (isinstance(fact, list) and all(isinstance(part, str) for part in fact))
+    )
+    return tuple((place.file, place.line) for place in finding.places), *words

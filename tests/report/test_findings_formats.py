@@ -278,3 +278,22 @@ def test_any_text_makes_legal_xml(message):
     root = check_junit(junit(report))
 
     assert "1" == root.get("failures")
+
+
+def test_findings_fold_by_their_cause():
+    """Other sizes and tasks are the same finding again; another operand, region or statement is another one."""
+
+    def found(size, region, line):
+        facts = {"bytes": size, "region": region}
+        return Finding(
+            "plancheck-slack",
+            f"{size} bytes",
+            file="k.py",
+            line=1,
+            facts=facts,
+            places=(Place("k.py", line, "x"),),
+        )
+
+    every = [found(4, "x", 7), found(8, "x", 7), found(4, "y", 7), found(4, "x", 9)]
+
+    assert [2, 1, 1] == [finding.count for finding in fold(every)]
