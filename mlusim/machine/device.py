@@ -14,7 +14,7 @@ from mlusim.engine.native.choose import choose, engine_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.host_arrays import host_array, shape_of
-from mlusim.machine.hub import attendants, turn
+from mlusim.machine.hub import attendants, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
@@ -131,11 +131,14 @@ class Device:
 
     def get(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Copy a tensor from GDRAM to the host."""
-        return self._array(tensor).copy()
+        array = self._array(tensor).copy()
+        tell_fetched(tensor.allocation)
+        return array
 
     def take(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Move a tensor to the host without a copy; the device forgets it."""
         array = self._array(tensor)
+        tell_fetched(tensor.allocation)
         self.free(tensor)
         return array
 

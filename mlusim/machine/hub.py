@@ -95,6 +95,9 @@ class Observer:
     def launch_end(self, launch: Any) -> None:
         """The launch is over."""
 
+    def fetched(self, allocation: Any) -> None:
+        """The host copied a tensor back, after launches; heard by those who attend every launch."""
+
 
 class Hub:
     """For each event: None, one bound method, or a fan-out over those who override it."""
@@ -183,6 +186,13 @@ def attending(observers: Iterable[Any]) -> Iterator[None]:
 def attendants() -> tuple[Any, ...]:
     """Those who watch every launch just now."""
     return _ATTENDING.get().observers
+
+
+def tell_fetched(allocation: Any) -> None:
+    """Tell those who watch every launch that the host copies the bytes of *allocation* back."""
+    for observer in _ATTENDING.get().observers:
+        if _overrides(observer, "fetched"):
+            observer.fetched(allocation)
 
 
 def turn() -> AbstractContextManager[Any]:

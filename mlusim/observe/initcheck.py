@@ -19,9 +19,9 @@ from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, Place
-from mlusim.observe.origin import in_flight, lacking, neighbours, places, trail
+from mlusim.observe.origin import in_flight, lacking, neighbours, never_stored, places, trail
 from mlusim.observe.scattered import atomics, index_reads
-from mlusim.observe.shadow import Mask, Shadow
+from mlusim.observe.shadow import Mask, Shadow, Write
 from mlusim.observe.value_flow import dependence
 
 ABSORBING = frozenset(
@@ -42,6 +42,7 @@ class Kept:
 
     shadow: Shadow
     launches: int
+    stores: tuple[Write, ...] = ()  # the last one of each statement, where some byte has no value
 
 
 class InitCheck(Checker):
@@ -95,11 +96,24 @@ class InitCheck(Checker):
         del launch
         self._keep()
 
+    def fetched(self, allocation: Allocation) -> None:
+        """Tell bytes that no task has stored and that the host takes for a result."""
+        kept = allocation.shadow
+        if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
+            whole = Access(allocation, 0, allocation.nbytes)
+            if kept.shadow.lacks(whole):
+                at, count = lacking(kept.shadow, whole)
+                self.report(
+                    ("never-stored", allocation.site),
+                    lambda: never_stored(kept.stores, allocation, at, count),
+                )
+
     def _keep(self) -> None:
         for allocation, shadow in self._shadows.items():
             if allocation.space is GDRAM:
+                stores = () if shadow.full else tuple(shadow.log())
                 shadow.writes.clear()
-                allocation.shadow = Kept(shadow, allocation.launches + 1)
+                allocation.shadow = Kept(shadow, allocation.launches + 1, stores)
         self._shadows = {}
 
     def _shadow(self, allocation: Allocation) -> Shadow:

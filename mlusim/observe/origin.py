@@ -1,6 +1,6 @@
 """Where bytes without a value come from: the way back from where they escaped to where they were declared."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.observe.finding import Place
+from mlusim.observe.finding import Finding, Place
 from mlusim.observe.shadow import Shadow, Write
 
 HOPS = 12
@@ -84,6 +84,24 @@ def in_flight(core: Any, hop: Hop) -> Place | None:
             if access.allocation is hop.allocation and low <= hop.offset < high:
                 return Place(*effect.site, f"__{effect.name} is still in flight")
     return None
+
+
+def never_stored(stores: Sequence[Write], allocation: Allocation, offset: int, count: int) -> Finding:
+    """The finding of *count* bytes of a tensor, the first at *offset*, that no task has stored; *stores* are the others."""
+    before = [w for w in stores if w.access.span[1] <= offset]
+    last = max(before or stores, key=lambda w: (w.access.span[1], w.number), default=None)
+    context = () if last is None else (f"{_described(last)} stored up to byte {last.access.span[1]}",)
+    return Finding(
+        "initcheck-never-stored",
+        f"the host copies back {count} bytes of {allocation.site} that no task has stored, from byte {offset} on",
+        file=None if last is None else last.step.site.file,
+        line=None if last is None else last.step.site.line,
+        intrinsic=None if last is None else last.step.name,
+        context=context or ("nothing has been stored there at all",),
+        note="a new tensor holds no zeros: what nobody stores is whatever was there before",
+        hint="check the share of the last task and the tail of each row, or fill the tensor before the launch",
+        facts={"bytes": count, "offset": offset, "space": allocation.space.name},
+    )
 
 
 def _name(step: Step) -> str:

@@ -44,6 +44,7 @@ _ROWS = (
         "initcheck-undefined-address",
         "an instruction takes an index or an address from bytes that nobody has written",
     ),
+    Rule("initcheck-never-stored", "the host copies back bytes of a tensor that no task has stored"),
     Rule("racecheck-read-after-write", "an instruction reads what another pipe may not have written yet"),
     Rule("racecheck-write-after-read", "an instruction overwrites what another pipe may still be reading"),
     Rule("racecheck-write-after-write", "two pipes write the same bytes in no order"),

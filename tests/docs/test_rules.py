@@ -36,6 +36,11 @@ class Gather(Observer):
         """Take it."""
         self.launch_end((core, fault))
 
+    def fetched(self, allocation):
+        """Take what is found when the host copies a result back."""
+        del allocation
+        self.found += [f for checker in self.checkers for f in checker.findings if f not in self.found]
+
 
 def unwatched():
     """What is found of ``kernel.py`` where only a checker watches that tells no faults."""
