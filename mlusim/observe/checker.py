@@ -78,7 +78,7 @@ class Checker(Observer):
             self.beyond += 1
         else:
             made = make()
-            finding = evolve(made, kernel=self.kernel, level=RULES[made.id].level)
+            finding = evolve(made, kernel=made.kernel or self.kernel, level=RULES[made.id].level)
             reason = allowance(finding)
             self._counts[key] = 1
             self._found[key] = finding if reason is None else Allowed(finding, reason)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
@@ -43,6 +43,7 @@ class Kept:
     shadow: Shadow
     launches: int
     stores: tuple[Write, ...] = ()  # the last one of each statement, where some byte has no value
+    kernel: str = ""  # of the last launch that touched it
 
 
 class InitCheck(Checker):
@@ -105,7 +106,7 @@ class InitCheck(Checker):
                 at, count = lacking(kept.shadow, whole)
                 self.report(
                     ("never-stored", allocation.site),
-                    lambda: never_stored(kept.stores, allocation, at, count),
+                    lambda: evolve(never_stored(kept.stores, allocation, at, count), kernel=kept.kernel),
                 )
 
     def _keep(self) -> None:
@@ -113,7 +114,7 @@ class InitCheck(Checker):
             if allocation.space is GDRAM:
                 stores = () if shadow.full else tuple(shadow.log())
                 shadow.writes.clear()
-                allocation.shadow = Kept(shadow, allocation.launches + 1, stores)
+                allocation.shadow = Kept(shadow, allocation.launches + 1, stores, self.kernel)
         self._shadows = {}
 
     def _shadow(self, allocation: Allocation) -> Shadow:

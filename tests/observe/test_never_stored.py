@@ -58,3 +58,22 @@ def test_a_launch_that_nobody_watched_may_have_stored_everything():
         device.get(out)
 
     assert [] == collector.found
+
+
+def test_the_kernel_is_the_one_that_stored():
+    """Another launch in between, which has nothing to do with the tensor, is not blamed."""
+    device = mlusim.Device()
+    out, other = device.empty(64, float32), device.empty(64, float32)
+
+    @kernel
+    def another(mlu, out):
+        part = mlu.nram(float32, 64)
+        mlu.bang_write_zero(part, 64)
+        mlu.memcpy(out, part, 256, NRAM2GDRAM)
+
+    with collecting(["initcheck"]) as collector:
+        device.launch(stores, args=(out, 0, 60))
+        device.launch(another, args=(other,))
+        device.get(out)
+
+    assert ["stores"] == [found.kernel for found in collector.found]
