@@ -131,14 +131,11 @@ class Device:
 
     def get(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Copy a tensor from GDRAM to the host."""
-        array = self._array(tensor).copy()
-        tell_fetched(tensor.allocation)
-        return array
+        return self._fetched(tensor).copy()
 
     def take(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Move a tensor to the host without a copy; the device forgets it."""
-        array = self._array(tensor)
-        tell_fetched(tensor.allocation)
+        array = self._fetched(tensor)
         self.free(tensor)
         return array
 
@@ -159,8 +156,9 @@ class Device:
             raise UsageError(f"{tensor!r} is an argument of a launch that runs; free it afterwards")
         self._heap.free(tensor.allocation)
 
-    def _array(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
+    def _fetched(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         self._check(tensor)
+        tell_fetched(tensor.allocation)
         return tensor.allocation.raw.view(tensor.dtype.dtype).reshape(tensor.shape)
 
     def _check(self, tensor: DeviceTensor) -> None:

@@ -26,7 +26,7 @@ from mlusim.observe.value_flow import dependence
 
 ABSORBING = frozenset(
     {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
-    | {ISA[name].body for name in ("bang_band_scalar", "bang_maskmove")}
+    | {ISA[name].body for name in ("bang_band", "bang_bor", "bang_band_scalar", "bang_maskmove")}
 )
 """Bodies of which one operand can settle the result whatever the other holds."""
 
