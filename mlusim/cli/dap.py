@@ -9,6 +9,7 @@ from typing import Any
 
 from mlusim.cli import debug
 from mlusim.cli.exits import CLEAN
+from mlusim.cli.sources import is_source
 from mlusim.debug.dap.server import serve, serve_socket
 from mlusim.errors import UsageError
 from mlusim.programs.program import Program
@@ -17,9 +18,10 @@ EXAMPLES = """examples:
   mlusim dap              (an editor starts it, and talks to it over standard input and output)
   mlusim dap --port 4711  (an editor connects to it; --port 0 takes any port that is free, and says which)
 A launch takes program (an operator, a script or BANG C), args, cwd, and case, board, inputs, set, check, seed, effects as
-`mlusim debug` does; kernel stops where it begins, stopOnEntry at the first line; stopAtEnd false ends with the program."""
+`mlusim debug` does; kernel stops where it begins, stopOnEntry at the first line; stopAtEnd false ends with the program.
+For BANG C kernel, dim, kind, arg, include and define say what is called, as on the command line."""
 
-NAMES = ("program", "case", "inputs", "board", "seed", "effects", "kernel")
+NAMES = ("program", "case", "inputs", "board", "seed", "effects", "kernel", "dim", "kind", "arg")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,11 +76,24 @@ def _words(arguments: Mapping[str, Any]) -> list[str]:
     words += [f"--check={arguments['check']}"] if isinstance(arguments.get("check"), str) else []
     words += [f"--check={name}" for name in _many(arguments, "check")]
     words += [f"--set={pair}" for pair in _many(arguments, "set")]
+    if is_source(words[0]):
+        words += [f"--{name}={arguments[name]}" for name in ("kernel", "dim", "kind") if arguments.get(name)]
+        words += [f"--arg={one}" for one in _pairs(arguments, "arg")]
+        words += [f"-D{one}" for one in _pairs(arguments, "define")]
+        words += [f"-I{one}" for one in _many(arguments, "include")]
     given = arguments.get("set")
     if isinstance(given, Mapping):
         words += [f"--set={name}={value}" for name, value in given.items()]
     rest = _many(arguments, "args")
     return [*words, *(["--", *rest] if rest else [])]
+
+
+def _pairs(arguments: Mapping[str, Any], name: str) -> list[str]:
+    """``NAME=VALUE``, given as such in a list or as members of an object."""
+    found = arguments.get(name)
+    if isinstance(found, Mapping):
+        return [key if value is None else f"{key}={value}" for key, value in found.items()]
+    return _many(arguments, name)
 
 
 def _many(arguments: Mapping[str, Any], name: str) -> list[str]:

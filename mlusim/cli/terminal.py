@@ -93,17 +93,17 @@ def ticking(progress: Callable[[], str]) -> Iterator[None]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    done = threading.Event()
+    done, stream = threading.Event(), sys.stderr  # not the one that stands for it while kernels run
 
     def tick() -> None:
         seconds = 0
         while not done.wait(PATIENCE):
             seconds += 1
-            sys.stderr.write(f"\r\x1b[Krunning, {seconds} s: {progress()}; Ctrl-C stops it")
-            sys.stderr.flush()
+            stream.write(f"\r\x1b[Krunning, {seconds} s: {progress()}; Ctrl-C stops it")
+            stream.flush()
         if seconds:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+            stream.write("\r\x1b[K")
+            stream.flush()
 
     thread = threading.Thread(target=tick, name="mlusim progress", daemon=True)
     thread.start()

@@ -44,7 +44,7 @@ def assign(session: DebugSession, target: str, text: str) -> str:
         else:
             _store(paused, own, frame, target, value)
 
-    return _changed(session, f"{target} = {text}", apply)
+    return _changed(session, f"{target} = {text.strip()}", apply)
 
 
 def patch(session: DebugSession, span: Span, raw: bytes) -> str:

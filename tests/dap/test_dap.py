@@ -344,3 +344,39 @@ def test_an_operator_over_tcp():
 
     assert top["source"]["path"].endswith("kernel.py")
     assert 0 == process.wait(60)
+
+
+BANGC = """#include <bang.h>
+__mlu_entry__ void add(float *out, float *a, int n) {
+  __nram__ float x[64];
+  __memcpy(x, a, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(x, x, x, n);
+  __memcpy(out, x, n * sizeof(float), NRAM2GDRAM);
+}
+"""
+
+
+def test_bang_c_is_debugged_like_python(tmp_path):
+    """Lines, variables and declarations are those of the `.mlu` file; stepping back works in it, too."""
+    (tmp_path / "add.mlu").write_text(BANGC)
+    np.save(tmp_path / "a.npy", np.arange(64, dtype=np.float32))
+    path = str(tmp_path / "add.mlu")
+
+    def scenario(editor):
+        editor.launch(
+            path,
+            kernel="add",
+            arg={"out": "out:float32:64", "a": str(tmp_path / "a.npy"), "n": 64},
+            setup=lambda e: e.ask("setBreakpoints", source={"path": path}, breakpoints=[{"line": 6}]),
+        )
+        thread = editor.event("stopped")["threadId"]
+        if editor.top(thread)["line"] != 6:
+            editor.go("continue", threadId=thread)
+        frame = editor.top(thread)
+        assert ("add", path, 6) == (frame["name"], frame["source"]["path"], frame["line"])
+        value = editor.ask("evaluate", expression="x[3]", frameId=frame["id"], context="hover")
+        assert value["result"].startswith("6.0")
+        editor.go("stepBack", threadId=thread)
+        assert 5 == editor.top(thread)["line"]
+
+    editing(scenario)

@@ -3,6 +3,7 @@
 import ast
 import functools
 import linecache
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,9 @@ from mlusim.memory.allocation import Allocation
 if TYPE_CHECKING:
     from mlusim.debug.look.paused_run import PausedRun
 
+_QUALIFIERS = {"nram": "NRAM", "wram": "WRAM", "mlu_shared": "SRAM", "ldram": "LDRAM"}
+_QUALIFIED = re.compile(r"__(nram|wram|mlu_shared|ldram)__")
+_ARRAY = re.compile(r"([A-Za-z_]\w*)\s*\[")
 _CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
 
 
@@ -41,8 +45,9 @@ def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, D
     dtype = found.dtype
     if found.name is not None:
         return found.name, dtype
-    source = "".join(linecache.getlines(found.file))
-    calls = [d for d in _declarations(source) if d.line == found.line and d.space == allocation.space.name]
+    lines = linecache.getlines(found.file)
+    every = _declarations("".join(lines)) if found.file.endswith(".py") else _in_c(lines, found.line)
+    calls = [d for d in every if d.line == found.line and d.space == allocation.space.name]
     if len(calls) == 1 and not calls[0].many:
         return calls[0].name, dtype
     at = _place(paused, allocation)
@@ -50,6 +55,15 @@ def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, D
         return None, dtype
     call = calls[at % len(calls)]
     return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
+
+
+def _in_c(lines: list[str], line: int) -> Iterator[Declaration]:
+    """The arrays that one line of BANG C declares in a memory of the chip."""
+    text = lines[line - 1] if 0 < line <= len(lines) else ""
+    space = _QUALIFIED.search(text)
+    if space is not None:
+        for name in _ARRAY.findall(text, space.end()):
+            yield Declaration(line, _QUALIFIERS[space[1]], name)
 
 
 def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
