@@ -57,13 +57,13 @@ def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, D
     return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
 
 
-def _in_c(lines: list[str], line: int) -> Iterator[Declaration]:
+def _in_c(lines: list[str], line: int) -> Iterator[Call]:
     """The arrays that one line of BANG C declares in a memory of the chip."""
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     space = _QUALIFIED.search(text)
     if space is not None:
         for name in _ARRAY.findall(text, space.end()):
-            yield Declaration(line, _QUALIFIERS[space[1]], name)
+            yield Call(line, _QUALIFIERS[space[1]], name)
 
 
 def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
