@@ -36,7 +36,7 @@ def bbox_overlaps(b: Bench) -> None:
     b.expect(out, overlap(first[:, None], second[None]), 1e-4)
 
 
-@case("kernels/poly_nms/poly_nms_calc_area.mlu")
+@case("kernels/poly_nms/poly_nms_block_calc_area.mlu")
 def areas(b: Bench) -> None:
     """The areas of quadrangles."""
     n = 20
