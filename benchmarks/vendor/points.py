@@ -73,14 +73,14 @@ def mask_coordinates(b: Bench) -> None:
 
 @case("kernels/voxelization/voxelization_kernel.mlu")
 def voxel_coordinates(b: Bench) -> None:
-    """The voxel of each point, in the order z, y, x; -1 outside the range."""
+    """The voxel of each point, a row each of z, y and x; -1 outside the range."""
     n, features = 300, 4
     points = b.random.uniform(-1, 6, (n, features)).astype(np.float32)
     size = np.array([0.5, 0.5, 1], np.float32)
     span = np.array([0, 0, 0, 5, 4, 3], np.float32)
-    out = b.zeros((n, 3), np.int32)
+    out = b.zeros((3, n), np.int32)
     b.block("mluDynamicVoxelize", b.put(points), b.put(size), b.put(span), out, n, features)
     cells = np.floor((points[:, :3] - span[:3]) / size).astype(np.int64)
     grid = np.round((span[3:] - span[:3]) / size).astype(np.int64)
     inside = ((cells >= 0) & (cells < grid)).all(1)
-    b.expect(out, np.where(inside[:, None], cells[:, ::-1], -1))
+    b.expect(out, np.where(inside, cells[:, ::-1].T, -1))
