@@ -101,8 +101,9 @@ def adam_w(b: Bench) -> None:
     n = 3000
     grad, param, momentum = (b.random.normal(size=n).astype(np.float32) for _ in range(3))
     velocity = b.random.uniform(0.1, 1, n).astype(np.float32)
-    lr, beta1, beta2, bias1, bias2, epsilon, decay, scale = 0.01, 0.9, 0.99, 0.5, 0.6, 1e-6, 0.02, 2.0
-    given = [b.put(a) for a in (np.zeros(n, np.float32), grad, param, momentum, velocity)]
+    lr, beta1, beta2, epsilon, decay, scale = 0.01, 0.9, 0.99, 1e-6, 0.02, 2.0
+    bias1, bias2 = 1 - beta1**3, 1 - beta2**3  # the kernel makes them itself, of the step
+    given = [b.put(a) for a in (np.full(n, 3, np.float32), grad, param, momentum, velocity)]
     numbers = (lr, beta1, beta2, bias1, bias2, epsilon, decay, scale, False, n * 4)
     b.union("unionApplyAdamWRemoveNan<float>", *given, *numbers)
     g = grad.astype(float) / scale
