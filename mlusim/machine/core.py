@@ -148,6 +148,12 @@ class Core:
             self.placements.declared(allocation)
         return pointer
 
+    def restart(self, pointer: Ptr, values: Sequence[Any]) -> None:
+        """Give a declaration its initial *values* again, as C does where control enters its block once more."""
+        self._initialise(pointer.view, values)
+        if self.hub.declare is not None:
+            self.hub.declare(self, pointer.view.allocation)
+
     def declare_shared(self, dtype: Any, count: int) -> Ptr:
         """The cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()

@@ -94,9 +94,9 @@ class Module:
 
 
 def _called(name: str, wanted: str) -> bool:
-    """Whether *wanted* is how somebody writes *name*: spaces do not count, and half is what the compiler calls _Float16."""
-    have, want = name.replace(" ", ""), wanted.replace(" ", "")
-    return want in (have, have.replace("_Float16", "half").replace("__bf16", "bfloat16_t"))
+    """Whether *wanted* is how somebody writes *name*: spaces do not count, and the compiler calls half _Float16."""
+    plain = wanted.replace(" ", "").replace("_Float16", "half").replace("__bf16", "bfloat16_t")
+    return plain == name.replace(" ", "")
 
 
 def diagnostic_of(function: ir.Function) -> Diagnostic:

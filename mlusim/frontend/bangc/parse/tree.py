@@ -135,7 +135,10 @@ class Declaration:
     @cached_property
     def title(self) -> str:
         """How it is shown: with the arguments of its template."""
-        arguments = [str(a) for a in self.template_arguments]
+        arguments = [
+            str(a).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
+            for a in self.template_arguments
+        ]
         return f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
 
     @cached_property

@@ -79,8 +79,19 @@ def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -
         layout(c, local.type),
     ]
     if initial is not None:
-        arguments.append(value(c, initial))
+        known = _numbers(initial)
+        arguments.append(value(c, initial) if known is None else b.constant(known))
     return b.call("_c_local", *arguments)
+
+
+def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
+    """The elements of an array that is given constants; None where something else is among them, or arrays are."""
+    if not isinstance(initial, ir.Compose) or not isinstance(initial.type, t.Array):
+        return None
+    if not isinstance(initial.type.of, t.Scalar):
+        return None
+    found = tuple(v.value for v in initial.values if isinstance(v, ir.Const))
+    return found if len(found) == len(initial.values) else None
 
 
 # -- what changes a local --------------------------------------------------------------------------

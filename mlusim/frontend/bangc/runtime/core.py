@@ -18,7 +18,6 @@ from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
     ArrayLayout,
     FieldPointer,
-    Object,
     RecordLayout,
     RecordPointer,
     constant,
@@ -161,16 +160,14 @@ class Task:
         return found
 
     def _fill(self, pointer: Any, layout: Any, initial: Any) -> None:
-        if isinstance(layout, RecordLayout):
+        if isinstance(pointer, Ptr):
+            values = initial if isinstance(initial, tuple) else getattr(initial, "items", (initial,))
+            self.core.restart(pointer, values)
+        elif isinstance(layout, RecordLayout):
             pointer.assign(initial)
-        elif isinstance(layout, ArrayLayout):
-            for n, value in enumerate(initial.items):
-                if isinstance(value, Object):
-                    (pointer + n).assign(value)
-                else:
-                    pointer[n] = value
         else:
-            pointer[0] = initial
+            for n, value in enumerate(initial.items):
+                (pointer + n).assign(value)
 
     def static(self, key: str, make: Callable[[], Any]) -> Any:
         """A static local: made when it is met first."""
