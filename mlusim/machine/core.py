@@ -149,8 +149,12 @@ class Core:
         return pointer
 
     def restart(self, pointer: Ptr, values: Sequence[Any]) -> None:
-        """Give a declaration its initial *values* again, as C does where control enters its block once more."""
+        """Give a declaration its initial *values* again, as C does where control enters its block once more.
+
+        Each element counts as a scalar store, which is what a core would do.
+        """
         self._initialise(pointer.view, values)
+        self.stores[pointer.view.number] += pointer.view.size
         if self.hub.declare is not None:
             self.hub.declare(self, pointer.view.allocation)
 

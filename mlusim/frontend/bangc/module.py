@@ -8,8 +8,8 @@ from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.link import link
-from mlusim.frontend.bangc.lower.module import lower
-from mlusim.frontend.bangc.parse.unit import Options, Unit, parse
+from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.frontend.bangc.translate import Translated, translate
 
 
 class Module:
@@ -22,13 +22,13 @@ class Module:
         self.paths = tuple(paths)
         self.options = options
         self.files: list[File] = []
-        self.units: list[Unit] = []
+        self.units: list[Translated] = []
         self._requests: list[list[str]] = [[] for _ in paths]
         self._made: dict[str, BangKernel] = {}
         for path in self.paths:
-            unit = parse(path, options)
+            unit = translate(path, options)
             self.units.append(unit)
-            self.files.append(File(lower(unit)))
+            self.files.append(File(unit.form))
 
     def functions_of(self, kind: str) -> Iterator[tuple[File, ir.Function]]:
         """The functions of one kind ("kernel", "device", "host") that the files define, each with its file."""
@@ -59,11 +59,11 @@ class Module:
             if _called(function.name, name):
                 return self._wrapped(file, function)
         number = self._instantiate(name)
-        target = self.units[number].requested.get(name)
-        if target is None:
+        symbol = self.units[number].requested.get(name)
+        if symbol is None:
             raise self._unknown(name)
         file = self.files[number]
-        return self._wrapped(file, file.form.functions[(target.definition or target).symbol])
+        return self._wrapped(file, file.form.functions[symbol])
 
     def _instantiate(self, name: str) -> int:
         """Have the file that has the template make the specialisation; its number."""
@@ -71,16 +71,16 @@ class Module:
         for number, (path, unit) in enumerate(zip(self.paths, self.units, strict=True)):
             if "<" in name and any(d.name == base for d in unit.templates):
                 wanted = [*self._requests[number], name]
-                made = parse(path, self.options, wanted)
+                made = translate(path, self.options, wanted)
                 self._requests[number], self.units[number] = wanted, made
-                self.files[number] = File(lower(made))
+                self.files[number] = File(made.form)
                 self._made.clear()
                 return number
         raise self._unknown(name)
 
     def _unknown(self, name: str) -> UsageError:
         have = sorted({f.name for _, f in self.functions_of("kernel")})
-        templates = {d.name for u in self.units for d in u.templates if "global" in d.annotations}
+        templates = {d.name for u in self.units for d in u.templates if d.kernel}
         names = [*have, *(f"{n}<...>" for n in sorted(templates))]
         hint = f"it has {', '.join(names)}" if names else "it has none"
         return UsageError(f"there is no kernel {name!r} in {', '.join(self.paths)}; {hint}")

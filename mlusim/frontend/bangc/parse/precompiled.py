@@ -46,7 +46,7 @@ def headers(library: Library, board: Board, *, cached: bool = True) -> Headers:
 def _headers(library: Library, arch: tuple[str, ...], base: Path | None) -> Headers:
     common = (*FLAGS, *arch, f"-I{prelude.INCLUDE}")
     if base is not None:
-        place = base / "bangc" / cache.key_of(_state(), library.full_version, *common)
+        place = base / "bangc" / cache.key_of(state(), library.full_version, *common)
         try:
             if not (place / "mlu.pch").exists():
                 _make(library, place, common)
@@ -67,7 +67,7 @@ def _headers(library: Library, arch: tuple[str, ...], base: Path | None) -> Head
     return Headers(flags, MappingProxyType({str(made): text}), MappingProxyType(rows), str(prelude.INCLUDE))
 
 
-def _state() -> str:
+def state() -> str:
     """What the headers follow from: the instruction set's files and the supplied ones."""
     rows = Path(isa.__file__).parent.glob("*.py")
     return cache.stamp_of([*rows, *prelude.INCLUDE.rglob("*.h"), Path(__file__)])

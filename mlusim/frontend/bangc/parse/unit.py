@@ -60,7 +60,7 @@ class Unit:
 
     def text_of(self, path: str) -> str:
         """The text of a file that was read."""
-        return self.source if path == self.path else _read(path)
+        return self.source if path == self.path else read(path)
 
 
 def parse(path: str, options: Options, requests: Sequence[str] = ()) -> Unit:
@@ -69,7 +69,7 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> Unit:
     Raises `SourceError` with every error of the compiler, and `UsageError` for a file that cannot be read.
     """
     found = library()
-    source = _read(path)
+    source = read(path)
     wanted = [*_explicit(source), *requests]
     overlay = source + "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted))
     supply = headers(found, options.board)
@@ -109,7 +109,7 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: Reader, tree: A
     includes = {path: digest(source)}
     for name in dict.fromkeys(str(i.include) for i in tree.get_includes()):
         if not reader.is_prelude(name):
-            includes[name] = digest(_read(name))
+            includes[name] = digest(read(name))
     return Unit(path, reader, source, tuple(functions), tuple(templates), requested, includes)
 
 
@@ -143,7 +143,8 @@ def _explicit(source: str) -> list[str]:
     return list(dict.fromkeys(name + arguments for name, arguments in _EXPLICIT.findall(source)))
 
 
-def _read(path: str) -> str:
+def read(path: str) -> str:
+    """The text of a file.  Raises `UsageError` where it cannot be read."""
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except OSError as error:
@@ -163,7 +164,7 @@ def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagno
     if file == path and line > last and wanted:
         name = wanted[min(line - last - 1, len(wanted) - 1)]
         return Diagnostic(path, 1, 1, f"there is no kernel {name}: {message}")
-    text = source if file == path else _read(file) if Path(file).is_file() else ""
+    text = source if file == path else read(file) if Path(file).is_file() else ""
     notes = [f"{_where(c)}note: {c.spelling}" for c in d.children if "candidate" in str(c.spelling)][:_NOTES]
     return Diagnostic(file, line, column, message, excerpt_of(text, line, column), tuple(notes))
 

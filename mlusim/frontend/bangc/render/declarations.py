@@ -54,7 +54,7 @@ def _bytes(kind: t.Type) -> bool:
     while isinstance(kind, t.Array):
         kind = kind.of
         if isinstance(kind, t.Scalar):
-            return kind is not t.DOUBLE
+            return kind != t.DOUBLE
     return False
 
 

@@ -1,0 +1,64 @@
+"""A file as intermediate form: from the cache where nothing that it includes has changed, else parsed and lowered."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, frozen
+
+from mlusim.frontend.bangc import cache, ir
+from mlusim.frontend.bangc.lower.module import lower
+from mlusim.frontend.bangc.parse.library import library
+from mlusim.frontend.bangc.parse.precompiled import state
+from mlusim.frontend.bangc.parse.unit import Options, digest, parse, read
+
+
+@frozen
+class Template:
+    """A function template of a file: its name, and whether it is a kernel's."""
+
+    name: str
+    kernel: bool
+
+
+@define(eq=False)
+class Translated:
+    """A file's form, its templates, and the symbols of the instantiations that were asked for, by name."""
+
+    form: ir.Module
+    templates: tuple[Template, ...]
+    requested: dict[str, str]
+
+
+def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
+    """Translate a file; raises as `parse` does."""
+    source = read(path)
+    where = (path, *options.include, repr(options.define), options.board.name, *requests)
+    name = f"bangc/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"
+    kept = cache.read(name)
+    if isinstance(kept, Translated) and _fresh(kept.form):
+        return kept
+    unit = parse(path, options, requests)
+    templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
+    requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
+    made = Translated(lower(unit), templates, requested)
+    cache.write(name, made)
+    return made
+
+
+def _fresh(form: ir.Module) -> bool:
+    """Whether every file that was read has the content that it had."""
+    for path, known in form.includes.items():
+        try:
+            if digest(Path(path).read_bytes().decode("utf-8", "replace")) != known:
+                return False
+        except OSError:
+            return False
+    return True
+
+
+def _own() -> str:
+    """The state of the front end itself."""
+    here = Path(__file__).parent
+    files: list[Any] = [*here.glob("*.py"), *(here / "lower").glob("*.py"), *(here / "ir").glob("*.py")]
+    return cache.stamp_of([*files, *(here / "parse").glob("*.py")])

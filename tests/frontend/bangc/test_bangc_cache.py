@@ -1,0 +1,46 @@
+"""Translations that are kept: used again where nothing has changed, made again where a header has."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim import bangc
+from mlusim.frontend.bangc import translate
+
+SOURCE = '#include "value.h"\n__mlu_global__ void K(double *unused, int *out) { out[0] = VALUE; }\n'
+
+
+@pytest.fixture
+def result(tmp_path, monkeypatch):
+    """A function that loads the source and gives what its kernel stores; the cache is the test's own."""
+    monkeypatch.setenv("MLUSIM_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "k.mlu").write_text(SOURCE)
+
+    def stored(value):
+        (tmp_path / "value.h").write_text(f"#define VALUE {value}\n")
+        device = mlusim.Device()
+        out = device.empty(1, np.int32)
+        device.launch(bangc.load(tmp_path / "k.mlu")["K"], args=(None, out))
+        return int(device.get(out)[0])
+
+    return stored
+
+
+def test_a_kept_translation_is_used_until_a_header_changes(result, monkeypatch):
+    """The second load parses nothing; another value in the header is seen."""
+    first = result(7)
+    parse = translate.parse
+    monkeypatch.setattr(translate, "parse", None)
+    second = result(7)
+    monkeypatch.setattr(translate, "parse", parse)
+
+    assert (first, second, result(8)) == (7, 7, 8)
+
+
+def test_a_broken_cache_is_made_again(result, tmp_path):
+    """A file of the cache that holds something else is no error."""
+    result(7)
+    for path in (tmp_path / "cache").rglob("*.ir"):
+        path.write_bytes(b"broken")
+
+    assert result(7) == 7
