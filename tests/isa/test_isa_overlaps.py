@@ -101,3 +101,17 @@ def test_the_bits_of_a_mask_are_turned_around():
     after = execute("bang_fusion", op=FUSION_FAM, dst=mask.copy(), src0=mask, src1=1, src2=-1, elem_count=4)
 
     assert [-1, 0, 0, -1] == after["dst"].tolist()
+
+
+def test_a_row_without_a_destination_says_nothing_of_overlaps():
+    """Of a sum or a load there is nothing that a source could meet; of a source elsewhere neither."""
+    for row in ISA.values():
+        for name in row.overlap:
+            meets = [
+                o
+                for o in row.operands.values()
+                if o.access != "read" and set(o.spaces) & set(row.operands[name].spaces)
+            ]
+
+            assert meets, (row.name, name)
+    assert {} == dict(ISA["bang_sum"].overlap)

@@ -67,3 +67,22 @@ def test_an_unknown_instruction_is_a_fault_that_names_it(module):
         mlusim.Device("MLU370-X4").launch(module["strange"])
 
     assert caught.value.file.endswith("assembly.mlu")
+
+
+def test_a_fusor_is_a_chain_of_steps(load):
+    """``bang::experimental::fusor``: each step reads what the one before left; values are numbers or vectors."""
+    text = r"""
+#include "bang_fusor.h"
+__mlu_global__ void chain(float *out, float *in, int n) {
+  __nram__ float a[64];
+  __nram__ float b[64];
+  __memcpy(a, in, n * sizeof(float), GDRAM2NRAM);
+  bang::experimental::fusor<float>(b, a, n).mul(4.0f).sqrt().add(a).sub(1.0f);
+  __memcpy(out, b, n * sizeof(float), NRAM2GDRAM);
+}
+"""
+    values = np.array([1, 4, 9, 16], np.float32)
+
+    found = launched(load(text), "chain", np.zeros(4, np.float32), values, 4)
+
+    assert [2, 7, 14, 23] == found.tolist()
