@@ -101,7 +101,7 @@ class NativeCore(Core):
             buffers.cells_at,
             buffers.flights_at,
         )
-        c.most_flights, c.nallocs = buffers.most_flights, 1
+        c.most_flights, c.nallocs, c.fuel = buffers.most_flights, 1, layout.TURNS
         c.lines, c.spare = buffers.loaded.sums(session.tally)
         c.pending, c.fence, c.source = self.pending, self.fence, -1
         for name in _COUNTERS:
@@ -287,7 +287,7 @@ class NativeCore(Core):
         """File and line of the statement of the source that this core is at."""
         if self._declaring is not None:
             return self._declaring
-        if self.c is None or self._loaded is None or not self.c.up:
+        if self.c is None or self._loaded is None:
             return super().site()
         file, line = self._loaded.program.sites[self.c.site]
         return file, line

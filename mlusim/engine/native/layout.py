@@ -16,6 +16,7 @@ CELL = len(
     SPACES
 )  # the number of the space that variables with an address live in; it is no memory of the board
 NOWHERE = CELL + 1  # that of the null pointer
+TURNS = 1 << 13  # of loops, after which Python looks after signals
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24
 BUILTINS = (
@@ -122,7 +123,7 @@ def preamble() -> str:
     constants: dict[str, int] = {
         "ROWS": len(ISA), "PLACES": work.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
-        "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
+        "TURNS": TURNS, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
         "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "LEAST": int(SEGMENT.value), "START": work.START,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,

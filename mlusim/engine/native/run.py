@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from attrs import define
+from attrs import define, field
 
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, load
@@ -73,32 +73,33 @@ class Buffers:
     cells: np.ndarray[Any, Any]
     flights: Any
     most_flights: int = FIRST_FLIGHTS
+    log_at: int = field(init=False)
+    allocs_at: int = field(init=False)
+    cells_at: int = field(init=False)
+    words: "memoryview[int]" = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.log_at, self.allocs_at, self.cells_at = (
+            int(a.__array_interface__["data"][0]) for a in (self.log, self.allocs, self.cells)
+        )
+        self.words = memoryview(self.allocs.data).cast("B").cast("Q")
 
     @property
     def flights_at(self) -> int:
         """The address of the effects in flight."""
         return ctypes.addressof(self.flights)
 
-    @property
-    def log_at(self) -> int:
-        """The address of the rows of the log."""
-        return int(self.log.__array_interface__["data"][0])
-
-    @property
-    def allocs_at(self) -> int:
-        """The address of the allocations."""
-        return int(self.allocs.__array_interface__["data"][0])
-
-    @property
-    def cells_at(self) -> int:
-        """The address of the room for variables."""
-        return int(self.cells.__array_interface__["data"][0])
-
     def describe(self, number: int, allocation: Allocation) -> None:
         """Write down where the bytes of allocation *number* are."""
         raw = allocation.raw.__array_interface__["data"][0] if allocation.nbytes else 0
         flags = allocation.space.number | allocation.writable << 32
-        self.allocs[number] = raw, allocation.nbytes, allocation.address, flags
+        words, at = self.words, WORDS * number
+        words[at], words[at + 1], words[at + 2], words[at + 3] = (
+            raw,
+            allocation.nbytes,
+            allocation.address,
+            flags,
+        )
 
     def grow(self, c: Any) -> None:
         """Twice the room for effects in flight."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from engines import NATIVE, alike
+from engines import NATIVE, alike, run
 
 import mlusim
 from mlusim import bangc
@@ -330,3 +330,13 @@ def test_every_kind_of_core_runs_everything(load, effects):
     out = np.zeros(5 * 512, np.float32)
 
     alike(load(UNGUARDED)["unguarded"], (out, data), dim=(4, 1, 1), kind=mlusim.UNION1, effects=effects)
+
+
+def test_a_loop_without_end_is_interrupted_at_its_line(load):
+    """Native loops let Python look after signals and limits now and then."""
+    source = "__mlu_global__ void endless(int *out) {\n  int n = 0;\n  while (true) { n = n * 3 + 1; }\n  out[0] = n;\n}\n"
+
+    fault, _ = run(load(source)["endless"], (np.zeros(4, np.int32),), NATIVE, limit="seconds=0.2")
+
+    assert "has run for 0.2 seconds" in str(fault)
+    assert fault.line == 3
