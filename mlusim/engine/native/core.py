@@ -36,6 +36,10 @@ ROWS = tuple(ISA.values())
 COPIES = frozenset({"memcpy", "memcpy_async"})
 GATHERS = frozenset({"gather", "gather_async", "scatter_async"})
 UP = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+CALL, DROP = (
+    ctypes.cast(f, ctypes.c_void_p).value
+    for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
+)
 _COUNTERS = ("work", "traffic", "counts")
 
 
@@ -104,6 +108,7 @@ class NativeCore(Core):
         c.most_flights, c.nallocs, c.fuel = buffers.most_flights, 1, layout.TURNS
         c.lines, c.spare = buffers.loaded.sums(session.tally)
         c.pending, c.fence, c.source = self.pending, self.fence, -1
+        c.call, c.drop, c.look = CALL, DROP, id(_look)
         for name in _COUNTERS:
             setattr(mlu, name, memoryview(getattr(c, name)).cast("B").cast("q"))
         self.loads = memoryview(c.loads).cast("B").cast("q")  # type: ignore[assignment]
@@ -328,6 +333,10 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
     layout.GROW: NativeCore.grow,
     layout.FAULT: NativeCore._fault,  # noqa: SLF001
 }
+
+
+def _look() -> None:
+    """Nothing; on the way Python looks after signals and alarms."""
 
 
 def _direction(value: Any) -> Direction | Any:

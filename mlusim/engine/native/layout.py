@@ -75,6 +75,9 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("cells", "ptr", 1),
     ("globals", "ptr", 1),
     ("up", "ptr", 1),
+    ("call", "ptr", 1),
+    ("drop", "ptr", 1),
+    ("look", "ptr", 1),
     ("jump", "u64", 64),
 )
 _ALLOCATION = (

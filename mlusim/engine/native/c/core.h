@@ -68,7 +68,11 @@ COLD Argument library_up(Core *m, int name, int site, int n, const Argument *giv
 #define CALL_UP(m, name, site, ...) library_up(m, name, site, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
 ALWAYS double float_of(Argument a) { double f; memcpy(&f, &a.bits, 8); return f; }
 /* Loops let Python look after signals now and then. */
-COLD void tick_(Core *m, int site) { m->fuel = TURNS; m->site = site; up_(m, UP_TICK, 0, 0); }
+COLD void tick_(Core *m, int site) { m->fuel = TURNS; m->site = site;
+  void *done = ((void *(*)(void *))m->call)(m->look); /* an interrupt is raised in there, and then where C was called */
+  if (!done) longjmp(*(jmp_buf *)m->jump, 1);
+  ((void (*)(void *))m->drop)(done);
+}
 #define TURN(m, site) do { if (UNLIKELY(--(m)->fuel < 0)) tick_(m, site); } while (0)
 
 /* ---- accounts ---- */
