@@ -5,7 +5,7 @@ others.  The first that differs is reduced to the fewest decisions that still ma
 replay file (`mlusim.check.replays`) repeats exactly these.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -85,8 +85,9 @@ def explore(subject: Subject, others: Iterable[Schedule], enough: int = 0) -> Ex
         repeated = repeated + 1 if mark in tried else 0
         if mark not in tried and subject.difference(usual, other) is not None:
             fewest = _reduced(subject, usual, schedule)
-            told = subject.difference(usual, subject.outcome(fewest.effects, fewest.director()))
-            return Explored(len(tried), _finding(subject, fewest, told or "it differs"), fewest)
+            director = fewest.director()
+            told = subject.difference(usual, subject.outcome(fewest.effects, director)) or "it differs"
+            return Explored(len(tried), _finding(subject, fewest, told, director.words), fewest)
         tried.add(mark)
     return Explored(len(tried) - 1, None)
 
@@ -107,12 +108,12 @@ def _reduced(subject: Subject, usual: Any, schedule: Schedule) -> Schedule:
     return Schedule(schedule.seed, effects, smallest(whole.taken, lambda part: still(part, effects), TRIES))
 
 
-def _finding(subject: Subject, schedule: Schedule, told: str) -> Finding:
+def _finding(subject: Subject, schedule: Schedule, told: str, words: Mapping[Decision, str]) -> Finding:
     decisions = schedule.decisions
     return Finding(
         RULE,
         f"{subject.name} with {schedule}: {told}",
-        context=(f"compared with {USUAL}", *_shown(schedule)),
+        context=(f"compared with {USUAL}", *_shown(schedule, words)),
         note="no schedule that the board may choose should change what comes out",
         hint=f"see what racecheck says; {subject.again(schedule.seed, schedule.effects)}",
         facts=subject.facts()
@@ -124,9 +125,10 @@ def _finding(subject: Subject, schedule: Schedule, told: str) -> Finding:
     )
 
 
-def _shown(schedule: Schedule) -> Iterator[str]:
+def _shown(schedule: Schedule, words: Mapping[Decision, str]) -> Iterator[str]:
     """The decisions in words, the first ones of many."""
     decisions = schedule.decisions or ()
-    yield from (str(decision) for decision in decisions[:SHOWN])
+    for decision in decisions[:SHOWN]:
+        yield f"launch {decision.launch + 1}: {words[decision]}" if decision in words else str(decision)
     if len(decisions) > SHOWN:
         yield f"and {len(decisions) - SHOWN} decisions more"

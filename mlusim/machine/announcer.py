@@ -4,6 +4,7 @@ A core has one only while somebody listens, or another schedule explores; everyt
 """
 
 import sys
+from pathlib import PurePath
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -235,5 +236,11 @@ class Watch:
         core = self._core
         pipe = choices.land(core.number, [flight.pipe for flight in core.flights])
         if pipe is not None:
+            if choices.explains:
+                file, line = core.site()
+                choices.explain(
+                    f"the oldest effect of {core.place.label} on the {pipe.value} pipe lands before "
+                    f"{PurePath(file).name}:{line}"
+                )
             core.land_one(pipe)
         core.session.scheduler.point(core)

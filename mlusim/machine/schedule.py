@@ -33,22 +33,27 @@ class Decision(NamedTuple):
     value: str | int
 
     def __str__(self) -> str:
-        where = f"launch {self.launch}, core {self.core}"
+        where = f"launch {self.launch + 1}, core {self.core}"
         if self.kind == LAND:
             return (
                 f"{where}: the oldest effect on the {self.value} pipe lands before instruction {self.point}"
             )
         if self.kind == STOP:
             return f"{where}: lets others go before instruction {self.point}"
-        return f"{where}: core {self.value} goes on behind stop {self.point}"
+        if self.core < 0:
+            return f"launch {self.launch + 1}: core {self.value} begins"
+        return f"{where}: stops for time {self.point}, and core {self.value} is next"
 
 
 class Choices:
     """The choices of one launch; ``taken`` are those that departed from the default."""
 
+    explains = False  # whether somebody wants the decisions in words
+
     def __init__(self, launch: int = 0) -> None:
         self.launch = launch
         self.taken: list[Decision] = []
+        self.words: dict[Decision, str] = {}
         self._instructions: Counter[int] = Counter()
         self._stops: Counter[int] = Counter()
 
@@ -68,6 +73,10 @@ class Choices:
             return False
         self.taken.append(Decision(self.launch, STOP, core, point, 1))
         return True
+
+    def explain(self, text: str) -> None:
+        """Say in words what was decided last: which task, and where."""
+        self.words[self.taken[-1]] = text
 
     def next(self, after: int, ready: Sequence[int]) -> int:
         """The place in *ready* of the core that goes on, *after* having stopped."""
@@ -114,6 +123,8 @@ class Drawn(Choices):
 class Given(Choices):
     """The choices of another run, or some of them; what cannot be done any more is left undone."""
 
+    explains = True
+
     def __init__(self, decisions: Iterable[Decision], launch: int = 0) -> None:
         super().__init__(launch)
         self._given = {(d.kind, d.core, d.point): d.value for d in decisions if d.launch == launch}
@@ -146,6 +157,11 @@ class Director:
     def taken(self) -> tuple[Decision, ...]:
         """The decisions of all launches so far."""
         return tuple(decision for choices in self._launches for decision in choices.taken)
+
+    @property
+    def words(self) -> dict[Decision, str]:
+        """Those that were given, in words: which task went before which, and where each was."""
+        return {decision: text for choices in self._launches for decision, text in choices.words.items()}
 
     def begin(self) -> Choices:
         """The choices of the next launch."""

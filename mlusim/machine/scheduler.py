@@ -3,6 +3,7 @@
 import contextlib
 from collections import deque
 from collections.abc import Callable, Iterator
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NoReturn
 
 from mlusim.errors import Fault, Outside, UsageError
@@ -90,6 +91,11 @@ class Scheduler:
             return self._ready.popleft()
         at = self._choices.next(self._last, [core.number for core in self._ready])
         core = self._ready[at]
+        if at and self._choices.explains:
+            first = self._ready[0]
+            self._choices.explain(
+                f"{core.place.label}, {_where(core)}, goes before {first.place.label}, {_where(first)}"
+            )
         del self._ready[at]
         return core
 
@@ -186,5 +192,19 @@ class Scheduler:
     def point(self, core: "Core") -> None:
         """A place where another schedule may switch to another core."""
         if self._choices is not None and self._ready and self._choices.stop(core.number):
+            if self._choices.explains:
+                first, *others = self._ready
+                more = f" and {len(others)} more" if others else ""
+                self._choices.explain(
+                    f"{core.place.label}, {_where(core)}, lets {first.place.label}, {_where(first)},{more} go first"
+                )
             self._ready.append(core)
             self.block(core)
+
+
+def _where(core: "Core") -> str:
+    """Where *core* is, for a sentence."""
+    if core.session.scheduler.running is not core and (core.carrier is None or core.carrier.frame is None):
+        return "at its beginning"
+    file, line = core.site()
+    return f"at {PurePath(file).name}:{line}"
