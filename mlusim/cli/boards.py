@@ -8,7 +8,7 @@ from attrs import asdict
 from mlusim.arch.board import SOURCES, Arch, Board, is_inferred, numeric_fields
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli.show import emit, kib, output
-from mlusim.report.text_grid import facts, table
+from mlusim.text_grid import facts, table
 
 UNITS = {
     "nram": "bytes per core",

@@ -6,7 +6,7 @@ from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError
 from mlusim.manual.coverage import row_of
 from mlusim.manual.vendor_names import VendorName, vendor_names
-from mlusim.report.text_grid import table
+from mlusim.text_grid import table
 
 
 def show_coverage(name: str | None, *, json: bool) -> None:

@@ -12,7 +12,7 @@ from mlusim.formula.python import to_python
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import Intrinsic, Operand, Rule
 from mlusim.isa.table import ISA, find_intrinsic
-from mlusim.report.text_grid import facts, table
+from mlusim.text_grid import facts, table
 
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
 OVERLAP = {

@@ -9,7 +9,7 @@ from mlusim.cli.show import emit, output
 from mlusim.host.status import Status
 from mlusim.operators.registry import find_operator, operators
 from mlusim.operators.spec import Case, Operator, Scalar, Tensor, Thresholds
-from mlusim.report.text_grid import facts, table
+from mlusim.text_grid import facts, table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

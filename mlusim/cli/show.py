@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from attrs import frozen
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
 
 from mlusim.report.json_values import json_text
 
@@ -17,12 +19,54 @@ class Output(Console):
         """Raise `BrokenPipeError`."""
         raise BrokenPipeError
 
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print *objects*; what is wider than the terminal goes on beyond its edge instead of being cropped."""
+        super().print(*objects, **{"crop": False} | options)
+
+
+@frozen
+class _Trimmed:
+    """What it shows without the blanks at the ends of lines, which only fill columns."""
+
+    shown: ConsoleRenderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The same, line by line."""
+        line: list[Segment] = []
+        for segment in console.render(self.shown, options):
+            *ended, rest = segment.text.split("\n")
+            for text in ended:
+                yield from _trimmed([*line, Segment(text, segment.style)])
+                yield Segment.line()
+                line = []
+            if rest or segment.control:
+                line.append(Segment(rest, segment.style, segment.control))
+        yield from line
+
+
+def _trimmed(line: list[Segment]) -> list[Segment]:
+    while line and not line[-1].control:
+        text, style, _ = line.pop()
+        kept = text if style and (style.reverse or style.bgcolor) else text.rstrip(" ")
+        if kept:
+            return [*line, Segment(kept, style)]
+    return line
+
+
+class _Trim(RenderHook):
+    """Lets everything that a console shows be trimmed."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """Each of them, trimmed."""
+        return [_Trimmed(shown) for shown in renderables]
+
 
 def output() -> Output:
     """A console on standard output, as it is now; styles only on a terminal and without ``NO_COLOR``."""
     console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False)
     if console.no_color:  # rich would leave bold and dim
-        return Output(file=sys.stdout, highlight=False, emoji=False, markup=False, color_system=None)
+        console = Output(file=sys.stdout, highlight=False, emoji=False, markup=False, color_system=None)
+    console.push_render_hook(_Trim())
     return console
 
 

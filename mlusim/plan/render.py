@@ -1,10 +1,11 @@
 """Plans to look at in a terminal: box drawings, tables, memory maps.  Everything is returned, not printed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from string import ascii_lowercase
 
-from rich.console import Group, RenderableType
-from rich.table import Table
+from attrs import frozen
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
 from mlusim.plan.check import PlanFinding
@@ -14,6 +15,7 @@ from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan
 from mlusim.plan.segments import Segment, lanes, ruler, segments
 from mlusim.plan.solve import Largest
+from mlusim.text_grid import Column, Grid
 
 MAP_COLUMNS = 76
 _KEYS = ascii_lowercase + ascii_lowercase.upper()
@@ -26,11 +28,23 @@ def key_of(number: int) -> str:
     return _KEYS[number % len(_KEYS)]
 
 
-def _grid(*headings: tuple[str, str]) -> Table:
-    table = Table(box=None, padding=(0, 1), pad_edge=False, header_style="bold")
-    for heading, justify in headings:
-        table.add_column(heading, justify="right" if justify == "right" else "left", overflow="fold")
-    return table
+def _grid(*headings: tuple[str, str], fold: Sequence[str] = ()) -> Grid:
+    columns = [Column(heading, justify == "right", heading in fold) for heading, justify in headings]
+    return Grid(columns, None, gap=2, ruled=False)
+
+
+@frozen
+class _Fitted:
+    """Lines that are drawn for the width of the terminal, and never cropped."""
+
+    drawn: Callable[[int], Sequence[Text]]
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The lines, one after the other."""
+        del console
+        for line in self.drawn(options.max_width):
+            line.no_wrap, line.overflow = True, "ignore"
+            yield line
 
 
 # -- the plan itself --------------------------------------------------------------------------------
@@ -63,11 +77,11 @@ def _boxes(row: Sequence[tuple[str, str]]) -> list[str]:
 def plan_view(plan: Plan, findings: Sequence[PlanFinding]) -> RenderableType:
     """Return what a plan says before any numbers: drawing, totals, variables, requirements, findings."""
     parts: list[RenderableType] = [Text(plan.name, style="bold"), Text(plan.notes), Text()]
-    parts += [Text(box_drawing(plan), no_wrap=True), Text()]
-    totals = _grid(("stage", "left"), ("needs", "left"))
+    parts += [_Fitted(lambda width: [Text(box_drawing(plan, width))]), Text()]
+    totals = _grid(("stage", "left"), ("needs", "left"), fold=("needs",))
     for stage in plan.places:
         totals.add_row(stage.name, plan.constraint_text(stage.name))
-    variables = _grid(("variable", "left"), ("meaning", "left"), ("legal", "left"))
+    variables = _grid(("variable", "left"), ("meaning", "left"), ("legal", "left"), fold=("meaning", "legal"))
     for name, var in plan.variables.items():
         step = "" if str(var.multiple_of) == "1" else f", multiples of {var.multiple_of}"
         tile = "tile: " if var.tile else ""
@@ -103,7 +117,7 @@ def layout_view(layout: Layout, plan: Plan) -> RenderableType:
             Text(),
             _stage_title(stage, layout),
             _stage_table(stage, plan, keys),
-            *_maps(stage, layout, keys),
+            _Fitted(partial(_maps, stage, layout, keys)),
         ]
     return Group(*parts, Text(), _verdict(layout))
 
@@ -124,11 +138,11 @@ def _stage_title(stage: StageLayout, layout: Layout) -> Text:
     )
 
 
-def _stage_table(stage: StageLayout, plan: Plan, keys: Mapping[str, str]) -> Table:
+def _stage_table(stage: StageLayout, plan: Plan, keys: Mapping[str, str]) -> Grid:
     right = "right"
     table = _grid(
         ("", "left"), ("region", "left"), ("size", "left"), ("dtype", "left"),
-        ("elements", right), ("offset", right), ("bytes", right),
+        ("elements", right), ("offset", right), ("bytes", right), fold=("region", "size"),
     )  # fmt: skip
     for region in stage.regions:
         name = region.name + (" (kept)" if region.kept else "")
@@ -142,9 +156,10 @@ def _stage_table(stage: StageLayout, plan: Plan, keys: Mapping[str, str]) -> Tab
     return table
 
 
-def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str]) -> list[Text]:
-    at = ruler(layout, MAP_COLUMNS - 1, 2)
-    return [*(_map_row(segments(lane, at), keys) for lane in lanes(stage)), _gauge(stage, layout)]
+def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str], room: int) -> list[Text]:
+    width = min(room, MAP_COLUMNS)
+    at = ruler(layout, width - 1, 2)
+    return [*(_map_row(segments(lane, at), keys) for lane in lanes(stage)), _gauge(stage, layout, width)]
 
 
 def _map_row(row: Sequence[Segment], keys: Mapping[str, str]) -> Text:
@@ -167,9 +182,9 @@ def _style(region: PlacedRegion, keys: Mapping[str, str]) -> str:
     return f"dim {color} reverse" if region.kept else f"{color} reverse"
 
 
-def _gauge(stage: StageLayout, layout: Layout) -> Text:
+def _gauge(stage: StageLayout, layout: Layout, width: int) -> Text:
     """Return the bar below a map: what is used of the whole capacity, and what is missing."""
-    columns = MAP_COLUMNS - 2
+    columns = width - 2
     whole = max(layout.capacity, stage.used, 1)
     used = min(columns, -(-stage.used * columns // whole))
     inside = min(used, layout.capacity * columns // whole)
@@ -204,7 +219,7 @@ def largest_view(answers: Sequence[Largest]) -> RenderableType:
     return Group(*parts)
 
 
-def _largest_table(answers: Sequence[Largest]) -> Table:
+def _largest_table(answers: Sequence[Largest]) -> Grid:
     right = "right"
     table = _grid(
         ("board", "left"), ("variable", "left"), ("largest", right), ("bytes", right),
@@ -258,7 +273,9 @@ def frontier_view(frontier: Frontier, rows: int = 24) -> RenderableType:
     """Return selected points of a frontier: both ends, and every power of two in between."""
     if not len(frontier):
         return Text(f"no {frontier.x} leaves room for any {frontier.y}")
-    table = _grid((frontier.x, "right"), (f"largest {frontier.y}", "right"), ("binds", "left"))
+    table = _grid(
+        (frontier.x, "right"), (f"largest {frontier.y}", "right"), ("binds", "left"), fold=("binds",)
+    )
     last = len(frontier) - 1
     picked = {0, last, *(2**k for k in range(40) if 2**k <= last), *frontier.corners()[:rows]}
     for i in sorted(p for p in picked if p >= 0):

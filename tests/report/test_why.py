@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from mlusim.report.tables.explanations import sentences, why_table
-from mlusim.report.text_grid import Name
+from mlusim.text_grid import Name
 from tests.report.test_explanation import EVEN, record
 
 

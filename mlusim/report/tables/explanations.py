@@ -10,7 +10,7 @@ from mlusim.report.explain import Explanation, explained, waves
 from mlusim.report.quantities import times, whole
 from mlusim.report.record import Record
 from mlusim.report.tables.records import case_cell, heading
-from mlusim.report.text_grid import table
+from mlusim.text_grid import table
 
 _PIPES = {"scalar": "scal", "vector": "vec", "tensor": "tens", "IO-DMA": "IO", "move-DMA": "move"}
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mlusim.report.quantities import brief, count, share, size
 from mlusim.report.record import LaunchRecord, Record
-from mlusim.report.text_grid import table
+from mlusim.text_grid import table
 from mlusim.time.lines import Line
 
 LEAST = 0.001  # of the time of a launch; lines below are summed up in one

@@ -12,7 +12,7 @@ from mlusim.report.explain import Explanation, explained
 from mlusim.report.quantities import brief, count, error, microseconds, share, size
 from mlusim.report.record import NO_COPY, Record
 from mlusim.report.summary import summaries
-from mlusim.report.text_grid import Name, facts, table
+from mlusim.text_grid import Name, facts, table
 
 OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mlusim.report.quantities import microseconds, share
 from mlusim.report.record import Record
-from mlusim.report.text_grid import table
+from mlusim.text_grid import table
 
 RECORDED, RETIMED, RUN, FAILS = "recorded", "re-timed", "run", "fails"
 WORK = 300_000  # instructions, about, that a case may take on one board to be run again on many

@@ -1,0 +1,81 @@
+"""Terminals of any width: no number, name or line that a table holds is ever cropped."""
+
+import pytest
+
+from mlusim.arch.catalog import BOARDS
+from mlusim.cli.show import kib
+from mlusim.isa.table import ISA
+from mlusim.operators.registry import operators
+from mlusim.report.quantities import microseconds, share
+
+WIDTHS = (40, 60, 70, 80, 120)
+CASE = ("sample", "--case", "small")
+
+
+def _words(text):
+    return set(text.split())
+
+
+def _numbers(efficiency):
+    found = efficiency["efficiency"]
+    return {
+        microseconds(found["hardware_time_us"]),
+        share(found["io_efficiency"]),
+        share(found["compute_efficiency"]),
+    }
+
+
+@pytest.fixture(params=WIDTHS)
+def wide(request, monkeypatch, cli):
+    """Run ``mlusim`` in a terminal of each width."""
+    monkeypatch.setenv("COLUMNS", str(request.param))
+    return cli
+
+
+def test_boards(wide):
+    """Every board with its architecture and all its numbers."""
+    shown = _words(wide("boards").out)
+
+    for board in BOARDS.values():
+        numbers = {board.clusters, board.cores, board.clock_mhz, kib(board.arch.nram), kib(board.arch.sram)}
+        assert {board.name, board.arch.name, *map(str, numbers)} <= shown
+
+
+def test_ops_and_isa(wide):
+    """Every operator, each case of one, and every intrinsic."""
+    cases = {case.name for case in operators()["tin_shift_forward"].cases}
+
+    assert set(operators()) <= _words(wide("ops").out)
+    assert cases <= _words(wide("ops", "tin_shift_forward").out)
+    assert {row.spelling for row in ISA.values()} <= _words(wide("isa").out)
+
+
+@pytest.mark.usefixtures("samples")
+def test_run_report_what_if_and_sweep(wide, tmp_path):
+    """Every name and number of a call, on one board and on many; and every line of its kernels."""
+    call = wide("run", *CASE, "--json").json()
+    told = _words(wide("run", *CASE, "--lines").out)
+    rows = wide("what-if", *CASE, "--json").json()["rows"]
+    table = _words(wide("what-if", *CASE).out)
+    several = _words(wide("report", *CASE).out)
+    swept = _words(wide("sweep", *CASE, "-o", tmp_path / "one.jsonl").out)
+    lines = {line["line"] for launch in call["launches"] for line in launch["lines"] if line["time_us"]}
+    shown = {word.rpartition(":")[2] for word in told if word.startswith("sample_operators.py:")}
+
+    assert set(call["instructions"]) | {f"{n:,}" for n in call["instructions"].values()} <= told
+    assert set(map(str, lines)) - {"0"} <= shown
+    assert {row["board"] for row in rows} | {
+        microseconds(row["time_us"]) for row in rows if not row["failure"]
+    } <= table
+    assert {"sample", "small", *_numbers(call)} <= several
+    assert {"sample"} <= swept
+
+
+def test_plan(wide):
+    """Every region of a plan with its offset and bytes."""
+    words = ("plan", "mutual_information_backward", "--set", "S=15,T=104")
+    regions = [region for stage in wide(*words, "--json").json()["stages"] for region in stage["regions"]]
+    shown = _words(wide(*words).out)
+
+    assert {region["name"] for region in regions} <= shown
+    assert {str(region[what]) for region in regions for what in ("elements", "offset", "bytes")} <= shown
