@@ -13,6 +13,7 @@ from mlusim.machine.kernel import BLOCK, UNION1, UNION2, UNION4, UNION8, UNION16
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import Limit
 from mlusim.observe.every_step import EveryStep
+from mlusim.report.profiled import Profiled, profiled
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -35,7 +36,9 @@ __all__ = [
     "Launch",
     "Limit",
     "Observer",
+    "Profiled",
     "find_board",
+    "profiled",
 ]
 
 

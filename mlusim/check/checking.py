@@ -146,7 +146,7 @@ def check_script(
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
-            problem = _sentence(error, path)
+            problem = sentence_of(error, path)
     problem = problem or forked.close()
     if not (collector.launches or collector.faults or problem):
         problem = "it launched no kernel that could be watched (decision 0013)"
@@ -244,10 +244,10 @@ def problem_of(done: Run) -> str:
 def _behind(leaving: SystemExit, path: str) -> str:
     """The error that the script was in when it left."""
     error = leaving.__context__
-    return "" if error is None or leaving.__suppress_context__ else f", in {_sentence(error, path)}"
+    return "" if error is None or leaving.__suppress_context__ else f", in {sentence_of(error, path)}"
 
 
-def _sentence(error: BaseException, path: str) -> str:
+def sentence_of(error: BaseException, path: str) -> str:
     """What *error* says, and the last line of the script that led to it."""
     text = " ".join(said(error).split())
     if isinstance(error, SyntaxError):

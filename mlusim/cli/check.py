@@ -56,6 +56,8 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
 SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
 OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
+RUNS_PROGRAMS = True
+
 EXAMPLES = """examples:
   mlusim check tin_shift_forward --case golden_document
   mlusim check my_kernels.py --only memcheck,racecheck

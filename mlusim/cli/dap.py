@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlusim.cli import debug
+from mlusim.cli import debug, programs
 from mlusim.cli.exits import CLEAN
 from mlusim.cli.sources import is_source
 from mlusim.debug.dap.server import serve, serve_socket
@@ -62,7 +62,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     debug.add_arguments(parser)
     words = _words(arguments)
     try:
-        return debug.program_of(parser.parse_args(words))
+        return programs.program_of(parser.parse_args(words))
     except argparse.ArgumentError as error:
         raise UsageError(str(error)) from None
 

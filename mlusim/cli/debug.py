@@ -8,27 +8,25 @@ from typing import Any
 
 from attrs import evolve
 
-from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli import run_source
+from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
-from mlusim.cli.files import read_inputs
-from mlusim.cli.settings import names_in, parameters, whole
+from mlusim.cli.programs import program_of
+from mlusim.cli.settings import whole
 from mlusim.cli.show import emit
-from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.sources import add_call_arguments
 from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.trust import TRUST, allowed, listing
-from mlusim.debug import Console, DebugSession, OperatorProgram, Program, Reply, ScriptProgram
+from mlusim.debug import Console, DebugSession, Reply
 from mlusim.debug.recording import Recording, load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
-from mlusim.files.reading import read_text, refuse_no_file
+from mlusim.files.reading import read_text
 from mlusim.machine.device import EFFECTS
-from mlusim.observe.names import observers_of
-from mlusim.operators.registry import find_case, find_operator
-from mlusim.operators.runner import case_generator
 
 PROMPT = "(mlusim) "
+
+RUNS_PROGRAMS = True
 
 EXAMPLES = """examples:
   mlusim debug tin_shift_forward --case golden_document
@@ -136,47 +134,6 @@ def _console(
         return Console(DebugSession(program_of(args), history=history)), []
     session = DebugSession(recording.program(), history=history)
     return Console(session), stand(session, recording)
-
-
-# -- what is debugged --------------------------------------------------------------------------------
-
-
-def program_of(args: argparse.Namespace) -> Program:
-    """The program that was named."""
-    checks = tuple(names_in(args.check))
-    observers_of(checks)
-    if args.program is None:
-        raise UsageError("name an operator or a script, as in `mlusim debug tin_shift_forward`")
-    if args.program.endswith(".py"):
-        unfit = next((o for o in ("case", "inputs", "set", "board", "seed") if getattr(args, o)), None)
-        if unfit is not None:
-            raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
-        refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")
-        return ScriptProgram(args.program, tuple(args.arguments), checks)
-    if is_source(args.program):
-        return run_source.call_of(args, [args.program, *args.arguments], checks)
-    refuse_call_arguments(args)
-    if args.arguments:
-        raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
-    return _operator(args, checks)
-
-
-def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:
-    spec = find_operator(args.program)
-    if args.inputs is not None:
-        if args.case is not None:
-            raise UsageError("--case and --inputs exclude each other; give one of them")
-        inputs, params, case = read_inputs(args.inputs, spec), parameters(spec, args.set), None
-        board = args.board or DEFAULT_BOARDS[0]
-    else:
-        if args.set:
-            raise UsageError("--set goes with --inputs; a case has its own parameters")
-        chosen = find_case(spec, args.case) if args.case is not None else spec.cases[0]
-        inputs, params = chosen.make(case_generator(chosen))
-        case, board = chosen.name, args.board or (chosen.boards or DEFAULT_BOARDS)[0]
-    return OperatorProgram(
-        spec, inputs, params, find_board(board).name, args.seed, args.effects, case, checks
-    )
 
 
 # -- the conversation --------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from attrs import frozen
 
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.streams import complaint, drop_output, prepare
+from mlusim.cli.words import divide
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.machine.limits import UNLIMITED, limiting
@@ -42,6 +43,11 @@ VERBS = (
         "run an operator or a script under checkers: what should not have been done",
     ),
     Verb("compile", "mlusim.cli.compile", "what is in BANG C files, and what of it does not translate"),
+    Verb(
+        "profile",
+        "mlusim.cli.profile",
+        "every launch of a script, operator, BANG C file or test: time, bound, why, lines",
+    ),
     Verb("plan", "mlusim.cli.plan", "validate an NRAM partition plan, or find the largest shape that fits"),
     Verb("report", "mlusim.cli.report", "efficiency of operators x cases x boards"),
     Verb("what-if", "mlusim.cli.whatif", "one call on every board, re-timed where its work is the same"),
@@ -97,7 +103,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     parser = _parser(chosen)
-    args, surplus = parser.parse_known_args(arguments)
+    own, words = _divided(arguments, chosen)
+    args, surplus = parser.parse_known_args(own)
+    if words is not None:
+        args.arguments = words
     if surplus:
         prog = f"mlusim {args.verb}" if args.verb else "mlusim"
         raise UsageError(f"{prog} takes no {surplus[0]!r}; see `{prog} --help`")
@@ -108,6 +117,17 @@ def _run(arguments: Sequence[str]) -> int:
         code: int = _module(args.verb).run(args)
     _tell_refusals()
     return code
+
+
+def _divided(arguments: Sequence[str], verb: str | None) -> tuple[list[str], list[str] | None]:
+    """What is mlusim's of *arguments*, and what is of the program that the verb runs; None where it runs none."""
+    if verb is None or not getattr(_module(verb), "RUNS_PROGRAMS", False):
+        return list(arguments), None
+    at = list(arguments).index(verb) + 1
+    parser = Parser()
+    _module(verb).add_arguments(parser)
+    own, words = divide(parser, arguments[at:])
+    return [*arguments[:at], *own], words
 
 
 def _tell_refusals() -> None:

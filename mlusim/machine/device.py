@@ -14,7 +14,7 @@ from mlusim.engine.native.choose import choose, engine_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.host_arrays import host_array, shape_of
-from mlusim.machine.hub import attendants, tell_fetched, turn
+from mlusim.machine.hub import attendants, handed, looks_inside, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
@@ -239,7 +239,7 @@ class Device:
             engine_of(engine),
             request.kernel,
             self.board,
-            watched=bool(watching) or bound.instructions is not None,
+            watched=looks_inside(watching) or bound.instructions is not None,
             drawn=choices is not None or request.seed is not None,
         )
         meter = None if bound == UNLIMITED else Meter(bound)
@@ -259,7 +259,7 @@ class Device:
             self._running.remove(written)
             for allocation in written:
                 allocation.launches += 1
-        return self._result(session, watching)
+        return handed(watching, self._result(session, watching))  # type: ignore[no-any-return]
 
     def _bind(self, core: Core, argument: Any) -> Any:
         if isinstance(argument, DeviceTensor):

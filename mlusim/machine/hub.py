@@ -41,6 +41,7 @@ class Observer:
 
     name = "observer"
     every_step = False  # whether launches keep every instruction for their timeline and lines
+    afterwards = False  # whether it only looks at launches that are over, so that any engine may run them
 
     @property
     def findings(self) -> Iterable[Any]:
@@ -98,6 +99,9 @@ class Observer:
     def fetched(self, allocation: Any) -> None:
         """The host copied a tensor back, after launches; heard by those who attend every launch."""
 
+    def launched(self, launch: Any) -> None:
+        """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""
+
 
 class Hub:
     """For each event: None, one bound method, or a fan-out over those who override it."""
@@ -136,6 +140,18 @@ class Hub:
     def watches(self) -> bool:
         """Whether anybody wants to hear of single instructions."""
         return any(getattr(self, event) is not None for event in ("issue", "effect", "retire"))
+
+
+def looks_inside(observers: Iterable[Observer]) -> bool:
+    """Whether any of *observers* wants to know what happens during a launch."""
+    return any(observer.every_step or not observer.afterwards for observer in observers)
+
+
+def handed(observers: Iterable[Observer], launch: Any) -> Any:
+    """*launch*, after *observers* were given it."""
+    for observer in observers:
+        observer.launched(launch)
+    return launch
 
 
 def _overrides(observer: Any, event: str) -> bool:

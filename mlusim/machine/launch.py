@@ -10,6 +10,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
 from mlusim.machine.tally import Instructions, Lanes, Usage
+from mlusim.presenting import presenter
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
 from mlusim.time.task_work import TaskWork
@@ -71,6 +72,30 @@ class Launch:
         `mlusim.EveryStep`.
         """
         return lines(self.tasks, self.timeline, find_board(self.board))
+
+    @property
+    def because(self) -> tuple[str, ...]:
+        """What sets the time and what adds to it, in words, the weightiest first; computed when asked for."""
+        causes: tuple[str, ...] = presenter("explain").because(self)
+        return causes
+
+    def show(self) -> None:
+        """Print what `mlusim profile` shows: time, bound, because, pipes, traffic, memory, dearest lines, findings."""
+        presenter("launches").show([self])
+
+    def trace(self, path: str) -> None:
+        """Write the timeline to *path* as a trace for Perfetto and chrome://tracing.
+
+        It has every instruction where the launch kept them, as with `mlusim.profiled` and `mlusim.EveryStep`.
+        """
+        presenter("launches").write_launches(path, [self])
+
+    def html(self, path: str) -> None:
+        """Write what `show` prints to *path* as one self-contained HTML page, with the source.
+
+        Raises `UsageError` where the extra mlusim[report] is not installed.
+        """
+        presenter("launches").write_page(path, [self])
 
     @property
     def _unions(self) -> int:

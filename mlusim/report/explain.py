@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import asdict, frozen
 
 from mlusim.arch.catalog import find_board
+from mlusim.machine.launch import Launch
 from mlusim.report.acceptance import Acceptance, acceptance
-from mlusim.report.figures import Figures
+from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count, percent, size, whole
 from mlusim.time.rates import DRAM_CEILING
 from mlusim.time.timing import LAUNCH_US
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 GOOD_TRANSFER = 512  # bytes; the vendor's helpers say that transfers are best from here on
 FULL = 0.9  # of what the off-chip memory can move: cores and vectors no longer matter
 LEAST = 0.04  # a reason that weighs less, as a share of the time, is not given
+ALL = 1.9  # a weight that leaves nothing to explain: starting takes more than 0.9 of the time
 MOST = 3  # reasons in a sentence
 _BOUND = {"io": "IO", "compute": "Compute"}
 _PEAK = {"io": "bandwidth", "compute": "compute force"}
@@ -96,6 +98,17 @@ def explained(record: "Record") -> Explanation:
         last_wave=None if about is None else about.last_wave,
         memory={n: u.high_water / u.capacity for n, u in record.memory.items() if u.capacity},
     )
+
+
+def because(launch: Launch) -> tuple[str, ...]:
+    """What sets the time of *launch* and what adds to it, the weightiest first; none where it was not timed."""
+    if not launch.tasks:
+        return ()
+    causes = [*_start(1, launch.time_us)]
+    if not any(cause.weight > ALL for cause in causes):
+        about = figures(launch, find_board(launch.board))
+        causes += [one for one in _launch(launch, about, launch.board) if one.weight > LEAST]
+    return tuple(cause.words for cause in sorted(causes, key=lambda cause: -cause.weight))
 
 
 def waves(why: Explanation) -> str:
@@ -180,11 +193,9 @@ def _reasons(record: "Record") -> Iterator[Reason]:
     found = record.efficiency
     assert found is not None
     time_us = found.hardware_time_us
-    overhead = min(1.0, LAUNCH_US * len(record.launches) / time_us) if time_us > 0 else 0.0
-    if overhead > 0.2:
-        launches = "one launch is" if len(record.launches) == 1 else f"{len(record.launches)} launches are"
-        yield Reason(1 + overhead, f"starting {launches} {percent(overhead)} of the time")
-        if overhead > 0.9:
+    for reason in _start(len(record.launches), time_us):
+        yield reason
+        if reason.weight > ALL:
             return
     yield from _theory(record, found.theory_ios)
     main = _main(record)
@@ -193,6 +204,14 @@ def _reasons(record: "Record") -> Iterator[Reason]:
         for reason in _launch(main, main.figures, record.board):
             if reason.weight * part > LEAST:
                 yield Reason(reason.weight * part, reason.words)
+
+
+def _start(number: int, time_us: float) -> Iterator[Reason]:
+    """What starting *number* launches takes of *time_us*, where it is much."""
+    overhead = min(1.0, LAUNCH_US * number / time_us) if time_us > 0 else 0.0
+    if overhead > 0.2:
+        launches = "one launch is" if number == 1 else f"{number} launches are"
+        yield Reason(1 + overhead, f"starting {launches} {percent(overhead)} of the time")
 
 
 def _theory(record: "Record", theory: int) -> Iterator[Reason]:
@@ -208,7 +227,7 @@ def _theory(record: "Record", theory: int) -> Iterator[Reason]:
         yield Reason(1 - moved / theory, words)
 
 
-def _launch(launch: "LaunchRecord", about: Figures, board: str) -> Iterator[Reason]:
+def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iterator[Reason]:
     spent = launch.time_us - LAUNCH_US
     reached = find_board(board).bandwidth * DRAM_CEILING.value / 1e6
     rate = about.line_bytes / (spent * reached) if spent > 0 else 0.0
@@ -222,7 +241,7 @@ def _launch(launch: "LaunchRecord", about: Figures, board: str) -> Iterator[Reas
     yield from _transfers(about)
 
 
-def _pace(launch: "LaunchRecord", about: Figures) -> Reason:
+def _pace(launch: "LaunchRecord | Launch", about: Figures) -> Reason:
     """The pipe that sets the time."""
     share = about.busy.get(launch.bound, 0.0)
     return Reason(1.0, f"{_pipe(launch.bound)} sets the time, busy {percent(share)} of it")

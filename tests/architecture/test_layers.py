@@ -11,6 +11,7 @@ LAYERS = {
     "errors": 0,
     "kernel_frames": 0,
     "text_grid": 0,
+    "presenting": 0,
     "arch": 0,
     "files": 0,
     "memory": 1,

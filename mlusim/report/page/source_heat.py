@@ -5,6 +5,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from mlusim.machine.launch import Launch
 from mlusim.report.quantities import count, share, size
 from mlusim.report.record import LaunchRecord, Record
 from mlusim.report.tables.lines import source_lines
@@ -42,7 +43,7 @@ def worth_showing(record: Record) -> tuple[LaunchRecord, ...]:
     return tuple(launch for launch in record.launches if launch.lines and launch.time_us >= WORTH * total)
 
 
-def listings(launch: LaunchRecord) -> list[Listing]:
+def listings(launch: LaunchRecord | Launch) -> list[Listing]:
     """The files of *launch*'s lines, with the time of each line; what no line is of comes last."""
     total = sum(line.time_us for line in launch.lines) or 1.0
     most = max((line.time_us for line in launch.lines), default=0.0) or 1.0

@@ -7,6 +7,7 @@ from pathlib import Path
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from mlusim.machine.launch import Launch
 from mlusim.report.quantities import brief, count, share, size
 from mlusim.report.record import LaunchRecord, Record
 from mlusim.text_grid import table
@@ -15,25 +16,27 @@ from mlusim.time.lines import Line
 LEAST = 0.001  # of the time of a launch; lines below are summed up in one
 NUMBERS = ("time", "us", "count", "scalar", "vector", "tensor", "IO", "move", "wait", "bytes")
 
+NOTE = (
+    "time: a line's share of everything that cores do or wait for.  us: that, added over all cores; then the share "
+    "of it by pipe and in waiting, for pipes, other cores and the memory that all share."
+)
+
 
 def lines_table(record: Record) -> RenderableType:
     """A table for each launch of *record* that kept its instructions: its lines, the dearest first."""
     parts: list[RenderableType] = []
     for launch in record.launches:
         if launch.lines:
-            parts += [Text(), _of_launch(launch)]
-    note = (
-        "time: a line's share of everything that cores do or wait for.  us: that, added over all cores; then the share "
-        "of it by pipe and in waiting, for pipes, other cores and the memory that all share."
-    )
-    return Group(*parts, Text(note, style="dim")) if parts else Text("no launch, so no lines", style="dim")
+            parts += [Text(), launch_lines(launch)]
+    return Group(*parts, Text(NOTE, style="dim")) if parts else Text("no launch, so no lines", style="dim")
 
 
-def _of_launch(launch: LaunchRecord) -> RenderableType:
+def launch_lines(launch: LaunchRecord | Launch, most: int | None = None) -> RenderableType:
+    """The lines of *launch*, which kept its instructions, the dearest first; at most *most* by themselves."""
     shown = table("line", *NUMBERS, right=NUMBERS, title=f"lines of {launch.kernel}", tight=True)
     total = sum(line.time_us for line in launch.lines)
     ordered = sorted(launch.lines, key=lambda line: -line.time_us)
-    dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us]
+    dear = [line for line in ordered if line.time_us >= LEAST * total and line.time_us][:most]
     for line in dear:
         shown.add_row(place(line), *_cells(line, total))
     rest = ordered[len(dear) :]

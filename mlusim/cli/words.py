@@ -1,0 +1,41 @@
+"""Which words of a command line are mlusim's, and which are those of the program that it runs."""
+
+import argparse
+from collections.abc import Sequence
+
+
+def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The options of *parser* and the program in *words*, and what is left, which is the program's.
+
+    Options of *parser* are its own on both sides of the program; behind ``--`` everything is the program's.
+    """
+    options = {text: action for action in parser._actions for text in action.option_strings}  # noqa: SLF001 - argparse has no public list
+    own: list[str] = []
+    theirs: list[str] = []
+    named, at = False, 0
+    while at < len(words):
+        word = words[at]
+        if word == "--":
+            theirs += words[at + 1 :]
+            break
+        action = options.get(word) or options.get(word.partition("=")[0] if word[:2] == "--" else word[:2])
+        taken = 1
+        if word.startswith("-") and action is not None:
+            taken += _values(action, words[at + 1 :]) if word in options else 0
+            own += words[at : at + taken]
+        elif not named:
+            own.append(word)
+            named = not word.startswith("-")
+        else:
+            theirs.append(word)
+        at += taken
+    return own, theirs
+
+
+def _values(action: argparse.Action, words: Sequence[str]) -> int:
+    """How many of *words* are values of the option."""
+    if action.nargs == 0:
+        return 0
+    if action.nargs == "+":
+        return next((n for n, word in enumerate(words) if word.startswith("-")), len(words))
+    return min(1, len(words))

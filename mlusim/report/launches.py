@@ -1,0 +1,172 @@
+"""Launches for people and programs, whatever made them: terminal, JSON, trace and page, from what a launch left."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from attrs import asdict
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.files.writing import write, write_text
+from mlusim.machine.launch import Launch
+from mlusim.report.chrome import write_trace
+from mlusim.report.explain import because
+from mlusim.report.figures import figures
+from mlusim.report.page.launches import page_text
+from mlusim.report.quantities import count, percent, size
+from mlusim.report.tables.lines import NOTE, launch_lines
+from mlusim.report.text_grid import facts, table
+
+DEAREST = 8  # lines that are shown unless all are asked for
+MOST = 4  # launches that are shown one by one; of more, the dearest
+
+
+def title(launch: Launch) -> str:
+    """The kernel, where it ran, and on what grid."""
+    return f"{launch.kernel} on {launch.board}, {','.join(map(str, launch.dim))} {launch.kind}"
+
+
+def time(launch: Launch) -> str:
+    """The predicted time with the band of the model."""
+    if math.isnan(launch.time_us):
+        return "not timed"
+    band = band_of(launch)
+    return f"{launch.time_us:,.2f} us ({band[0]:,.2f} to {band[1]:,.2f})"
+
+
+def band_of(launch: Launch) -> tuple[float, float]:
+    """The lowest and the highest time in us that the model allows."""
+    band: tuple[float, float] = getattr(launch, "time_band", (launch.time_us, launch.time_us))
+    return band
+
+
+def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
+    """Everything about one launch for a terminal; of its lines the *most* dearest."""
+    head = Text.assemble((title(launch), "bold"), f": {time(launch)}, bound by {launch.bound or 'nothing'}")
+    parts: list[RenderableType] = [head, *(Text(f"  because {words}") for words in because(launch))]
+    parts.append(facts([(f"  {name}", value) for name, value in _facts(launch)]))
+    if launch.timeline.named and launch.tasks:
+        parts += [Text(), launch_lines(launch, most)]
+    for finding in launch.findings:
+        parts += [Text(), finding if hasattr(finding, "__rich_console__") else Text(str(finding))]
+    return Group(*parts)
+
+
+def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
+    if launch.tasks:
+        about = figures(launch, find_board(launch.board))
+        busy = [f"{pipe} {percent(part)}" for pipe, part in about.busy.items() if part]
+        yield "pipes busy", ", ".join(busy) or "none"
+        waits = [f"{who} {percent(part)}" for who, part in about.waits.items() if part]
+        yield "tasks wait for", ", ".join(waits) or "nothing"
+        yield (
+            "cores",
+            f"{about.working} of {about.cores} work; the slowest takes {about.balance:.2f} times the mean",
+        )
+    moved = [f"{name} {size(nbytes)}" for name, nbytes in launch.traffic.items()]
+    yield "traffic", ", ".join(moved) or "none"
+    used = [
+        f"{name} {size(u.high_water)} of {size(u.capacity)}"
+        for name, u in launch.memory.items()
+        if u.high_water
+    ]
+    yield "memory", ", ".join(used) or "none"
+    often = sorted(launch.instructions.items(), key=lambda item: -item[1])
+    yield "instructions", ", ".join(f"{name} {count(n)}" for name, n in often[:5]) or "none"
+    yield "engine", launch.engine
+
+
+def launches_view(
+    numbered: Sequence[tuple[int, Launch]], *, lines: bool = False, every: bool = False
+) -> RenderableType:
+    """A table of all launches where there are several, and each by itself; of many, unless *every*, the dearest."""
+    parts: list[RenderableType] = []
+    shown = list(numbered)
+    if len(numbered) > 1:
+        parts.append(_overview(numbered))
+    if len(numbered) > MOST and not every:
+        dearest = sorted(numbered, key=lambda one: -one[1].time_us)[:MOST]
+        shown = sorted(dearest, key=lambda one: one[0])
+        parts.append(Text(f"The {MOST} dearest follow; --launch N shows another.", style="dim"))
+    for number, launch in shown:
+        if len(numbered) > 1:
+            parts += [Text(), Text(f"launch {number}", style="dim")]
+        parts.append(launch_view(launch, None if lines else DEAREST))
+    if any(launch.timeline.named for _, launch in shown):
+        parts.append(Text(NOTE, style="dim"))
+    return Group(*parts)
+
+
+def _overview(numbered: Sequence[tuple[int, Launch]]) -> RenderableType:
+    total = sum(launch.time_us for _, launch in numbered)
+    made = table(
+        "launch", "kernel", "dim", "kind", "time us", "share", "bound", right=("launch", "time us", "share"),
+        fold=("kernel",), title=f"{len(numbered)} launches, {total:,.2f} us",
+    )  # fmt: skip
+    for number, launch in numbered:
+        part = percent(launch.time_us / total) if total > 0 else "-"
+        dim = ",".join(map(str, launch.dim))
+        made.add_row(
+            str(number), launch.kernel, dim, launch.kind, f"{launch.time_us:,.2f}", part, launch.bound
+        )
+    return made
+
+
+def show(launches: Sequence[Launch]) -> None:
+    """Print `launches_view` of *launches*."""
+    console = Console(highlight=False, emoji=False, markup=False)
+    if launches:
+        console.print(launches_view(list(enumerate(launches, 1)), every=True))
+    else:
+        console.print("nothing was launched")
+
+
+# -- files -------------------------------------------------------------------------------------------
+
+
+def launch_facts(launch: Launch) -> dict[str, Any]:
+    """One launch as plain data: an entry of ``launches`` of ``profile --json``."""
+    own = launch.lines if launch.timeline.named and launch.tasks else ()
+    total = sum(line.time_us for line in own)
+    return {
+        "kernel": launch.kernel,
+        "board": launch.board,
+        "dim": list(launch.dim),
+        "kind": launch.kind,
+        "engine": launch.engine,
+        "time_us": launch.time_us,
+        "time_band": list(band_of(launch)),
+        "bound": launch.bound,
+        "because": list(because(launch)),
+        "busy": dict(figures(launch, find_board(launch.board)).busy) if launch.tasks else {},
+        "instructions": dict(launch.instructions),
+        "traffic": dict(launch.traffic),
+        "memory": {space: asdict(usage) for space, usage in launch.memory.items()},
+        "lines": [
+            {
+                "file": line.file,
+                "line": line.line,
+                "time_us": line.time_us,
+                "share": line.time_us / total if total else 0.0,
+            }
+            for line in own
+        ],
+        "findings": [f.to_json() if hasattr(f, "to_json") else {"message": str(f)} for f in launch.findings],
+    }
+
+
+def write_launches(path: str, launches: Sequence[Launch]) -> None:
+    """Write *launches* to *path* as a trace for Perfetto.  Raises `UsageError` where there is none, or none was timed."""
+    if not launches:
+        raise UsageError("nothing was launched, so there is no trace")
+    if not all(launch.tasks for launch in launches):
+        raise UsageError("a launch without timing has no trace; launch it with timing")
+    write(str(path), lambda file: write_trace(file, list(launches)), keep=True)
+
+
+def write_page(path: str, launches: Sequence[Launch], program: str | None = None) -> None:
+    """Write *launches* of *program* to *path* as one HTML page."""
+    write_text(str(path), page_text(launches, program), keep=True)

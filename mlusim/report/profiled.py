@@ -1,0 +1,58 @@
+"""`profiled`: collects the launches of a piece of Python, whoever makes them."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from mlusim.machine.hub import Observer, attending
+from mlusim.machine.launch import Launch
+from mlusim.observe.names import observers_of
+
+
+class Profiled(Observer):
+    """Keeps every launch that it watches in ``launches``; with *lines* they know the time of each line."""
+
+    name = "profile"
+    afterwards = True
+
+    def __init__(self, *, lines: bool = True) -> None:
+        self.every_step = lines
+        self.launches: list[Launch] = []
+
+    def launched(self, launch: Launch) -> None:
+        """Keep the launch."""
+        self.launches.append(launch)
+
+    @property
+    def time_us(self) -> float:
+        """The predicted hardware time of all launches, one after the other, in us."""
+        return sum(launch.time_us for launch in self.launches)
+
+    def show(self) -> None:
+        """Print what `mlusim profile` shows of the launches."""
+        from mlusim.report.launches import show  # noqa: PLC0415 - who only collects loads no tables
+
+        show(self.launches)
+
+    def html(self, path: str) -> None:
+        """Write the launches as one self-contained HTML page; needs the extra mlusim[report]."""
+        from mlusim.report.launches import write_page  # noqa: PLC0415
+
+        write_page(path, self.launches)
+
+    def trace(self, path: str) -> None:
+        """Write the launches as one trace for Perfetto."""
+        from mlusim.report.launches import write_launches  # noqa: PLC0415
+
+        write_launches(path, self.launches)
+
+
+@contextmanager
+def profiled(*, lines: bool = True, check: Iterable[str] = ()) -> Iterator[Profiled]:
+    """Collect every launch that is made inside, as ``with mlusim.profiled() as p:``; then ``p.launches`` has them.
+
+    *lines* keeps the instructions, for the time of each line and for traces, which takes the Python engine; *check* names
+    checkers that watch as well.  Raises `UsageError` for an unknown checker.
+    """
+    found = Profiled(lines=lines)
+    with attending((*observers_of(check), found)):
+        yield found

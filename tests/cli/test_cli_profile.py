@@ -1,0 +1,211 @@
+"""`mlusim profile`: every launch of whatever runs, with its time, its reasons and its lines."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mlusim.cli.main import Parser
+from mlusim.cli.profile import add_arguments
+from mlusim.cli.words import divide
+
+SCRIPT = """import sys, numpy as np, mlusim
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel
+
+@kernel
+def double(mlu, x, count):
+    b = mlu.nram(float32, count)
+    mlu.memcpy(b, x, count * 4, GDRAM2NRAM)
+    mlu.bang_add(b, b, b, count)
+    mlu.memcpy(x, b, count * 4, NRAM2GDRAM)
+
+@kernel
+def wrong(mlu, x, count):
+    b = mlu.nram(float32, count)
+    mlu.memcpy_async(b, x, count * 4, GDRAM2NRAM)
+    mlu.bang_add(b, b, b, count)
+
+def test_double():
+    device = mlusim.Device("MLU590-H8")
+    x = device.put(np.ones(8, np.float32))
+    device.launch(double, args=(x, 8))
+
+if __name__ == "__main__":
+    print("words", sys.argv[1:])
+    test_double()
+    device = mlusim.Device("MLU370-X4")
+    x = device.put(np.ones(65536, np.float32))
+    device.launch(double, args=(x, 65536))
+    if "fault" in sys.argv:
+        device.launch(double, args=(x, 1 << 20))
+    if "raise" in sys.argv:
+        raise ValueError("boo")
+    if "race" in sys.argv:
+        device.launch(wrong, args=(x, 512))
+"""
+SOURCE = """template <typename T>
+__mlu_global__ void Scale(T *dst, const T *src, int n) {
+  __nram__ T buf[1024];
+  __memcpy(buf, src, n * sizeof(T), GDRAM2NRAM);
+  __bang_add(buf, buf, buf, n);
+  __memcpy(dst, buf, n * sizeof(T), NRAM2GDRAM);
+}
+"""
+KEYS = {
+    "kernel", "board", "dim", "kind", "engine", "time_us", "time_band", "bound", "because", "instructions", "traffic",
+    "memory", "lines",
+}  # fmt: skip
+
+
+@pytest.fixture
+def script(tmp_path, monkeypatch):
+    """A script with two launches, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "test_doubling.py"
+    path.write_text(SCRIPT)
+    return path
+
+
+def test_a_script_shows_its_launches(cli, script):
+    """Each launch has its time, its bound, the reasons, and its dearest lines."""
+    done = cli("profile", script.name)
+
+    assert 0 == done.code, done.err
+    assert "2 launches" in done.out
+    assert "double on MLU370-X4, 1,1,1 BLOCK" in done.out
+    assert "because the IO-DMA sets the time" in done.out
+    assert "test_doubling.py:7" in done.out
+    assert "NRAM 256.0 KiB of 640.0 KiB" in done.out
+
+
+def test_json_is_one_document_with_what_the_script_prints_aside(cli, script):
+    """The document has a launch for each launch, whose lines' shares make one."""
+    done = cli("profile", script.name, "--json", "--kernel", "double")
+    document = done.json()
+    shares = [sum(line["share"] for line in launch["lines"]) for launch in document["launches"]]
+
+    assert script.name == document["program"]
+    assert [["MLU590-H8"], ["MLU370-X4"]] == [[launch["board"]] for launch in document["launches"]]
+    assert all(KEYS <= launch.keys() for launch in document["launches"])
+    assert [pytest.approx(1), pytest.approx(1)] == shares
+    assert {str(script)} == {line["file"] for line in document["launches"][0]["lines"] if line["line"]}
+    assert "words []" in done.err
+
+
+def test_words_behind_the_program_are_its_own(cli, script):
+    """Options of mlusim are its own on both sides, all else is the script's, and behind -- everything."""
+    done = cli("profile", "--launch", "2", script.name, "a", "--size", "3", "--lines", "--", "--json")
+
+    assert 0 == done.code, done.err
+    assert "words ['a', '--size', '3', '--json']" in done.out
+    assert "MLU590-H8" not in done.out
+
+
+def test_files_are_written(cli, script, tmp_path):
+    """The trace is of the launches that are shown, the page has their source."""
+    done = cli("profile", script.name, "--launch", "2", "--trace", "t.json", "--html", "p.html")
+    trace = json.loads((tmp_path / "t.json").read_text())
+    page = (tmp_path / "p.html").read_text()
+
+    assert 0 == done.code, done.err
+    assert ["double"] == trace["otherData"]["kernels"]
+    assert "mlu.memcpy(b, x, count * 4, GDRAM2NRAM)" in page
+    assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_an_operator_is_a_program(cli, samples):
+    """An operator's first case is profiled where none is named."""
+    launches = cli("profile", "tin_shift_forward", "--json").json()["launches"]
+
+    assert launches
+    assert launches[0]["because"]
+    assert launches[0]["lines"]
+
+
+def test_a_bang_c_file_is_a_program(cli, tmp_path):
+    """A kernel of a .mlu file has its lines there; the native engine knows none."""
+    source, array = tmp_path / "scale.mlu", tmp_path / "in.npy"
+    source.write_text(SOURCE)
+    np.save(array, np.ones(1024, np.float32))
+    call = (
+        "--kernel",
+        "Scale<float>",
+        "--arg",
+        "dst=out:float32:1024",
+        "--arg",
+        f"src={array}",
+        "--arg",
+        "n=1024",
+    )
+    (launch,) = cli("profile", source, *call, "--json").json()["launches"]
+
+    assert "python" == launch["engine"]
+    assert {4, 5, 6} <= {line["line"] for line in launch["lines"]}
+    assert {str(source)} == {line["file"] for line in launch["lines"] if line["line"]}
+
+
+def test_a_test_is_a_program(cli, script):
+    """A node of pytest is run in this process, with what pytest says on standard error."""
+    done = cli("profile", f"{script.name}::test_double", "--json")
+
+    assert 0 == done.code, done.err
+    assert ["MLU590-H8"] == [launch["board"] for launch in done.json()["launches"]]
+
+
+def test_findings_on_request(cli, script):
+    """Checkers watch where they are asked to; findings are shown and end in exit code 1."""
+    done = cli("profile", script.name, "race", "--check", "racecheck")
+
+    assert 1 == done.code
+    assert "racecheck" in done.out
+    assert 0 == cli("profile", script.name, "race").code
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["race.py"], 2, "race.py"),
+        (["no_operator"], 2, "no_operator"),
+        ([], 2, "name an operator or a script, as in `mlusim profile"),
+        (["test_doubling.py", "--launch", "3"], 2, "--launch 3 is not there; 2 launches were made"),
+        (["test_doubling.py", "--kernel", "other"], 2, "what was launched: double"),
+        (["test_doubling.py", "--board", "MLU590-H8"], 2, "the script decides for itself"),
+        (["test_doubling.py", "raise"], 2, "boo"),
+        (["test_doubling.py", "fault"], 3, "NRAM"),
+        (["test_doubling.py::nothing"], 2, "pytest found no such test"),
+        (["tin_shift_forward", "word"], 2, "an operator takes no 'word'"),
+    ],
+)
+def test_what_goes_wrong_is_a_sentence(cli, script, words, code, sentence):
+    """One sentence on standard error, and the exit code of its kind; launches before are shown all the same."""
+    done = cli("profile", *words)
+
+    assert code == done.code
+    assert sentence in done.err
+    assert "Traceback" not in done.err
+    assert ("raise" in words or "fault" in words) == ("2 launches" in done.out)
+
+
+def test_words_are_divided_as_declared():
+    """Values stay with their options, with and without =, joined or apart."""
+    parser = Parser()
+    add_arguments(parser)
+    words = [
+        "-DN=2",
+        "-I",
+        "inc",
+        "s.py",
+        "--trace=t.json",
+        "x",
+        "--html",
+        "h",
+        "--odd",
+        "-5",
+        "--",
+        "--lines",
+    ]
+
+    assert (
+        ["-DN=2", "-I", "inc", "s.py", "--trace=t.json", "--html", "h"],
+        ["x", "--odd", "-5", "--lines"],
+    ) == divide(parser, words)
