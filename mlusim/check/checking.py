@@ -147,7 +147,8 @@ def check_script(
             raise
         except BaseException as error:  # noqa: BLE001 - whatever the script raises is the script's
             problem = sentence_of(error, path)
-    problem = problem or forked.close()
+    elsewhere = forked.close()
+    problem = problem or elsewhere
     if not (collector.launches or collector.faults or problem):
         problem = "it launched no kernel that could be watched (decision 0013)"
     others = tuple(schedules)
