@@ -18,7 +18,7 @@ from mlusim.report.figures import figures
 from mlusim.report.page.launches import page_text
 from mlusim.report.quantities import count, percent, size
 from mlusim.report.tables.lines import NOTE, launch_lines
-from mlusim.report.text_grid import facts, table
+from mlusim.text_grid import facts, table
 
 DEAREST = 8  # lines that are shown unless all are asked for
 MOST = 4  # launches that are shown one by one; of more, the dearest
