@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer
-from mlusim.observe.finding import NOTE, Finding
+from mlusim.observe.finding import NOTE, Finding, Place
 from mlusim.observe.rules import RULES
 
 MOST = 200  # different findings of one checker in one launch; what comes behind them is counted only
@@ -82,6 +82,16 @@ class Checker(Observer):
             reason = allowance(finding)
             self._counts[key] = 1
             self._found[key] = finding if reason is None else Allowed(finding, reason)
+
+    def join(self, key: Hashable, place: Place) -> None:
+        """Put *place* below the finding that *key* names, once."""
+        found = self._found.get(key)
+        if isinstance(found, Finding) and place not in found.places:
+            self._found[key] = evolve(found, places=(*found.places, place))
+
+    def tells(self, key: Hashable) -> bool:
+        """Whether *key* names a finding that is told: not one that is allowed, nor one beyond the two hundredth."""
+        return isinstance(self._found.get(key), Finding)
 
 
 def allowance(finding: Finding) -> str | None:

@@ -98,6 +98,12 @@ class PipeOrder:
         if step.pipe.value not in self.passed.get(first, ()):
             yield from _between(first, step)
 
+    def pending(self) -> Iterator[Step]:
+        """What has not been waited for."""
+        yield from (*self.io, *self.move, *self.computing, *self.scalars.values())
+        for steps in self.stores.values():
+            yield from steps
+
     @property
     def empty(self) -> bool:
         """Whether everything has been waited for."""

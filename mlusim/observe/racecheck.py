@@ -5,6 +5,7 @@ and atomics on a common word put anything in order (`mlusim.observe.sharing`).
 """
 
 import functools
+from collections.abc import Hashable
 from typing import Any
 
 from mlusim.isa.declare import Pipe
@@ -17,7 +18,7 @@ from mlusim.observe.finding import Finding, Place
 from mlusim.observe.handovers import Handing, Withheld
 from mlusim.observe.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
 from mlusim.observe.pipes import COMPUTE, Clash, PipeOrder
-from mlusim.observe.remedy import EVERY, meet, wait_for
+from mlusim.observe.remedy import EVERY, Remedy, meet, wait_for
 from mlusim.observe.sharing import WORD, Conflict, Party, Sharing
 
 DOES = {READ: "reads", ATOMIC: "changes", WRITE: "writes"}
@@ -41,6 +42,7 @@ class RaceCheck(Checker):
         self._cores: list[Any] = []
         self._tasks: dict[Any, int] = {}
         self._orders: dict[Any, PipeOrder] = {}
+        self._blamed: dict[Any, dict[Step, Hashable]] = {}  # what one missing sync has left open: its finding
         self._clocks = Clocks()
         self._sharing = Sharing(self._clocks, self._conflict)
         self._handing, self._now = Handing(), 0
@@ -126,6 +128,7 @@ class RaceCheck(Checker):
         step = effect.step
         strided = any(access.steps for access in (*step.reads, *step.writes))
         if step.row is None or strided or step.row.form == "copy":
+            self._blamed.get(effect.core, {}).pop(step, None)
             order.computes(step)  # not among the steps that the core's watch remembers
         return not (order.busy and self._hold(order, effect))
 
@@ -140,7 +143,10 @@ class RaceCheck(Checker):
 
     def _catch_up(self, core: Any, order: PipeOrder) -> None:
         """Learn what scalar code and the vector unit have done since the last look."""
+        blamed = self._blamed.get(core)
         for step in core.mlu.watch.mark():
+            if blamed:
+                blamed.pop(step, None)  # it ran again, behind where the sync is missing
             if step.pipe in COMPUTE:
                 order.computes(step)
             elif step.row is None and not (step.writes or step.reads)[0].allocation.space.shared:
@@ -255,7 +261,17 @@ class RaceCheck(Checker):
         )
         rule = "racecheck-scalar-store" if scalar else f"racecheck-{clash.kind}"
         key = rule, clash.first.site, clash.second.site, clash.first.name
-        self.report(key, lambda: _told(rule, order, effect, clash))
+        blamed = self._blamed.setdefault(effect.core, {})
+        cause = blamed.get(clash.first)
+        if cause is not None and cause != key:
+            site, name = clash.second.site, _name(clash.second.name)
+            self.join(cause, Place(*site, f"the same wait is missing for {name}"))
+            return
+        wait = wait_for(order, effect)
+        self.report(key, lambda: _told(rule, wait.remedy, effect, clash))
+        if self.tells(key):
+            kept = {step: blamed[step] for step in order.pending() if step in blamed}
+            self._blamed[effect.core] = dict.fromkeys(wait.covers, key) | kept
 
     def _conflict(self, conflict: Conflict) -> None:
         rule = self._rule(conflict)
@@ -311,11 +327,11 @@ def _told_idle(place: SyncPlace, count: int) -> Finding:
     )
 
 
-def _told(rule: str, order: PipeOrder, effect: Effect, clash: Clash) -> Finding:
+def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
     first, second = clash.first, clash.second
     where = f"bytes [{clash.low}, {clash.high}) of {clash.access.allocation.site}"
     who = f"{_name(first.name)} at line {first.site.line}"
-    hint, verified = wait_for(order, effect, clash)
+    hint, verified = remedy
     return Finding(
         rule,
         f"{_name(second.name)} {TELLS[clash.kind].format(where=where, first=who)}",

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlusim.isa.declare import Pipe
-from mlusim.machine.events import Effect
+from mlusim.machine.events import Effect, Step
 from mlusim.memory.footprint import Ints
 from mlusim.observe.cells import READ, SITE, TIME
 from mlusim.observe.handovers import Handing
-from mlusim.observe.pipes import Clash, PipeOrder
+from mlusim.observe.pipes import PipeOrder
 from mlusim.observe.sharing import Conflict, Sharing
 
 EVERY = tuple(pipe.value for pipe in Pipe)
@@ -31,14 +31,22 @@ class Remedy(NamedTuple):
     verified: bool
 
 
-def wait_for(order: PipeOrder, effect: Effect, clash: Clash) -> Remedy:
-    """Find the cheapest wait that, put before *effect*, leaves nothing of *clash*."""
+class Wait(NamedTuple):
+    """A wait before an instruction, and all that it would have waited for."""
+
+    remedy: Remedy
+    covers: frozenset[Step]
+
+
+def wait_for(order: PipeOrder, effect: Effect) -> Wait:
+    """Find the cheapest wait that, put before *effect*, leaves it no clash."""
     for name, pipes in WAITS:
         tried = order.copy()
         tried.wait(pipes)
-        if all(other.first is not clash.first for other in tried.clashes(effect)):
-            return Remedy(f"put mlu.{name}() before line {effect.site.line}", verified=True)
-    return Remedy("put mlu.sync() between the two lines", verified=False)
+        if next(tried.clashes(effect), None) is None:
+            covers = frozenset(order.pending()).difference(tried.pending())
+            return Wait(Remedy(f"put mlu.{name}() before line {effect.site.line}", verified=True), covers)
+    return Wait(Remedy("put mlu.sync() between the two lines", verified=False), frozenset())
 
 
 def meet(sharing: Sharing, handing: Handing, conflict: Conflict, cores: list[Any]) -> Remedy:

@@ -286,7 +286,7 @@ def test_on_2xx_a_copy_inside_nram_is_work_of_the_vector_unit():
         mlu.memcpy(dst, b, BYTES, NRAM2GDRAM)
 
     assert [] == _ids(move, floats(N), floats(N), board="MLU270-S4")
-    assert ["racecheck-read-after-write"] * 3 == _ids(move, floats(N), floats(N))
+    assert ["racecheck-read-after-write"] * 2 == _ids(move, floats(N), floats(N))
 
 
 # -- several tasks ----------------------------------------------------------------------------------
