@@ -134,7 +134,7 @@ def test_a_comment_in_the_source_allows_a_finding(folder, capsys):
     allowed = "// mlusim: allow racecheck-tasks-write-write: every task writes the same\n"
     text = SOURCE.replace("dst + taskId * n", "dst").replace("src + taskId * n", "src")
     (folder / "scale.mlu").write_text(text.replace("  __memcpy(dst", allowed + "  __memcpy(dst"))
-    code = main(["check", "scale.mlu", *CALL, "--arg", "dst=out:float32:128", "--json"])
+    code = main(["check", "scale.mlu", *CALL, "--arg", "dst=out:float32:32", "--json"])
     document = json.loads(capsys.readouterr().out)
 
     assert (code, document["findings"]) == (0, [])

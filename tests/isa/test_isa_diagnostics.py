@@ -136,8 +136,8 @@ def behind(mlu, out, source, sync):
     [
         ("sync_copy_gdram_to_nram", {"racecheck-write-after-read"}),
         ("sync_copy_nram_to_gdram", set()),
-        ("sync_copy_sram_to_gdram", {"racecheck-write-after-read", "racecheck-read-after-write"}),
-        ("sync_copy_nram_to_sram", {"racecheck-write-after-read", "racecheck-read-after-write"}),
+        ("sync_copy_sram_to_gdram", {"racecheck-read-after-write"}),
+        ("sync_copy_nram_to_sram", {"racecheck-read-after-write"}),
     ],
 )
 def test_copies_of_another_direction_are_not_waited_for(sync, rules):
