@@ -7,6 +7,7 @@ refusal by a host interface is too; 3 a fault in the simulated machine; 130 when
 import argparse
 import difflib
 import importlib
+import logging
 import sys
 import traceback
 from collections.abc import Sequence
@@ -62,6 +63,9 @@ VERBS = (
 )
 
 
+TALKATIVE = ("run", "report", "check")
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError` where argparse prints and exits."""
 
@@ -113,6 +117,8 @@ def _run(arguments: Sequence[str]) -> int:
     if args.verb is None:
         parser.print_help()
         return CLEAN
+    if getattr(args, "verbose", False):
+        _log_hosts(args)
     with limiting(getattr(args, "limit", UNLIMITED)):
         code: int = _module(args.verb).run(args)
     _tell_refusals()
@@ -125,9 +131,17 @@ def _divided(arguments: Sequence[str], verb: str | None) -> tuple[list[str], lis
         return list(arguments), None
     at = list(arguments).index(verb) + 1
     parser = Parser()
-    _module(verb).add_arguments(parser)
+    declare(verb, parser)
     own, words = divide(parser, arguments[at:])
     return [*arguments[:at], *own], words
+
+
+def _log_hosts(args: argparse.Namespace) -> None:
+    """Let the logger ``mlusim.host`` write to standard error, from this process alone."""
+    logging.basicConfig(stream=sys.stderr, format="%(name)s: %(message)s", force=True)
+    logging.getLogger("mlusim.host").setLevel(logging.DEBUG)
+    if hasattr(args, "jobs"):
+        args.jobs = 1
 
 
 def _tell_refusals() -> None:
@@ -153,10 +167,22 @@ def _parser(chosen: str | None) -> Parser:
     for verb in VERBS:
         below = verbs.add_parser(verb.name, help=verb.summary, description=f"{verb.name}: {verb.summary}.")
         if verb.name == chosen:
-            _module(verb.name).add_arguments(below)
+            declare(verb.name, below)
     if chosen is not None and chosen not in {verb.name for verb in VERBS}:
         raise UsageError(_unknown_verb(chosen))
     return parser
+
+
+def declare(name: str, parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of a verb, with ``-v`` where host functions run."""
+    _module(name).add_arguments(parser)
+    if name in TALKATIVE:
+        parser.add_argument(
+            "-v",
+            "--verbose",
+            action="store_true",
+            help="what host functions are given and launch; one process",
+        )
 
 
 def _module(name: str) -> Any:

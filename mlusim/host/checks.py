@@ -12,6 +12,7 @@
     status = verify(handle, "mluOpTinShiftForward", CHECKS, arguments)
 """
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from attrs import frozen
 
 from mlusim.errors import UsageError
 from mlusim.host.descriptor import TensorDescriptor
-from mlusim.host.handle import Handle
+from mlusim.host.handle import LOG, Handle
 from mlusim.host.status import Status
 from mlusim.machine.device import DeviceTensor
 from mlusim.memory.pointer import Ptr
@@ -55,15 +56,30 @@ def verify(handle: Handle | None, api: str, checks: Checks, arguments: Mapping[s
     if not isinstance(handle, Handle):
         raise UsageError(f"{api}: {_shown(handle)} is no handle; make one with mlusim.host.Handle(board)")
     _compile(api, arguments)
+    if LOG.isEnabledFor(logging.DEBUG):
+        _log(api, handle, arguments)
     given = SimpleNamespace(**arguments)
     given.handle = handle
     for check in _flat(checks):
         sentence = check.says(given)
         if sentence is not None:
             handle.last_error = "" if check.status is SUCCESS else f"{api}: {sentence}"
+            LOG.debug("%s: returns %s: %s", api, check.status.name, sentence)
             return check.status
     handle.last_error = ""
     return None
+
+
+def _log(api: str, handle: Handle, arguments: Mapping[str, Any]) -> None:
+    """Say what the call was given: the policy, and of each tensor its size, element type and layout."""
+    LOG.debug("%s: policy %s on %s", api, handle.policy or "usual", handle.board.name)
+    for name, value in arguments.items():
+        if isinstance(value, TensorDescriptor):
+            LOG.debug(
+                "%s: %s: shape %s, %s, layout %s", api, name, list(value.shape), value.dtype, value.layout
+            )
+        elif not isinstance(value, DeviceTensor | Ptr | None):
+            LOG.debug("%s: %s = %s", api, name, _shown(value))
 
 
 def _compile(api: str, arguments: Mapping[str, Any]) -> None:

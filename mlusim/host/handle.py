@@ -1,5 +1,6 @@
 """`Handle`: a board as the host library sees it, with the last error and the launches made."""
 
+import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -8,6 +9,8 @@ from mlusim.machine.device import Device
 from mlusim.machine.kernel import UNION1, Kind
 from mlusim.machine.launch import Launch
 from mlusim.plan.layout import Layout
+
+LOG = logging.getLogger("mlusim.host")
 
 
 class Handle:
@@ -67,6 +70,8 @@ class Handle:
         self, kernel: Any, dim: Sequence[int], kind: Kind = UNION1, args: Sequence[Any] = ()
     ) -> Launch:
         """Launch *kernel* and keep the result in ``launches``."""
+        name = getattr(kernel, "name", None) or getattr(kernel, "__name__", kernel)
+        LOG.debug("launch %s<<<(%s), %s>>> on %s", name, ", ".join(map(str, dim)), kind, self.board.name)
         launch = self.device.launch(kernel, dim, kind, args, **self._options)
         self.launches.append(launch)
         self.layouts.extend(a for a in args if isinstance(a, Layout) and a not in self.layouts)

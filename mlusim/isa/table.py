@@ -88,7 +88,7 @@ def find_intrinsic(name: str) -> Intrinsic:
 
     Raises `UsageError` with the nearest names for an unknown one.
     """
-    bare = name.lstrip("_")
+    bare = name.lstrip("_").lower()
     row = ISA.get(bare) or ISA.get(bare + "_")
     if row is None:
         import difflib  # noqa: PLC0415 - only a misspelling pays for it

@@ -1,10 +1,9 @@
 """The page of the command line, written from the parsers: ``python -m mlusim.manual.command_line > PAGE``."""
 
 import argparse
-import importlib
 from collections.abc import Iterator
 
-from mlusim.cli.main import VERBS, Parser, Verb
+from mlusim.cli.main import VERBS, Parser, Verb, declare
 
 HEAD = """# Command line
 
@@ -25,7 +24,7 @@ def manual() -> str:
 
 def _verb(verb: Verb) -> Iterator[str]:
     parser = Parser(prog=f"mlusim {verb.name}")
-    importlib.import_module(verb.module).add_arguments(parser)
+    declare(verb.name, parser)
     yield f"## mlusim {verb.name}\n"
     yield f"{verb.summary[0].upper()}{verb.summary[1:]}.\n"
     yield "| argument | meaning |"

@@ -122,7 +122,7 @@ def baseline_in(text: str, name: str) -> Baseline:
         entry = _entry(facts, f"{name}, call {number}")
         if entries.setdefault(entry.key, entry) is not entry:
             raise UsageError(f"{name}, call {number}: {entry} is there twice; remove one of the lines")
-    return Baseline(shown(version), entries)
+    return Baseline(version, entries)
 
 
 def _no_number(word: str) -> Any:

@@ -5,6 +5,7 @@ from typing import Any
 
 from attrs import asdict, field, frozen
 
+from mlusim.files.paths import shown
 from mlusim.report.baseline import Baseline, Entry, Key, entry_of
 from mlusim.report.explain import explained
 from mlusim.report.record import Record
@@ -210,7 +211,9 @@ def headline(found: Comparison, version: str) -> str:
         (len(found.trades), "trade"),
     ]
     told = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n) or "nothing moved"
-    other = f" (written by mlusim {found.version}, this is {version})" if found.version != version else ""
+    other = (
+        f" (written by mlusim {shown(found.version)}, this is {version})" if found.version != version else ""
+    )
     calls = "1 call" if found.compared == 1 else f"{found.compared} calls"
     return f"{calls} compared with {found.name}{other}, threshold {100 * found.threshold:g}%: {told}."
 

@@ -108,7 +108,10 @@ def test_ds_4_indices_as_floats_are_exact_to_2_24_only():
 
 @pytest.mark.parametrize("batch", [0, 3, 31])
 def test_ds_5_a_sentinel_that_is_a_point(batch):
-    """Batch has no meaning here; 0, M or anything below N wins against the points behind it."""
+    """Batch has no meaning here; a value below N wins against the points behind it.
+
+    The document defines Batch nowhere, so its literal form cannot run: this shows what values do, not which one it means.
+    """
     inputs = inputs_of([1, 0, 2] * 11, 6, levels=4)
     inputs["feats"][32] = inputs["voxel_feats"][2] = (
         9  # the last point is the only one with voxel 2's maximum
@@ -191,7 +194,11 @@ def test_ds_8_as_written_does_nothing():
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 @pytest.mark.parametrize("clusters", [1, 8])
 def test_ds_9_a_flag_that_is_never_released(clusters, seed):
-    """The second point of a voxel spins on a flag that nobody changes: a deadlock, said at once."""
+    """The second point of a voxel spins on a flag that nobody changes: a deadlock, said at once.
+
+    The listing's release is a comparison, which does nothing; here the line is left out, so the test cannot show the
+    comparison itself, only what follows where nothing releases.
+    """
     recorder = Recorder()
     with pytest.raises(Deadlock, match=r"spins at .* on memory that nobody changes") as caught:
         winners_of(listing("DS-9"), MANY, 4, clusters=clusters, observe=[recorder], seed=seed)

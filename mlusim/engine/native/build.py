@@ -71,7 +71,7 @@ def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
         return f"{CHOICE}={environ[CHOICE]} names no program; name a C compiler, or unset it"
     return (
         "no C compiler was found (cc, gcc, clang, MLUSIM_CC), so the Python engine runs, which is many times slower; "
-        "install one, or `pip install mlusim[native]`"
+        "install one, or `pip install 'mlusim[native]'`"
     )
 
 

@@ -54,7 +54,7 @@ def require() -> None:
         import matplotlib as mpl  # noqa: PLC0415, F401 - an extra
     except ImportError:
         raise UsageError(
-            "the HTML report needs matplotlib; install it with `pip install mlusim[report]`"
+            "the HTML report needs matplotlib; install it with `pip install 'mlusim[report]'`"
         ) from None
 
 

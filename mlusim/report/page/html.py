@@ -43,7 +43,7 @@ def html_text(records: Sequence[Record], version: str, studies: Sequence[WhatIfS
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError:
         raise UsageError(
-            "the HTML report needs jinja2; install it with `pip install mlusim[report]`"
+            "the HTML report needs jinja2; install it with `pip install 'mlusim[report]'`"
         ) from None
     require()
     environment = Environment(
