@@ -93,7 +93,7 @@ def find_intrinsic(name: str) -> Intrinsic:
     if row is None:
         import difflib  # noqa: PLC0415 - only a misspelling pays for it
 
-        near = difflib.get_close_matches(bare, ISA, n=3)
+        near = difflib.get_close_matches(bare, ISA, n=3) or [n for n in ISA if bare and bare in n][:8]
         hint = f"did you mean {', '.join(near)}?" if near else "`mlusim isa` lists them all"
         raise UsageError(f"there is no intrinsic {name!r}; {hint}")
     return row

@@ -91,7 +91,10 @@ def find_case(operator: Operator, name: str) -> Case:
     for case in operator.cases:
         if case.name == name:
             return case
-    near = difflib.get_close_matches(name, [c.name for c in operator.cases], n=3, cutoff=0.6)
+    names = [c.name for c in operator.cases]
+    near = [n for n in names if name and name in n][:3] or difflib.get_close_matches(
+        name, names, n=3, cutoff=0.6
+    )
     hint = f"did you mean {' or '.join(near)}?" if near else ""
     raise UsageError(
         f"{operator.name} has no case {name!r}; {hint or f'`mlusim ops {operator.name}` lists them'}"
