@@ -175,8 +175,8 @@ def the_memory_core_is_not_told_apart(mlu, wrong, dst):
         mlu.sync_cluster()
         mlu.memcpy(dst, s, 256, SRAM2GDRAM)
         return
-    a = mlu.nram(float32, 16)  # fault
-    mlu.bang_write_zero(a, 16)
+    a = mlu.nram(float32, 16)
+    mlu.bang_write_zero(a, 16)  # fault
     mlu.memcpy(s + mlu.coreId * 16, a, 64, NRAM2SRAM)
     mlu.sync_cluster()
 
