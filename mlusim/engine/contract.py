@@ -67,7 +67,6 @@ class Core(Port, Protocol):
     pending: int
     source: Any
     source_at: int
-    each: int
     polls: Polls
 
     @property

@@ -82,6 +82,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
         mlu.counts[number] += 1
         mlu.traffic[direction.value] += size
         charge_line(mlu.work, pipe, direction.value, d, s, size)
+        frm.read += size
         if size > POLL_BYTES and (frm.allocation is not core.source or s != core.source_at):
             core.source, core.source_at = frm.allocation, s
         else:
@@ -169,10 +170,9 @@ def _rows(
     nbytes = size * (segnum + 1)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
-    load = rows_load(
-        pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, size, segnum + 1, core.each
-    )
+    load = rows_load(pipe, direction.value, d & 63, dst_stride, s & 63, src_stride, size, segnum + 1)
     charge(mlu, pipe, load, nbytes)
+    frm.read += nbytes
     # The bytes move last: what runs right behind scattered stores may stall on them.
     step, skip = dst_stride // size, src_stride // size
     if segnum == 0:  # the strides of a single segment do not matter
@@ -214,7 +214,7 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
         assert plan is not None
     pipe, target, source, reads, writes, nbytes = plan
     core, watch = mlu.core, mlu.watch
-    load = load_of(pipe, reads, writes, memory_core=core.place.memory_core)
+    load = load_of(pipe, reads, writes)
     given = (dst, src, size, direction, *shape)
     if asynchronous and pipe is not Pipe.VECTOR:
         seen = None if watch is None else watch.flight(row, pipe, (reads,), (writes,), given)
@@ -233,6 +233,7 @@ def _strided(mlu: "Mlu", row: Intrinsic, number: int, call: tuple[Any, ...], *, 
         charge(mlu, pipe, load, nbytes)
     mlu.counts[number] += 1
     mlu.traffic[direction.value] += nbytes
+    src.view.read += nbytes
 
 
 def _move(target: np.ndarray[Any, Any], source: np.ndarray[Any, Any]) -> None:

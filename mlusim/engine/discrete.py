@@ -23,7 +23,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM
-from mlusim.time.work import ATOMICS, LEAST, UNIT, Load, charge
+from mlusim.time.work import ATOMICS, UNIT, charge, scattered
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
@@ -179,7 +179,7 @@ def _act(mlu: "Mlu", row: Intrinsic, number: int, call: Call, chosen: Places, pl
         watch.retire(seen)
     count, nbytes = len(chosen), len(chosen) * base.view.itemsize
     transactions = count * (-(-base.view.itemsize // UNIT) + 2)
-    charge(mlu, Pipe.IO, Load(transactions, max(0, count * LEAST - transactions * core.each)), nbytes)
+    charge(mlu, Pipe.IO, scattered(count, transactions, stores=True), nbytes)
     mlu.work[ATOMICS] += count
     mlu.counts[number] += 1
     core.atomic_step(before == memory[touched].tobytes())

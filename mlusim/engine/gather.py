@@ -26,7 +26,7 @@ from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM
-from mlusim.time.work import LEAST, LINE, UNIT, Load, charge, charge_flight
+from mlusim.time.work import LINE, UNIT, Load, charge, charge_flight, scattered
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
@@ -182,7 +182,7 @@ def _act(
     to, frm = (apart, inline) if call.scatters else (inline, apart)
     pipe = _pipe(call)
     move = functools.partial(_move, call.dst.view.raw, to, call.src.view.raw, frm, call.size)
-    nbytes, load = len(apart) * call.size, _load(mlu, call, apart, pipe)
+    nbytes, load = len(apart) * call.size, _load(call, apart, pipe)
     seen = None
     if watch is not None:
         reads, writes = _accesses(call, to, frm, chosen)
@@ -207,6 +207,7 @@ def _act(
         charge_flight(mlu, pipe, nbytes)
     mlu.counts[number] += 1
     mlu.traffic[call.direction.value] += nbytes
+    call.src.view.read += nbytes
 
 
 def _move(target: Any, to: Places, source: Any, frm: Places, size: int) -> None:
@@ -215,12 +216,12 @@ def _move(target: Any, to: Places, source: Any, frm: Places, size: int) -> None:
     target[to[:, None] + within] = source[frm[:, None] + within]
 
 
-def _load(mlu: "Mlu", call: Call, apart: Places, pipe: Pipe) -> Load:
+def _load(call: Call, apart: Places, pipe: Pipe) -> Load:
     pieces = len(apart)
     if pipe is Pipe.MOVE:
         return Load(lines=pieces * -(-call.size // LINE))
     transactions = int(((apart % UNIT + call.size + UNIT - 1) // UNIT + 2 * call.scatters).sum())
-    return Load(transactions, max(0, pieces * LEAST - transactions * mlu.core.each))
+    return scattered(pieces, transactions, stores=call.scatters)
 
 
 def _accesses(

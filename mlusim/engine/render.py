@@ -18,7 +18,7 @@ from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE
-from mlusim.isa.declare import Call, Intrinsic, Operand, Pipe, Refused
+from mlusim.isa.declare import Call, Intrinsic, Operand, Passes, Pipe, Refused
 from mlusim.isa.parameters import Parameter
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -342,7 +342,12 @@ class Writer:
 
     def _vector(self, count: str, n: int) -> Iterator[str]:
         yield f"used = {count} * {self._width(n)}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
-        yield f"mlu.work[{work.VECTOR}] += paid + {work.START}"
+        if self.row.passes is Passes.TRANSPOSE:
+            yield f"mlu.work[{work.VECTOR}] += {work.START}; mlu.work[{work.TRANSPOSED}] += {count}"
+        else:
+            yield f"mlu.work[{work.VECTOR}] += paid + {work.START}"
+        if self.row.passes is Passes.FUNCTION:
+            yield f"mlu.work[{work.FUNCTIONS}] += paid"
         extent = "0" if self.row.cost is None else self._expression(self.operands[n], self.row.cost.extent)
         yield f"mlu.lines[{self.number}] += paid"
         yield f"if used & {LINE - 1}: mlu.spare[{self.number}] += -used & {LINE - 1}"

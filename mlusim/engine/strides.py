@@ -41,7 +41,7 @@ def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any
     reads = tuple(accesses[o.name] for o in row.operands.values() if o.access != "write")
     writes = tuple(accesses[o.name] for o in row.operands.values() if o.access != "read")
     core, watch = mlu.core, mlu.watch
-    load = load_of(row.pipe, reads[0] if reads else None, writes[0], memory_core=core.place.memory_core)
+    load = load_of(row.pipe, reads[0] if reads else None, writes[0])
     if row.form == "async":
         seen = (
             None if watch is None else watch.flight(row, row.pipe, reads, writes, tuple(arguments.values()))

@@ -70,6 +70,14 @@ class Flow(Enum):
     MIXING = "mixing"
 
 
+class Passes(Enum):
+    """What the vector unit does with a line: one pass, several of a function, or its elements one by one."""
+
+    ONE = "a cycle for each line"
+    FUNCTION = "several cycles for each line"
+    TRANSPOSE = "a time for each element"
+
+
 class Call(Enum):
     """How the door calls a body."""
 
@@ -193,6 +201,7 @@ class Intrinsic:
     overload: tuple[str, str] | None = None
     elements: tuple[DType, ...] = ()
     native: Any = ""
+    passes: Passes = Passes.ONE
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -291,6 +300,7 @@ def intrinsic(
     c: Mapping[str, str | tuple[str, ...]] | None = None,
     elements: tuple[DType, ...] = (),
     native: Any = "",
+    passes: Passes = Passes.ONE,
 ) -> Callable[[Callable[..., Any]], Intrinsic]:
     """Declare an intrinsic; the decorated body becomes its `Intrinsic` row.
 
@@ -307,7 +317,8 @@ def intrinsic(
     wants at 64-byte addresses with multiples of 128 bytes.  *certainty* is the mark of the facts:
     C certain, D derived, I inferred, U unknown with a default chosen.  *form* "strided" is a row whose operands
     in *strides* always are.  *c* gives C types that do not follow from annotations (see `isa.parameters`), by
-    parameter and for "return"; *elements* are the element types of a row without operands.
+    parameter and for "return"; *elements* are the element types of a row without operands.  *passes* is what a
+    line costs the vector unit.
     """
     extents = {n: ("write", e) for n, e in (writes or {}).items()}
     extents |= {n: ("read", e) for n, e in (reads or {}).items()}
@@ -355,6 +366,7 @@ def intrinsic(
             overload=overload,
             elements=elements,
             native=native,
+            passes=passes,
         )
 
     return declare

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, intrinsic
+from mlusim.isa.declare import FLOATS, Passes, intrinsic
 from mlusim.isa.elementwise import alias, unary
 from mlusim.isa.parameters import Tile, Value
 
@@ -26,14 +26,23 @@ bang_recip = unary(
     f"Reciprocal: ``dst[i] = 1 / src[i]``; of 0 it is infinity (inferred).  {_HALF}",
     BOTH,
     since=322,
+    passes=Passes.FUNCTION,
 )
-bang_pow2 = unary("__bang_pow2", np.exp2, "Power of two: ``dst[i] = 2 ** src[i]``.", FLOAT, since=322)
+bang_pow2 = unary(
+    "__bang_pow2",
+    np.exp2,
+    "Power of two: ``dst[i] = 2 ** src[i]``.",
+    FLOAT,
+    since=322,
+    passes=Passes.FUNCTION,
+)
 bang_log2 = unary(
     "__bang_log2",
     np.log2,
     "Binary logarithm: ``dst[i] = log2(src[i])``; of 0 it is -infinity, of negative numbers NaN (inferred).",
     FLOAT,
     since=322,
+    passes=Passes.FUNCTION,
 )
 bang_log = alias("__bang_log", bang_log2)
 bang_sqrt = unary(
@@ -43,9 +52,24 @@ bang_sqrt = unary(
     "newer toolkits do (inferred).",
     FLOATS,
     since=322,
+    passes=Passes.FUNCTION,
 )
-bang_sin = unary("__bang_sin", np.sin, "Sine: ``dst[i] = sin(src[i])``, in radians.", FLOAT, since=322)
-bang_cos = unary("__bang_cos", np.cos, "Cosine: ``dst[i] = cos(src[i])``, in radians.", FLOAT, since=322)
+bang_sin = unary(
+    "__bang_sin",
+    np.sin,
+    "Sine: ``dst[i] = sin(src[i])``, in radians.",
+    FLOAT,
+    since=322,
+    passes=Passes.FUNCTION,
+)
+bang_cos = unary(
+    "__bang_cos",
+    np.cos,
+    "Cosine: ``dst[i] = cos(src[i])``, in radians.",
+    FLOAT,
+    since=322,
+    passes=Passes.FUNCTION,
+)
 bang_floor = unary(
     "__bang_floor",
     np.floor,
@@ -94,6 +118,7 @@ def bang_round(dst: Tile, src: Tile, elem_count: int) -> None:
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},
     dtypes=BOTH,
+    passes=Passes.FUNCTION,
     since=322,
     source="vendor declaration header, arithmetic",
     native=(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8, uint16, uint32, uint64
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, intrinsic
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Intrinsic, Passes, intrinsic
 from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rules import at_least, demand, multiple_of
 from mlusim.memory.space import WRAM
@@ -180,6 +180,7 @@ def _channels(spelling: str, formula: str, axes: tuple[int, ...], order: str) ->
         dtypes=NUMBERS,
         in_place=False,
         flow=Flow.MIXING,
+        passes=Passes.TRANSPOSE,
         rules=(at_least("n", 1), *_PLANE, at_least("channel", 1)),
         native=f"int64_t at_ = 0; {loops} dst[at_++] = src[{place}];",
         source=SOURCE,

@@ -1,6 +1,6 @@
 """Transposition of a matrix."""
 
-from mlusim.isa.declare import NUMBERS, Flow, intrinsic
+from mlusim.isa.declare import NUMBERS, Flow, Passes, intrinsic
 from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import at_least, demand
 
@@ -14,6 +14,7 @@ _ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
     dtypes=NUMBERS,
     in_place=False,
     flow=Flow.MIXING,
+    passes=Passes.TRANSPOSE,
     rules=(
         at_least("height", 1),
         at_least("width", 1),

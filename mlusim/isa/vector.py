@@ -9,7 +9,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Refused, intrinsic
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Passes, Refused, intrinsic
 from mlusim.isa.elementwise import alias, binary, unary, with_scalar
 from mlusim.isa.parameters import Tile, TileOrValue
 from mlusim.isa.rounding import narrow, odd_sum
@@ -113,6 +113,7 @@ def bang_mul_tz(dst: Tile, src0: Tile, src1: Tile, elem_count: int) -> None:
 
 @intrinsic(
     "__bang_div",
+    passes=Passes.FUNCTION,
     writes={"dst": "elem_count"},
     reads={"src0": "elem_count", "src1": "elem_count"},
     dtypes=(half, float32, int16, int32, uint16, uint32),
@@ -138,6 +139,7 @@ def bang_div(dst: Tile, src0: Tile, src1: TileOrValue, elem_count: int) -> None:
 
 @intrinsic(
     "__bang_div_addition",
+    passes=Passes.FUNCTION,
     writes={"dst": "elem_count", "src_addition": "elem_count"},
     reads={"src0": "elem_count", "src1": "elem_count"},
     dtypes=(half, float32),

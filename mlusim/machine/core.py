@@ -21,8 +21,9 @@ from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import Declaration
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
-from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
-from mlusim.time.work import Load, cycles_each
+from mlusim.time.head import OPENING, Head
+from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
+from mlusim.time.work import Load
 
 if TYPE_CHECKING:
     from mlusim.engine.noting import Accesses
@@ -66,8 +67,10 @@ class Core:
         self.source_at = 0
         self.late = session.effects == "late"
         self.log: Log | None = session.make_log(self)
-        self.each = cycles_each(memory_core=place.memory_core)
-        self.pending = 0  # pipes with asynchronous effects that nobody has waited for
+        self.pending = (
+            OPENING  # pipes with asynchronous effects that are not waited for yet; and whether it begins
+        )
+        self.head = Head()
         self.fence = False  # the core waited for its compute stream while nothing was pending
         self.hub = session.hub
         self.placements = Placements(session, self)
@@ -263,6 +266,8 @@ class Core:
             self._note(WAIT, FOR_COMPUTE)
         self._note(IO_FLIGHT if flight.pipe is Pipe.IO else MOVE_FLIGHT, 0, load)
         self.pending |= WAITS[flight.pipe]
+        if self.pending & OPENING:
+            self.head.flies(load)
         self.flights.append(flight)
         if not self.late:
             self.drain(flight.pipe)
@@ -281,8 +286,11 @@ class Core:
 
     def settle(self, pipe: Pipe) -> None:
         """Before a blocking effect on *pipe*: what is in flight there comes first."""
-        self._await(WAITS[pipe])
-        self.drain(pipe)
+        if self.pending & OPENING and self.head.settles(self.mlu.work):
+            self.pending &= ~OPENING
+        if self.pending & FOR_ALL:
+            self._await(WAITS[pipe])
+            self.drain(pipe)
 
     def empty(self) -> None:
         """Wait for all pipes."""
@@ -331,11 +339,14 @@ class Core:
 
     def _await(self, waits: int) -> None:
         """Note a wait for pipes; where nothing is in flight, the next flight will note it."""
+        if self.pending & OPENING and waits & FOR_IO:
+            self.head.ends(self.mlu.work)
+            self.pending &= ~OPENING
         if self.pending & waits:
             self._note(WAIT, waits)
             self.pending &= ~waits
         elif waits & FOR_COMPUTE:
-            if self.pending:
+            if self.pending & FOR_ALL:
                 self._note(WAIT, waits)
             else:
                 self.fence = self.log is None or self.log.fence()

@@ -13,6 +13,7 @@ from mlusim.machine.tally import Instructions, Lanes, Usage
 from mlusim.presenting import presenter
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
+from mlusim.time.rates import Bound
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timeline import Timeline
 from mlusim.time.timing import predict
@@ -53,6 +54,21 @@ class Launch:
     lanes: Mapping[str, Lanes] = field(factory=dict)
     engine: str = "python"
     tasks: tuple[TaskWork, ...] = field(default=(), repr=False)
+
+    @property
+    def time_band(self) -> tuple[float, float]:
+        """The lowest and the highest time in us that the constants' bands allow; NaN where the launch was not timed.
+
+        Each end takes all constants of `mlusim.time.rates` at that end of their bands.
+        """
+        if not self.tasks:
+            return self.time_us, self.time_us
+        board = find_board(self.board)
+        ends = [
+            predict(self.tasks, board, board.places(self._unions), bound).time_us
+            for bound in (Bound.LOW, Bound.HIGH)
+        ]
+        return min(ends[0], self.time_us), max(ends[1], self.time_us)
 
     @property
     def profile(self) -> Profile:

@@ -9,7 +9,7 @@ from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
-from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.log import CoreLog
 from mlusim.time.step_log import CoreSteps, NotedLog
 from mlusim.time.task_work import TaskWork
@@ -93,7 +93,18 @@ class Tally:
         number = width if place.memory_core else place.core_id
         union, cluster = core.union.number, place.cluster_id
         self.tasks.append(
-            TaskWork(place.task, place.memory_core, union, cluster, tuple(work[:5]), log, number, steps)
+            TaskWork(
+                place.task,
+                place.memory_core,
+                union,
+                cluster,
+                tuple(work[:5]),
+                log,
+                number,
+                steps,
+                _reads(core) if core.log is not None else (),
+                (core.head.transactions, core.head.transfers),
+            )
         )
 
     def _fold(self) -> None:
@@ -142,3 +153,15 @@ class Tally:
         arch = self.board.arch
         capacity = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
         return {space.name: Usage(capacity[space], high) for space, high in self._high.items()}
+
+
+def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:
+    """The tensors that *core* was given: address, bytes, and the bytes that its copies read."""
+    found: dict[int, tuple[int, int, int]] = {}
+    for views in core.bindings:
+        for view in views.values():
+            allocation = view.allocation
+            if allocation.space is GDRAM:
+                *_, read = found.get(allocation.address, (0, 0, 0))
+                found[allocation.address] = allocation.address, allocation.nbytes, read + view.read
+    return tuple(found.values())

@@ -100,6 +100,7 @@ class View:
         "phase",
         "port",
         "raw",
+        "read",
         "scalar",
         "siblings",
         "size",
@@ -132,6 +133,7 @@ class View:
             self.array.flags.writeable = False
         self.siblings = {} if siblings is None else siblings
         self.siblings[dtype, phase] = self
+        self.read = 0  # bytes that copies took from here, for the last-level cache
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
         self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
         self.accepts, self.low, self.high = LEGAL[dtype]

@@ -86,6 +86,7 @@ def _launch(launch: Launch) -> LaunchRecord:
         dim=launch.dim,
         kind=launch.kind,
         time_us=launch.time_us,
+        time_band=launch.time_band if launch.tasks else None,
         bound=launch.bound,
         busy_us=dict(launch.busy_us),
         io_bytes=launch.io_bytes,

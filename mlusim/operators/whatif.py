@@ -235,12 +235,19 @@ def _row(answer: WhatIf, base: float | None, group: str | None) -> WhatIfRow:
     return evolve(
         row,
         time_us=found.hardware_time_us,
+        time_band=_band(answer.run.launches),
         speed_up=base / found.hardware_time_us if base is not None else None,
         io_efficiency=found.io_efficiency,
         compute_efficiency=found.compute_efficiency,
         bottleneck=found.bottleneck,
         grade=acceptance(found, group).grade,
     )
+
+
+def _band(launches: Sequence[Launch]) -> tuple[float, float]:
+    """The lowest and the highest time of *launches* together that the model allows."""
+    bands = [launch.time_band for launch in launches]
+    return sum(low for low, _ in bands), sum(high for _, high in bands)
 
 
 @frozen

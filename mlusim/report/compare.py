@@ -18,13 +18,17 @@ SAME = "bytes, instructions and NRAM are as before: the order of the work differ
 
 @frozen
 class Change:
-    """One figure before and after, in *unit*; ``less_is_worse`` for efficiencies."""
+    """One figure before and after, in *unit*; ``less_is_worse`` for efficiencies.
+
+    ``band`` is what the model allows for the figure after: a change inside it may be none on the board.
+    """
 
     figure: str
     before: float
     after: float
     unit: str = ""
     less_is_worse: bool = False
+    band: tuple[float, float] | None = None
 
     @property
     def share(self) -> float | None:
@@ -41,7 +45,13 @@ class Change:
 
     def __str__(self) -> str:
         moved = "new" if self.share is None else f"{100 * self.share:+.1f}%"
+        moved += ", within the model's band" if self.within_band else ""
         return f"{self.figure} {self._shown(self.before)} -> {self._shown(self.after)}{self.unit} ({moved})"
+
+    @property
+    def within_band(self) -> bool:
+        """Whether the figure before is one that the model allows for the work after."""
+        return self.band is not None and self.band[0] <= self.before <= self.band[1]
 
     def _shown(self, value: float) -> str:
         if self.less_is_worse:
@@ -50,7 +60,8 @@ class Change:
 
     def to_json(self) -> dict[str, Any]:
         """The figure, both values, and the change as a fraction (null: out of nothing)."""
-        return {"figure": self.figure, "before": self.before, "after": self.after, "change": self.share}
+        facts = {"figure": self.figure, "before": self.before, "after": self.after, "change": self.share}
+        return facts | ({"within_band": self.within_band} if self.band is not None else {})
 
 
 @frozen
@@ -133,9 +144,9 @@ def _is_result(change: Change) -> bool:
     return change.figure == TIME or change.figure in EFFICIENCIES
 
 
-def changes(before: Entry, after: Entry) -> Iterator[Change]:
-    """Every figure of a call, in the order of its weight."""
-    yield Change(TIME, before.hardware_time_us, after.hardware_time_us, " us")
+def changes(before: Entry, after: Entry, band: tuple[float, float] | None = None) -> Iterator[Change]:
+    """Every figure of a call, in the order of its weight; *band* is that of the time after."""
+    yield Change(TIME, before.hardware_time_us, after.hardware_time_us, " us", band=band)
     yield Change("IO efficiency", before.io_efficiency, after.io_efficiency, less_is_worse=True)
     yield Change(
         "compute efficiency", before.compute_efficiency, after.compute_efficiency, less_is_worse=True
@@ -146,9 +157,15 @@ def changes(before: Entry, after: Entry) -> Iterator[Change]:
     yield Change(NRAM, before.nram_high_water, after.nram_high_water)
 
 
-def verdict(before: Entry, after: Entry, threshold: float, now: tuple[str, ...] = ()) -> Verdict:
-    """What became of one call; *now*: what costs it most."""
-    found = [change for change in changes(before, after) if change.before != change.after]
+def verdict(
+    before: Entry,
+    after: Entry,
+    threshold: float,
+    now: tuple[str, ...] = (),
+    band: tuple[float, float] | None = None,
+) -> Verdict:
+    """What became of one call; *now*: what costs it most; *band*: what the model allows for its time."""
+    found = [change for change in changes(before, after, band) if change.before != change.after]
     return Verdict(
         entry=after,
         worse=tuple(change for change in found if change.worsening > threshold),
@@ -178,7 +195,9 @@ def compare(
         elif after is not None and before is None:
             new.append(after)
         elif after is not None and before is not None:
-            verdicts.append(verdict(before, after, threshold, explained(record).reasons[:2]))
+            verdicts.append(
+                verdict(before, after, threshold, explained(record).reasons[:2], record.time_band)
+            )
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
     missing = [entry for entry in rest if not exists(entry.key)]

@@ -51,6 +51,11 @@ def whole(fraction: float | None) -> str:
     return "-" if fraction is None else f"{100 * fraction:.0f}%"
 
 
+def band(ends: tuple[float, float] | None) -> str:
+    """A band of microseconds; a dash where none is known."""
+    return "-" if ends is None else f"{microseconds(ends[0])}-{microseconds(ends[1])}"
+
+
 def microseconds(time_us: float) -> str:
     """A time with one decimal and thousands: "1,746.2"."""
     return f"{time_us:,.1f}"

@@ -42,7 +42,10 @@ class Argument:
 
 @frozen
 class LaunchRecord:
-    """One launch: times in us, the pipe that sets the time, each pipe's busiest core, the tasks' spans."""
+    """One launch: times in us, the pipe that sets the time, each pipe's busiest core, the tasks' spans.
+
+    ``time_band`` is the lowest and the highest time that the constants of the model allow.
+    """
 
     kernel: str
     dim: tuple[int, int, int]
@@ -51,6 +54,7 @@ class LaunchRecord:
     bound: str
     busy_us: Mapping[str, float]
     io_bytes: int = 0
+    time_band: tuple[float, float] | None = None
     spans: tuple[TaskSpan, ...] = ()
     figures: Figures | None = None
     lines: tuple[Line, ...] = ()
@@ -63,6 +67,7 @@ class LaunchRecord:
             "dim": self.dim,
             "kind": self.kind,
             "time_us": self.time_us,
+            "time_band": self.time_band,
             "bound": self.bound,
             "busy_us": self.busy_us,
             "io_bytes": self.io_bytes,
@@ -118,6 +123,15 @@ class Record:
     def clean(self) -> bool:
         """Whether the call did what it should and no checker has more than a note to say."""
         return self.passed and self.complaints == 0
+
+    @property
+    def time_band(self) -> tuple[float, float] | None:
+        """The lowest and the highest hardware time in us that the model's constants allow; None where none is known."""
+        bands = [launch.time_band for launch in self.launches]
+        known = [band for band in bands if band is not None]
+        if not known or len(known) < len(bands):
+            return None
+        return sum(low for low, _ in known), sum(high for _, high in known)
 
     @property
     def io_bytes(self) -> int:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from mlusim.time.intervals import ON_IO, ON_MOVE, ON_SCALAR, WAITING, Pieces
+from mlusim.time.intervals import ON_IO, ON_MOVE, ON_SCALAR, ON_STORE, WAITING, Pieces
 from mlusim.time.log import MEET
-from mlusim.time.row_times import Times, Track
+from mlusim.time.row_times import Times, Track, joined
 from mlusim.time.timing import TaskSpan
 
 WAITS_ALWAYS = (WAITING,)  # a wait lasts until what it is for is done
@@ -51,10 +51,11 @@ def warps(tracks: Sequence[Track], found: Sequence[Pieces], spans: Sequence[Task
 def _warp(found: Sequence[Pieces], alone: float, begin: float, end: float) -> Warp:
     """The time that exceeds *alone* goes to the pieces that use the memory, as far as there are any."""
     where = next(
-        (places for places in ((ON_IO,), (ON_SCALAR,)) if _any(found, places)), tuple(range(ON_MOVE + 1))
+        (places for places in ((ON_IO, ON_STORE), (ON_SCALAR,)) if _any(found, places)),
+        tuple(range(ON_MOVE + 1)),
     )
     chosen = [own.chosen(np.isin(own.where, where)) for own in found]
-    low, high = _joined(np.concatenate([c.start for c in chosen]), np.concatenate([c.end for c in chosen]))
+    low, high = joined(np.concatenate([c.start for c in chosen]), np.concatenate([c.end for c in chosen]))
     extra, total = max(0.0, end - begin - alone), float((high - low).sum())
     if not extra or not total:
         return Warp(np.array([0.0, max(alone, 1e-12)]), np.array([begin, max(end, begin)]), where)
@@ -66,13 +67,3 @@ def _warp(found: Sequence[Pieces], alone: float, begin: float, end: float) -> Wa
 
 def _any(found: Sequence[Pieces], places: tuple[int, ...]) -> bool:
     return any(np.isin(own.where, places).any() for own in found)
-
-
-def _joined(starts: Times, ends: Times) -> tuple[Times, Times]:
-    """The union of intervals: where it begins and ends."""
-    order = np.argsort(starts, kind="stable")
-    starts, ends = starts[order], np.maximum.accumulate(ends[order]) if len(ends) else ends
-    fresh = np.ones(len(starts), bool)
-    fresh[1:] = starts[1:] > ends[:-1]
-    last = np.flatnonzero(np.concatenate([fresh[1:], [True]]))[: fresh.sum()]
-    return starts[fresh], ends[last]

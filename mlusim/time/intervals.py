@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT
+from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, OWN, STORES_OF, WAIT
 from mlusim.time.row_times import (
     BEGIN,
     FIRST,
@@ -29,8 +29,8 @@ from mlusim.time.step_log import CoreSteps
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
-ON_SCALAR, ON_VECTOR, ON_TENSOR, ON_IO, ON_MOVE, WAITING = range(6)
-"""Where a piece is: a pipe, in the order of `machine.timing.PIPES`, or the core waits."""
+ON_SCALAR, ON_VECTOR, ON_TENSOR, ON_IO, ON_MOVE, WAITING, ON_STORE = range(7)
+"""Where a piece is: a pipe, in the order of `mlusim.time.timing.PIPES`; the core waits; the IO-DMA's channel of stores."""
 
 _PIPE_OF = np.array([ON_VECTOR, ON_TENSOR, ON_SCALAR, ON_IO, ON_MOVE])  # of a row's parts VECTOR to MOVE
 
@@ -149,7 +149,9 @@ def _rows(track: Track, kept: _Kept | None) -> Iterator[Pieces]:
 def _flights(track: Track, kept: _Kept | None) -> Pieces:
     """Asynchronous effects on their pipes."""
     rows = np.flatnonzero((track.kinds == IO_FLIGHT) | (track.kinds == MOVE_FLIGHT))
-    where = np.where(track.kinds[rows] == IO_FLIGHT, ON_IO, ON_MOVE)
+    storing = track.column(STORES_OF)[rows] == track.column(OWN)[rows]
+    off_chip = np.where(storing & (track.column(OWN)[rows] > 0), ON_STORE, ON_IO)
+    where = np.where(track.kinds[rows] == IO_FLIGHT, off_chip, ON_MOVE)
     return _made(rows, where, track.times[rows, FIRST], track.parts[rows, FLIGHT], _owners(kept, rows))
 
 

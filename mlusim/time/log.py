@@ -31,6 +31,7 @@ WAITS = {
 # Columns: kind, argument (what is waited for; a meeting's number), the load of a flight (of a meeting:
 # how many meet), then the sums: `Mlu.work`, scalar loads by space, scalar stores by space.
 KIND, ARGUMENT, OWN = 0, 1, 2
+STORES_OF = OWN + Load._fields.index("stores")
 SUMS = OWN + len(Load._fields)
 LOADS = SUMS + PLACES
 STORES = LOADS + 5

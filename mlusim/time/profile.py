@@ -15,6 +15,7 @@ from mlusim.time.row_times import (
     FIRST,
     FRONT,
     HERE,
+    IO,
     LAST,
     START,
     Track,
@@ -173,7 +174,9 @@ def _alone(group: Sequence[TaskWork], board: Board) -> list[tuple[_Alone, float]
 
 def _figures(track: Track) -> _Alone:
     times, kinds = track.times, track.kinds
-    active, overlap = coverage([(starts, ends) for _, starts, ends in busy_spans(track)])
+    spans = busy_spans(track)
+    flying = next(float((ends - starts).sum()) for stream, starts, ends in spans if stream == IO)
+    active, overlap = coverage([(starts, ends) for _, starts, ends in spans])
     lasting = times[:, LAST] - times[:, FIRST]
     ready = np.maximum(times[:, CAUSE], times[:, FIRST]) - times[:, FIRST]
     own = np.where(kinds == MEET, np.minimum(ready, lasting), lasting)  # half a barrier waits for no pipes
@@ -181,7 +184,7 @@ def _figures(track: Track) -> _Alone:
     queued = (times[:, START] - times[:, BEGIN] - track.parts[:, FRONT])[times[:, HERE] >= times[:, START]]
     others = (lasting - own)[kinds == MEET]
     return _Alone(
-        summary(track.log, track.pace).busy,
+        summary(track.log, track.pace, flying).busy,
         active,
         overlap,
         float(own[waits].sum() + queued.sum()),

@@ -26,7 +26,7 @@ from mlusim.time.log import (
     CoreLog,
     Rows,
 )
-from mlusim.time.replay import Clock, Pace, durations, io, meet, move, prepared, scalar
+from mlusim.time.replay import Clock, Pace, durations, io, meet, move, prepared, scalar, vector
 
 BEGIN, START, STOP, HERE, FIRST, LAST, CAUSE = range(7)
 """Times of a row: when the core comes to it; when its work starts on the compute stream or as a blocking
@@ -53,7 +53,7 @@ class TracedClock(Clock):
             self.noted[-1] = (*before, self.now, cause)
             self.meeting = False
         while self.at < len(self.chunk) or self._more():
-            kind, argument, meeting, nbytes, front, compute, blocking, flight = self.chunk[self.at]
+            kind, argument, meeting, nbytes, front, compute, blocking, flight, channel = self.chunk[self.at]
             self.at += 1
             self.moved += nbytes
             begin = self.now
@@ -63,22 +63,22 @@ class TracedClock(Clock):
                 self.compute = stop = start + compute
             if blocking:
                 self.compute = self.now = stop = max(self.now, self.compute) + blocking
-            self.noted.append((begin, start, stop, self.now, *self._act(int(kind), int(argument), flight)))
+            self.noted.append(
+                (begin, start, stop, self.now, *self._act(int(kind), int(argument), flight, int(channel)))
+            )
             if kind == MEET:
                 self.meeting = True
                 return int(argument), int(meeting)
         return None
 
-    def _act(self, kind: int, argument: int, flight: float) -> tuple[float, float, float]:
+    def _act(self, kind: int, argument: int, flight: float, channel: int) -> tuple[float, float, float]:
         """The flight, wait or end of a row: first and last moment, and the cause."""
         here = self.now
         if kind == WAIT:
             self._wait(argument)
             return here, self.now, float(self._cause(argument, here))
         if kind in (IO_FLIGHT, MOVE_FLIGHT):
-            free = self.io_free if kind == IO_FLIGHT else self.move_free
-            self._fly(kind, flight)
-            return max(here, free), self.io_free if kind == IO_FLIGHT else self.move_free, 0.0
+            return *self._fly(kind, flight, channel), 0.0
         if kind == END:
             self.now = self.idle()
             return here, self.now, float(self._cause(FOR_IO | FOR_MOVE | FOR_COMPUTE, here))
@@ -107,13 +107,18 @@ class Track:
         """When the core ends."""
         return float(self.times[-1, LAST]) if len(self.times) else 0.0
 
+    def column(self, column: int) -> Any:
+        """One column of all rows of the log."""
+        chunks = [distinct[turns, column] for distinct, turns in self.log.chunks]
+        return np.concatenate(chunks) if chunks else np.zeros(0, np.int64)
+
 
 def parts_of(rows: Rows, pace: Pace) -> Times:
     """What each of *rows* takes, in us: the columns `FRONT` to `FLIGHT`."""
     sums, found = rows[:, SUMS:LOADS], durations(rows, pace)
     columns = (
         found.front,
-        sums[:, work.VECTOR] * pace.cycle,
+        vector(sums, pace),
         sums[:, work.TENSOR_CYCLES] * pace.cycle,
         scalar(rows, pace),
         io(sums, pace),
@@ -157,8 +162,18 @@ def busy_spans(track: Track) -> list[tuple[int, Times, Times]]:
     ]
     for stream, kind in ((IO, IO_FLIGHT), (MOVE, MOVE_FLIGHT)):
         rows = track.kinds == kind
-        found.append((stream, times[rows, FIRST], times[rows, LAST]))
+        found.append((stream, *joined(times[rows, FIRST], times[rows, LAST])))
     return found
+
+
+def joined(starts: Times, ends: Times) -> tuple[Times, Times]:
+    """The union of intervals: where it begins and ends."""
+    order = np.argsort(starts, kind="stable")
+    starts, ends = starts[order], np.maximum.accumulate(ends[order]) if len(ends) else ends
+    fresh = np.ones(len(starts), bool)
+    fresh[1:] = starts[1:] > ends[:-1]
+    last = np.flatnonzero(np.concatenate([fresh[1:], [True]]))[: fresh.sum()]
+    return starts[fresh], ends[last]
 
 
 def coverage(spans: Sequence[tuple[Times, Times]]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
 from mlusim.time.contention import Warp, warps
-from mlusim.time.intervals import ON_IO, ON_MOVE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
+from mlusim.time.intervals import ON_IO, ON_MOVE, ON_STORE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.time.log import (
     ARGUMENT,
     ARRIVES,
@@ -20,6 +20,7 @@ from mlusim.time.log import (
     MOVE_FLIGHT,
     OWN,
     ROLE,
+    SUMS,
     WAITS_FOR,
 )
 from mlusim.time.profile import home
@@ -33,9 +34,18 @@ MOST_SPANS = 200_000
 """Spans that `Timeline.scenes` gives at most when nobody says how many."""
 
 WAIT = "wait"
-PLACES = (*PIPES, WAIT)
-_UNNAMED = ("scalar work", "vector work", "tensor work", "off-chip copies", "on-chip copies", "wait")
-_HEAD = 6  # columns of a row of the log before the sums
+STORE = "IO-DMA stores"
+PLACES = (*PIPES, WAIT, STORE)
+"""The tracks of a core: its pipes, its waits, and the channel of the IO-DMA for asynchronous stores."""
+_UNNAMED = (
+    "scalar work",
+    "vector work",
+    "tensor work",
+    "off-chip copies",
+    "on-chip copies",
+    "wait",
+    "off-chip stores",
+)
 
 
 @frozen
@@ -229,8 +239,8 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[Span]:
 
 
 def _amount(step: Step, where: int) -> tuple[int, str]:
-    sums = step.row[_HEAD:]
-    if where in (ON_IO, ON_MOVE):
+    sums = step.row[SUMS:]
+    if where in (ON_IO, ON_MOVE, ON_STORE):
         return step.nbytes, "bytes"
     if where == ON_VECTOR:
         return (step.at.lanes, "elements") if step.at.lanes else (sums[VECTOR], "cycles")
@@ -246,8 +256,11 @@ def _pipe_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterator[A
         compute = np.flatnonzero((found.where == ON_VECTOR) | (found.where == ON_TENSOR))
         flies = kinds[found.row]
         flights = {
-            which: np.flatnonzero((found.where == pipe) & (flies == kind))
-            for which, pipe, kind in ((FOR_IO, ON_IO, IO_FLIGHT), (FOR_MOVE, ON_MOVE, MOVE_FLIGHT))
+            which: np.flatnonzero(np.isin(found.where, pipes) & (flies == kind))
+            for which, pipes, kind in (
+                (FOR_IO, (ON_IO, ON_STORE), IO_FLIGHT),
+                (FOR_MOVE, (ON_MOVE,), MOVE_FLIGHT),
+            )
         }
         for n in np.flatnonzero(found.where == WAITING).tolist():
             row = int(found.row[n])
@@ -267,7 +280,7 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
     held: dict[int, list[tuple[int, int]]] = {}
     for base, member in zip(first, members, strict=True):
         found, track = member.pieces, member.track
-        numbers, roles = _column(track, ARGUMENT), _column(track, OWN) // ROLE
+        numbers, roles = track.column(ARGUMENT), track.column(OWN) // ROLE
         waits = np.flatnonzero((found.where == WAITING) & (track.kinds[found.row] == MEET))
         for n in waits.tolist():
             row = int(found.row[n])
@@ -281,8 +294,3 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
     for number, met in meetings.items():
         _, last, own = max(met)
         yield from (Arrow(last, other, barrier=True) for other, core in held.get(number, ()) if core != own)
-
-
-def _column(track: Track, column: int) -> Any:
-    """One column of all rows."""
-    return np.concatenate([distinct[turns, column] for distinct, turns in track.log.chunks])

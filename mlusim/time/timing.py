@@ -1,7 +1,8 @@
 """Predicted hardware time of a launch: its tasks' own durations, on the places of the board, sharing its memory.
 
-A task or union takes what `machine.replay` says, at the rates of `machine.rates`, or longer where
+A task or union takes what `mlusim.time.replay` says, at the rates of `mlusim.time.rates`, or longer where
 the off-chip memory is shared: it is given its fair share among those that are active at that moment.
+Before the first tasks can compute, all of them wait for their first loads together.
 A place takes the next task when its own has ended.
 """
 
@@ -12,8 +13,9 @@ from attrs import define, frozen
 
 from mlusim.arch.board import Board
 from mlusim.time import work
+from mlusim.time.cache import found_in_cache
 from mlusim.time.log import SUMS, CoreLog
-from mlusim.time.rates import LAUNCH
+from mlusim.time.rates import LAUNCH, Bound
 from mlusim.time.replay import Pace, Summary, ceiling, replay, summary
 from mlusim.time.task_work import TaskWork
 
@@ -64,6 +66,16 @@ class Alone:
         return sum(core.moved for core in self.cores)
 
 
+@frozen
+class Need:
+    """What a task or union needs: us by itself, off-chip bytes; of these ``first`` before it can compute, in ``first_us``."""
+
+    alone_us: float
+    nbytes: float
+    first: float = 0.0
+    first_us: float = 0.0
+
+
 @define
 class Slot:
     """Where and when a group of cores ran: ``share`` us if its share of the memory sets the time."""
@@ -73,22 +85,33 @@ class Slot:
     end: float = 0.0
 
 
-def predict(tasks: Sequence[TaskWork], board: Board, slots: int) -> Prediction:
-    """The time of a launch whose *tasks* (or unions of tasks) run on *slots* places of *board*."""
+def predict(tasks: Sequence[TaskWork], board: Board, slots: int, bound: Bound = Bound.USUAL) -> Prediction:
+    """The time of a launch whose *tasks* (or unions of tasks) run on *slots* places of *board*.
+
+    *bound* takes every constant at an end of its band.
+    """
     groups = groups_of(tasks)
     known: dict[tuple[tuple[CoreLog, bool, int], ...], Alone] = {}
     alone = []
     for group in groups:
         key = tuple((task.log, task.memory_core, task.cluster) for task in group)
         if key not in known:
-            known[key] = _alone(group, board)
+            known[key] = _alone(group, board, bound)
         alone.append(known[key])
-    ran = schedule([(a.duration, a.moved) for a in alone], slots, ceiling(board))
+    hits = found_in_cache(groups, board.l2)
+    needs = delayed(
+        [_need(group, a, hit, board, bound) for group, a, hit in zip(groups, alone, hits, strict=True)],
+        slots,
+        ceiling(board, bound),
+    )
+    ran = schedule(needs, slots, ceiling(board, bound))
     spans = tuple(_spans(groups, alone, ran))
     busy = [max((span.busy_us[n] for span in spans), default=0.0) for n in range(len(PIPES))]
     last = max(range(len(ran)), key=lambda n: ran[n].end)
-    time_us = LAUNCH_US + ran[last].end
-    return Prediction(time_us, _bound(alone[last], ran[last]), spans, dict(zip(PIPES, busy, strict=True)))
+    time_us = LAUNCH.at(bound) + ran[last].end
+    return Prediction(
+        time_us, _bound(alone[last], needs[last][0], ran[last]), spans, dict(zip(PIPES, busy, strict=True))
+    )
 
 
 def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
@@ -99,18 +122,23 @@ def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
     return list(groups.values())
 
 
-def paces_of(group: Sequence[TaskWork], board: Board) -> list[Pace]:
+def paces_of(group: Sequence[TaskWork], board: Board, bound: Bound = Bound.USUAL) -> list[Pace]:
     """The pace of each core of *group*; those of a cluster that use its SRAM share the port."""
     users: dict[int, int] = {}
     for task in group:
         users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
-    return [Pace.of(board, memory_core=task.memory_core, sharers=users[task.cluster]) for task in group]
+    return [
+        Pace.of(board, memory_core=task.memory_core, sharers=users[task.cluster], bound=bound)
+        for task in group
+    ]
 
 
-def _alone(group: list[TaskWork], board: Board) -> Alone:
-    paces = paces_of(group, board)
-    found = replay([task.log for task in group], paces, board)
-    cores = tuple(summary(task.log, pace) for task, pace in zip(group, paces, strict=True))
+def _alone(group: list[TaskWork], board: Board, bound: Bound) -> Alone:
+    paces = paces_of(group, board, bound)
+    found = replay([task.log for task in group], paces, board, bound)
+    cores = tuple(
+        summary(task.log, pace, flying) for task, pace, flying in zip(group, paces, found.flying, strict=True)
+    )
     return Alone(found.ends, cores)
 
 
@@ -131,12 +159,44 @@ def _spans(
             )
 
 
-def _bound(last: Alone, slot: Slot) -> str:
+def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
     """The memory where the last group waits for its share; else the pipe that is busiest in it."""
-    if slot.end - slot.start > 1.001 * last.duration:
+    if slot.end - slot.start > 1.001 * alone_us:
         return "IO-DMA"
     busiest = [max(core.busy[n] for core in last.cores) for n in range(len(PIPES))]
     return PIPES[busiest.index(max(busiest))]
+
+
+# -- what the first loads wait for ------------------------------------------------------------------
+
+
+def _need(group: Sequence[TaskWork], alone: Alone, hit: float, board: Board, bound: Bound) -> Need:
+    """What *group* needs of the board, of which it finds *hit* bytes in the cache."""
+    nbytes = max(0.0, alone.moved - hit)
+    first = min(nbytes, float(work.UNIT * sum(task.head[0] for task in group)))
+    paces = paces_of(group, board, bound)
+    lasting = max(
+        pace.transaction * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
+        for task, pace in zip(group, paces, strict=True)
+    )
+    return Need(alone.duration, nbytes, first, lasting)
+
+
+def delayed(needs: Sequence[Need], slots: int, ceiling: float) -> list[tuple[float, float]]:
+    """Us and bytes of each group, where those that begin together wait for their first loads together.
+
+    All of the first wave ask at once, so nothing of one hides the loads of another; *ceiling* is what the
+    memory gives them, in bytes a us.  Later groups begin when others compute.
+    """
+    together = sorted(range(min(slots, len(needs))), key=lambda g: needs[g].first)
+    found = [(need.alone_us, need.nbytes) for need in needs]
+    below = 0.0
+    for nth, g in enumerate(together):
+        need = needs[g]
+        fair = (below + (len(together) - nth) * need.first) / ceiling
+        below += need.first
+        found[g] = need.alone_us + max(0.0, fair - need.first_us), need.nbytes
+    return found
 
 
 # -- places, and the memory that all share ---------------------------------------------------------
@@ -150,7 +210,7 @@ class _Sharing:
     Groups that wait for a place count as active, up to the number of places.
     """
 
-    def __init__(self, needs: Sequence[tuple[float, int]], slots: int, ceiling: float) -> None:
+    def __init__(self, needs: Sequence[tuple[float, float]], slots: int, ceiling: float) -> None:
         self._needs = needs
         self._slots = slots
         self._ceiling = ceiling
@@ -158,7 +218,7 @@ class _Sharing:
     def durations(self, active: Sequence[int]) -> dict[int, float]:
         """The duration of each of *active* from beginning to end, all of them being there."""
         ordered = sorted(active, key=lambda g: self._needs[g][1])
-        found, below = {}, 0
+        found, below = {}, 0.0
         for nth, g in enumerate(ordered):
             alone, nbytes = self._needs[g]
             fair = min(below + (len(ordered) - nth) * nbytes, self._slots * nbytes)
@@ -167,7 +227,7 @@ class _Sharing:
         return found
 
 
-def schedule(needs: Sequence[tuple[float, int]], slots: int, ceiling: float) -> list[Slot]:
+def schedule(needs: Sequence[tuple[float, float]], slots: int, ceiling: float) -> list[Slot]:
     """Run groups that need (us alone, off-chip bytes), first come, first served, on *slots* places.
 
     Shares grow as groups end; they are settled anew at each end once two rounds of groups are left.
@@ -184,7 +244,7 @@ def schedule(needs: Sequence[tuple[float, int]], slots: int, ceiling: float) -> 
     return ran
 
 
-def _run(needs: Sequence[tuple[float, int]], slots: int, sharing: _Sharing) -> list[Slot]:
+def _run(needs: Sequence[tuple[float, float]], slots: int, sharing: _Sharing) -> list[Slot]:
     lasting = sharing.durations(range(len(needs)))
     active = set(range(len(needs)))
     ran: list[Slot] = []

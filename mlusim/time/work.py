@@ -17,9 +17,8 @@ from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, LDRAM, SRAM
 from mlusim.time.rates import (
     CORE_IO,
-    MEMORY_CORE_IO,
+    ELEMENT,
     MOVE_LINE,
-    SEGMENT,
     TENSOR_START,
     TRANSACTION,
     VECTOR_LINE,
@@ -31,14 +30,16 @@ if TYPE_CHECKING:
 
 SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
 TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, ATOMICS = range(5, 13)
-PLACES = 13
+FUNCTIONS, TRANSPOSED = 13, 14  # lines of instructions of several passes, elements that change their order
+PLACES = 15
 
 LINE = int(MOVE_LINE.value)
 VECTOR_BYTES = int(
     VECTOR_LINE.value
 )  # what the vector unit takes in a cycle; a shorter operand costs as much
 UNIT = int(TRANSACTION.value)
-LEAST = int(SEGMENT.value)
+_ELEMENT = int(ELEMENT.value)
+_LINE_CYCLES = UNIT // int(CORE_IO.value)
 START = int(VECTOR_START.value)
 
 TENSOR_SETUP = int(TENSOR_START.value)
@@ -62,17 +63,25 @@ def macs(arch: Arch) -> Mapping[DType, int]:
 
 
 class Load(NamedTuple):
-    """What one copy asks of its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes."""
+    """What one copy asks of its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes.
+
+    ``stores`` are those of the transactions that store, which have a channel of their own.
+    """
 
     transactions: int = 0
     stalls: int = 0
+    stores: int = 0
     lines: int = 0
     sram: int = 0
 
 
-def cycles_each(*, memory_core: bool) -> int:
-    """Cycles that one off-chip transaction takes the DMA of a core."""
-    return UNIT // int((MEMORY_CORE_IO if memory_core else CORE_IO).value)
+def scattered(elements: int, transactions: int, *, stores: bool) -> Load:
+    """The load of *elements* off-chip elements at places of their own: each takes its cycles, its lines among them.
+
+    What a line takes at the memory's pace is taken off in cycles as if the core ran at 1 GHz.
+    """
+    stalls = max(0, elements * _ELEMENT - transactions * _LINE_CYCLES)
+    return Load(transactions, stalls, transactions * stores)
 
 
 def reading(start: int, size: int, spread: int) -> int:
@@ -84,13 +93,15 @@ def reading(start: int, size: int, spread: int) -> int:
 
 
 def writing(start: int, size: int, spread: int) -> int:
-    """The same of one that is written: a line that is written in part is read first.
-
-    One such line is counted at the end whether or not the segment fills it, so that more bytes never
-    take less time; another at the beginning, where that is not at the beginning of a line.
-    """
+    """The same of one that is written: a line that is written in part is read first."""
     place = _place(start, spread)
-    return (place + size + UNIT - 1) // UNIT + 1 + (place > 0)
+    return (place + size + UNIT - 1) // UNIT + read_first(place, size)
+
+
+def read_first(start: int, size: int) -> int:
+    """How many lines a segment of *size* bytes from byte *start* on writes in part: its first, its last or both."""
+    first, last = start % UNIT > 0, (start + size) % UNIT > 0
+    return first or last if start // UNIT == (start + size - 1) // UNIT else first + last
 
 
 def _place(start: int, spread: int) -> int:
@@ -109,7 +120,9 @@ def charge_line(work: list[int], pipe: Pipe, number: int, to: int, frm: int, siz
         if READS[number]:
             work[TRANSACTIONS] += (frm + size + 63 >> 6) - (frm >> 6)
         if WRITES[number]:
-            work[TRANSACTIONS] += (to + size + 63 >> 6) - (to >> 6) + (2 if to & 63 else 1)
+            work[TRANSACTIONS] += (to + size + 63 >> 6) - (to >> 6)
+            if (to | size) & 63:
+                work[TRANSACTIONS] += read_first(to, size)
     elif pipe is _MOVE:
         work[MOVE] += size
         work[MOVE_STARTS] += 1
@@ -147,22 +160,20 @@ def charge_flight(mlu: Counted, pipe: Pipe, nbytes: int) -> None:
     mlu.work[IO if pipe is _IO else MOVE] += nbytes
 
 
-def load_of(pipe: Pipe, reads: "Access | None", writes: "Access", *, memory_core: bool) -> Load:
+def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> Load:
     """The load of a copy from *reads* (None: a fill) to *writes*."""
     sides = (writes,) if reads is None else (reads, writes)
     if pipe is not _IO:
         lines = max(side.nbytes // side.size * -(-side.size // LINE) for side in sides)
         return Load(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
-    transactions, least = 0, 0
+    transactions = stores = 0
     for side in sides:
         if side.allocation.space in _FAR:
             spread = functools.reduce(operator.or_, (stride for stride, _ in side.steps), 0)
             each = (writing if side is writes else reading)(side.start, side.size, spread)
-            segments = side.nbytes // side.size
-            transactions += segments * each
-            least = max(least, segments * LEAST if side.steps else 0)
-    stalls = max(0, least - transactions * cycles_each(memory_core=memory_core))
-    return Load(transactions, stalls)
+            transactions += side.nbytes // side.size * each
+            stores += side.nbytes // side.size * each * (side is writes)
+    return Load(transactions, 0, stores)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -175,16 +186,13 @@ def rows_load(
     from_stride: int,
     size: int,
     rows: int,
-    cycles: int,
 ) -> Load:
     """The `load_of` a 2-D copy, for shapes that kernels repeat.
 
-    *to* and *frm* are the first bytes' places in their transactions, *cycles* those of a transaction.
+    *to* and *frm* are the first bytes' places in their transactions.
     """
     if pipe is not _IO:
         return Load(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
-    each = reading(frm, size, from_stride) if READS[number] else 0
-    if WRITES[number]:
-        each += writing(to, size, to_stride)
-    transactions = rows * each
-    return Load(transactions, max(0, rows * LEAST - transactions * cycles))
+    loads = reading(frm, size, from_stride) if READS[number] else 0
+    stores = writing(to, size, to_stride) if WRITES[number] else 0
+    return Load(rows * (loads + stores), 0, rows * stores)

@@ -13,6 +13,7 @@ from mlusim.errors import UsageError
 from mlusim.observe.every_step import EveryStep
 from mlusim.time import step_log as notes
 from mlusim.time.rates import LAUNCH
+from mlusim.time.timeline import STORE
 from mlusim.time.timing import PIPES
 
 NEAR = 1e-7  # us
@@ -40,8 +41,9 @@ def test_spans_agree_with_the_prediction(plan, tasks, named):
     everything = [span for scene in scenes for span in scene.spans]
     for pipe in PIPES:
         busy = sum(span.busy_us for span in everything if span.where == pipe)
+        beside = sum(span.busy_us for span in everything if span.where == STORE) if pipe == "IO-DMA" else 0.0
 
-        assert launch.profile.busy_us[pipe] == pytest.approx(busy, abs=NEAR)
+        assert busy - NEAR <= launch.profile.busy_us[pipe] <= busy + beside + NEAR
     assert launch.time_us == pytest.approx(
         LAUNCH.value + max(s.end_us for scene in scenes for s in scene.cores)
     )
@@ -154,7 +156,11 @@ def test_lines_add_up(plan, tasks):
     assert waits == pytest.approx(sum(line.wait_us for line in found), abs=NEAR)
     assert profile.memory_wait_us == pytest.approx(sum(line.memory_us for line in found), abs=NEAR)
     for pipe in PIPES:
-        assert profile.busy_us[pipe] == pytest.approx(sum(line.busy_us[pipe] for line in found), abs=NEAR)
+        lasting = sum(line.busy_us[pipe] for line in found)
+
+        assert profile.busy_us[pipe] <= lasting + NEAR
+        # Loads and stores that overlap count once for the pipe, and at each line for the line.
+        assert pipe == "IO-DMA" or profile.busy_us[pipe] == pytest.approx(lasting, abs=NEAR)
 
 
 def test_lines_of_a_long_task_are_complete(monkeypatch):

@@ -9,6 +9,7 @@ from mlusim.operators.campaign import Job, perform
 from mlusim.report.baseline import Baseline, Entry, entry_of
 from mlusim.report.compare import (
     SAME,
+    TIME,
     Change,
     compare,
     comparison_json,
@@ -194,3 +195,12 @@ def test_json_and_markdown_carry_it():
     assert f"- **regression**: {facts['message']}" in text
     assert "### Compared with base.json" in text
     assert "1 regression." in text
+
+
+def test_a_change_inside_the_band_says_so():
+    """A time that the model allows for the work as it is now may be no change on the board."""
+    inside, outside = (Change(TIME, before, 110.0, " us", band=(90.0, 120.0)) for before in (100.0, 80.0))
+
+    assert "hardware time 100 -> 110 us (+10.0%, within the model's band)" == str(inside)
+    assert "hardware time 80 -> 110 us (+37.5%)" == str(outside)
+    assert {"within_band": True} == {k: v for k, v in inside.to_json().items() if k == "within_band"}

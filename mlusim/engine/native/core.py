@@ -79,6 +79,9 @@ class NativeCore(Core):
                 raise self._failed()
             self._from_c()
             self.drain()
+            for view, nbytes in zip(self._views[1:], buffers.read(len(self._views)), strict=True):
+                if view is not None:
+                    view.read += nbytes
         finally:
             c.up = None
             loaded.give(buffers, len(self._views), c.most_cells)
@@ -93,7 +96,7 @@ class NativeCore(Core):
         session, mlu = self.session, self.mlu
         for name in layout.BUILTINS:
             setattr(c, name, getattr(mlu, name))
-        c.memory_core, c.late, c.each = self.place.memory_core, self.late, self.each
+        c.memory_core, c.late = self.place.memory_core, self.late
         c.timing = self.log is not None
         routes = mlu.directions
         c.directions, c.rows_directions, c.async_directions = buffers.loaded.directions(
@@ -109,6 +112,7 @@ class NativeCore(Core):
         c.lines, c.spare = buffers.loaded.sums(session.tally)
         c.pending, c.fence, c.source = self.pending, self.fence, -1
         c.call, c.drop, c.look = CALL, DROP, id(_look)
+        c.head_transactions, c.head_transfers = self.head.transactions, self.head.transfers
         for name in _COUNTERS:
             setattr(mlu, name, memoryview(getattr(c, name)).cast("B").cast("q"))
         self.loads = memoryview(c.loads).cast("B").cast("q")  # type: ignore[assignment]
@@ -121,6 +125,7 @@ class NativeCore(Core):
         """Take over what C changed, before Python acts."""
         c = self.c
         self.pending, self.fence = c.pending, bool(c.fence)
+        self.head.transactions, self.head.transfers = c.head_transactions, c.head_transfers
         if c.nlog:
             assert self.buffers is not None
             if self.log is not None:
@@ -129,6 +134,7 @@ class NativeCore(Core):
 
     def _to_c(self) -> None:
         self.c.pending, self.c.fence = self.pending, self.fence
+        self.c.head_transactions, self.c.head_transfers = self.head.transactions, self.head.transfers
 
     def _up(self, _: int, why: int, a: int, b: int) -> int:
         try:

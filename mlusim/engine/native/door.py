@@ -15,7 +15,7 @@ from mlusim.arch.dtypes import DTYPES, DType, as_dtype
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.formula.c import c_leaf, to_c
 from mlusim.formula.expr import Expr, SizeOf
-from mlusim.isa.declare import Intrinsic, Operand, Pipe
+from mlusim.isa.declare import Intrinsic, Operand, Passes, Pipe
 from mlusim.isa.table import ISA
 
 MOST = 1 << 24  # counts from here on are left to Python, and
@@ -330,7 +330,14 @@ class _Door:
         lead = row.operands[cost.operand]
         count = self._formula(cost.extent, lead)
         if row.pipe is Pipe.VECTOR:
-            yield f"  vector_(m, {self.number}, {count} * {self._width(lead)});"
+            used = f"{count} * {self._width(lead)}"
+            match row.passes:
+                case Passes.TRANSPOSE:
+                    yield f"  transpose_(m, {self.number}, {used}, {count});"
+                case Passes.FUNCTION:
+                    yield f"  function_(m, {self.number}, {used});"
+                case _:
+                    yield f"  vector_(m, {self.number}, {used});"
             return
         yield f"  m->counts[{self.number}]++;"
         nbytes = f"{count} * {self.types[lead.name].size}"

@@ -9,8 +9,7 @@ from mlusim.isa.declare import Pipe
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import SPACES
-from mlusim.time import log, work
-from mlusim.time.rates import SEGMENT
+from mlusim.time import head, log, work
 
 CELL = len(
     SPACES
@@ -45,13 +44,14 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("memory_core", "i32", 1),
     ("timing", "i32", 1),
     ("late", "i32", 1),
-    ("each", "i32", 1),
     ("directions", "i32", 1),
     ("rows_directions", "i32", 1),
     ("async_directions", "i32", 1),
     ("pending", "i32", 1),
     ("fence", "i32", 1),
     ("nflights", "i32", 1),
+    ("head_transfers", "i32", 1),
+    ("head_transactions", "i64", 1),
     ("most_flights", "i32", 1),
     ("ncells", "i32", 1),
     ("most_cells", "i32", 1),
@@ -86,6 +86,7 @@ _ALLOCATION = (
     ("address", "u64", 1),
     ("space", "i32", 1),
     ("writable", "i32", 1),
+    ("read", "i64", 1),
 )
 _ARGUMENT = (("kind", "i32", 1), ("dtype", "i32", 1), ("bits", "u64", 1))
 _FLIGHT = (
@@ -127,7 +128,7 @@ def preamble() -> str:
         "ROWS": len(ISA), "PLACES": work.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
         "TURNS": TURNS, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
-        "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "LEAST": int(SEGMENT.value), "START": work.START,
+        "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": head.OPENING, "LONGEST": head.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_TEXT": TEXT,
@@ -148,7 +149,10 @@ def preamble() -> str:
         "STALLS",
         "MOVE_STARTS",
     )
-    constants |= {f"W_{n}": getattr(work, n) for n in (*names, "LINES", "SRAM_BYTES", "ATOMICS")}
+    constants |= {
+        f"W_{n}": getattr(work, n)
+        for n in (*names, "LINES", "SRAM_BYTES", "ATOMICS", "FUNCTIONS", "TRANSPOSED")
+    }
     constants |= {d.name: d.value for d in DIRECTIONS}
     text = ["#include <stdint.h>", "#include <stddef.h>"]
     text.append("enum { " + ", ".join(f"{name} = {value}" for name, value in constants.items()) + " };")

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 ALLOCATIONS = (
     1 << 16
 )  # that a pointer can name; the words of each: bytes, size, address, space and whether writable
-WORDS = 4
+WORDS = 5
+READ = 4  # the place of the bytes that copies read
 CELL_BYTES = 4 << 20  # a core's room for variables that have an address
 FIRST_FLIGHTS = 64
 
@@ -101,6 +102,10 @@ class Buffers:
             flags,
         )
 
+    def read(self, many: int) -> list[int]:
+        """The bytes that copies in C took from the first *many* allocations but the null one."""
+        return [self.words[WORDS * n + READ] for n in range(1, many)]
+
     def grow(self, c: Any) -> None:
         """Twice the room for effects in flight."""
         more = (layout.Flight * (2 * self.most_flights))()
@@ -127,7 +132,7 @@ class Loaded:
         if self._free:
             return self._free.pop()
         allocs = np.zeros((ALLOCATIONS, WORDS), np.uint64)
-        allocs[0] = 0, 0, 0, layout.NOWHERE
+        allocs[0] = 0, 0, 0, layout.NOWHERE, 0
         flights = (layout.Flight * FIRST_FLIGHTS)()
         return Buffers(
             self, np.empty((CHUNK, COLUMNS), np.int64), allocs, np.empty(CELL_BYTES, np.uint8), flights

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from mlusim.report.acceptance import acceptance
 from mlusim.report.explain import Explanation, explained
-from mlusim.report.quantities import brief, count, error, microseconds, share, size
+from mlusim.report.quantities import band, brief, count, error, microseconds, share, size
 from mlusim.report.record import NO_COPY, Record
 from mlusim.report.summary import summaries
 from mlusim.text_grid import Name, facts, table
@@ -36,7 +36,7 @@ def _styled(record: Record) -> Text:
 
 def efficiency_table(records: Sequence[Record]) -> RenderableType:
     """Time, efficiency, NRAM and verdict of each call, under a line for each operator."""
-    numbers = ("time us", "IO", "compute", "class", "NRAM")
+    numbers = ("time us", "band", "IO", "compute", "class", "NRAM")
     boards = {record.board for record in records}
     shown = table("case", *numbers, "verdict", right=numbers, fold=("case",))
     before = ""
@@ -71,10 +71,11 @@ def case_cell(record: Record) -> Name:
 def _efficiency_cells(record: Record) -> list[str]:
     found = record.efficiency
     if found is None:
-        return ["-", "-", "-", "-", "-"]
+        return ["-", "-", "-", "-", "-", "-"]
     nram = record.memory["NRAM"]
     return [
         microseconds(found.hardware_time_us),
+        band(record.time_band),
         share(found.io_efficiency),
         share(found.compute_efficiency),
         acceptance(found, record.group).grade,

@@ -7,7 +7,7 @@ from attrs import asdict, frozen
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.report.quantities import microseconds, share
+from mlusim.report.quantities import band, microseconds, share
 from mlusim.report.record import Record
 from mlusim.text_grid import table
 
@@ -31,6 +31,7 @@ class WhatIfRow:
     why: str
     failure: str = ""
     time_us: float | None = None
+    time_band: tuple[float, float] | None = None
     speed_up: float | None = None
     io_efficiency: float | None = None
     compute_efficiency: float | None = None
@@ -84,7 +85,7 @@ def _representative(cases: Mapping[str, tuple[float, int]]) -> str:
 
 def what_if_table(study: WhatIfStudy) -> RenderableType:
     """Time, speed-up and efficiencies by board, then why boards were run again and why others fail."""
-    numbers = ("time us", "speed-up", "IO", "compute", "class")
+    numbers = ("time us", "band", "speed-up", "IO", "compute", "class")
     title = f"{study.operator} {study.case or 'own arrays'}"
     shown = table("board", "arch", *numbers, "how", right=numbers, title=title)
     for row in study.rows:
@@ -99,6 +100,7 @@ def what_if_table(study: WhatIfStudy) -> RenderableType:
 def cells(row: WhatIfRow) -> Iterator[str]:
     """The numbers of *row* in words, dashes where it has none."""
     yield "-" if row.time_us is None else microseconds(row.time_us)
+    yield band(row.time_band)
     yield "-" if row.speed_up is None else f"{row.speed_up:.2f}x"
     yield "-" if row.io_efficiency is None else share(row.io_efficiency)
     yield "-" if row.compute_efficiency is None else share(row.compute_efficiency)
@@ -122,7 +124,17 @@ def general(row: WhatIfRow) -> str:
 
 def what_if_markdown(study: WhatIfStudy) -> str:
     """The same as a table in Markdown, under a heading."""
-    heads = ("board", "arch", "time (us)", "speed-up", "io_efficiency", "compute_efficiency", "class", "how")
+    heads = (
+        "board",
+        "arch",
+        "time (us)",
+        "band (us)",
+        "speed-up",
+        "io_efficiency",
+        "compute_efficiency",
+        "class",
+        "how",
+    )
     lines = [heads, ("---",) * len(heads)]
     for row in study.rows:
         how = f"fails: {row.failure}" if row.failure else f"{row.how}: {row.why}"

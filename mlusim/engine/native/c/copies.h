@@ -26,6 +26,7 @@ PART void memcpy_1d(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_
   memmove(at(dst), at(src), (size_t)size);
   m->counts[row]++;
   m->traffic[d] += size;
+  src.a->read += size;
   if (far_direction(d)) io_line(m, FAR(DIRECTION_SRC[d]), FAR(DIRECTION_DST[d]), dst.o, src.o, size);
   else move_line(m, in_sram(d), size);
   remember_(m, src_p, dst, src, size);
@@ -36,14 +37,15 @@ ALWAYS int64_t place_(int64_t start, int64_t spread) {
   return UNIT - (grain & -grain);
 }
 /* Transactions and stalls, or lines and bytes of SRAM, of rows of segments. */
-ALWAYS void rows_load_(int each, int d, int64_t to, int64_t ts, int64_t frm, int64_t fs, int64_t size, int64_t rows, int shaped, int64_t *l) {
-  l[0] = l[1] = l[2] = l[3] = 0;
-  if (!far_direction(d)) { l[2] = rows * ((size + LINE - 1) / LINE); l[3] = rows * size * in_sram(d); return; }
-  int64_t t = 0;
-  if (FAR(DIRECTION_SRC[d])) t += (place_(frm, fs) + size + UNIT - 1) / UNIT;
-  if (FAR(DIRECTION_DST[d])) { int64_t p = place_(to, ts); t += (p + size + UNIT - 1) / UNIT + 1 + (p > 0); }
-  l[0] = rows * t;
-  l[1] = shaped ? larger_(0, rows * LEAST - l[0] * each) : 0;
+ALWAYS void rows_load_(int d, int64_t to, int64_t ts, int64_t frm, int64_t fs, int64_t size, int64_t rows, int64_t *l) {
+  l[0] = l[1] = l[2] = l[3] = l[4] = 0;
+  if (!far_direction(d)) { l[3] = rows * ((size + LINE - 1) / LINE); l[4] = rows * size * in_sram(d); return; }
+  if (FAR(DIRECTION_SRC[d])) l[0] = rows * ((place_(frm, fs) + size + UNIT - 1) / UNIT);
+  if (FAR(DIRECTION_DST[d])) {
+    int64_t p = place_(to, ts);
+    l[2] = rows * ((p + size + UNIT - 1) / UNIT + read_first_(p, size));
+    l[0] += l[2];
+  }
 }
 PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_t direction, int64_t ts, int64_t fs, int64_t more, int dd, int sd, int site) {
   At dst = see(m, dst_p), src = see(m, src_p);
@@ -54,14 +56,15 @@ PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int6
     UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_integer(direction, -1), a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1));
     return;
   }
-  int64_t rows = more + 1, nbytes = size * rows, l[4];
+  int64_t rows = more + 1, nbytes = size * rows, l[5];
   m->site = site;
   settle_(m, far_direction(d) ? P_IO : P_MOVE);
   m->counts[row]++;
   m->traffic[d] += nbytes;
-  rows_load_(m->each, d, dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, 1, l);
-  if (far_direction(d)) { m->work[W_IO] += nbytes; m->work[W_IO_STARTS]++; m->work[W_TRANSACTIONS] += l[0]; m->work[W_STALLS] += l[1]; }
-  else { m->work[W_MOVE] += nbytes; m->work[W_MOVE_STARTS]++; m->work[W_LINES] += l[2]; m->work[W_SRAM_BYTES] += l[3]; }
+  rows_load_(d, dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, l);
+  if (far_direction(d)) { m->work[W_IO] += nbytes; m->work[W_IO_STARTS]++; m->work[W_TRANSACTIONS] += l[0]; }
+  else { m->work[W_MOVE] += nbytes; m->work[W_MOVE_STARTS]++; m->work[W_LINES] += l[3]; m->work[W_SRAM_BYTES] += l[4]; }
+  src.a->read += nbytes;
   uint8_t *t = at(dst), *s = at(src);
   if (size == 4) for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, 4);
   else for (int64_t k = 0; k < rows; k++) memcpy(t + k * ts, s + k * fs, (size_t)size);
@@ -79,12 +82,13 @@ PART void memcpy_start(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int
   }
   if (!more) ts = fs = 0;
   int pipe = far_direction(d) ? P_IO : P_MOVE;
-  int64_t rows = more + 1, nbytes = size * rows, l[4];
+  int64_t rows = more + 1, nbytes = size * rows, l[5];
   m->site = site;
-  rows_load_(m->each, d, dst.o, ts, src.o, fs, size, rows, shaped, l);
-  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3]);
+  rows_load_(d, dst.o, ts, src.o, fs, size, rows, l);
+  fly_(m, (Flight){number_(dst_p), number_(src_p), dst.o, src.o, size, ts, fs, rows, pipe, -1}, l[0], l[1], l[2], l[3], l[4]);
   m->work[pipe == P_IO ? W_IO : W_MOVE] += nbytes;
   m->counts[row]++;
   m->traffic[d] += nbytes;
+  src.a->read += nbytes;
   remember_(m, src_p, dst, src, shaped ? POLL_BYTES + 1 : size);
 }

@@ -77,18 +77,36 @@ COLD void tick_(Core *m, int site) { m->fuel = TURNS; m->site = site;
 
 /* ---- accounts ---- */
 #define COUNT(m, row) ((m)->counts[row]++)
+ALWAYS void lines_(Core *m, int row, int64_t used, int64_t paid) {
+  ((int64_t *)m->lines)[row] += paid;
+  ((int64_t *)m->spare)[row] += -used & (VECTOR_BYTES - 1);
+}
 ALWAYS void vector_(Core *m, int row, int64_t used) {
   int64_t paid = (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
   m->counts[row]++;
   m->work[W_VECTOR] += paid + START;
-  ((int64_t *)m->lines)[row] += paid;
-  ((int64_t *)m->spare)[row] += -used & (VECTOR_BYTES - 1);
+  lines_(m, row, used, paid);
+}
+ALWAYS void function_(Core *m, int row, int64_t used) {
+  m->work[W_FUNCTIONS] += (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
+  vector_(m, row, used);
+}
+ALWAYS void transpose_(Core *m, int row, int64_t used, int64_t elements) {
+  m->counts[row]++;
+  m->work[W_VECTOR] += START;
+  m->work[W_TRANSPOSED] += elements;
+  lines_(m, row, used, (used + VECTOR_BYTES - 1) / VECTOR_BYTES);
 }
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)
+/* Lines that are written in part, and so are read first. */
+ALWAYS int64_t read_first_(int64_t start, int64_t size) {
+  int64_t first = start % UNIT > 0, last = (start + size) % UNIT > 0;
+  return start / UNIT == (start + size - 1) / UNIT ? first | last : first + last;
+}
 ALWAYS void io_line(Core *m, int reads, int writes, int64_t to, int64_t frm, int64_t size) {
   m->work[W_IO] += size; m->work[W_IO_STARTS]++;
   if (reads) m->work[W_TRANSACTIONS] += ((frm + size + UNIT - 1) / UNIT) - (frm / UNIT);
-  if (writes) m->work[W_TRANSACTIONS] += ((to + size + UNIT - 1) / UNIT) - (to / UNIT) + (to % UNIT ? 2 : 1);
+  if (writes) m->work[W_TRANSACTIONS] += ((to + size + UNIT - 1) / UNIT) - (to / UNIT) + read_first_(to, size);
 }
 ALWAYS void move_line(Core *m, int in_sram, int64_t size) {
   m->work[W_MOVE] += size; m->work[W_MOVE_STARTS]++;
@@ -97,16 +115,27 @@ ALWAYS void move_line(Core *m, int in_sram, int64_t size) {
 }
 
 /* ---- the log ---- */
-COLD void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t l2, int64_t l3) {
+COLD void note_(Core *m, int kind, int64_t argument, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
   if (!m->timing) return;
   int64_t *r = (int64_t *)m->log + (int64_t)COLUMNS * m->nlog++;
-  r[0] = kind; r[1] = argument; r[2] = l0; r[3] = l1; r[4] = l2; r[5] = l3;
+  r[0] = kind; r[1] = argument; r[2] = l0; r[3] = l1; r[4] = l2; r[5] = l3; r[6] = l4;
   memcpy(r + LOG_SUMS, m->work, sizeof(int64_t) * (COLUMNS - LOG_SUMS));
   if (m->nlog == LOG_ROWS) { up_(m, UP_LOG, 0, 0); m->nlog = 0; }
 }
+/* What a task loads before it can compute: see mlusim/time/head.py. */
+COLD void head_ends_(Core *m) {
+  m->head_transactions += m->work[W_TRANSACTIONS];
+  m->head_transfers += (int)m->work[W_IO_STARTS];
+  m->pending &= ~OPENING;
+}
+COLD void head_settles_(Core *m) {
+  int begun = m->work[W_TRANSACTIONS] || m->head_transactions;
+  if (begun && (m->work[W_VECTOR] || m->work[W_TENSOR_CYCLES] || m->work[W_IO_STARTS] >= LONGEST)) head_ends_(m);
+}
 ALWAYS void await_(Core *m, int waits) {
-  if (m->pending & waits) { note_(m, K_WAIT, waits, 0, 0, 0, 0); m->pending &= ~waits; }
-  else if (waits & FOR_COMPUTE) { if (m->pending) note_(m, K_WAIT, waits, 0, 0, 0, 0); else m->fence = 1; }
+  if (m->pending & OPENING && waits & FOR_IO) head_ends_(m);
+  if (m->pending & waits) { note_(m, K_WAIT, waits, 0, 0, 0, 0, 0); m->pending &= ~waits; }
+  else if (waits & FOR_COMPUTE) { if (m->pending & FOR_ALL) note_(m, K_WAIT, waits, 0, 0, 0, 0, 0); else m->fence = 1; }
 }
 
 /* ---- what is in flight: copies of rows of bytes, and what Python issued (a row of numbers) ---- */
@@ -123,11 +152,16 @@ COLD void drain_(Core *m, int pipes) {
   }
   m->nflights = keep;
 }
-ALWAYS void settle_(Core *m, int pipe) { if (UNLIKELY(m->pending)) { await_(m, pipe); if (m->nflights) drain_(m, pipe); } }
-COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3) {
-  if (m->fence) { m->fence = 0; note_(m, K_WAIT, FOR_COMPUTE, 0, 0, 0, 0); }
-  note_(m, f.pipe == P_IO ? K_IO : K_MOVE, 0, l0, l1, l2, l3);
+COLD void settle_now_(Core *m, int pipe) {
+  if (m->pending & OPENING) head_settles_(m);
+  if (m->pending & FOR_ALL) { await_(m, pipe); if (m->nflights) drain_(m, pipe); }
+}
+ALWAYS void settle_(Core *m, int pipe) { if (UNLIKELY(m->pending)) settle_now_(m, pipe); }
+COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
+  if (m->fence) { m->fence = 0; note_(m, K_WAIT, FOR_COMPUTE, 0, 0, 0, 0, 0); }
+  note_(m, f.pipe == P_IO ? K_IO : K_MOVE, 0, l0, l1, l2, l3, l4);
   m->pending |= f.pipe;
+  if (m->pending & OPENING) { m->head_transactions += l0 - l2; if (l0 > l2 && !m->head_transfers) m->head_transfers = 1; }
   if (m->nflights == m->most_flights) up_(m, UP_GROW, 0, 0);
   ((Flight *)m->flights)[m->nflights++] = f;
   if (!m->late) drain_(m, f.pipe);

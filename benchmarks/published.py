@@ -1,0 +1,296 @@
+"""The kernels behind published measurements that no example shows; how they look is known, their sources are not copied.
+
+Each ``run_*`` launches a kernel at a size and returns the launch.
+"""
+
+import math
+
+import numpy as np
+
+import mlusim
+from mlusim.bang import (
+    GDRAM2NRAM,
+    NRAM2GDRAM,
+    NRAM2NRAM,
+    float32,
+    half,
+    int32,
+    kernel,
+    uint32,
+)
+
+SIDE = 8192  # rows and columns of the matrices that are transposed
+
+
+def launched(body, board, dim, args, kind=mlusim.BLOCK):
+    """One launch; arrays among *args* are lent to the device."""
+    device = mlusim.Device(board)
+    given = [device.share(a) if isinstance(a, np.ndarray) else a(device) if callable(a) else a for a in args]
+    return device.launch(body, dim, kind, given)
+
+
+def empty(shape, dtype=np.float32):
+    """An argument that is a fresh tensor."""
+    return lambda device: device.empty(shape, dtype)
+
+
+# -- transpositions of 8192 x 8192 floats ----------------------------------------------------------
+
+
+@kernel
+def gather_transpose(mlu, dst, src, columns, rows):
+    """Element by element: an address for each, a gather of a column's elements, a store of them in a row."""
+    buffer, offsets = mlu.nram(float32, SIDE), mlu.nram(uint32, SIDE)
+    for i in range(64):
+        offsets[i] = 4 * columns * i
+    for done in (64 << n for n in range(7)):
+        mlu.bang_add_scalar(offsets + done, offsets, 4 * columns * done, done)
+    for column in range(mlu.taskId, rows, mlu.taskDim):
+        mlu.gather(buffer, src + column, offsets, 4, GDRAM2NRAM, 4, SIDE)
+        mlu.memcpy(dst + column * SIDE, buffer, 4 * SIDE, NRAM2GDRAM)
+
+
+def run_gather_transpose(board, turns):
+    """*turns* columns on every core."""
+    cores = mlusim.Device(board).board.cores
+    src = np.zeros((SIDE, turns * cores), np.float32)
+    args = (empty(turns * cores * SIDE), src, turns * cores, turns * cores)
+    return launched(gather_transpose, board, cores, args)
+
+
+HIGH, WIDE = 32, 1024  # of a tile
+
+
+@kernel
+def tiled_transpose(mlu, dst, src, side):
+    """A tile a task: a strided load of its rows, a transposition on the chip, a strided store of its columns."""
+    tile, turned = mlu.nram(float32, HIGH * WIDE), mlu.nram(float32, HIGH * WIDE)
+    row, column = divmod(mlu.taskId, side // WIDE)
+    mlu.memcpy(
+        tile, src + row * HIGH * side + column * WIDE, 4 * WIDE, GDRAM2NRAM, 4 * WIDE, 4 * side, HIGH - 1
+    )
+    mlu.bang_transpose(turned, tile, HIGH, WIDE)
+    mlu.memcpy(
+        dst + column * WIDE * side + row * HIGH, turned, 4 * HIGH, NRAM2GDRAM, 4 * side, 4 * HIGH, WIDE - 1
+    )
+
+
+def run_tiled_transpose(board):
+    """2,048 tasks of one tile."""
+    src = np.zeros((SIDE, SIDE), np.float32)
+    return launched(tiled_transpose, board, SIDE * SIDE // (HIGH * WIDE), (empty(src.shape), src, SIDE))
+
+
+PLANE = 128  # rows and columns of a tile of the good form
+
+
+@kernel
+def piped_transpose(mlu, dst, src, side):
+    """Tiles of 128 x 128 in three overlapped stages: load, transpose, store; two buffers of each."""
+    came = [mlu.nram(float32, PLANE * PLANE) for _ in range(2)]
+    went = [mlu.nram(float32, PLANE * PLANE) for _ in range(2)]
+    across = side // PLANE
+    tiles = range(mlu.taskId, across * across, mlu.taskDim)
+    stride = 4 * side
+    for step in range(len(tiles) + 2):
+        if step >= 2:
+            row, column = divmod(tiles[step - 2], across)
+            mlu.memcpy_async(
+                dst + (column * side + row) * PLANE, went[step % 2], 4 * PLANE, NRAM2GDRAM, stride, 4 * PLANE, PLANE - 1
+            )  # fmt: skip
+        if step < len(tiles):
+            row, column = divmod(tiles[step], across)
+            mlu.memcpy_async(
+                came[step % 2], src + (row * side + column) * PLANE, 4 * PLANE, GDRAM2NRAM, 4 * PLANE, stride, PLANE - 1
+            )  # fmt: skip
+        if 1 <= step <= len(tiles):
+            mlu.bang_transpose(went[(step - 1) % 2], came[(step - 1) % 2], PLANE, PLANE)
+        mlu.sync()
+
+
+def run_piped_transpose(board):
+    """On all cores."""
+    src = np.zeros((SIDE, SIDE), np.float32)
+    return launched(piped_transpose, board, mlusim.Device(board).board.cores, (empty(src.shape), src, SIDE))
+
+
+# -- rows scaled one after the other ---------------------------------------------------------------
+
+SAMPLES, HIDDEN, CAPACITY, EXPERTS = 4608, 1024, 2880, 2
+
+
+@kernel
+def scale_rows(mlu, dst, gates, indices, places, dispatch, samples):
+    """Each core takes its samples in turn: a blocking load of the row that the sample was sent to, a product, a store."""
+    if mlu.is_mpu():
+        return
+    own = samples // mlu.taskDim
+    first = mlu.taskId * own
+    gate, index, place = mlu.nram(float32, own), mlu.nram(int32, own), mlu.nram(int32, own)
+    row, scaled = mlu.nram(float32, HIDDEN), mlu.nram(float32, HIDDEN)
+    for near, far in ((gate, gates), (index, indices), (place, places)):
+        mlu.memcpy(near, far + first, 4 * own, GDRAM2NRAM)
+    for i in range(own):
+        at = int(index[i]) * CAPACITY + int(place[i])
+        mlu.memcpy(row, dispatch + at * HIDDEN, 4 * HIDDEN, GDRAM2NRAM)
+        mlu.bang_mul_scalar(scaled, row, gate[i], HIDDEN)
+        mlu.memcpy(dst + (first + i) * HIDDEN, scaled, 4 * HIDDEN, NRAM2GDRAM)
+
+
+def run_scale_rows(board):
+    """The rows of 4,608 samples of 1,024 floats."""
+    cores = mlusim.Device(board).board.cores
+    every = np.arange(SAMPLES, dtype=np.int32)
+    args = (
+        empty((SAMPLES, HIDDEN)),
+        np.ones(SAMPLES, np.float32),
+        every % EXPERTS,
+        every // EXPERTS,
+        np.zeros((EXPERTS * CAPACITY, HIDDEN), np.float32),
+        SAMPLES,
+    )
+    return launched(scale_rows, board, (4, cores // 4, 1), args, mlusim.UNION1)
+
+
+# -- points within a radius of points --------------------------------------------------------------
+
+
+@kernel
+def ball_query(mlu, out, queries, points, per_batch, n, samples, inner, outer):
+    """For each query: its distance to all points, compared, and the numbers of those within the radius."""
+    if mlu.is_mpu():
+        return
+    kind = points.dtype
+    own = per_batch[1] // mlu.taskDim
+    first = mlu.taskId * own
+    query = mlu.nram(kind, -(-3 * own // 64) * 64)
+    packed, plane = mlu.nram(kind, 3 * n), [mlu.nram(kind, n) for _ in range(3)]
+    apart = [mlu.nram(kind, n) for _ in range(3)]
+    wide, mask, equal = (mlu.nram(float32, n) for _ in range(3))
+    number, chosen = mlu.nram(float32, n), mlu.nram(float32, n)
+    mlu.bang_write_zero(number, n)
+    mlu.memcpy(query, queries + 3 * first, 3 * own * kind.size, GDRAM2NRAM)
+    mlu.memcpy(packed, points + first // per_batch[0] * 3 * n, 3 * n * kind.size, GDRAM2NRAM)
+    for axis in range(3):
+        mlu.memcpy(plane[axis], packed + axis, kind.size, NRAM2NRAM, kind.size, 3 * kind.size, n - 1)
+    for k in range(own):
+        for axis in range(3):
+            mlu.bang_sub_scalar(apart[axis], plane[axis], query[3 * k + axis], n)
+        for axis in range(3):
+            mlu.bang_square(apart[axis], apart[axis], n)
+        mlu.bang_add(apart[0], apart[0], apart[1], n)
+        mlu.bang_add(apart[0], apart[0], apart[2], n)
+        distance = apart[0]
+        if kind is half:
+            mlu.bang_half2float(wide, apart[0], n)
+            distance = wide
+        mlu.bang_ge_scalar(mask, distance, inner, n)
+        mlu.bang_ge_scalar(equal, distance, outer, n)
+        mlu.bang_not(equal, equal, n)
+        mlu.bang_and(mask, mask, equal, n)
+        mlu.bang_eq(equal, distance, number, n)
+        mlu.bang_or(mask, mask, equal, n)
+        found = int(mlu.bang_filter(chosen, number, mask, n))
+        if not found:
+            continue
+        mlu.bang_add_scalar(mask, chosen, 1.0, -(-found // 64) * 64)
+        target = out + (first + k) * samples
+        mlu.gdramset(target, samples, float32(0.0))
+        mlu.memcpy(target, mask, 4 * min(samples, found), NRAM2GDRAM)
+
+
+def run_ball_query(board, batches, n, m, samples, radius, dtype=np.float32):
+    """*m* queries and *n* points a batch, uniform in a cube of side 1."""
+    cores = mlusim.Device(board).board.cores
+    generator = np.random.default_rng(0)
+    points = generator.random((batches, n, 3)).astype(dtype)
+    queries = points[:, :m].copy()
+    args = (
+        empty((batches, m, samples)), queries, points, (m, batches * m), n, samples, 0.0, radius**2,
+    )  # fmt: skip
+    return launched(ball_query, board, (4, cores // 4, 1), args, mlusim.UNION1)
+
+
+# -- a row's cosine --------------------------------------------------------------------------------
+
+
+@kernel
+def cosine(mlu, out, x, y, rows, width):
+    """Row by row: a blocking load of each side, three products, three sums, a root and a quotient."""
+    a, b, c = (mlu.nram(half, width) for _ in range(3))
+    result = mlu.nram(half, rows)
+    for row in range(rows):
+        mlu.memcpy(a, x + row * width, 2 * width, GDRAM2NRAM)
+        mlu.memcpy(b, y + row * width, 2 * width, GDRAM2NRAM)
+        sums = []
+        for first, second in ((a, b), (a, a), (b, b)):
+            mlu.bang_mul(c, first, second, width)
+            mlu.bang_reduce_sum(c, c, width)
+            sums.append(float(c[0]))
+        result[row] = sums[0] / math.sqrt(sums[1] * sums[2]) if sums[1] * sums[2] else 0.0
+    mlu.memcpy(out, result, 2 * rows, NRAM2GDRAM)
+
+
+def run_cosine(board):
+    """256 rows of 256 halves, one task."""
+    x = np.ones((256, 256), np.float16)
+    return launched(cosine, board, 1, (empty(256, np.float16), x, x, 256, 256))
+
+
+# -- interpolation between three features ----------------------------------------------------------
+
+
+@kernel
+def three_interpolate(mlu, out, features, indices, weights, shape, tile):
+    """Tile by tile over outputs and channels: transpose, pick rows by scalar indices, transpose back, multiply, add."""
+    if mlu.is_mpu():
+        return
+    batches, channels, m, n = shape
+    kind, (c, step) = features.dtype, tile
+    wide = -(-m // (128 // kind.size)) * (128 // kind.size)  # rows of whole lines, as MLU2xx transposes them
+    feature, turned = mlu.nram(kind, max(c * wide, c * step)), mlu.nram(kind, c * wide)
+    picked, total = mlu.nram(kind, c * step), mlu.nram(kind, c * step)
+    packed, weight = mlu.nram(kind, 3 * step), mlu.nram(kind, 3 * step)
+    raw, index = mlu.nram(int32, 3 * step), mlu.nram(int32, 3 * step)
+    works = [(b, at) for b in range(batches) for at in range(0, n, step)]
+    for b, at in works[mlu.taskId :: mlu.taskDim]:
+        mlu.memcpy(raw, indices + (b * n + at) * 3, 12 * step, GDRAM2NRAM)
+        mlu.memcpy(packed, weights + (b * n + at) * 3, 3 * step * kind.size, GDRAM2NRAM)
+        for k in range(3):
+            mlu.memcpy(index + k * step, raw + k, 4, NRAM2NRAM, 4, 12, step - 1)
+            mlu.memcpy(
+                weight + k * step, packed + k, kind.size, NRAM2NRAM, kind.size, 3 * kind.size, step - 1
+            )
+        for first in range(0, channels, c):
+            mlu.bang_write_zero(total, c * step)
+            source = features + (b * channels + first) * m
+            mlu.memcpy(feature, source, m * kind.size, GDRAM2NRAM, wide * kind.size, m * kind.size, c - 1)
+            mlu.bang_transpose(turned, feature, c, wide)
+            for k in range(3):
+                mlu.bang_write_zero(feature, c * step)
+                for s in range(step):
+                    mlu.memcpy(
+                        feature + s * c, turned + int(index[k * step + s]) * c, c * kind.size, NRAM2NRAM
+                    )
+                mlu.bang_transpose(picked, feature, step, c)
+                mlu.bang_cycle_mul(picked, picked, weight + k * step, c * step, step)
+                mlu.bang_add(total, picked, total, c * step)
+            mlu.memcpy(
+                out + (b * channels + first) * n + at, total, step * kind.size, NRAM2GDRAM, n * kind.size,
+                step * kind.size, c - 1,
+            )  # fmt: skip
+
+
+def run_three_interpolate(board, batches, c, m, n, tile, dtype=np.float32):
+    """*c* channels, *m* features, *n* outputs a batch; *tile*: channels and outputs at a time."""
+    cores = mlusim.Device(board).board.cores
+    generator = np.random.default_rng(0)
+    args = (
+        empty((batches, c, n), dtype),
+        np.zeros((batches, c, m), dtype),
+        generator.integers(0, m, (batches, n, 3)).astype(np.int32),
+        np.full((batches, n, 3), 1 / 3, dtype),
+        (batches, c, m, n),
+        tile,
+    )
+    return launched(three_interpolate, board, (4, cores // 4, 1), args, mlusim.UNION1)

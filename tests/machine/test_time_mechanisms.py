@@ -1,0 +1,193 @@
+"""The mechanisms of predicted time one by one: channels, the cache, first loads, passes, elements off the chip, bands."""
+
+import math
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+import mlusim
+from mlusim.arch.catalog import find_board
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel, uint32
+from mlusim.time.rates import CORE_IO, DRAM_CEILING, ELEMENT, FUNCTION, LAUNCH, RATES, Bound
+from mlusim.time.timing import Need, delayed
+
+BOARD = "MLU370-X4"
+
+
+@kernel
+def both_ways(mlu, dst, src, count, apart):
+    """Load one buffer and store another at the same time, or one after the other."""
+    first, second = mlu.nram(float32, count), mlu.nram(float32, count)
+    mlu.bang_write_zero(second, count)
+    mlu.memcpy_async(first, src, 4 * count, GDRAM2NRAM)
+    if apart:
+        mlu.sync()
+    mlu.memcpy_async(dst, second, 4 * count, NRAM2GDRAM)
+    mlu.sync()
+
+
+def test_loads_and_stores_have_a_channel_each():
+    """A load and a store of 64 KiB side by side take what one of them takes."""
+    count = 16384
+    device = mlusim.Device(BOARD)
+    src, dst = device.put(np.zeros(count, np.float32)), device.empty(count, float32)
+    together, apart = (device.launch(both_ways, args=(dst, src, count, a)).time_us for a in (False, True))
+    one_way = 4 * count / CORE_IO.value / 1000
+
+    assert apart - together == pytest.approx(one_way, rel=0.2)
+
+
+def test_the_rate_off_the_chip_does_not_follow_the_clock_of_the_cores():
+    """The same copy on boards of one architecture at 1 and at 1.3 GHz differs by cycles of set-up only."""
+    slow, fast = (_loaded(board, 65536).time_us for board in ("MLU370-X4", "MLU370-M8"))
+
+    assert slow == pytest.approx(fast, rel=0.01)
+
+
+def _loaded(board, count, tasks=1, whole=True):
+    @kernel
+    def load(mlu, src):
+        buffer = mlu.nram(float32, count)
+        at = 0 if whole else mlu.taskId * count
+        mlu.memcpy(buffer, src + at, 4 * count, GDRAM2NRAM)
+
+    device = mlusim.Device(board)
+    src = device.put(np.zeros(count * (1 if whole else tasks), np.float32))
+    return device.launch(load, tasks, args=(src,))
+
+
+def test_what_every_task_reads_comes_from_memory_once_while_it_fits():
+    """64 tasks that read the same 128 KiB beat 64 that read bytes of their own; without a cache they do not."""
+    count, tasks = 32768, 64
+    board = find_board(BOARD)
+    bare = evolve(board, l2=0)
+    same, own = (_loaded(board, count, tasks, whole).time_us for whole in (True, False))
+    uncached = _loaded(bare, count, tasks).time_us
+    floor = tasks * 4 * count / (board.bandwidth * DRAM_CEILING.value) * 1e6
+
+    assert own >= floor
+    assert uncached == pytest.approx(own)
+    assert same < 0.6 * own
+
+
+def test_what_does_not_fit_in_the_cache_is_read_again():
+    """A tensor larger than the cache comes from memory every time."""
+    count = 65536
+    small = evolve(find_board(BOARD), l2=4 * count - 1)
+    fits = evolve(find_board(BOARD), l2=4 * count)
+
+    assert _loaded(small, count, 64).time_us > 1.5 * _loaded(fits, count, 64).time_us
+
+
+def test_first_loads_of_one_wave_wait_for_each_other():
+    """All cores load before any can compute, and the compute behind it hides none of that."""
+
+    @kernel
+    def load_and_work(mlu, src, adds):
+        buffer = mlu.nram(float32, 32768)
+        mlu.memcpy(buffer, src + mlu.taskId * 32768, 4 * 32768, GDRAM2NRAM)
+        for _ in range(adds):
+            mlu.bang_add(buffer, buffer, buffer, 32768)
+        mlu.memcpy(src + mlu.taskId * 32768, buffer, 4, NRAM2GDRAM)
+
+    device = mlusim.Device(BOARD)
+    cores = device.board.cores
+    src = device.put(np.zeros(32768 * cores, np.float32))
+    one, every = (device.launch(load_and_work, n, args=(src, 40)).time_us for n in (1, cores))
+    waits = cores * 4 * 32768 / (device.board.bandwidth * DRAM_CEILING.value) * 1e6
+    alone = 4 * 32768 / CORE_IO.value / 1000
+
+    assert every - one == pytest.approx(waits - alone, rel=0.15)
+
+
+def test_more_in_any_first_load_ends_no_group_earlier():
+    """Every end stays or moves back when a group needs more first, or later."""
+    generator = np.random.default_rng(0)
+    for _ in range(200):
+        needs = [
+            Need(*generator.uniform(1, 50, 1), 1000.0, *generator.uniform(0, 900, 1), 0.5) for _ in range(6)
+        ]
+        at = int(generator.integers(6))
+        more = [
+            evolve(n, first=n.first + 50, nbytes=n.nbytes + 50) if i == at else n for i, n in enumerate(needs)
+        ]
+        before, after = (delayed(n, 4, 100.0) for n in (needs, more))
+
+        assert all(b[0] <= a[0] for b, a in zip(before, after, strict=True))
+
+
+@pytest.mark.parametrize("name", ["bang_recip", "bang_sqrt", "bang_log2"])
+def test_functions_take_several_cycles_a_line(name):
+    """A reciprocal, a root or a logarithm takes what its rate says beyond an absolute value."""
+
+    @kernel
+    def apply(mlu, which):
+        buffer = mlu.nram(float32, 4096)
+        mlu.bang_write_value(buffer, 4096, float32(1.0))
+        getattr(mlu, which)(buffer, buffer, 4096)
+
+    device = mlusim.Device(BOARD)
+    plain, function = (device.launch(apply, args=(which,)).time_us for which in ("bang_abs", name))
+
+    assert math.isclose(function - plain, (FUNCTION.value - 1) * 128 / 1000, rel_tol=1e-9)
+
+
+def test_elements_at_places_of_their_own_take_their_cycles():
+    """A gather of 1,024 floats takes 28 cycles an element; a strided copy of the same elements its lines only."""
+
+    @kernel
+    def pick(mlu, src, gathers):
+        buffer, offsets = mlu.nram(float32, 1024), mlu.nram(uint32, 1024)
+        mlu.bang_write_value(offsets, 1024, uint32(64))
+        if gathers:
+            mlu.gather(buffer, src, offsets, 4, GDRAM2NRAM, 4, 1024)
+        else:
+            mlu.memcpy(buffer, src, 4, GDRAM2NRAM, 4, 64, 1023)
+
+    device = mlusim.Device("MLU590-H8")
+    src = device.put(np.zeros(1024 * 16, np.float32))
+    strided, gathered = (device.launch(pick, args=(src, gathers)).time_us for gathers in (False, True))
+
+    assert gathered == pytest.approx(LAUNCH.value + 1024 * ELEMENT.value / 1500, rel=0.1)
+    assert strided < 0.3 * gathered
+
+
+def test_a_line_written_whole_is_not_read_first():
+    """Stores of whole lines move half as much as stores of half lines of the same bytes."""
+
+    @kernel
+    def store(mlu, dst, size, rows):
+        buffer = mlu.nram(float32, 16384)
+        mlu.bang_write_zero(buffer, 16384)
+        mlu.memcpy(dst, buffer, size, NRAM2GDRAM, 128, size, rows - 1)
+
+    device = mlusim.Device(BOARD)
+    dst = device.empty(65536, float32)
+    nothing, whole, half = (
+        device.launch(store, args=(dst, *a)).time_us for a in ((64, 1), (64, 1024), (32, 1024))
+    )
+
+    assert half - nothing == pytest.approx(2 * (whole - nothing), rel=0.01)
+
+
+def test_the_band_holds_the_time_and_follows_the_marks():
+    """Low and high take every constant at an end of its band; certain constants have none."""
+    launch = _loaded("MLU590-H8", 4096, 8)
+    low, high = launch.time_band
+
+    assert low < launch.time_us < high
+    assert all(rate.band is None for rate in RATES if rate.mark == "C")
+    assert all(rate.at(Bound.USUAL) == rate.value for rate in RATES)
+
+
+def test_a_launch_without_timing_has_no_band():
+    """What is not timed is not a number."""
+    device = mlusim.Device(BOARD)
+    launch = device.launch(
+        both_ways,
+        args=(device.empty(64, float32), device.put(np.zeros(64, np.float32)), 64, True),
+        timing=False,
+    )
+
+    assert all(map(math.isnan, launch.time_band))
