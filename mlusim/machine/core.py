@@ -67,9 +67,7 @@ class Core:
         self.source_at = 0
         self.late = session.effects == "late"
         self.log: Log | None = session.make_log(self)
-        self.pending = (
-            OPENING  # pipes with asynchronous effects that are not waited for yet; and whether it begins
-        )
+        self.pending = OPENING  # pipes with effects that are not waited for yet; and whether the task begins
         self.head = Head()
         self.fence = False  # the core waited for its compute stream while nothing was pending
         self.hub = session.hub
