@@ -61,7 +61,7 @@ class Change:
     def to_json(self) -> dict[str, Any]:
         """The figure, both values, and the change as a fraction (null: out of nothing)."""
         facts = {"figure": self.figure, "before": self.before, "after": self.after, "change": self.share}
-        return facts | ({"within_band": self.within_band} if self.band is not None else {})
+        return facts | ({"within_band": True} if self.within_band else {})
 
 
 @frozen

@@ -54,11 +54,11 @@ class LaunchRecord:
     bound: str
     busy_us: Mapping[str, float]
     io_bytes: int = 0
-    time_band: tuple[float, float] | None = None
     spans: tuple[TaskSpan, ...] = ()
     figures: Figures | None = None
     lines: tuple[Line, ...] = ()
     excerpt: Excerpt | None = None
+    time_band: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the spans and the excerpt."""

@@ -31,13 +31,13 @@ class WhatIfRow:
     why: str
     failure: str = ""
     time_us: float | None = None
-    time_band: tuple[float, float] | None = None
     speed_up: float | None = None
     io_efficiency: float | None = None
     compute_efficiency: float | None = None
     bottleneck: str | None = None
     grade: str | None = None
     launches: tuple[str, ...] = ()
+    time_band: tuple[float, float] | None = None
 
 
 @frozen
