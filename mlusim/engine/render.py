@@ -13,12 +13,13 @@ from mlusim.arch.dtypes import as_dtype
 from mlusim.engine.environment import asked_of_arguments, in_code
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, before_padding, count_code, padded_count
+from mlusim.engine.passes import tensor_work, vector_work
 from mlusim.engine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE
-from mlusim.isa.declare import Call, Intrinsic, Operand, Passes, Pipe, Refused
+from mlusim.isa.declare import Call, Intrinsic, Operand, Pipe, Refused
 from mlusim.isa.parameters import Parameter
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -338,16 +339,11 @@ class Writer:
         operand = row.operands[row.cost.operand]
         whole = row.cost.extent == operand.extent
         count = f"(j{n} - i{n})" if whole else f"({self._expression(operand, row.cost.extent)})"
-        yield from {Pipe.VECTOR: self._vector, Pipe.TENSOR: self._tensor}.get(row.pipe, self._dma)(count, n)
+        yield from {Pipe.VECTOR: self._vector, Pipe.TENSOR: tensor_work}.get(row.pipe, self._dma)(count, n)
 
     def _vector(self, count: str, n: int) -> Iterator[str]:
         yield f"used = {count} * {self._width(n)}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
-        if self.row.passes is Passes.TRANSPOSE:
-            yield f"mlu.work[{work.VECTOR}] += {work.START}; mlu.work[{work.TRANSPOSED}] += {count}"
-        else:
-            yield f"mlu.work[{work.VECTOR}] += paid + {work.START}"
-        if self.row.passes is Passes.FUNCTION:
-            yield f"mlu.work[{work.FUNCTIONS}] += paid"
+        yield vector_work(self.row.passes, count)
         extent = "0" if self.row.cost is None else self._expression(self.operands[n], self.row.cost.extent)
         yield f"mlu.lines[{self.number}] += paid"
         yield f"if used & {LINE - 1}: mlu.spare[{self.number}] += -used & {LINE - 1}"
@@ -371,11 +367,6 @@ class Writer:
         if not narrow or row.void:
             return width
         return f"v{n}.lane" if width == f"v{n}.itemsize" else f"max({width}, 2)"
-
-    def _tensor(self, count: str, n: int) -> Iterator[str]:
-        yield f"products = {count}"
-        yield f"mlu.work[{work.TENSOR}] += products"
-        yield f"mlu.work[{work.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
 
     def _dma(self, count: str, n: int) -> Iterator[str]:
         """An atomic or a fill: it reads and writes the lines that it touches."""

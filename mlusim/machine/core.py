@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlusim.arch.dtypes import DType, as_dtype, as_numbers
+from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.engine.contract import Flight
 from mlusim.engine.polls import Polls
 from mlusim.engine.refuse import foreign
@@ -19,6 +19,7 @@ from mlusim.machine.placements import Placements
 from mlusim.machine.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import Declaration
+from mlusim.memory.initial import initialise
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.head import OPENING, Head
@@ -67,9 +68,9 @@ class Core:
         self.source_at = 0
         self.late = session.effects == "late"
         self.log: Log | None = session.make_log(self)
-        self.pending = OPENING  # pipes with effects that are not waited for yet; and whether the task begins
         self.head = Head()
-        self.fence = False  # the core waited for its compute stream while nothing was pending
+        self.pending = OPENING  # pipes with effects that are not waited for yet; and whether the task begins
+        self.fence = False  # it waited for its compute stream while nothing was pending
         self.hub = session.hub
         self.placements = Placements(session, self)
         self.mlu: Mlu = session.make_mlu(self)
@@ -137,12 +138,11 @@ class Core:
         allocation = self._allocate(arena, count * dtype.size, dtype.size, declared)
         pointer = self.bind(allocation, dtype)
         if values is not None:
-            self._initialise(pointer.view, values)
-        elif self.place.memory_core and space in (
-            NRAM,
-            WRAM,
-        ):  # compiled code: room that nothing else reaches
-            self._initialise(pointer.view, ())
+            fault = initialise(pointer.view, values)
+            if fault is not None:
+                raise self.blame(fault)
+        elif self.place.memory_core and space in (NRAM, WRAM):
+            initialise(pointer.view, ())  # compiled code: room that nothing else reaches
         if self.hub.declare is not None:
             self.hub.declare(self, allocation)
         if space is NRAM:
@@ -150,11 +150,10 @@ class Core:
         return pointer
 
     def restart(self, pointer: Ptr, values: Sequence[Any]) -> None:
-        """Give a declaration its initial *values* again, as C does where control enters its block once more.
-
-        Each element counts as a scalar store, which is what a core would do.
-        """
-        self._initialise(pointer.view, values)
+        """Give a declaration its initial *values* again, as C does at its block: a scalar store for each element."""
+        fault = initialise(pointer.view, values)
+        if fault is not None:
+            raise self.blame(fault)
         self.stores[pointer.view.number] += pointer.view.size
         if self.hub.declare is not None:
             self.hub.declare(self, pointer.view.allocation)
@@ -201,16 +200,6 @@ class Core:
             return arena.allocate(nbytes, align, declared)
         except Fault as fault:
             raise self.blame(fault) from None
-
-    def _initialise(self, view: View, values: Sequence[Any]) -> None:
-        given = as_numbers(values)
-        if given is None or given.size > view.size:
-            what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"
-            fault = RuleFault(f"{what} for {view.size} elements", operand="values", legal="as many or fewer")
-            raise self.blame(fault)
-        view.array[: given.size] = given.astype(view.dtype.dtype)  # wraps as C does
-        view.array[given.size :] = 0
-        view.allocation.filled = True
 
     def region_at(self, allocation: Allocation, offset: int) -> str:
         """How a pointer names the regions of plans that hold byte *offset* of *allocation*."""

@@ -1,6 +1,5 @@
 """Typed pointers: C element arithmetic over an allocation, seen through one core's eyes."""
 
-import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -10,23 +9,10 @@ import numpy as np
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, is_number
 from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, POISON, Absent, Allocation
+from mlusim.memory.conversion import LEGAL, NUMBERS
 from mlusim.memory.space import SPACES, Space
 
 _new = object.__new__
-
-
-_INTEGERS = frozenset({int} | {d.dtype.type for d in DTYPES if d.kind != "float"})
-_NUMBERS = _INTEGERS | {float, np.float64} | {d.dtype.type for d in DTYPES}
-
-
-def _legal(dtype: DType) -> tuple[frozenset[type], float, float]:
-    if dtype.kind == "float":
-        return _NUMBERS, -sys.float_info.max, sys.float_info.max
-    limits = np.iinfo(dtype.dtype)
-    return _INTEGERS, int(limits.min), int(limits.max)
-
-
-LEGAL: Mapping[DType, tuple[frozenset[type], float, float]] = MappingProxyType({d: _legal(d) for d in DTYPES})
 
 
 class Kind:
@@ -213,7 +199,7 @@ class Ptr:
         port = view.port
         if port is None or not 0 <= at < view.size or not view.allocation.writable:
             raise self._refused(at, "store")
-        if value.__class__ not in _NUMBERS:
+        if value.__class__ not in NUMBERS:
             value = self._number(value)
         if (
             value.__class__ is float

@@ -6,13 +6,16 @@ code, a line each, find their lines where all tensors of the launch fit.  Stores
 """
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from mlusim.time.log import LOADS
-from mlusim.time.task_work import TaskWork
 from mlusim.time.work import UNIT
 
+if TYPE_CHECKING:
+    from mlusim.time.task_work import TaskWork
 
-def found_in_cache(groups: Sequence[Sequence[TaskWork]], capacity: int) -> list[float]:
+
+def found_in_cache(groups: "Sequence[Sequence[TaskWork]]", capacity: int) -> list[float]:
     """The bytes that each of *groups*, in the order of their start, finds in a cache of *capacity* bytes."""
     tensors, read = _tensors(task for group in groups for task in group)
     left = _held(tensors, read, capacity)
@@ -32,7 +35,7 @@ def found_in_cache(groups: Sequence[Sequence[TaskWork]], capacity: int) -> list[
     return found
 
 
-def _tensors(tasks: Iterable[TaskWork]) -> tuple[dict[int, int], dict[int, int]]:
+def _tensors(tasks: "Iterable[TaskWork]") -> tuple[dict[int, int], dict[int, int]]:
     """By address, the bytes of each tensor and those that all *tasks* read of it."""
     sizes: dict[int, int] = {}
     read: dict[int, int] = {}
@@ -55,7 +58,7 @@ def _held(sizes: dict[int, int], read: dict[int, int], capacity: int) -> dict[in
     return held
 
 
-def _scalar_share(groups: Sequence[Sequence[TaskWork]], whole: int, capacity: int) -> float:
+def _scalar_share(groups: "Sequence[Sequence[TaskWork]]", whole: int, capacity: int) -> float:
     """The part of the lines of scalar loads that is found: all but one fetch of every tensor, if all fit."""
     if not capacity or whole > capacity:
         return 0.0
@@ -63,5 +66,5 @@ def _scalar_share(groups: Sequence[Sequence[TaskWork]], whole: int, capacity: in
     return max(0.0, 1 - whole / nbytes) if nbytes else 0.0
 
 
-def _scalar_bytes(task: TaskWork) -> int:
+def _scalar_bytes(task: "TaskWork") -> int:
     return UNIT * int(task.log.total[LOADS])

@@ -231,12 +231,12 @@ def test_small_runs_are_dear(runs, size):
 
 
 def test_writes_in_part_and_off_a_line_are_dear():
-    """Writing pieces of lines reads them first; an address that is no multiple of 64 touches one line more."""
+    """Writing pieces of lines reads them first, and touches one line more; whole lines cost what reading them costs."""
     read = time_strided(4096, 4096, 4096, 4)
     aligned = time_strided(4096, 4096, 4096, 4, back=True)
     shifted = time_strided(4096, 4096, 4096, 4, back=True, shift=1)
 
-    assert read < aligned < shifted
+    assert read == aligned < shifted
 
 
 @kernel

@@ -1,0 +1,20 @@
+"""Initial values of a declaration, as C gives them: those that are given, zeros behind them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mlusim.arch.dtypes import as_numbers
+from mlusim.errors import RuleFault
+from mlusim.memory.pointer import View
+
+
+def initialise(view: View, values: Sequence[Any]) -> RuleFault | None:
+    """Write *values* and then zeros to *view*, or say what is wrong with them."""
+    given = as_numbers(values)
+    if given is None or given.size > view.size:
+        what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"
+        return RuleFault(f"{what} for {view.size} elements", operand="values", legal="as many or fewer")
+    view.array[: given.size] = given.astype(view.dtype.dtype)  # wraps as C does
+    view.array[given.size :] = 0
+    view.allocation.filled = True
+    return None
