@@ -49,3 +49,10 @@ def __getattr__(name: str) -> "ModuleType":
 
         return package()
     raise AttributeError(f"module 'mlusim' has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: object) -> None:
+    """``%load_ext mlusim``: the cell magics ``%%mlusim_profile`` and ``%%mlusim_check``."""
+    from mlusim.programs.magics import register  # noqa: PLC0415 - for notebooks only
+
+    register(shell)

@@ -24,6 +24,8 @@
 
 from typing import Any
 
+from mlusim.presenting import Presented, presenter
+
 
 class MlusimError(Exception):
     """The root of every error that mlusim raises on purpose; its text is one sentence or two."""
@@ -45,7 +47,7 @@ class StatusError(MlusimError):
         self.status = status
 
 
-class Fault(MlusimError):
+class Fault(Presented, MlusimError):
     """What the simulated machine could not do.
 
     Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
@@ -84,6 +86,11 @@ class Fault(MlusimError):
         self.line = line
         self.findings: tuple[Any, ...] = ()
         self.read: tuple[Any, ...] = ()
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows instead of a traceback."""
+        lines: list[str] = presenter("notebook").traceback_of(self)
+        return lines
 
     def __str__(self) -> str:
         parts = [f"{self.intrinsic}: {self.message}" if self.intrinsic else self.message]

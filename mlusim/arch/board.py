@@ -11,6 +11,7 @@ from attrs import Attribute, field, fields, frozen
 
 from mlusim.arch.frozenmap import FrozenMap
 from mlusim.errors import UsageError
+from mlusim.presenting import Presented
 
 KIB = 1024
 STACK_RESERVE = 128 * KIB
@@ -200,7 +201,7 @@ class Arch:
 
 
 @frozen(kw_only=True, cache_hash=True)
-class Board:
+class Board(Presented):
     """One board as a program sees it: for a card with two devices, one of them.
 
     ``clock_mhz`` is the rated clock in MHz, ``bandwidth`` the nominal GDRAM bandwidth in bytes per

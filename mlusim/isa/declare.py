@@ -46,6 +46,7 @@ from mlusim.formula.rows import ONE, as_row_formula, names_in
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.parameters import Parameter, parameters_of, result_of
 from mlusim.memory.space import NRAM, Space
+from mlusim.presenting import Presented
 
 FLOATS = (half, bfloat16, float32)
 INTS = (int8, int16, int32, uint8, uint16, uint32)
@@ -165,7 +166,7 @@ class Cost:
 
 
 @frozen
-class Intrinsic:
+class Intrinsic(Presented):
     """One row of the instruction set.
 
     ``overload`` names a row with the operand that it takes in addition: where a call has that operand, it is one

@@ -26,13 +26,14 @@ from mlusim.memory.declaration import Declaration
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
+from mlusim.presenting import Presented
 from mlusim.time.timeline import Timeline
 from mlusim.time.timing import UNTIMED, predict
 
 EFFECTS = ("late", "eager")
 
 
-class DeviceTensor:
+class DeviceTensor(Presented):
     """An array in GDRAM: ``shape``, ``dtype``, ``size`` (elements), ``nbytes``, ``address``.
 
     Passed to a launch it becomes a pointer to its first element; ``tensor + n`` is a pointer to
@@ -86,7 +87,7 @@ class DeviceTensor:
         )
 
 
-class Device:
+class Device(Presented):
     """A simulated board.  Its GDRAM and its launches are its own; many devices may live at once."""
 
     def __init__(self, board: str | Board = "MLU370-X4") -> None:

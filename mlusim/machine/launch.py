@@ -10,7 +10,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
 from mlusim.machine.tally import Instructions, Lanes, Usage
-from mlusim.presenting import presenter
+from mlusim.presenting import Presented, presenter
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
 from mlusim.time.rates import Bound
@@ -20,7 +20,7 @@ from mlusim.time.timing import predict
 
 
 @frozen(eq=False)
-class Launch:
+class Launch(Presented):
     """The result of a launch: counts, traffic, memory, predicted time and what observers found.
 
     ``instructions`` counts each intrinsic, ``traffic`` gives bytes by copy direction, ``io_bytes``

@@ -11,6 +11,7 @@ from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, W
 from mlusim.memory.allocation import NO_BYTES, POISON, Absent, Allocation
 from mlusim.memory.conversion import LEGAL, NUMBERS
 from mlusim.memory.space import SPACES, Space
+from mlusim.presenting import Presented
 
 _new = object.__new__
 
@@ -142,11 +143,10 @@ class View:
         return View(self.allocation, dtype, self.port, phase, self.siblings)
 
 
-class Ptr:
+class Ptr(Presented):
     """A typed pointer with C arithmetic: ``p + n`` and ``p - n`` move by elements, not bytes.
 
-    ``p[i]`` loads and ``p[i] = v`` stores one element.  ``p - q`` is in elements.  Two pointers
-    compare by address.  ``p.cast(dtype)`` keeps the address and changes the element type.
+    ``p[i]`` loads and ``p[i] = v`` stores one element, ``p - q`` is in elements, ``p.cast(dtype)`` keeps the address.
     """
 
     __slots__ = ("index", "view")

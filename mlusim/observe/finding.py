@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
+from mlusim.presenting import Presented
+
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
@@ -27,7 +29,7 @@ class Place:
 
 
 @frozen
-class Finding:
+class Finding(Presented):
     """One finding of a checker.
 
     ``id`` names the rule (each has a page, ``docs/reference/rules/<id>.md``), ``message`` says in one

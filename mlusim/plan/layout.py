@@ -7,6 +7,7 @@ from attrs import frozen
 
 from mlusim.errors import UsageError
 from mlusim.memory.regions import RegionMap
+from mlusim.presenting import Presented
 
 
 @frozen
@@ -96,7 +97,7 @@ class StageLayout:
 
 
 @frozen
-class Layout(RegionMap):
+class Layout(Presented, RegionMap):
     """A plan for given values on one board.  All sizes are in bytes.
 
     *unmet* are the plan's requirements (scale limits other than memory) that the values break.

@@ -21,6 +21,7 @@ from mlusim.plan.pointers import Pointer, Regions
 from mlusim.plan.scope import Scope, is_known, smallest
 from mlusim.plan.solve import Largest, Problem, largest_value
 from mlusim.plan.totals import total
+from mlusim.presenting import Presented
 
 Fits = Callable[[Mapping[str, int]], bool]
 """Whether everything fits with these tiles, the other tiles at their smallest."""
@@ -51,7 +52,7 @@ def _plans(value: "Iterable[Plan]") -> "tuple[Plan, ...]":
 
 
 @frozen(slots=False)
-class Plan:
+class Plan(Presented):
     """The regions of a kernel in stages, and everything that can be asked about them.
 
     *capacity* is what all stages must fit into, in bytes.  *requires* are further limits of the

@@ -1,0 +1,45 @@
+"""``%load_ext mlusim``: the cell magics ``%%mlusim_profile`` and ``%%mlusim_check``."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from rich.console import Console
+
+from mlusim.check.checking import checked, report_of
+from mlusim.check.findings_text import renderables
+from mlusim.observe.collect import collecting
+from mlusim.observe.names import checkers, observers_of
+from mlusim.report.profiled import profiled
+
+
+def register(shell: Any) -> None:
+    """Give the magics to *shell*, an IPython shell."""
+    magics: dict[str, Callable[[Any, str, str], None]] = {
+        "mlusim_profile": profile_cell,
+        "mlusim_check": check_cell,
+    }
+    for name, magic in magics.items():
+        shell.register_magic_function(partial(magic, shell), "cell", name)
+
+
+def profile_cell(shell: Any, line: str, cell: str) -> None:
+    """Run *cell* and show every launch that it makes; *line* names checkers that watch as well."""
+    with profiled(check=_names(line)) as found:
+        shell.run_cell(cell)
+    found.show()
+
+
+def check_cell(shell: Any, line: str, cell: str) -> None:
+    """Run *cell* under the checkers that *line* names, or all, and show their findings."""
+    names = _names(line) or tuple(checkers())
+    observers_of(names)
+    with collecting(names) as collector:
+        shell.run_cell(cell)
+    console = Console(highlight=False, emoji=False, markup=False)
+    for part in renderables(report_of(names, [checked(collector, "the cell", "")])):
+        console.print(part, soft_wrap=True)
+
+
+def _names(line: str) -> tuple[str, ...]:
+    return tuple(name for name in line.replace(",", " ").split() if name)

@@ -1,0 +1,151 @@
+"""Values in a notebook: what the terminal shows of them, as HTML and as plain text."""
+
+import io
+import linecache
+from collections.abc import Iterator
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
+
+from mlusim.arch.board import Board
+from mlusim.errors import Fault
+from mlusim.isa.declare import Intrinsic
+from mlusim.machine.device import Device, DeviceTensor
+from mlusim.machine.launch import Launch
+from mlusim.memory.allocation import POISON
+from mlusim.memory.pointer import Ptr
+from mlusim.observe.finding import Finding
+from mlusim.plan.layout import Layout
+from mlusim.plan.plan import Plan
+from mlusim.plan.render import plan_view
+from mlusim.plan.svg import layout_svg
+from mlusim.report.launches import launch_view
+from mlusim.report.quantities import size
+from mlusim.text_grid import facts
+
+WIDTH = 110
+MOST = 8  # elements of a tensor that are shown
+FRAME = '<pre style="line-height:1.25;white-space:pre;overflow-x:auto">{code}</pre>'
+
+
+def text_of(value: Any) -> str:
+    """*value* as plain text."""
+    lines = _console(value).export_text(styles=False).splitlines()
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def html_of(value: Any) -> str:
+    """*value* as HTML that needs nothing else; a layout with its map."""
+    told = _console(value).export_html(inline_styles=True, code_format=FRAME)
+    return f"{layout_svg(value)}{told}" if isinstance(value, Layout) else told
+
+
+def _console(value: Any) -> Console:
+    console = Console(
+        file=io.StringIO(), width=WIDTH, record=True, highlight=False, emoji=False, markup=False
+    )
+    console.print(view(value))
+    return console
+
+
+@singledispatch
+def view(value: Any) -> RenderableType:
+    """What is shown of *value*."""
+    return Text(repr(value))
+
+
+view.register(Launch)(launch_view)
+
+
+@view.register
+def _finding(finding: Finding) -> RenderableType:
+    return finding if hasattr(finding, "__rich_console__") else Text(str(finding))
+
+
+@view.register
+def _plan(plan: Plan) -> RenderableType:
+    return plan_view(plan, ())
+
+
+@view.register
+def _layout(layout: Layout) -> RenderableType:
+    told = f"fits, {layout.slack:,} bytes to spare" if layout.fits else f"{layout.overflow:,} bytes too many"
+    rows = [
+        (region.name, f"{region.offset:,}: {region.bytes:,} bytes")
+        for stage in layout.stages
+        for region in stage.regions
+    ]
+    return Group(Text(f"{layout.plan} on {layout.board}: {told}", style="bold"), facts(rows))
+
+
+@view.register
+def _board(board: Board) -> RenderableType:
+    arch = board.arch
+    memory = f"NRAM {size(arch.max_nram)}, WRAM {size(arch.max_wram)}, SRAM {size(arch.max_sram)}"
+    rows = [
+        ("architecture", arch.name),
+        ("cores", f"{board.clusters} clusters, {board.cores} cores"),
+        ("clock", f"{board.clock_mhz} MHz"),
+        ("a kernel may use", memory),
+        ("GDRAM", f"{size(board.gdram)}, {board.bandwidth / 1e9:,.1f} GB/s"),
+    ]
+    return Group(Text(board.name, style="bold"), facts(rows))
+
+
+@view.register
+def _device(device: Device) -> RenderableType:
+    return Group(Text("a device:", style="dim"), view(device.board))
+
+
+@view.register
+def _tensor(tensor: DeviceTensor) -> RenderableType:
+    raw = tensor.allocation.raw if tensor.allocation.live else None
+    return Group(Text(repr(tensor)), Text(f"  {_values(raw, 0, tensor.size, tensor.dtype)}"))
+
+
+@view.register
+def _pointer(pointer: Ptr) -> RenderableType:
+    allocation, at = pointer.view.allocation, pointer.address - pointer.view.allocation.address
+    raw = allocation.raw if allocation.live and at >= 0 else None
+    return Group(Text(repr(pointer)), Text(f"  {_values(raw, at, MOST + 1, pointer.dtype)}"))
+
+
+def _values(raw: Any, at: int, number: int, dtype: Any) -> str:
+    """The first elements at byte *at*; those whose bytes are all poison are called so."""
+    if raw is None:
+        return "no memory that lives"
+    room = min(number, (len(raw) - at) // dtype.size)
+    piece = np.array(raw[at : at + min(room, MOST) * dtype.size], np.uint8)
+    poison = (piece.reshape(-1, dtype.size) == POISON).all(axis=1)
+    told = [
+        "poison" if bad else str(value) for value, bad in zip(piece.view(dtype.dtype), poison, strict=True)
+    ]
+    return f"[{', '.join(told)}{', ...' if room > MOST else ''}]"
+
+
+@view.register
+def _intrinsic(row: Intrinsic) -> RenderableType:
+    named = ", ".join(parameter.name for parameter in row.parameters)
+    parts = [("pipe", row.pipe.value), *(("rule", rule.legal) for rule in row.rules)]
+    return Group(Text(f"{row.spelling}({named})", style="bold"), Text(row.doc), facts(parts))
+
+
+@view.register
+def _fault(fault: Fault) -> RenderableType:
+    return Group(*_fault_lines(fault))
+
+
+def _fault_lines(fault: Fault) -> Iterator[Text]:
+    yield Text(f"{type(fault).__name__}: {fault}", style="bold red")
+    if fault.file is not None and fault.line is not None:
+        source = linecache.getline(fault.file, fault.line).rstrip()
+        if source:
+            yield Text(f"  {fault.line} | {source}")
+
+
+def traceback_of(fault: Fault) -> list[str]:
+    """What a notebook shows where *fault* ends a cell: the sentence, and the kernel's line."""
+    return [line.plain for line in _fault_lines(fault)]

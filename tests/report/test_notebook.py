@@ -1,0 +1,115 @@
+"""Values show themselves in notebooks, as HTML with plain text beside it; the magics profile and check a cell."""
+
+import linecache
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim.bang import GDRAM2NRAM, float32, kernel
+from mlusim.errors import Fault
+from mlusim.isa.table import ISA
+from ops.tin_shift.plan import FRAMES
+
+
+@kernel
+def load(mlu, src, count):
+    """Load *count* elements."""
+    b = mlu.nram(float32, count)
+    mlu.memcpy(b, src, count * 4, GDRAM2NRAM)
+
+
+def _values():
+    device = mlusim.Device("MLU370-X4")
+    full = device.put(np.arange(16, dtype=np.float32))
+    with mlusim.profiled() as p:
+        device.launch(load, args=(full, 16))
+    with pytest.raises(Fault) as caught:
+        device.launch(load, args=(full, 1 << 20))
+    return {
+        "launch": (p.launches[0], "because"),
+        "device": (device, "MLU370-X4"),
+        "tensor": (full, "[0.0, 1.0, 2.0"),
+        "empty": (device.empty(4, "int16"), "[poison, poison, poison, poison]"),
+        "pointer": (full.ptr + 12, "[12.0, 13.0, 14.0, 15.0]"),
+        "board": (device.board, "8 clusters, 32 cores"),
+        "intrinsic": (ISA["bang_add"], "__bang_add(dst, src0, src1, elem_count)"),
+        "fault": (caught.value, "mlu.nram(float32, count)"),
+        "plan": (FRAMES, FRAMES.name),
+    }
+
+
+@pytest.mark.parametrize("name", list(_values()))
+def test_a_value_shows_itself(name):
+    """Its bundle has text and HTML, and both say what matters."""
+    value, words = _values()[name]
+    bundle = value._repr_mimebundle_()
+
+    assert words in bundle["text/plain"]
+    assert "<pre" in bundle["text/html"]
+    assert value._repr_html_() == bundle["text/html"]
+
+
+def test_a_layout_shows_its_map():
+    """The picture of the regions stands above the sentence."""
+    layout = FRAMES.layout("MLU370-X4", FRAMES.example, dtype="float")
+    shown = layout._repr_html_()
+
+    assert shown.startswith("<svg")
+    assert "bytes" in shown
+
+
+def test_a_fault_ends_a_cell_in_its_sentence():
+    """What IPython shows is the sentence and the kernel's line, nothing of mlusim's own."""
+    fault, _ = _values()["fault"]
+    lines = fault._render_traceback_()
+
+    assert lines[0].startswith("OutOfMemory: NRAM declaration")
+    assert lines[1].endswith("b = mlu.nram(float32, count)")
+    assert 2 == len(lines)
+
+
+class _Shell:
+    """As much of an IPython shell as the magics use."""
+
+    def __init__(self):
+        self.magics = {}
+
+    def register_magic_function(self, function, kind, name):
+        """Keep it."""
+        self.magics[name] = (kind, function)
+
+    def run_cell(self, cell):
+        """Execute the cell, whose text tracebacks can find."""
+        linecache.cache["<cell>"] = (len(cell), None, cell.splitlines(keepends=True), "<cell>")
+        exec(compile(cell, "<cell>", "exec"), {"__name__": "__main__"})  # noqa: S102 - a cell
+
+
+CELL = """import numpy as np, mlusim
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel
+
+@kernel
+def racing(mlu, x):
+    b = mlu.nram(float32, 64)
+    mlu.memcpy_async(b, x, 256, GDRAM2NRAM)
+    mlu.bang_add(b, b, b, 64)
+    mlu.memcpy(x, b, 256, NRAM2GDRAM)
+
+device = mlusim.Device()
+device.launch(racing, args=(device.put(np.ones(64, np.float32)),))
+"""
+
+
+def test_magics_profile_and_check_a_cell(capsys):
+    """`%%mlusim_profile` shows the launches of the cell, `%%mlusim_check` the findings."""
+    shell = _Shell()
+    mlusim.load_ipython_extension(shell)
+    shell.magics["mlusim_profile"][1]("", CELL)
+    profile = capsys.readouterr().out
+    shell.magics["mlusim_check"][1]("racecheck", CELL)
+    check = capsys.readouterr().out
+
+    assert {"cell"} == {kind for kind, _ in shell.magics.values()}
+    assert profile.startswith("racing on MLU370-X4")
+    assert "racecheck" in check
+    assert "checked by racecheck" in check
