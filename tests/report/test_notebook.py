@@ -52,7 +52,7 @@ def test_a_value_shows_itself(name):
 
 def test_a_layout_shows_its_map():
     """The picture of the regions stands above the sentence."""
-    layout = FRAMES.layout("MLU370-X4", FRAMES.example, dtype="float")
+    layout = FRAMES.layout("MLU370-X4", FRAMES.example, dtype="float", G=1)
     shown = layout._repr_html_()
 
     assert shown.startswith("<svg")
