@@ -22,9 +22,8 @@
             └── Deadlock         nobody can go on
 """
 
+import importlib
 from typing import Any
-
-from mlusim.presenting import Presented, presenter
 
 
 class MlusimError(Exception):
@@ -47,7 +46,7 @@ class StatusError(MlusimError):
         self.status = status
 
 
-class Fault(Presented, MlusimError):
+class Fault(MlusimError):
     """What the simulated machine could not do.
 
     Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
@@ -89,8 +88,16 @@ class Fault(Presented, MlusimError):
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of a traceback."""
-        lines: list[str] = presenter("notebook").traceback_of(self)
+        lines: list[str] = _notebook().traceback_of(self)
         return lines
+
+    def _repr_html_(self) -> str:
+        shown: str = _notebook().html_of(self)
+        return shown
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        del include, exclude
+        return {"text/plain": _notebook().text_of(self), "text/html": self._repr_html_()}
 
     def __str__(self) -> str:
         parts = [f"{self.intrinsic}: {self.message}" if self.intrinsic else self.message]
@@ -174,6 +181,11 @@ class Divergence(SyncFault):
 
 class Deadlock(SyncFault):
     """No task of the launch can go on."""
+
+
+def _notebook() -> Any:
+    """What shows values in notebooks; it lies above, as `mlusim.presenting` says, which this file is below of."""
+    return importlib.import_module("mlusim.report.notebook")
 
 
 def said(error: BaseException) -> str:
