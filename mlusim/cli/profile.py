@@ -13,7 +13,7 @@ from mlusim.check.checking import printing_aside, problem_of, sentence_of
 from mlusim.check.elsewhere import Forked, threads_watched
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.programs import program_of
-from mlusim.cli.settings import add_limit, whole
+from mlusim.cli.settings import add_limit, boards_in, whole
 from mlusim.cli.show import emit, output
 from mlusim.cli.sources import add_call_arguments, is_source
 from mlusim.engine.native.choose import ENGINES
@@ -25,7 +25,7 @@ from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED
 from mlusim.operators.runner import SUCCESS, Run
 from mlusim.programs.program import Program
-from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page
+from mlusim.report.launches import elsewhere, launch_facts, launches_view, write_launches, write_page
 from mlusim.report.profiled import Profiled
 
 RUNS_PROGRAMS = True
@@ -72,6 +72,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=ENGINES[0],
         help="native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
     )
+    add(
+        "--what-if",
+        metavar="BOARD",
+        nargs="+",
+        default=[],
+        help="re-time the launches on these boards as well",
+    )
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, UNLIMITED)
     parser.epilog = EXAMPLES
@@ -80,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Profile; returns 1 for findings or failed accuracy, 2 for an error of the program, 3 after a fault."""
     check_writable(args.trace, args.html)
+    boards_in(args.what_if, DEFAULT_BOARDS)
     wanted = args.kernel
     if not is_source(args.program):
         args.kernel = None  # there it names the kernel that is launched; here, those that are shown
@@ -87,10 +95,15 @@ def run(args: argparse.Namespace) -> int:
     with printing_aside() if args.json else contextlib.nullcontext():
         made, ended = _launches(program, args)
     chosen = _chosen(made, args.launch, None if is_source(args.program) else wanted)
+    others = elsewhere([launch for _, launch in chosen], args.what_if)
     if args.json:
-        emit({"program": args.program, "launches": [launch_facts(launch) for _, launch in chosen]})
+        document = {"program": args.program, "launches": [launch_facts(launch) for _, launch in chosen]}
+        emit(document | ({"what_if": others} if others else {}))
     elif chosen:
         output().print(launches_view(chosen, lines=args.lines, every=args.lines or args.launch is not None))
+        for row in others:
+            told = row["why"] or f"{row['time_us']:,.2f} us"
+            output().print(Text(f"{row['kernel']} on {row['board']}: {told}"), soft_wrap=True)
     alone = [launch for _, launch in chosen]
     if args.trace and alone:
         write_launches(args.trace, alone)

@@ -33,14 +33,8 @@ def time(launch: Launch) -> str:
     """The predicted time with the band of the model."""
     if math.isnan(launch.time_us):
         return "not timed"
-    band = band_of(launch)
+    band = launch.time_band
     return f"{launch.time_us:,.2f} us ({band[0]:,.2f} to {band[1]:,.2f})"
-
-
-def band_of(launch: Launch) -> tuple[float, float]:
-    """The lowest and the highest time in us that the model allows."""
-    band: tuple[float, float] = getattr(launch, "time_band", (launch.time_us, launch.time_us))
-    return band
 
 
 def launch_view(launch: Launch, most: int | None = DEAREST) -> RenderableType:
@@ -115,6 +109,20 @@ def _overview(numbered: Sequence[tuple[int, Launch]]) -> RenderableType:
     return made
 
 
+def elsewhere(launches: Sequence[Launch], boards: Sequence[str]) -> list[dict[str, Any]]:
+    """Each of *launches* re-timed on each of *boards*; where the work would differ, the sentence that says so."""
+    rows: list[dict[str, Any]] = []
+    for board in boards:
+        name = find_board(board).name
+        for launch in launches:
+            try:
+                found, why = launch.on(name).time_us, ""
+            except UsageError as error:
+                found, why = None, str(error)
+            rows.append({"kernel": launch.kernel, "board": name, "time_us": found, "why": why})
+    return rows
+
+
 def show(launches: Sequence[Launch]) -> None:
     """Print `launches_view` of *launches*."""
     console = Console(highlight=False, emoji=False, markup=False)
@@ -138,7 +146,7 @@ def launch_facts(launch: Launch) -> dict[str, Any]:
         "kind": launch.kind,
         "engine": launch.engine,
         "time_us": launch.time_us,
-        "time_band": list(band_of(launch)),
+        "time_band": list(launch.time_band),
         "bound": launch.bound,
         "because": list(because(launch)),
         "busy": dict(figures(launch, find_board(launch.board)).busy) if launch.tasks else {},

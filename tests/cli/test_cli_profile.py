@@ -152,6 +152,16 @@ def test_a_test_is_a_program(cli, script):
     assert ["MLU590-H8"] == [launch["board"] for launch in done.json()["launches"]]
 
 
+def test_launches_are_timed_on_other_boards(cli, script):
+    """On a board of the architecture there is a time, on another the sentence that says why not."""
+    done = cli("profile", script.name, "--launch", "2", "--json", "--what-if", "MLU370-X8", "MLU590-H8")
+    first, second = done.json()["what_if"]
+
+    assert ("MLU370-X8", "") == (first["board"], first["why"])
+    assert 0 < first["time_us"]
+    assert "launch the kernel on it" in second["why"]
+
+
 def test_findings_on_request(cli, script):
     """Checkers watch where they are asked to; findings are shown and end in exit code 1."""
     done = cli("profile", script.name, "race", "--check", "racecheck")
