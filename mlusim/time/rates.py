@@ -159,7 +159,7 @@ TRANSPOSE_2XX = Rate(
     (0.25, 2.0),
 )  # fmt: skip
 TRANSPOSE_3XX = Rate(
-    "transpose on MLU3xx", 0.5, "cycles an element", "U", "the same", "as above", (0.0625, 1.0)
+    "transpose on MLU3xx", 0.25, "cycles an element", "U", "the same", "as above", (0.0625, 1.0)
 )  # fmt: skip
 TRANSPOSE_5XX = Rate(
     "transpose on MLU5xx", 0.25, "cycles an element", "U", "the same", "as above", (0.0625, 1.0)

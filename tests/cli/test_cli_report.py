@@ -164,7 +164,8 @@ def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, package):
 
     assert (2, "") == (done.code, done.out)
     assert (
-        f"error: the HTML report needs {package}; install it with `pip install mlusim[report]`\n" == done.err
+        f"error: the HTML report needs {package}; install it with `pip install 'mlusim[report]'`\n"
+        == done.err
     )
 
 

@@ -1,5 +1,6 @@
 """Every row with a body in C: the same bytes, counts, charges and faults as Python's."""
 
+import re
 import shlex
 
 import numpy as np
@@ -31,6 +32,11 @@ MEASURES = (
 )
 
 
+def _without_place(message):
+    """A sentence without the line of a declaration, which in these kernels is the test's own on one side."""
+    return re.sub(r"declared at \S+", "declared", message)
+
+
 def compare(row, types, scalars, counts, *, every=False, **options):
     """Run the call on both engines; True where both did the same."""
     board = board_with(row)
@@ -46,7 +52,7 @@ def compare(row, types, scalars, counts, *, every=False, **options):
 
     if python is None or native is None:
         assert type(first) is type(second), f"{first!s} / {second!s}"
-        assert first.message == second.message
+        assert _without_place(first.message) == _without_place(second.message)
         return True
     for name in MEASURES:
         assert getattr(first, name) == getattr(second, name), name

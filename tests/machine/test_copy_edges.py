@@ -381,5 +381,7 @@ def test_a_memory_core_has_ldram():
     for name in ("nram", "wram"):
         with pytest.raises(Unsupported, match=f"a memory core has no {name.upper()}"):
             device.launch(
-                lambda mlu, name=name: mlu.is_mpu() and getattr(mlu, name)(int8, 4), dim=4, kind=UNION1
+                lambda mlu, name=name: mlu.is_mpu() and getattr(mlu, name)(int8, 4)[0] and None,
+                dim=4,
+                kind=UNION1,
             )

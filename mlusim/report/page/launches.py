@@ -45,7 +45,9 @@ def _environment() -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError("the HTML page needs jinja2; install it with `pip install mlusim[report]`") from None
+        raise UsageError(
+            "the HTML page needs jinja2; install it with `pip install 'mlusim[report]'`"
+        ) from None
     environment = Environment(
         loader=PackageLoader("mlusim.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
