@@ -37,7 +37,7 @@ class ArrayFile:
         told = f"{shown(member)} in {self.name}"
         info = self.members[member]
         with _sentences(self.name, self._kind, self._hint), self._archive.open(info) as packed:
-            if not info.filename.endswith(_SUFFIX):
+            if not info.filename.endswith(_SUFFIX) or not packed.peek(1).startswith(npy.MAGIC_PREFIX):  # type: ignore[attr-defined]
                 raise UsageError(f"{told} is no array; write the file with numpy.savez")
             return _array(packed, told, info.file_size, largest)
 
