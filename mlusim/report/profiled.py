@@ -5,7 +5,6 @@ from contextlib import contextmanager
 
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
-from mlusim.observe.names import observers_of
 
 
 class Profiled(Observer):
@@ -54,5 +53,7 @@ def profiled(*, lines: bool = True, check: Iterable[str] = ()) -> Iterator[Profi
     checkers that watch as well.  Raises `UsageError` for an unknown checker.
     """
     found = Profiled(lines=lines)
+    from mlusim.observe.names import observers_of  # noqa: PLC0415 - a program that checks nothing loads no checker
+
     with attending((*observers_of(check), found)):
         yield found
