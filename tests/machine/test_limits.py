@@ -1,6 +1,7 @@
 """Limits of a launch: instructions, wall time, growth; where the kernel was, and how to raise them."""
 
 import inspect
+import sys
 
 import numpy as np
 import pytest
@@ -146,6 +147,19 @@ def test_a_launch_that_ends_in_time_leaves_nothing_behind():
         device.launch(short, args=(out,), limit="seconds=30")
 
     assert 1.0 == device.get(out)[0]
+
+
+def test_functions_can_be_traced_after_an_alarm():
+    """An interruption taken back halfway would hold up the first traced call for ever."""
+    ended(insists, "seconds=0.05")
+    lines = []
+    sys.settrace(lambda frame, event, _: lines.append(event))
+    try:
+        limit_in("seconds=60", UNLIMITED)
+    finally:
+        sys.settrace(None)
+
+    assert "call" in lines
 
 
 def test_a_block_gives_its_limit_to_launches_without_one():
