@@ -27,7 +27,7 @@ demo: $(VENV)/demo.stamp
 	$(BIN)/mlusim demo
 
 test: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -n auto --dist loadfile
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2
 
 # The fuzz tests in full, more than ten thousand tries; `make test` makes a share of them.
 attack: $(VENV)/test.stamp
