@@ -10,7 +10,6 @@ kernels of the examples are predicted for them.
 import csv
 import functools
 import runpy
-import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -22,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import published
+from benchmarks.agreement import Judged, Measured, Times, show
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.time.rates import HOST_CALL, RATES, Bound
@@ -30,54 +30,6 @@ HERE = Path(__file__).parent
 LADDER = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "10_matmul_ladder.py")))
 TILES = SimpleNamespace(**runpy.run_path(str(HERE.parent / "examples" / "11_elementwise.py")))
 ROWS, SIDE = 128, 8192
-NEAR, MEDIAN_AIM, SHARE_AIM, FAR, SPEARMAN_AIM = 0.30, 0.12, 0.85, 1.6, 0.95
-
-
-@frozen
-class Measured:
-    """A published row: what, where, how long in us."""
-
-    op: str
-    platform: str
-    shape: str
-    time_us: float
-    dtype: str = ""
-
-
-@frozen
-class Times:
-    """A prediction in us: the usual one, and the ends of its band."""
-
-    usual: float
-    low: float
-    high: float
-
-    def plus(self, us: float, low: float, high: float) -> "Times":
-        """The same with something added to each."""
-        return Times(self.usual + us, self.low + low, self.high + high)
-
-
-@frozen
-class Judged:
-    """A row with its prediction; None, and why, where there is none.  ``derived``: a constant came from it."""
-
-    row: Measured
-    predicted: Times | None
-    how: str
-    kind: str = ""
-    derived: bool = False
-
-    @property
-    def ratio(self) -> float:
-        """Predicted over measured."""
-        assert self.predicted is not None
-        return self.predicted.usual / self.row.time_us
-
-    @property
-    def covered(self) -> bool:
-        """Whether the measured time is inside the band."""
-        assert self.predicted is not None
-        return self.predicted.low <= self.row.time_us <= self.predicted.high
 
 
 def rows() -> list[Measured]:
@@ -169,6 +121,7 @@ class Case:
     kind: str
     predict: Callable[[str], Times]
     how: str = "at the measured size"
+    cores: str = "all cores"
 
 
 def _ladder(board: str, columns: int, numbers: Iterable[int]) -> Iterator[Case]:
@@ -177,9 +130,9 @@ def _ladder(board: str, columns: int, numbers: Iterable[int]) -> Iterator[Case]:
     for number in numbers:
         told = how[1 if number < 3 else 3 if number == 3 else 4]
         predict = functools.partial(rung, number, columns=columns)
-        yield Case(
-            f"matmul_lab_0{number} {board}", (f"matmul_lab_0{number}", board), kinds[number], predict, told
-        )
+        cores = "one core" if number <= 3 else "all cores"
+        words = f"matmul_lab_0{number}", board
+        yield Case(" ".join(words), words, kinds[number], predict, told, cores)
 
 
 HALF = np.float16
@@ -201,7 +154,7 @@ CASES: tuple[Case, ...] = (
     Case("three_interpolate large", ("three_interpolate", "4096"), "vector", of(published.run_three_interpolate, 16, 128, 1024, 4096, (32, 256)), "the tile is assumed"),
     Case("three_interpolate half", ("three_interpolate", "float16"), "vector", of(published.run_three_interpolate, 16, 512, 16, 64, (512, 64), HALF), "the tile is assumed"),
     Case("three_interpolate", ("three_interpolate",), "vector", of(published.run_three_interpolate, 16, 512, 16, 64, (512, 32)), "the tile is assumed"),
-    Case("lab_cosine_similarity", ("cosine",), "vector", of(published.run_cosine)),
+    Case("lab_cosine_similarity", ("cosine",), "vector", of(published.run_cosine), cores="one core"),
 )  # fmt: skip
 DERIVED = frozenset(key for rate in RATES for key in rate.rows)
 """The rows that constants of the model were derived from."""
@@ -223,135 +176,11 @@ def judged() -> Iterator[Judged]:
         if case is None:
             yield Judged(row, None, "indicative only: the kernel is not known well enough to write")
             continue
+        board = _BOARDS.get(board, board)
         if case.key not in known:
-            known[case.key] = case.predict(_BOARDS.get(board, board))
-        yield Judged(row, known[case.key], case.how, case.kind, case.key in DERIVED)
-
-
-# -- how good it is --------------------------------------------------------------------------------
-
-
-def spearman(first: list[float], second: list[float]) -> float:
-    """The rank correlation; equal values share their mean rank."""
-    ranks = [[statistics.mean(np.flatnonzero(np.sort(v) == x).tolist()) for x in v] for v in (first, second)]
-    return float(np.corrcoef(*ranks)[0, 1])
-
-
-@frozen
-class Verdict:
-    """Of rows that no constant came from: the median error, how many are near, the worst, the rank correlation.
-
-    ``far`` are rows off by more than a factor of 1.6 that their band does not cover either; ``ladders_in_order``
-    says whether every published pair of variants on one board is ranked right.
-    """
-
-    rows: int
-    median: float
-    near: int
-    worst: float
-    far: int
-    spearman: float
-    ladders_in_order: bool
-
-    @property
-    def holds(self) -> bool:
-        """Whether the aims are met."""
-        near = self.near >= SHARE_AIM * self.rows
-        good = self.median <= MEDIAN_AIM and near and not self.far and self.spearman >= SPEARMAN_AIM
-        return good and self.ladders_in_order
-
-
-def off(r: Judged) -> float:
-    """By which factor a prediction is off, either way."""
-    return max(r.ratio, 1 / r.ratio)
-
-
-def verdict(results: list[Judged]) -> Verdict:
-    """Judge the rows that have a prediction and that no constant came from."""
-    fresh = [r for r in results if r.predicted is not None and not r.derived]
-    errors = [abs(r.ratio - 1) for r in fresh]
-    return Verdict(
-        len(fresh),
-        statistics.median(errors),
-        sum(error <= NEAR for error in errors),
-        max(map(off, fresh)),
-        sum(off(r) > FAR and not r.covered for r in fresh),
-        spearman([r.predicted.usual for r in fresh if r.predicted], [r.row.time_us for r in fresh]),
-        all(_in_order(group) for group in _variants(results)),
-    )
-
-
-def _variants(results: list[Judged]) -> Iterator[list[Judged]]:
-    """The rows that do the same work on the same board in different ways."""
-    groups: dict[tuple[str, str, str], list[Judged]] = {}
-    for r in results:
-        if r.predicted is not None and r.row.op.startswith(("matmul_lab", "contiguous")):
-            key = r.row.op[:10], r.row.platform.split(" ")[0], r.row.shape
-            groups.setdefault(key, []).append(r)
-    yield from groups.values()
-
-
-def _in_order(group: list[Judged]) -> bool:
-    times = [(r.row.time_us, r.predicted.usual) for r in group if r.predicted is not None]
-    return sorted(times) == sorted(times, key=lambda pair: pair[1])
-
-
-def classes(results: list[Judged]) -> list[tuple[str, int, float, float, int]]:
-    """By class of rows that count: how many, the median error, the worst factor, how many are near."""
-    fresh = [r for r in results if r.predicted is not None and not r.derived]
-    found = []
-    for kind in dict.fromkeys(r.kind for r in fresh):
-        own = [r for r in fresh if r.kind == kind]
-        errors = [abs(r.ratio - 1) for r in own]
-        found.append(
-            (kind, len(own), statistics.median(errors), max(map(off, own)), sum(e <= NEAR for e in errors))
-        )
-    return found
-
-
-def show(results: list[Judged], console: Console) -> bool:
-    """Print every row, and how good the whole is."""
-    for derived, title in (
-        (False, "Rows that no constant came from"),
-        (True, "Rows that constants were derived from"),
-    ):
-        table = Table(title=f"{title}: predicted against measured hardware time, us")
-        for column in ("row", "board", "class", "measured", "predicted", "ratio", "band", "how"):
-            right = column in ("measured", "predicted", "ratio", "band")
-            table.add_column(column, justify="right" if right else "left")
-        for r in (r for r in results if r.derived == derived):
-            table.add_row(*_cells(r))
-        console.print(table)
-    summary = Table(title="By class, rows that no constant came from")
-    for column in ("class", "rows", "median error", "worst factor", f"within {NEAR:.0%}"):
-        summary.add_column(column, justify="left" if column == "class" else "right")
-    for kind, number, median, worst, near in classes(results):
-        summary.add_row(kind, str(number), f"{median:.0%}", f"{worst:.2f}", str(near))
-    console.print(summary)
-    found = verdict(results)
-    console.print(
-        f"{found.rows} rows: median error {found.median:.1%} (aim {MEDIAN_AIM:.0%}); {found.near} within {NEAR:.0%} (aim "
-        f"{SHARE_AIM:.0%}); worst factor {found.worst:.2f}, outside {FAR} and the band: {found.far}; Spearman "
-        f"{found.spearman:.3f} (aim {SPEARMAN_AIM}); order of variants {'right' if found.ladders_in_order else 'WRONG'}"
-    )
-    return found.holds
-
-
-def _cells(r: Judged) -> tuple[str, ...]:
-    name, board = r.row.op, r.row.platform.split(" ")[0]
-    if r.predicted is None:
-        return name, board, "", f"{r.row.time_us:,.1f}", "-", "-", "-", r.how
-    band = f"{r.predicted.low:,.0f} to {r.predicted.high:,.0f}"
-    return (
-        name,
-        board,
-        r.kind,
-        f"{r.row.time_us:,.1f}",
-        f"{r.predicted.usual:,.1f}",
-        f"{r.ratio:.2f}",
-        band,
-        r.how,
-    )
+            known[case.key] = case.predict(board)
+        series = f"MLU{find_board(board).arch.bang_arch // 100}xx"
+        yield Judged(row, known[case.key], case.how, case.kind, case.key in DERIVED, case.cores, series)
 
 
 def show_boards(boards: list[str], console: Console) -> None:

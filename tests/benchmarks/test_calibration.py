@@ -8,22 +8,18 @@ from rich.console import Console
 
 import mlusim
 from benchmarks import published
-from benchmarks.calibration import (
-    CASES,
-    DERIVED,
-    LADDER,
+from benchmarks.agreement import (
+    GROUPS,
+    Group,
     Judged,
     Measured,
     Times,
-    affine,
-    case_of,
-    classes,
-    judged,
-    rows,
+    groups,
     show,
     spearman,
     verdict,
 )
+from benchmarks.calibration import CASES, DERIVED, LADDER, affine, case_of, judged, rows
 
 
 @pytest.mark.parametrize(("number", "steps"), [(4, 3), (5, 3), (6, 4)])
@@ -77,9 +73,7 @@ def test_the_verdict_counts_what_has_a_prediction_and_no_constant():
     assert math.isclose(1.29, found.worst)
     assert 1 == found.spearman
     assert found.holds
-    assert [("copy", 3, pytest.approx(0.1), pytest.approx(1.29), 3)] == classes(
-        [r for r in fresh if r.predicted]
-    )
+    assert [Group("copy", 3, pytest.approx(0.1), pytest.approx(1.29), 3)] == groups(fresh, GROUPS["class"])
     assert not verdict(made((100, 170), (200, 200), (300, 301))).holds
 
 
@@ -119,3 +113,6 @@ def test_every_row_is_within_the_aims():
     assert show(results, console)
     assert rows() == [r.row for r in results]
     assert {"MLU270"} == {r.row.platform for r in results if r.predicted is None}
+    text = console.export_text()
+    for told in ("strided", "one core", "all cores", "MLU2xx", "MLU3xx", "MLU5xx"):
+        assert told in text
