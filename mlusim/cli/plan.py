@@ -12,11 +12,11 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.cli.files import write_text
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import output
 from mlusim.errors import UsageError
-from mlusim.files.writing import write_text
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim
 from mlusim.plan.claims import Claim, Comparison, Verdict

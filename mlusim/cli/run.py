@@ -185,10 +185,12 @@ def _finish(args: argparse.Namespace, done: Run) -> int:
             output().print(
                 "", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n"
             )
-    if args.save and done.status == SUCCESS:
-        write_arrays(args.save, done.outputs, keep=True)
-    if args.trace:
-        write(args.trace, lambda file: write_trace(file, done.launches), keep=True)
+    try:
+        if args.save and done.status == SUCCESS:
+            write_arrays(args.save, done.outputs, keep=True)
+    finally:  # neither file costs the other
+        if args.trace:
+            write(args.trace, lambda file: write_trace(file, done.launches), keep=True)
     return CLEAN if record.clean else FINDINGS
 
 

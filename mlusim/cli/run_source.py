@@ -62,10 +62,12 @@ def run(args: argparse.Namespace, words: list[str]) -> int:
         emit(_document(call, done, judged))
     else:
         _show(done, judged)
-    if args.save:
-        write_arrays(args.save, dict(done.outputs), keep=True)
-    if args.trace:
-        write(args.trace, lambda file: write_trace(file, [done.launch]), keep=True)
+    try:
+        if args.save:
+            write_arrays(args.save, dict(done.outputs), keep=True)
+    finally:  # neither file costs the other
+        if args.trace:
+            write(args.trace, lambda file: write_trace(file, [done.launch]), keep=True)
     return CLEAN if passed and not done.findings else FINDINGS
 
 

@@ -12,6 +12,7 @@ from mlusim.cli.run import exit_code, show
 from mlusim.cli.settings import names_in, workers
 from mlusim.cli.show import emit, progress
 from mlusim.errors import UsageError
+from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
 from mlusim.operators.sweep import ALL, jobs_of, sweep
 from mlusim.report.record import Record
@@ -62,20 +63,36 @@ def run(args: argparse.Namespace) -> int:
     wanted = jobs_of(jobs(args), names_in(args.policy))
     if not wanted:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
-    with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
-        records = _swept(args, wanted, executor)
+    come: list[Record] = []
+    try:
+        with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
+            records = _swept(args, wanted, executor, come)
+    except Unwritten as refused:
+        if refused.kept is None and come:
+            _show(args, come)
+        raise
+    _show(args, records)
+    return exit_code(records)
+
+
+def _show(args: argparse.Namespace, records: list[Record]) -> None:
     if args.json:
         emit(document(records, mlusim.__version__))
     else:
         show(records)
-    return exit_code(records)
 
 
-def _swept(args: argparse.Namespace, wanted: list[Job], executor: Executor | None) -> list[Record]:
-    """All records in order; says on standard error what is reused, and where an interrupted sweep is kept."""
+def _swept(
+    args: argparse.Namespace, wanted: list[Job], executor: Executor | None, come: list[Record]
+) -> list[Record]:
+    """All records in order; says on standard error what is reused, and where an interrupted sweep is kept.
+
+    *come* takes the records as they come.
+    """
     with progress("sweeping", len(wanted)) as step:
 
         def told(record: Record) -> None:
+            come.append(record)
             step(f"{record.operator} {record.case} {record.board}")
 
         swept = sweep(

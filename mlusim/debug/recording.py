@@ -119,7 +119,7 @@ def save(session: DebugSession, name: str) -> int:
     }
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
     text = np.frombuffer(json.dumps(facts, default=_plain).encode(), np.uint8)
-    write(name, lambda file: np.savez_compressed(file, **dict[str, Any]({MEMBER: text} | stored)))
+    write(name, lambda file: np.savez_compressed(file, **dict[str, Any]({MEMBER: text} | stored)), keep=True)
     return Path(name).stat().st_size
 
 

@@ -63,8 +63,10 @@ def write(name: str, fill: Callable[[BinaryIO], Any], *, keep: bool = False) -> 
         else:
             _replace(target, fill)
     except OSError as error:
-        kept = _kept(Path(name).name, fill) if keep else None
+        kept = kept_elsewhere(name, fill) if keep else None
         instead = "" if kept is None else f"; what was computed is in {kept}"
+        if keep and kept is None:
+            instead = f", and neither {' nor '.join(dict.fromkeys(_folders()))} takes what was computed"
         raise Unwritten(f"{name} cannot be written: {brief(error)}{instead}", kept) from None
 
 
@@ -123,12 +125,12 @@ def _regular(name: str) -> Path | None:
     return target
 
 
-def _kept(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
-    """Where *fill* could write after all; None: nowhere."""
+def kept_elsewhere(name: str, fill: Callable[[BinaryIO], Any]) -> Path | None:
+    """A new file in a folder for temporary files that *fill* has written instead of *name*; None: none takes it."""
     for folder in _folders():
         kept = None
         try:
-            number, text = tempfile.mkstemp(suffix=f"-{name[-40:]}", prefix="mlusim-", dir=folder)
+            number, text = tempfile.mkstemp(suffix=f"-{Path(name).name[-40:]}", prefix="mlusim-", dir=folder)
             kept = Path(text)
             with os.fdopen(number, "wb") as file:
                 fill(file)

@@ -85,7 +85,8 @@ def sweep(
 
     A job that faults is a record.  So is one that fails otherwise, or whose process dies: it has
     ``status`` `FAULTED`, the rest goes on, and it runs again when the sweep goes on from its file.
-    Raises `UsageError` for unknown names, for a file of something else, and where a worker has other sources.
+    Raises `UsageError` for unknown names, for a file of something else, and where a worker has other sources;
+    `Unwritten` where *keep* takes no more, which says where the results are instead.
     """
     wanted = list(dict.fromkeys(_checked(job) for job in jobs))
     operators = tuple(sorted({job.operator for job in wanted}))
@@ -120,10 +121,12 @@ def _records(
                 continue
             index, future = next(ended)
             document, again = _outcome(waiting[index], future)
-            if kept is not None:
-                kept.add(waiting[index], document, again=again)
             ready[waiting[index]] = restored(document, str(waiting[index]))
-            tell(ready[waiting[index]])
+            try:
+                if kept is not None:
+                    kept.add(waiting[index], document, again=again)
+            finally:  # a disk may be full
+                tell(ready[waiting[index]])
         if kept is not None:
             kept.finish(wanted)
 

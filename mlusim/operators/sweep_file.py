@@ -5,11 +5,12 @@ A process that is killed leaves at most its last line torn; that one is dropped 
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from attrs import asdict
 
@@ -18,7 +19,7 @@ from mlusim.errors import UsageError
 from mlusim.files.locking import lock
 from mlusim.files.paths import brief, path_of, shown
 from mlusim.files.typed import typed
-from mlusim.files.writing import Unwritten, write
+from mlusim.files.writing import Unwritten, kept_elsewhere, write
 from mlusim.operators.campaign import Job
 from mlusim.report.json_values import plain
 from mlusim.report.record import Record
@@ -47,7 +48,10 @@ class Keep:
             self._file.truncate(size)
             self._file.seek(size)
             if size == 0:
-                self._write(self._head)
+                self._append(_text(self._head))
+        except OSError as error:
+            self._file.close()
+            raise Unwritten(f"{name} cannot be written: {brief(error)}") from None
         except BaseException:
             self._file.close()
             raise
@@ -56,7 +60,11 @@ class Keep:
         """Append the record of *job* (as JSON has it); with *again*, a sweep that goes on runs it once more."""
         self.known[job] = document
         line = {"job": asdict(job), "record": document} | ({"again": True} if again else {})
-        self._write(line | {"sum": _sum(line)})
+        text = _text(line | {"sum": _sum(line)})
+        try:
+            self._append(text)
+        except OSError as error:
+            raise self._refused(error, text) from None
 
     def finish(self, jobs: Sequence[Job]) -> None:
         """Put the lines into the order of *jobs*, whole or not at all: the file no longer tells who was faster."""
@@ -70,16 +78,29 @@ class Keep:
         """Give the file up to others."""
         self._file.close()
 
-    def _write(self, line: Mapping[str, Any]) -> None:
-        text = json.dumps(plain(line), ensure_ascii=False, allow_nan=False) + "\n"
+    def _append(self, text: bytes) -> None:
+        """Append a line, whole or not at all."""
+        start, left = self._file.tell(), memoryview(text)
         try:
-            self._file.write(text.encode())
-            self._file.flush()
-        except OSError as error:
-            raise Unwritten(
-                f"{self.name} cannot be written: {brief(error)}; what it holds already is whole, and "
-                "the same command goes on from there"
-            ) from None
+            while left:
+                left = left[self._file.write(left) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                self._file.seek(start)
+                self._file.truncate()
+            raise
+
+    def _refused(self, error: OSError, text: bytes) -> Unwritten:
+        """What to raise where the file takes no more; all of it and *text* are kept elsewhere, if anywhere."""
+        self._file.seek(0)
+        whole = self._file.read() + text
+        kept = kept_elsewhere(self.name, lambda file: file.write(whole))
+        instead = (
+            "what it holds already is whole, and the same command goes on from there"
+            if kept is None
+            else f"all results until now are in {kept}, and the same command with -o {kept} goes on from there"
+        )
+        return Unwritten(f"{self.name} cannot be written: {brief(error)}; {instead}", kept)
 
     def _is_ours(self) -> bool:
         """Whether the file is empty or a sweep's, perhaps with a torn first line."""
@@ -94,7 +115,7 @@ class Keep:
         self._is_ours()
         self._file.seek(0)
         whole = 0
-        for number, line in enumerate(self._file, 1):
+        for number, line in enumerate(io.BytesIO(self._file.read()), 1):
             if not line.endswith(b"\n"):
                 break  # torn by a kill
             if number == 1:
@@ -138,6 +159,10 @@ class Keep:
             self.known[job] = document
 
 
+def _text(line: Mapping[str, Any]) -> bytes:
+    return (json.dumps(plain(line), ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
 def _job(facts: Mapping[str, Any]) -> Job:
     job: Job = typed(Job, facts, "the job")
     return job
@@ -169,8 +194,11 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
     return found
 
 
-def _opened(name: str) -> BinaryIO:
-    """The file, held for this process alone where the system can; whoever replaces it meanwhile is followed."""
+def _opened(name: str) -> io.FileIO:
+    """The file, held for this process alone where the system can; whoever replaces it meanwhile is followed.
+
+    No buffer: what a full disk refuses must not be tried again as the file is closed.
+    """
     path = path_of(name)
     try:
         if path.exists() and not path.is_file():
@@ -178,7 +206,7 @@ def _opened(name: str) -> BinaryIO:
             raise UsageError(f"{name} is {kind}; results are kept in a file")
         while True:
             path.touch()
-            file = path.open("r+b")
+            file = io.FileIO(path, "r+b")
             if not lock(file):
                 file.close()
                 raise UsageError(f"{name} is in use by another sweep; wait for it, or name another file")
@@ -189,7 +217,7 @@ def _opened(name: str) -> BinaryIO:
         raise UsageError(f"{name} cannot be written: {brief(error)}") from None
 
 
-def _same(file: BinaryIO, path: Path) -> bool:
+def _same(file: io.FileIO, path: Path) -> bool:
     """Whether *path* still leads to *file*: a sweep that ends puts a new one into its place."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())

@@ -46,7 +46,7 @@ def save(console: Context, words: str) -> str:
     if kind not in ("breakpoints", "b") or not name.strip():
         raise UsageError("save takes `breakpoints` and a file, as in `save breakpoints stops.txt`")
     lines = [line for made in console.session.breakpoints.values() for line in _lines(console, made)]
-    write_text(name.strip(), "".join(f"{line}\n" for line in lines))
+    write_text(name.strip(), "".join(f"{line}\n" for line in lines), keep=True)
     return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
 
 

@@ -196,7 +196,7 @@ def dump(console: Context, words: str) -> str:
         raise UsageError("dump takes a place and a file, as in `dump term1 term1.npy`")
     span = resolve(place.strip(), session.look(), session.core(), session.frame())
     array = array_of(session.look(), session.core(), span)
-    write(name, lambda file: np.save(file, array))
+    write(name, lambda file: np.save(file, array), keep=True)
     return f"{array.size} elements of {array.dtype}, shape {list(array.shape)}, written to {name}"
 
 
