@@ -2,7 +2,7 @@
 
 import sys
 
-from mlusim.cli.main import main
+from mlusim.cli.entry import main
 
 if __name__ == "__main__":
     sys.exit(main())
