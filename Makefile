@@ -1,6 +1,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Each test worker multiplies matrices by itself; threads of two workers on two cores would only wait for each other.
+export OPENBLAS_NUM_THREADS := 1
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
