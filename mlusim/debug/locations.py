@@ -9,6 +9,7 @@ from types import CodeType, FrameType
 
 from attrs import evolve
 
+from mlusim.arch.pipe import Pipe
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.look.evaluate import condition, unknown_names
 from mlusim.debug.look.paused_run import no_such_task
@@ -34,7 +35,6 @@ from mlusim.debug.stop.breakpoints import (
 )
 from mlusim.debug.stop.moments import parse_time
 from mlusim.errors import UsageError
-from mlusim.isa.declare import Pipe
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.observe.names import CHECKERS, checkers

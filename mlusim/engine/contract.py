@@ -12,8 +12,9 @@ from typing import Any, Protocol
 from attrs import define
 
 from mlusim.arch.dtypes import DType
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.polls import Polls
-from mlusim.isa.declare import Intrinsic, Pipe
+from mlusim.isa.declare import Intrinsic
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Port, Ptr, View

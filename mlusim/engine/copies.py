@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.board import Arch
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Core, Flight
 from mlusim.engine.copy_faults import explain_copy
 from mlusim.engine.polls import POLL_BYTES
 from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault
-from mlusim.isa.declare import Intrinsic, Pipe
+from mlusim.isa.declare import Intrinsic
 from mlusim.memory.direction import (
     NRAM2NRAM,
     SRAM2SRAM,

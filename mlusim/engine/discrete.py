@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.offsets import (
     Places,
     check_room,
@@ -18,8 +19,7 @@ from mlusim.engine.offsets import (
 )
 from mlusim.engine.refuse import constant, count_of, refuse_here
 from mlusim.errors import Fault, OutOfBounds, RuleFault, WrongSpace
-from mlusim.isa.declare import Intrinsic, Pipe
-from mlusim.isa.table import ISA
+from mlusim.isa.declare import Intrinsic
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM
@@ -100,10 +100,9 @@ def _check_pointers(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | None:
 
 
 def _check_types(row: Intrinsic, call: Call) -> Fault | None:
-    legal = ISA[row.name.replace("discrete_", "")].operands["dst"].dtypes
     wanted = call.base.dtype
-    if wanted not in legal:
-        names = ", ".join(d.name for d in legal)
+    if wanted not in row.elements:
+        names = ", ".join(d.name for d in row.elements)
         return WrongSpace(f"base is {wanted}", operand="base", legal=names, hint="cast the pointer")
     for name in ("dst", "src"):
         pointer = getattr(call, name)

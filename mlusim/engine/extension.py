@@ -1,14 +1,16 @@
 """``__extension``: pieces that are repeated as often as a vector of bytes says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.offsets import check_room, check_spaces
 from mlusim.engine.refuse import count_of, refuse_here
 from mlusim.errors import Fault, RuleFault
-from mlusim.isa.declare import Intrinsic, Pipe
+from mlusim.isa.declare import Intrinsic
 from mlusim.memory.direction import NRAM2NRAM
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM
@@ -48,6 +50,11 @@ def extension_method(row: Intrinsic, number: int) -> Callable[..., None]:
 
 def _access(pointer: Any, start: int, nbytes: int) -> Access:
     return Access(pointer.view.allocation, pointer.offset + start, nbytes)
+
+
+EXTENSION_METHODS: Mapping[str, Callable[[Intrinsic, int], Callable[..., None]]] = MappingProxyType(
+    {"extension": extension_method}
+)
 
 
 def _look(mlu: "Mlu", dst: Any, src: Any, repeats: Any, size: int, direction: Any, count: int) -> Any:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import frozen
 
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
-from mlusim.engine.extension import extension_method
 from mlusim.engine.offsets import (
     Places,
     check_room,
@@ -21,7 +21,7 @@ from mlusim.engine.offsets import (
 )
 from mlusim.engine.refuse import count_of, refuse_here
 from mlusim.errors import Fault, RuleFault, WrongSpace
-from mlusim.isa.declare import Intrinsic, Pipe
+from mlusim.isa.declare import Intrinsic
 from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
@@ -267,7 +267,6 @@ GATHER_METHODS: Mapping[str, Callable[[Intrinsic, int], Callable[..., None]]] = 
     {
         "gather": functools.partial(_method, parse=_masked, scatters=False, waits=True),
         "scatter": functools.partial(_method, parse=_masked, scatters=True, waits=True),
-        "extension": extension_method,
         "mlisa_gather_vector": functools.partial(_method, parse=_assembled, scatters=False, waits=True),
         "gather_async": functools.partial(_method, parse=_masked, scatters=False, waits=False),
         "scatter_async": functools.partial(_method, parse=_masked, scatters=True, waits=False),

@@ -8,19 +8,25 @@ fast path.  `source_of` shows the code; a debugger shows it too.
 
 import functools
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from mlusim.arch.board import Arch
 from mlusim.engine.contract import Mlu
 from mlusim.engine.copies import COPY_METHODS
 from mlusim.engine.discrete import discrete_method
+from mlusim.engine.extension import EXTENSION_METHODS
 from mlusim.engine.gather import GATHER_METHODS
 from mlusim.engine.overload import either_form
 from mlusim.engine.refuse import unsupported
 from mlusim.engine.render import Writer
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
+
+OFFSET_METHODS: Mapping[str, Callable[[Intrinsic, int], Callable[..., Any]]] = MappingProxyType(
+    {**GATHER_METHODS, **EXTENSION_METHODS}
+)  # whose operands lie where data say
 
 
 @functools.cache
@@ -50,7 +56,7 @@ def _method(row: Intrinsic, number: int, arch: Arch, *, memory_core: bool) -> Ca
     if row.form == "copy":
         return COPY_METHODS[row.name](row, number, arch)
     if row.form == "gather":
-        return GATHER_METHODS[row.name](row, number)
+        return OFFSET_METHODS[row.name](row, number)
     if row.form == "discrete":
         return discrete_method(row, number)
     writer = Writer(row, number, arch)

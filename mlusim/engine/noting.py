@@ -5,9 +5,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from mlusim.arch.board import Arch
 from mlusim.engine.contract import Mlu
-from mlusim.engine.issue import mlu_class
 from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
@@ -32,10 +30,9 @@ class Accesses:
 
 
 @functools.cache
-def noting_class(base: Any, arch: Arch, *, memory_core: bool = False) -> type[Any]:
-    """The `Mlu` of *arch* whose intrinsics tell the core's log when they begin."""
-    plain = mlu_class(base, arch, memory_core=memory_core)
-    methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
+def noting_class(plain: Any) -> type[Any]:
+    """The class of an `Mlu` like *plain*, whose intrinsics tell the core's log when they begin."""
+    methods: dict[str, Any] = {"__slots__": (), "__doc__": plain.__doc__}
     for number, row in enumerate(ISA.values()):
         methods[row.name] = _noting(getattr(plain, row.name), number, _place_of_lanes(row))
     return type(plain.__name__, (plain,), methods)

@@ -10,6 +10,7 @@ from typing import Any
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import as_dtype
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.environment import asked_of_arguments, in_code
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, before_padding, count_code, padded_count
@@ -19,7 +20,7 @@ from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE
-from mlusim.isa.declare import Call, Intrinsic, Operand, Pipe, Refused
+from mlusim.isa.declare import Call, Intrinsic, Operand, Refused
 from mlusim.isa.parameters import Parameter
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from mlusim.arch.board import Arch
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 from mlusim.memory.direction import (
     DIRECTIONS,
     NRAM2NRAM,

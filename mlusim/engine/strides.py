@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.environment import environment, extent, value
 from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, refuse_here, spaces
 from mlusim.errors import Fault, ReadOnly, RuleFault
 from mlusim.formula.python import to_python
-from mlusim.isa.declare import Intrinsic, Operand, Pipe
+from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.work import ATOMICS, LINE, charge, charge_flight, load_of

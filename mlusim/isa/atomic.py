@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
-from mlusim.isa.declare import Cost, Intrinsic, Pipe, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import Cost, Intrinsic, intrinsic
 from mlusim.isa.parameters import Tile, TileOrValue, Value
 from mlusim.isa.rules import demand
 from mlusim.memory.space import GDRAM

@@ -5,7 +5,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Condition, Generation, Pointer, Unspelled, Values
 from mlusim.memory.pointer import Ptr
 

@@ -41,6 +41,7 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
+from mlusim.arch.pipe import Pipe
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE, as_row_formula, names_in
 from mlusim.isa.approximation import Approximation
@@ -52,16 +53,6 @@ FLOATS = (half, bfloat16, float32)
 INTS = (int8, int16, int32, uint8, uint16, uint32)
 NUMBERS = FLOATS + INTS
 ANY = (*NUMBERS, int64, uint64)
-
-
-class Pipe(Enum):
-    """The pipes of a core; instructions of one pipe complete in order."""
-
-    SCALAR = "scalar"
-    VECTOR = "vector"
-    TENSOR = "tensor"
-    IO = "IO-DMA"
-    MOVE = "move-DMA"
 
 
 class Flow(Enum):

@@ -9,7 +9,8 @@ its piece out: ``bitmask[i / 8] >> i % 8 & 1``.  *stride* is in bytes.
 from collections.abc import Callable
 from typing import Any
 
-from mlusim.isa.declare import Intrinsic, Pipe, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import Intrinsic, intrinsic
 from mlusim.isa.parameters import Tile
 from mlusim.memory.direction import Direction
 

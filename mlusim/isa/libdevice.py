@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32, uint64
-from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rounding import saturate
 from mlusim.isa.scalar import number

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
-from mlusim.isa.declare import Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import FuseOp, Tile, TileOrValue, Unsigned, Value
 
 MOST = 5  # operations of one fused instruction, as many as any kernel has and one more

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import int32
-from mlusim.isa.declare import ANY, Intrinsic, Pipe, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import ANY, Intrinsic, intrinsic
 from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import between, multiple_of
 from mlusim.memory.direction import Direction

@@ -47,6 +47,18 @@ TO_WHOLE: Mapping[str, Callable[..., Any]] = MappingProxyType(
     }
 )
 
+WORDS: Mapping[str, str] = MappingProxyType(
+    {
+        "tz": "toward zero",
+        "oz": "away from zero",
+        "up": "toward plus infinity",
+        "dn": "toward minus infinity",
+        "rd": "to the nearest, ties away from zero",
+        "rn": "to the nearest, ties to even",
+        "rm": "to the nearest, ties toward plus infinity (inferred)",
+    }
+)
+
 
 def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:
     """Whole numbers as integers of *dtype*: too large ones become the nearest limit, NaN becomes 0.

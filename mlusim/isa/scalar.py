@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int32
-from mlusim.isa.declare import ANY, Flow, Intrinsic, Pipe, Refused, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import ANY, Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Pointer, Tile, Value
-from mlusim.isa.rounding import narrow
+from mlusim.isa.rounding import WORDS, narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
 
 
@@ -42,15 +43,6 @@ WHOLE: Mapping[str, Callable[[float], int]] = MappingProxyType(
         "rm": lambda x: math.floor(x + 0.5),
     }
 )
-WORDS = {
-    "tz": "toward zero",
-    "oz": "away from zero",
-    "up": "toward plus infinity",
-    "dn": "toward minus infinity",
-    "rd": "to the nearest, ties away from zero",
-    "rn": "to the nearest, ties to even",
-    "rm": "to the nearest, ties toward plus infinity (inferred)",
-}
 
 
 def _row(

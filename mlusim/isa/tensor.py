@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32
-from mlusim.isa.declare import Cost, Flow, Pipe, Rule, intrinsic
+from mlusim.arch.pipe import Pipe
+from mlusim.isa.declare import Cost, Flow, Rule, intrinsic
 from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rules import at_least, between, demand, multiple_of
 from mlusim.memory.space import WRAM

@@ -12,18 +12,8 @@ import numpy as np
 from mlusim.arch.dtypes import DType, float32, half, int8, int16, int32, uint8
 from mlusim.isa.declare import Intrinsic, intrinsic
 from mlusim.isa.parameters import Tile
-from mlusim.isa.rounding import TO_WHOLE, saturate
+from mlusim.isa.rounding import TO_WHOLE, WORDS, saturate
 from mlusim.isa.rules import between
-
-WORDS = {
-    "tz": "toward zero",
-    "oz": "away from zero",
-    "up": "toward plus infinity",
-    "dn": "toward minus infinity",
-    "rd": "to the nearest, ties away from zero",
-    "rn": "to the nearest, ties to even",
-    "rm": "to the nearest, ties toward plus infinity (inferred)",
-}
 
 
 def to_int(spelling: str, source: DType, target: DType, mode: str, **properties: Any) -> Intrinsic:

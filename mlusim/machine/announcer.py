@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
+from mlusim.arch.pipe import Pipe
 from mlusim.formula.rows import ONE
-from mlusim.isa.declare import Flow, Intrinsic, Pipe
+from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import kernel_frame
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.machine.schedule import Choices

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.polls import Polls
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported
-from mlusim.isa.declare import Pipe
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
 from mlusim.machine.inside import wait_inside

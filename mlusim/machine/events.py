@@ -7,7 +7,8 @@ from attrs import define
 from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
-    from mlusim.isa.declare import Flow, Intrinsic, Pipe
+    from mlusim.arch.pipe import Pipe
+    from mlusim.isa.declare import Flow, Intrinsic
     from mlusim.machine.observed import Core
 
 

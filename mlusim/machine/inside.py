@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Sync
 from mlusim.memory.space import NRAM
 from mlusim.time.log import WAITS

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 
 LAND, STOP, NEXT = "land", "stop", "next"
 STOPS, LANDS = 0.25, 0.5  # how often a drawn schedule departs where it may

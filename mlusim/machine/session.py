@@ -33,6 +33,7 @@ from mlusim.time.log import Log
 from mlusim.time.step_log import NotedLog, Table
 
 MEMORY_CORE_ID = 0x80
+SPELLINGS = tuple(row.spelling for row in ISA.values())
 SPIN_ROWS = frozenset(number for number, row in enumerate(ISA.values()) if row.quiet)
 SHARED_ROWS = tuple(
     number
@@ -94,12 +95,10 @@ class Session:
         self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
         self.skip = 0  # groups of tasks that are left out
         self._bind = bind
-        arch = board.arch
-        self.steps = Table() if self.hub.every_step and self.timing else None
-        class_of = mlu_class if self.steps is None else noting_class
+        self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
         self.compiled = bool(request.kernel.compiled)
-        self._ipu_class = self._as_compiled(class_of(Mlu, arch), memory_core=False)
-        self._mpu_class = self._as_compiled(class_of(Mlu, arch, memory_core=True), memory_core=True)
+        self._ipu_class = self._mlu_class(memory_core=False)
+        self._mpu_class = self._mlu_class(memory_core=True)
 
     # -- the run -------------------------------------------------------------------------------
 
@@ -228,7 +227,11 @@ class Session:
         made: Mlu = (self._mpu_class if core.place.memory_core else self._ipu_class)(core)
         return made
 
-    def _as_compiled(self, methods: Any, *, memory_core: bool) -> Any:
+    def _mlu_class(self, *, memory_core: bool) -> Any:
+        """The `Mlu` of one kind of core of this launch."""
+        methods: Any = mlu_class(Mlu, self.board.arch, memory_core=memory_core)
+        if self.steps is not None:
+            methods = noting_class(methods)
         if not self.compiled or not (self.kind.unions and self.board.arch.memory_core):
             return methods
         return idle_class(methods, memory_core=memory_core)

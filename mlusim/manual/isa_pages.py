@@ -9,10 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 
 from mlusim.arch.catalog import ARCHES
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.rows import is_native
 from mlusim.formula.python import to_python
 from mlusim.formula.rows import ONE
-from mlusim.isa.declare import Intrinsic, Operand, Pipe
+from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.isa.prototypes import Form, forms
 from mlusim.isa.table import FAMILIES, ISA, Family
 from mlusim.manual.coverage import coverage_page

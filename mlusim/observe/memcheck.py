@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.arch.pipe import Pipe
 from mlusim.errors import (
     Ended,
     Fault,
@@ -19,7 +20,6 @@ from mlusim.errors import (
     Unsupported,
     WrongSpace,
 )
-from mlusim.isa.declare import Pipe
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.observe.checker import Checker, place_of

@@ -8,7 +8,7 @@ import functools
 from collections.abc import Hashable
 from typing import Any
 
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
 from mlusim.observe.cells import ATOMIC, READ, WRITE

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.footprint import Ints
 from mlusim.observe.cells import READ, SITE, TIME

@@ -23,7 +23,7 @@ from mlusim.time.row_times import (
     parts_of,
     tracks,
 )
-from mlusim.time.step_log import LEAVE, NAMES, CoreSteps, Table
+from mlusim.time.step_log import LEAVE, CoreSteps, Table
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
 
@@ -161,7 +161,7 @@ def _add(sums: dict[int, _Sums], table: Table, cores: Sequence[_Core], alike: _A
         found.memory += float(share[number])
         found.nbytes += step.nbytes * int(times[number])
         if step.at.number != LEAVE:
-            found.names[NAMES[step.at.number]] = None
+            found.names[table.name(step.at.number)] = None
 
 
 def _line(site: tuple[str, int], found: _Sums) -> Line:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 from mlusim.time.work import PLACES, Load
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows

@@ -7,13 +7,13 @@ kept in turn: lines stay complete, and time spans begin to be whole rows of the 
 
 import operator
 from array import array
+from collections.abc import Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.isa.table import ISA
 from mlusim.kernel_frames import kernel_frame
 from mlusim.time.log import COLUMNS, END, IO_FLIGHT, MOST, MOVE_FLIGHT, WAIT, CoreLog, Log, Rows
 from mlusim.time.work import IO, MOVE, PLACES, Load
@@ -21,8 +21,8 @@ from mlusim.time.work import IO, MOVE, PLACES, Load
 MOST_STEPS = 1 << 16
 MOST_LAUNCH = 1 << 22
 SPACES = ("GDRAM", "LDRAM", "NRAM", "WRAM", "SRAM")  # the columns of scalar accesses, in order
-LOAD, STORE, LEAVE = len(ISA), len(ISA) + 1, len(ISA) + 2  # numbers beside those of the intrinsics
-NAMES = (*(row.spelling for row in ISA.values()), "scalar load", "scalar store", "end of the task")
+LOAD, STORE, LEAVE = -3, -2, -1  # numbers beside those of the intrinsics
+_OTHERS = ("scalar load", "scalar store", "end of the task")  # by those numbers, counted from the end
 NOWHERE = ("", 0)
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -47,8 +47,12 @@ class Step(NamedTuple):
 
 @define(eq=False)
 class Table:
-    """The distinct steps and the places of a launch; ``room`` is how many steps in turn may still be kept."""
+    """The distinct steps and the places of a launch; ``room`` is how many steps in turn may still be kept.
 
+    ``intrinsics`` are the spellings of the instructions, by their numbers.
+    """
+
+    intrinsics: Sequence[str] = ()
     steps: list[Step] = field(factory=list)
     sites: list[tuple[str, int]] = field(factory=lambda: [NOWHERE])
     room: int = MOST_LAUNCH
@@ -57,6 +61,10 @@ class Table:
     places: dict[tuple[int, int], int] = field(factory=dict)
     _rows: Rows = field(factory=lambda: np.zeros((0, COLUMNS), np.int64))
     _codes: list[CodeType] = field(factory=list)  # kept, so that their ids stay theirs
+
+    def name(self, number: int) -> str:
+        """What the instruction of *number* is called: an intrinsic, or one of the accesses beside them."""
+        return _OTHERS[number] if number < 0 else self.intrinsics[number]
 
     def add(self, key: Any, step: Step) -> int:
         """The number of *step*, which is new; it will be known by *key*."""

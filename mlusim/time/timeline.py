@@ -25,7 +25,7 @@ from mlusim.time.log import (
 )
 from mlusim.time.profile import home
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
-from mlusim.time.step_log import LEAVE, LOAD, NAMES, NOWHERE, CoreSteps, Step
+from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, Step, Table
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
 from mlusim.time.work import TENSOR, VECTOR
@@ -226,15 +226,15 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[Span]:
     rows = zip(
         found.where.tolist(), found.step.tolist(), start.tolist(), end.tolist(), busy.tolist(), strict=True
     )
-    steps = member.steps.table.steps if member.steps is not None else []
-    sites = member.steps.table.sites if member.steps is not None else []
+    table = member.steps.table if member.steps is not None else Table()
     for where, step, begin, stop, alone in rows:
         if step < 0:
             yield Span(number, PLACES[where], _UNNAMED[where], *NOWHERE, begin, stop, alone)
             continue
-        file, line = sites[steps[step].at.site]
-        name = NAMES[steps[step].at.number]
-        amount, unit = _amount(steps[step], where)
+        done = table.steps[step]
+        file, line = table.sites[done.at.site]
+        name = table.name(done.at.number)
+        amount, unit = _amount(done, where)
         yield Span(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, DType
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, LDRAM, SRAM
 from mlusim.time.rates import (

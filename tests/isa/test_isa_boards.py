@@ -4,7 +4,7 @@ import pytest
 from isa_rows import BOARDS, LATER, MEMORY_ROWS, Sample, dtype_cases, ids, on_core
 
 from mlusim.arch.dtypes import float32
-from mlusim.isa.declare import Pipe
+from mlusim.arch.pipe import Pipe
 
 ARCHES = ((372, BOARDS[3]), (592, BOARDS[5]), (613, LATER))
 BOTH = [row for row in MEMORY_ROWS if row.available(592) and row.pipe is not Pipe.TENSOR]

@@ -46,7 +46,7 @@ def test_every_instruction_is_counted_once(plan):
     counted = {}
     for task in launch.tasks:
         for step, times in zip(task.steps.table.steps, task.steps.times, strict=False):
-            name = notes.NAMES[step.at.number].lstrip("_")
+            name = task.steps.table.name(step.at.number).lstrip("_")
             counted[name] = counted.get(name, 0) + int(times) * step.issued
     loads, stores = counted.pop("scalar load", 0), counted.pop("scalar store", 0)
     counted.pop("end of the task", 0)
@@ -117,6 +117,6 @@ def test_a_sync_of_the_compute_stream_waits_at_its_own_line():
     )
     task, _, found = next(pieces_of(launch))
     waits = found.chosen(found.where == WAITING)
-    names = [notes.NAMES[task.steps.table.steps[n].at.number] for n in waits.step]
+    names = [task.steps.table.name(task.steps.table.steps[n].at.number) for n in waits.step]
 
     assert ["__sync_compute", "end of the task"] == names

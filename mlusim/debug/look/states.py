@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from mlusim.arch.pipe import Pipe
 from mlusim.debug.look.describe import effect_text
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.core_names import cluster_name, name_at, name_of
 from mlusim.debug.source.frames import line_of, place_of
 from mlusim.debug.stop.moments import ISSUE, Op
 from mlusim.engine.contract import Flight
-from mlusim.isa.declare import Pipe
 from mlusim.machine.barrier import SCOPES, Meeting
 from mlusim.machine.core import Core
 from mlusim.machine.split_barrier import Half

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DTYPES
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
 from mlusim.engine.native.polls import NativePolls
 from mlusim.errors import Fault
-from mlusim.isa.declare import Pipe
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.machine.place import Place

@@ -12,10 +12,11 @@ from attrs import field, frozen
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.formula.c import c_leaf, to_c
 from mlusim.formula.expr import Expr, SizeOf
-from mlusim.isa.declare import Intrinsic, Operand, Passes, Pipe
+from mlusim.isa.declare import Intrinsic, Operand, Passes
 from mlusim.isa.table import ISA
 
 MOST = 1 << 24  # counts from here on are left to Python, and

@@ -4,8 +4,8 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any
 
+from mlusim.arch.pipe import Pipe
 from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
-from mlusim.isa.declare import Pipe
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import SPACES
