@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import evolve
 
-from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.programs import program_of
 from mlusim.cli.settings import whole
@@ -22,7 +22,6 @@ from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import read_text
-from mlusim.machine.device import EFFECTS
 
 PROMPT = "(mlusim) "
 
@@ -39,27 +38,16 @@ Without --command and --script it reads commands from the terminal, or from a pi
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add(
-        "program",
-        metavar="OP|SCRIPT.py|FILE.mlu",
-        nargs="?",
-        help="an operator, a script that launches kernels, or BANG C",
+    add_program(
+        parser,
+        "OP|SCRIPT.py|FILE.mlu",
+        "an operator, a script that launches kernels, or BANG C",
+        "arguments of the script",
     )
-    add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
     add_call_arguments(parser)
-    add("--case", metavar="NAME", help="one of the operator's cases (default: its first)")
-    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
-    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
-    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
-    add(
-        "--check",
-        metavar="NAMES",
-        action="append",
-        default=[],
-        help="checkers that watch, as memcheck,racecheck",
-    )
-    add("--seed", metavar="N", type=whole, help="explore another legal schedule")
-    add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
+    add_call(parser)
+    add_checkers(parser)
+    add_schedule(parser)
     add(
         "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
     )

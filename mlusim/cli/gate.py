@@ -1,10 +1,10 @@
-"""``mlusim report --baseline`` and ``--write-baseline``: a run compared with a stored one, or stored."""
+"""``--baseline`` and ``--write-baseline`` of reports and profiles: a run compared with a stored one, or stored."""
 
 import argparse
 import math
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -19,10 +19,10 @@ from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import operators
-from mlusim.report.baseline import Baseline, Key, baseline_in, baseline_text, merged
-from mlusim.report.compare import Comparison, compare, headline, lines
-from mlusim.report.record import Record
+from mlusim.report.baseline import CALLS, Baseline, Key, baseline_in, baseline_text, merged
+from mlusim.report.compare import Comparison, Measured, compare, headline, lines
 
+Exists = Callable[[Key], bool]
 USUAL = "5%"
 LARGEST = 64 << 20  # bytes: a line has some 300, so that this is a baseline of 200,000 calls
 STYLES = {"regression": "bold red", "improvement": "green", "trade": "yellow"}
@@ -51,34 +51,39 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
 
 @frozen
 class Gate:
-    """What the command line asks for: the stored run to compare with, or the file to store this one in."""
+    """What the command line asks for: the stored run to compare with, or the file to store this one in.
+
+    ``of`` is what a baseline of this verb holds.
+    """
 
     name: str | None
     baseline: Baseline | None
     threshold: float
     target: str | None
+    of: str = CALLS
 
-    def compared(self, records: Sequence[Record]) -> Comparison | None:
+    def compared(self, measured: Sequence[Measured], exists: Exists) -> Comparison | None:
         """The comparison; None where none is asked for."""
         if self.name is None or self.baseline is None:
             return None
-        return compare(self.baseline, records, self.name, self.threshold, exists)
+        return compare(self.baseline, measured, self.name, self.threshold, exists)
 
-    def store(self, records: Sequence[Record]) -> None:
+    def store(self, measured: Sequence[Measured], exists: Exists) -> None:
         """Write the baseline that is asked for, and say on standard error what is in it."""
         if self.target is None:
             return
+        fit = [one.entry for one in measured if one.fit and one.entry is not None]
         with changing(self.target):  # another report may have written its calls since this one began
-            before = _read(self.target) if Path(self.target).is_file() else None
-            made = merged(before, records, mlusim.__version__, exists)
+            before = _read(self.target, self.of) if Path(self.target).is_file() else None
+            made = merged(before, fit, mlusim.__version__, exists, self.of)
             write_text(self.target, baseline_text(made))
-        unfit = sum(not record.passed for record in records)
+        unfit = sum(not one.fit for one in measured)
         left = f"; {unfit} that did not pass left out" if unfit else ""
-        print(f"{self.target}: {len(made.entries)} calls{left}", file=sys.stderr)
+        print(f"{self.target}: {len(made.entries)} {self.of}{left}", file=sys.stderr)
 
 
-def gate_in(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
-    """The gate that *args* ask for, its files read and checked before anything of *jobs* runs."""
+def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
+    """The gate that *args* ask for, its files read and checked before anything runs."""
     if args.baseline is not None and args.write_baseline is not None:
         raise UsageError("--baseline and --write-baseline exclude each other; compare first, then write")
     if args.threshold is not None and args.baseline is None:
@@ -86,14 +91,21 @@ def gate_in(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
     target = args.write_baseline
     check_writable(target)
     if target is not None and Path(target).is_file():
-        _read(target)  # what is no baseline is said before the work
-    baseline = None if args.baseline is None else _read(args.baseline)
-    if baseline is not None and not any((j.operator, j.case, j.board) in baseline.entries for j in jobs):
+        _read(target, of)  # what is no baseline is said before the work
+    baseline = None if args.baseline is None else _read(args.baseline, of)
+    limit = threshold(USUAL) if args.threshold is None else args.threshold
+    return Gate(args.baseline, baseline, limit, target, of)
+
+
+def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
+    """The gate of a report; raises `UsageError` where its baseline has none of *jobs*, before they run."""
+    gate = gate_in(args)
+    known = {} if gate.baseline is None else gate.baseline.entries
+    if gate.baseline is not None and not any((j.operator, j.case, j.board) in known for j in jobs):
         raise UsageError(
             f"{args.baseline} has none of these calls; add them with --write-baseline {args.baseline}"
         )
-    limit = threshold(USUAL) if args.threshold is None else args.threshold
-    return Gate(args.baseline, baseline, limit, target)
+    return gate
 
 
 def exists(key: Key) -> bool:
@@ -141,5 +153,5 @@ def threshold(text: str) -> float:
     return value
 
 
-def _read(name: str) -> Baseline:
-    return baseline_in(read_text(name, largest=LARGEST, hint="write it with --write-baseline"), name)
+def _read(name: str, of: str) -> Baseline:
+    return baseline_in(read_text(name, largest=LARGEST, hint="write it with --write-baseline"), name, of)

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -11,22 +12,26 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import printing_aside, problem_of, sentence_of
 from mlusim.check.elsewhere import Forked, threads_watched
+from mlusim.cli.arguments import add_call, add_checkers, add_engine, add_program, add_schedule
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
+from mlusim.cli.gate import Exists, Gate, add_gate, gate_in, show_comparison
 from mlusim.cli.programs import program_of
 from mlusim.cli.settings import add_limit, boards_in, whole
 from mlusim.cli.show import emit, output
 from mlusim.cli.sources import add_call_arguments, is_source
-from mlusim.engine.native.choose import ENGINES
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.writing import check_writable
-from mlusim.machine.device import EFFECTS
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED
 from mlusim.operators.runner import SUCCESS, Run
+from mlusim.programs.elsewhere import elsewhere
 from mlusim.programs.program import Program
-from mlusim.report.launches import elsewhere, launch_facts, launches_view, write_launches, write_page
+from mlusim.report.baseline import LAUNCHES, Key
+from mlusim.report.compare import Comparison, Measured, comparison_json, measured_launches
+from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page
 from mlusim.report.profiled import Profiled
+from mlusim.report.tables.whatif import what_if_table
 
 RUNS_PROGRAMS = True
 
@@ -35,81 +40,98 @@ EXAMPLES = """examples:
   mlusim profile my_script.py --kernel double --trace trace.json -- --size 4096
   mlusim profile tin_shift_forward --case golden_document --html profile.html
   mlusim profile tests/test_kernel.py::test_small --check memcheck,racecheck
+  mlusim profile my_script.py --write-baseline times.json
+  mlusim profile my_script.py --baseline times.json --what-if MLU370-X8 MLU590-H8
   mlusim profile scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add(
-        "program",
-        metavar="PROGRAM",
-        nargs="?",
-        help="a script, an operator, BANG C files, or a test as tests/test_x.py::test_y",
+    add_program(
+        parser,
+        "PROGRAM",
+        "a script, an operator, BANG C files, or a test as tests/test_x.py::test_y",
+        "words for the script or pytest; behind -- all are",
     )
-    add("arguments", metavar="ARG", nargs="*", help="words for the script or pytest; behind -- all are")
     add("--lines", action="store_true", help="all lines of the kernels, and every launch by itself")
     add("--trace", metavar="F.json", help="write a trace for Perfetto or chrome://tracing")
     add("--html", metavar="F.html", help="write a page with the source; needs the extra mlusim[report]")
     add("--launch", metavar="N", type=whole, help="the Nth launch alone, from 1")
-    add(
-        "--check",
-        metavar="NAMES",
-        action="append",
-        default=[],
-        help="checkers that watch, as memcheck,racecheck",
-    )
-    add("--case", metavar="NAME", help="one of the operator's cases (default: its first)")
-    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
-    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
-    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
-    add("--seed", metavar="N", type=whole, help="explore another legal schedule")
-    add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
+    add_checkers(parser)
+    add_call(parser)
+    add_schedule(parser)
     add_call_arguments(parser)
-    add(
-        "--engine",
-        choices=ENGINES,
-        default=ENGINES[0],
-        help="native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
+    add_engine(
+        parser,
+        "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
     )
     add(
         "--what-if",
         metavar="BOARD",
         nargs="+",
         default=[],
-        help="re-time the launches on these boards as well",
+        help="the time on these boards as well: re-timed, or run there where the architecture is another",
     )
+    add_gate(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
     add_limit(parser, UNLIMITED)
     parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:
-    """Profile; returns 1 for findings or failed accuracy, 2 for an error of the program, 3 after a fault."""
+    """Profile; returns 1 for findings, failed accuracy or a regression, 2 for an error of the program, 3 after a fault."""
     check_writable(args.trace, args.html)
-    boards_in(args.what_if, DEFAULT_BOARDS)
+    boards = boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
+    gate = gate_in(args, LAUNCHES)
     wanted = args.kernel
     if not is_source(args.program):
         args.kernel = None  # there it names the kernel that is launched; here, those that are shown
     program = program_of(args)
+    kernel = None if is_source(args.program) else wanted
     with printing_aside() if args.json else contextlib.nullcontext():
         made, ended = _launches(program, args)
-    chosen = _chosen(made, args.launch, None if is_source(args.program) else wanted)
-    others = elsewhere([launch for _, launch in chosen], args.what_if)
+        chosen = _chosen(made, args.launch, kernel)
+        alone = [launch for _, launch in chosen]
+        study = None
+        if boards and alone:
+            study = elsewhere(
+                program, made, boards, lambda all_: [one for _, one in _chosen(all_, args.launch, kernel)]
+            )
+    found, measured, exists = _compared(gate, args.program, made, alone)
     if args.json:
-        document = {"program": args.program, "launches": [launch_facts(launch) for _, launch in chosen]}
-        emit(document | ({"what_if": others} if others else {}))
+        document = {"program": args.program, "launches": [launch_facts(launch) for launch in alone]}
+        asked = {} if study is None else {"what_if": study.to_json()}
+        emit(document | asked | ({} if found is None else {"comparison": comparison_json(found)}))
     elif chosen:
         output().print(launches_view(chosen, lines=args.lines, every=args.lines or args.launch is not None))
-        for row in others:
-            told = row["why"] or f"{row['time_us']:,.2f} us"
-            output().print(Text(f"{row['kernel']} on {row['board']}: {told}"), soft_wrap=True)
-    alone = [launch for _, launch in chosen]
+        if study is not None:
+            output().print("", what_if_table(study), sep="\n")
+        if found is not None:
+            show_comparison(found)
     if args.trace and alone:
         write_launches(args.trace, alone)
     if args.html and alone:
-        write_page(args.html, alone, args.program)
-    return _code(alone, ended)
+        write_page(args.html, alone, args.program, study)
+    gate.store(measured, exists)
+    return _code(alone, ended) or (CLEAN if found is None or found.passed else FINDINGS)
+
+
+def _compared(
+    gate: Gate, name: str, made: Sequence[Launch], alone: Sequence[Launch]
+) -> tuple[Comparison | None, list[Measured], Exists]:
+    """The comparison with a baseline, what was measured of *alone*, and which launches there are any more."""
+    program = os.path.normpath(name)
+    every = measured_launches(program, made)
+    keys = {one.key for one in every}
+    kept = {id(launch) for launch in alone}
+    timed = [launch for launch in made if launch.tasks]
+    measured = [one for one, launch in zip(every, timed, strict=True) if id(launch) in kept]
+
+    def exists(key: Key) -> bool:
+        return key[0] != program or key in keys
+
+    return gate.compared(measured, exists), measured, exists
 
 
 def _launches(program: Program, args: argparse.Namespace) -> tuple[list[Launch], Any]:
@@ -126,8 +148,8 @@ def _launches(program: Program, args: argparse.Namespace) -> tuple[list[Launch],
             raise
         ended = error
     finally:
-        elsewhere = forked.close()
-    return found.launches, elsewhere or ended
+        away = forked.close()
+    return found.launches, away or ended
 
 
 def _chosen(made: Sequence[Launch], number: int | None, kernel: str | None) -> list[tuple[int, Launch]]:

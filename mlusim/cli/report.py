@@ -13,7 +13,7 @@ from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
-from mlusim.cli.gate import add_gate, gate_in, show_comparison, tell_comparison
+from mlusim.cli.gate import add_gate, exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.run import exit_code, perform, show
 from mlusim.cli.settings import add_limit, boards_in, names_in, workers
 from mlusim.cli.show import output
@@ -26,6 +26,7 @@ from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.sweep import jobs_of
 from mlusim.report.acceptance import headline, verdicts
+from mlusim.report.compare import measured_call
 from mlusim.report.page.html import html_text
 from mlusim.report.record import Record
 from mlusim.report.tables.explanations import sentences, why_table
@@ -122,15 +123,16 @@ def run(args: argparse.Namespace) -> int:
     wanted = [
         evolve(job, lines=form == "html" and not args.no_lines) for job in jobs_of(jobs(args), policies)
     ]
-    gate = gate_in(args, wanted)
+    gate = report_gate(args, wanted)
     records = perform(wanted, args.jobs)
-    found = gate.compared(records)
+    measured = [measured_call(record) for record in records]
+    found = gate.compared(measured, exists)
     asked = form == "html" or args.what_if
     studies = studies_of(records, args.jobs) if asked else []
     try:
         _write(args, form, records, Extras(found, studies))
     finally:  # neither file costs the other
-        gate.store(records)
+        gate.store(measured, exists)
     return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)
 
 

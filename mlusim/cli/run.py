@@ -7,15 +7,14 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import run_source
+from mlusim.cli.arguments import add_call, add_checkers, add_engine, add_schedule
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
 from mlusim.cli.files import read_inputs
-from mlusim.cli.settings import add_limit, names_in, parameters, whole, workers
+from mlusim.cli.settings import add_limit, names_in, parameters, workers
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
-from mlusim.engine.native.choose import ENGINES
 from mlusim.errors import Fault, StatusError, UsageError
-from mlusim.files.writing import check_writable, write, write_arrays
-from mlusim.machine.device import EFFECTS
+from mlusim.files.writing import check_writable, write_arrays
 from mlusim.machine.limits import UNLIMITED
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
@@ -24,7 +23,7 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
-from mlusim.report.chrome import write_trace
+from mlusim.report.launches import write_launches
 from mlusim.report.record import Record
 from mlusim.report.tables.lines import lines_table
 from mlusim.report.tables.records import detail, efficiency_table, problems
@@ -48,28 +47,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="module:function",
         help="what the outputs of a kernel of BANG C are compared with",
     )
-    add("--case", metavar="NAME", help="one case; without it and --inputs, all cases but the slow ones")
-    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
-    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
-    add("--board", metavar="B", help=f"a board; {DEFAULT_BOARDS[0]} when none is named")
+    add_call(parser, "one case; without it and --inputs, all cases but the slow ones")
     add(
         "--policy",
         metavar="NAME",
         help="a policy of the operator, as its order of growing tiles; `mlusim ops OP` lists them",
     )
     add("--save", metavar="F.npz", help="write the outputs of the one call")
-    add(
-        "--check",
-        metavar="NAMES",
-        action="append",
-        default=[],
-        help="checkers to observe with, as memcheck,racecheck",
-    )
+    add_checkers(parser)
     add("--trace", metavar="F.json", help="write a trace of the one call for Perfetto or chrome://tracing")
     add("--lines", action="store_true", help="the time of each line of the kernels, for one call")
-    add("--seed", metavar="N", type=whole, help="explore another legal schedule")
-    add("--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land")
-    add("--engine", choices=ENGINES, default=ENGINES[0], help="what executes the kernels (native: C)")
+    add_schedule(parser)
+    add_engine(parser, "what executes the kernels (native: C)")
     add(
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
@@ -190,7 +179,7 @@ def _finish(args: argparse.Namespace, done: Run) -> int:
             write_arrays(args.save, done.outputs, keep=True)
     finally:  # neither file costs the other
         if args.trace:
-            write(args.trace, lambda file: write_trace(file, done.launches), keep=True)
+            write_launches(args.trace, done.launches)
     return CLEAN if record.clean else FINDINGS
 
 

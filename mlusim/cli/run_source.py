@@ -15,13 +15,13 @@ from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, output
 from mlusim.cli.sources import board_of, defines, split
 from mlusim.errors import UsageError
-from mlusim.files.writing import write, write_arrays
+from mlusim.files.writing import write_arrays
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.kernel_call import Called, KernelCall, Sources, arguments_of, dim_of, kind_of
-from mlusim.report.chrome import write_trace
+from mlusim.report.launches import write_launches
 
 Array = np.ndarray[Any, Any]
 CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, words: list[str]) -> int:
             write_arrays(args.save, dict(done.outputs), keep=True)
     finally:  # neither file costs the other
         if args.trace:
-            write(args.trace, lambda file: write_trace(file, [done.launch]), keep=True)
+            write_launches(args.trace, [done.launch])
     return CLEAN if passed and not done.findings else FINDINGS
 
 

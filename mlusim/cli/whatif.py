@@ -4,6 +4,7 @@ import argparse
 from collections.abc import Callable
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
+from mlusim.cli.arguments import add_inputs
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import boards_in, names_in, parameters
@@ -25,8 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("operator", metavar="OP", help="an operator; `mlusim ops` lists them")
     add("--case", metavar="NAME", help="one of its cases")
-    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
-    add("--set", metavar="k=v,...", action="append", default=[], help="parameters that go with --inputs")
+    add_inputs(parser)
     add("--policy", metavar="P", help="a policy of the operator; `mlusim ops OP` lists them")
     add("--board", nargs="+", action="extend", default=[], metavar="B", help="boards (default: all of them)")
     add(

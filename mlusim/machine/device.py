@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.board import Board
-from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.engine.native.choose import choose, engine_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
+from mlusim.machine.elsewhere import board_for
 from mlusim.machine.host_arrays import host_array, shape_of
 from mlusim.machine.hub import attendants, handed, looks_inside, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
@@ -91,7 +91,7 @@ class Device(Presented):
     """A simulated board.  Its GDRAM and its launches are its own; many devices may live at once."""
 
     def __init__(self, board: str | Board = "MLU370-X4") -> None:
-        self.board = find_board(board)
+        self.board = board_for(board)
         self._heap = Heap(GDRAM, GDRAM_BASE, self.board.gdram)
         self._running: list[set[Allocation]] = []  # what the launches that run were given
 

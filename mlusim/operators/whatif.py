@@ -223,24 +223,35 @@ def study_of(
 
 
 def _row(answer: WhatIf, base: float | None, group: str | None) -> WhatIfRow:
-    arch = find_board(answer.board).arch.name
     if answer.failure or answer.run is None:
+        arch = find_board(answer.board).arch.name
         return WhatIfRow(answer.board, arch, FAILS, answer.why, answer.failure)
     how = RECORDED if answer.why == FIRST else RUN if answer.rerun else RETIMED
+    row = launches_row(answer.board, how, answer.why, answer.run.launches, base)
     found = answer.run.efficiency
-    launches = tuple(f"{one.kernel} {_shown([(one.dim, one.kind)])}" for one in answer.run.launches)
-    row = WhatIfRow(answer.board, arch, how, answer.why, launches=launches)
     if found is None:
-        return row
+        return evolve(row, time_us=None, time_band=None, speed_up=None)
     return evolve(
         row,
-        time_us=found.hardware_time_us,
-        time_band=_band(answer.run.launches),
-        speed_up=base / found.hardware_time_us if base is not None else None,
         io_efficiency=found.io_efficiency,
         compute_efficiency=found.compute_efficiency,
         bottleneck=found.bottleneck,
         grade=acceptance(found, group).grade,
+    )
+
+
+def launches_row(board: str, how: str, why: str, launches: Sequence[Launch], base: float | None) -> WhatIfRow:
+    """The row of *launches* on *board*, whose time is compared with *base* us."""
+    time_us = sum(launch.time_us for launch in launches) if launches else None
+    return WhatIfRow(
+        board,
+        find_board(board).arch.name,
+        how,
+        why,
+        time_us=time_us,
+        time_band=_band(launches) if launches else None,
+        speed_up=base / time_us if base is not None and time_us else None,
+        launches=tuple(f"{one.kernel} {_shown([(one.dim, one.kind)])}" for one in launches),
     )
 
 

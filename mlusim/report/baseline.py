@@ -1,4 +1,4 @@
-"""Baselines: the few figures of each call that a later run is compared with, one line of JSON a call.
+"""Baselines: the few figures of each call, or launch, that a later run is compared with, one line of JSON each.
 
 Figures are rounded to digits that mean something, and calls are sorted, so that two baselines differ in
 the lines of the calls that differ.
@@ -6,16 +6,22 @@ the lines of the calls that differ.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from attrs import asdict, frozen
 
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
+from mlusim.machine.launch import Launch
 from mlusim.report.record import Record
 
 FORMAT = 1
+CALLS, LAUNCHES = "calls", "launches"  # what the entries of a file may be of
+ONE: Mapping[str, str] = MappingProxyType({CALLS: "call", LAUNCHES: "launch"})
+WRITERS: Mapping[str, str] = MappingProxyType({CALLS: "mlusim report", LAUNCHES: "mlusim profile"})
 Key = tuple[str, str, str]
 
 
@@ -23,15 +29,16 @@ Key = tuple[str, str, str]
 class Entry:
     """One call: time in us (6 digits), efficiencies as fractions (5 digits), bytes moved by direction.
 
-    ``nram_high_water`` is in bytes, ``instructions`` a count.
+    ``nram_high_water`` is in bytes, ``instructions`` a count.  Of a launch ``operator`` is the program, ``case`` which of
+    its launches, and efficiencies are None: nothing says what the work is in theory.
     """
 
     operator: str
     case: str
     board: str
     hardware_time_us: float
-    io_efficiency: float
-    compute_efficiency: float
+    io_efficiency: float | None
+    compute_efficiency: float | None
     bytes: Mapping[str, int]
     nram_high_water: int
     instructions: int
@@ -47,10 +54,11 @@ class Entry:
 
 @frozen
 class Baseline:
-    """The entries of a file by their keys, and the version of mlusim that wrote it."""
+    """The entries of a file by their keys, the version of mlusim that wrote it, and what they are of."""
 
     version: str
     entries: Mapping[Key, Entry]
+    of: str = CALLS
 
 
 def entry_of(record: Record) -> Entry | None:
@@ -62,43 +70,74 @@ def entry_of(record: Record) -> Entry | None:
         operator=record.operator,
         case=record.case,
         board=record.board,
-        hardware_time_us=_rounded(found.hardware_time_us, 6),
-        io_efficiency=_rounded(found.io_efficiency, 5),
-        compute_efficiency=_rounded(found.compute_efficiency, 5),
+        hardware_time_us=rounded(found.hardware_time_us, 6),
+        io_efficiency=rounded(found.io_efficiency, 5),
+        compute_efficiency=rounded(found.compute_efficiency, 5),
         bytes=dict(sorted((name, nbytes) for name, nbytes in record.moved.items() if nbytes)),
         nram_high_water=record.memory["NRAM"].high_water,
         instructions=sum(record.instructions.values()),
     )
 
 
-def _rounded(number: float, digits: int) -> float:
+def launch_entries(program: str, launches: Iterable[Launch]) -> list[Entry]:
+    """The entries of *launches* of *program*, all of them timed, told apart by kernel, grid and board; of equal ones by their order."""
+    met: Counter[tuple[str, str]] = Counter()
+    entries = []
+    for launch in launches:
+        name = f"{launch.kernel} {','.join(map(str, launch.dim))} {launch.kind}"
+        met[name, launch.board] += 1
+        again = met[name, launch.board]
+        entries.append(
+            Entry(
+                operator=program,
+                case=name if again == 1 else f"{name} #{again}",
+                board=launch.board,
+                hardware_time_us=rounded(launch.time_us, 6),
+                io_efficiency=None,
+                compute_efficiency=None,
+                bytes=dict(sorted((direction, n) for direction, n in launch.traffic.items() if n)),
+                nram_high_water=launch.memory["NRAM"].high_water,
+                instructions=sum(launch.instructions.values()),
+            )
+        )
+    return entries
+
+
+def rounded(number: float, digits: int) -> float:
+    """*number* with so many significant digits."""
     return float(f"{number:.{digits}g}")
 
 
 def merged(
-    before: Baseline | None, records: Iterable[Record], version: str, exists: Callable[[Key], bool]
+    before: Baseline | None,
+    made: Iterable[Entry],
+    version: str,
+    exists: Callable[[Key], bool],
+    of: str = CALLS,
 ) -> Baseline:
-    """*before* with the entries of the *records* that passed in place of what it had for them.
+    """*before* with the entries *made* in place of what it had for them.
 
     What *exists* denies, a case that was renamed, say, is left out.
     """
     kept = {} if before is None else {key: entry for key, entry in before.entries.items() if exists(key)}
-    made = [entry for entry in map(entry_of, (record for record in records if record.passed)) if entry]
-    return Baseline(version, kept | {entry.key: entry for entry in made})
+    return Baseline(version, kept | {entry.key: entry for entry in made}, of)
 
 
 def baseline_text(baseline: Baseline) -> str:
     """The file: a line for each call, in the order of operator, case and board."""
     calls = [json.dumps(asdict(entry), allow_nan=False) for _, entry in sorted(baseline.entries.items())]
-    head = f'{{\n"mlusim baseline": {FORMAT},\n"written by": {json.dumps(baseline.version)},\n"calls": [\n'
+    head = f'{{\n"mlusim baseline": {FORMAT},\n"written by": {json.dumps(baseline.version)},\n"{baseline.of}": [\n'
     return head + ",\n".join(calls) + "\n]\n}\n"
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def baseline_in(text: str, name: str) -> Baseline:
-    """The baseline in *text*.  Raises `UsageError`, a sentence that begins with *name*, for anything else."""
+def baseline_in(text: str, name: str, of: str = CALLS) -> Baseline:
+    """The baseline *of* calls or launches in *text*.
+
+    Raises `UsageError`, a sentence that begins with *name*, for anything else.
+    """
     try:
         document = json.loads(text, parse_constant=_no_number)
     except RecursionError:
@@ -112,24 +151,29 @@ def baseline_in(text: str, name: str) -> Baseline:
             f"{name} is a baseline of format {document['mlusim baseline']!r:.20}, and this mlusim reads format "
             f"{FORMAT}; write it anew with --write-baseline under another name"
         )
-    calls, version = document.get("calls"), document.get("written by")
+    other = next((kind for kind in WRITERS if kind != of and kind in document), None)
+    if other is not None:
+        raise UsageError(
+            f"{name} is a baseline of {other}, as `{WRITERS[other]}` writes; {WRITERS[of]} takes one of {of}"
+        )
+    calls, version = document.get(of), document.get("written by")
     if not isinstance(calls, list) or not isinstance(version, str):
         raise UsageError(
-            f"{name} lacks its calls, or who it was written by; write it anew with --write-baseline"
+            f"{name} lacks its {of}, or who it was written by; write it anew with --write-baseline"
         )
     entries: dict[Key, Entry] = {}
     for number, facts in enumerate(calls, 1):
-        entry = _entry(facts, f"{name}, call {number}")
+        entry = _entry(facts, where := f"{name}, {ONE[of]} {number}", of)
         if entries.setdefault(entry.key, entry) is not entry:
-            raise UsageError(f"{name}, call {number}: {entry} is there twice; remove one of the lines")
-    return Baseline(version, entries)
+            raise UsageError(f"{where}: {entry} is there twice; remove one of the lines")
+    return Baseline(version, entries, of)
 
 
 def _no_number(word: str) -> Any:
     raise ValueError(f"{word} is no number of JSON")
 
 
-def _entry(facts: Any, where: str) -> Entry:
+def _entry(facts: Any, where: str, of: str) -> Entry:
     if not isinstance(facts, dict):
         raise UsageError(f"{where} is no object but {facts!r:.40}")
     missing = [name for name in Entry.__annotations__ if name not in facts]
@@ -138,12 +182,14 @@ def _entry(facts: Any, where: str) -> Entry:
         what = f"lacks {missing[0]!r}" if missing else f"has {surplus[0]!r:.40}, which no baseline has"
         raise UsageError(f"{where} {what}; write it anew with --write-baseline")
     for name in facts:
-        if not _legal(name, facts[name]):
+        unknown = of == LAUNCHES and name in _EFFICIENCIES and facts[name] is None
+        if not unknown and not _legal(name, facts[name]):
             raise UsageError(f"{where}: {name} = {facts[name]!r:.40} is not {_WANTED.get(name, 'a text')}")
     return Entry(**facts)
 
 
 _COUNTS = ("nram_high_water", "instructions")
+_EFFICIENCIES = ("io_efficiency", "compute_efficiency")
 _NUMBERS = ("hardware_time_us", "io_efficiency", "compute_efficiency")
 _WANTED: Mapping[str, str] = {
     **dict.fromkeys(_COUNTS, "a whole number of 0 or more"),

@@ -6,8 +6,9 @@ from typing import Any
 from attrs import asdict, field, frozen
 
 from mlusim.files.paths import shown
-from mlusim.report.baseline import Baseline, Entry, Key, entry_of
-from mlusim.report.explain import explained
+from mlusim.machine.launch import Launch
+from mlusim.report.baseline import CALLS, ONE, Baseline, Entry, Key, entry_of, launch_entries
+from mlusim.report.explain import because, explained
 from mlusim.report.record import Record
 
 TIME = "hardware time"
@@ -132,6 +133,7 @@ class Comparison:
     new: tuple[Entry, ...] = ()
     missing: tuple[Entry, ...] = ()
     absent: int = field(default=0)
+    of: str = CALLS
 
     @property
     def passed(self) -> bool:
@@ -147,10 +149,11 @@ def _is_result(change: Change) -> bool:
 def changes(before: Entry, after: Entry, band: tuple[float, float] | None = None) -> Iterator[Change]:
     """Every figure of a call, in the order of its weight; *band* is that of the time after."""
     yield Change(TIME, before.hardware_time_us, after.hardware_time_us, " us", band=band)
-    yield Change("IO efficiency", before.io_efficiency, after.io_efficiency, less_is_worse=True)
-    yield Change(
-        "compute efficiency", before.compute_efficiency, after.compute_efficiency, less_is_worse=True
-    )
+    for figure in EFFICIENCIES:
+        name = figure.lower().replace(" ", "_")
+        old, new = getattr(before, name), getattr(after, name)
+        if old is not None and new is not None:
+            yield Change(figure, old, new, less_is_worse=True)
     for name in dict.fromkeys([*before.bytes, *after.bytes]):
         yield Change(f"{name} bytes", before.bytes.get(name, 0), after.bytes.get(name, 0))
     yield Change("instructions", before.instructions, after.instructions)
@@ -175,29 +178,62 @@ def verdict(
     )
 
 
+@frozen
+class Measured:
+    """A call or a launch of this run: its ``entry``, or ``lost``, why it has none.
+
+    ``now`` is what costs it most, ``band`` what the model allows for its time, ``fit`` whether it may be stored.
+    """
+
+    key: Key
+    entry: Entry | None
+    lost: str = ""
+    now: tuple[str, ...] = ()
+    band: tuple[float, float] | None = None
+    fit: bool = True
+
+
+def measured_call(record: Record) -> Measured:
+    """What *record* says of its call."""
+    key = (record.operator, record.case or "", record.board)
+    return Measured(
+        key, entry_of(record), _why(record), explained(record).reasons[:2], record.time_band, record.passed
+    )
+
+
+def measured_launches(program: str, launches: Sequence[Launch]) -> list[Measured]:
+    """What *launches* of *program* say."""
+    timed = [launch for launch in launches if launch.tasks]
+    return [
+        Measured(entry.key, entry, now=because(launch)[:2], band=launch.time_band)
+        for entry, launch in zip(launch_entries(program, timed), timed, strict=True)
+    ]
+
+
 def compare(
-    baseline: Baseline, records: Iterable[Record], name: str, threshold: float, exists: Callable[[Key], bool]
+    baseline: Baseline,
+    measured: Iterable[Measured],
+    name: str,
+    threshold: float,
+    exists: Callable[[Key], bool],
 ) -> Comparison:
-    """Compare *records* with *baseline*, the file *name*; *exists* says whether there still is such a call.
+    """Compare what was *measured* with *baseline*, the file *name*; *exists* says whether there still is such a call.
 
     A call regresses when a figure gets worse by more than *threshold*, a fraction.  More work (bytes,
     instructions, NRAM) that comes with a gain in time past the threshold is a trade, not a regression.
     """
     entries, ran, verdicts, new = baseline.entries, set[Key](), list[Verdict](), list[Entry]()
-    for record in records:
-        key = (record.operator, record.case or "", record.board)
-        ran.add(key)
-        after, before = entry_of(record), entries.get(key)
+    for one in measured:
+        ran.add(one.key)
+        after, before = one.entry, entries.get(one.key)
         if after is None and before is not None:
             verdicts.append(
-                Verdict(before, lost=f"it took {before.hardware_time_us:g} us, and now {_why(record)}")
+                Verdict(before, lost=f"it took {before.hardware_time_us:g} us, and now {one.lost}")
             )
         elif after is not None and before is None:
             new.append(after)
         elif after is not None and before is not None:
-            verdicts.append(
-                verdict(before, after, threshold, explained(record).reasons[:2], record.time_band)
-            )
+            verdicts.append(verdict(before, after, threshold, one.now, one.band))
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
     missing = [entry for entry in rest if not exists(entry.key)]
@@ -212,6 +248,7 @@ def compare(
         new=tuple(new),
         missing=tuple(missing),
         absent=len(rest) - len(missing),
+        of=baseline.of,
     )
 
 
@@ -233,7 +270,7 @@ def headline(found: Comparison, version: str) -> str:
     other = (
         f" (written by mlusim {shown(found.version)}, this is {version})" if found.version != version else ""
     )
-    calls = "1 call" if found.compared == 1 else f"{found.compared} calls"
+    calls = f"{found.compared} {ONE[found.of] if found.compared == 1 else found.of}"
     return f"{calls} compared with {found.name}{other}, threshold {100 * found.threshold:g}%: {told}."
 
 
@@ -244,11 +281,11 @@ def lines(found: Comparison) -> Iterator[tuple[str, str]]:
             yield kind, str(one)
     yield from (("new", f"{entry} is not in the baseline") for entry in found.new)
     yield from (
-        ("missing", f"{entry} is in the baseline, and there is no such call any more")
+        ("missing", f"{entry} is in the baseline, and there is no such {ONE[found.of]} any more")
         for entry in found.missing
     )
     if found.absent:
-        yield "note", f"not part of this run: {found.absent} more of the baseline's calls"
+        yield "note", f"not part of this run: {found.absent} more of the baseline's {found.of}"
 
 
 def comparison_markdown(found: Comparison, version: str) -> str:

@@ -18,6 +18,7 @@ from mlusim.report.figures import figures
 from mlusim.report.page.launches import page_text
 from mlusim.report.quantities import count, percent, size
 from mlusim.report.tables.lines import NOTE, launch_lines
+from mlusim.report.tables.whatif import WhatIfStudy
 from mlusim.text_grid import facts, table
 
 DEAREST = 8  # lines that are shown unless all are asked for
@@ -109,20 +110,6 @@ def _overview(numbered: Sequence[tuple[int, Launch]]) -> RenderableType:
     return made
 
 
-def elsewhere(launches: Sequence[Launch], boards: Sequence[str]) -> list[dict[str, Any]]:
-    """Each of *launches* re-timed on each of *boards*; where the work would differ, the sentence that says so."""
-    rows: list[dict[str, Any]] = []
-    for board in boards:
-        name = find_board(board).name
-        for launch in launches:
-            try:
-                found, why = launch.on(name).time_us, ""
-            except UsageError as error:
-                found, why = None, str(error)
-            rows.append({"kernel": launch.kernel, "board": name, "time_us": found, "why": why})
-    return rows
-
-
 def show(launches: Sequence[Launch]) -> None:
     """Print `launches_view` of *launches*."""
     console = Console(highlight=False, emoji=False, markup=False)
@@ -175,6 +162,8 @@ def write_launches(path: str, launches: Sequence[Launch]) -> None:
     write(str(path), lambda file: write_trace(file, list(launches)), keep=True)
 
 
-def write_page(path: str, launches: Sequence[Launch], program: str | None = None) -> None:
-    """Write *launches* of *program* to *path* as one HTML page."""
-    write_text(str(path), page_text(launches, program), keep=True)
+def write_page(
+    path: str, launches: Sequence[Launch], program: str | None = None, study: WhatIfStudy | None = None
+) -> None:
+    """Write *launches* of *program* to *path* as one HTML page, with a *study* of other boards where there is one."""
+    write_text(str(path), page_text(launches, program, study), keep=True)

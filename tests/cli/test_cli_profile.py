@@ -153,13 +153,64 @@ def test_a_test_is_a_program(cli, script):
 
 
 def test_launches_are_timed_on_other_boards(cli, script):
-    """On a board of the architecture there is a time, on another the sentence that says why not."""
-    done = cli("profile", script.name, "--launch", "2", "--json", "--what-if", "MLU370-X8", "MLU590-H8")
-    first, second = done.json()["what_if"]
+    """Re-timed within the architecture, run again on another, where a fault there is the answer."""
+    words = ("--launch", "2", "--json", "--what-if", "MLU370-X8", "MLU590-H8", "MLU220-M2")
+    own, near, far, fails = cli("profile", script.name, *words).json()["what_if"]["rows"]
 
-    assert ("MLU370-X8", "") == (first["board"], first["why"])
-    assert 0 < first["time_us"]
-    assert "launch the kernel on it" in second["why"]
+    assert [("MLU370-X4", "recorded"), ("MLU370-X8", "re-timed"), ("MLU590-H8", "run")] == [
+        (row["board"], row["how"]) for row in (own, near, far)
+    ]
+    assert 1.0 == own["speed_up"]
+    assert 0 < far["time_band"][0] <= far["time_us"] <= far["time_band"][1]
+    assert "another architecture: mtp_592 instead of mtp_372" == far["why"]
+    assert ("fails", None) == (fails["how"], fails["time_us"])
+    assert "a multiple of 128" in fails["failure"]
+
+
+def test_a_script_that_runs_elsewhere_changes_nothing_of_itself(cli, script):
+    """The device of a script is of the other board: what it launches there is what it would."""
+    moved = cli("profile", script.name, "--launch", "2", "--json", "--what-if", "MLU590-H8").json()
+    script.write_text(SCRIPT.replace("MLU370-X4", "MLU590-H8"))
+    real = cli("profile", script.name, "--launch", "2", "--json").json()
+
+    assert real["launches"][0]["time_us"] == moved["what_if"]["rows"][1]["time_us"]
+
+
+def test_a_profile_is_compared_with_a_stored_one(cli, script):
+    """What got slower is a regression with its reason; what did not run this time is not missing."""
+    stored = cli("profile", script.name, "--write-baseline", "base.json")
+    same = cli("profile", script.name, "--launch", "1", "--baseline", "base.json")
+    script.write_text(
+        SCRIPT.replace("    mlu.bang_add(b, b, b, count)\n", "    mlu.bang_add(b, b, b, count)\n" * 9)
+    )
+    slower = cli("profile", script.name, "--baseline", "base.json", "--json")
+    wrong = cli("report", "tin_shift_forward", "--baseline", "base.json")
+
+    assert (0, "base.json: 2 launches\n") == (stored.code, stored.err)
+    assert 0 == same.code
+    assert "1 launch compared with base.json, threshold 5%: nothing moved." in same.out
+    assert "note: not part of this run: 1 more of the baseline's launches" in same.out
+    assert 1 == slower.code
+    found = slower.json()["comparison"]
+    assert [("double 1,1,1 BLOCK", "MLU590-H8"), ("double 1,1,1 BLOCK", "MLU370-X4")] == [
+        (r["case"], r["board"]) for r in found["regressions"]
+    ]
+    assert "because instructions 3 -> 11" in found["regressions"][1]["message"]
+    assert 2 == wrong.code
+    assert "is a baseline of launches, as `mlusim profile` writes" in wrong.err
+
+
+def test_a_change_inside_the_band_says_so(cli, script):
+    """A time that the model's constants allow before and after is no certain change."""
+    cli("profile", script.name, "--launch", "2", "--write-baseline", "base.json")
+    path = script.with_name("base.json")
+    document = json.loads(path.read_text())
+    document["launches"][0]["hardware_time_us"] *= 0.9
+    path.write_text(json.dumps(document))
+    done = cli("profile", script.name, "--launch", "2", "--baseline", "base.json")
+
+    assert 1 == done.code
+    assert "within the model's band" in done.out
 
 
 def test_findings_on_request(cli, script):

@@ -57,16 +57,14 @@ def test_a_call_without_figures_has_no_entry():
 
 
 def test_a_run_replaces_its_own_calls_only():
-    """Others stay, what is gone goes, what did not pass keeps its old line."""
+    """Others stay, what is gone goes."""
     slow = evolve(ENTRY, hardware_time_us=99.0)
     other, gone = evolve(ENTRY, case="other"), evolve(ENTRY, case="gone")
     before = Baseline("1", {e.key: e for e in (slow, other, gone)})
-    made = merged(before, [RECORD], "2", lambda key: key[1] != "gone")
-    failed = merged(before, [evolve(RECORD, passed=False)], "2", lambda key: True)
+    made = merged(before, [ENTRY], "2", lambda key: key[1] != "gone")
 
     assert Baseline("2", {e.key: e for e in (ENTRY, other)}) == made
-    assert before.entries == failed.entries
-    assert {ENTRY.key: ENTRY} == merged(None, [RECORD], "2", lambda key: True).entries
+    assert {ENTRY.key: ENTRY} == merged(None, [ENTRY], "2", lambda key: True).entries
 
 
 def _document(**changes):

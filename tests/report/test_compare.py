@@ -16,6 +16,7 @@ from mlusim.report.compare import (
     comparison_markdown,
     headline,
     lines,
+    measured_call,
     verdict,
 )
 from mlusim.report.explain import explained
@@ -28,7 +29,7 @@ ENTRY = entry_of(RECORD)
 def against(*entries, record=RECORD, threshold=0.05, exists=lambda key: True):
     """*record* compared with a baseline of *entries*."""
     baseline = Baseline("0", {entry.key: entry for entry in entries})
-    return compare(baseline, [record], "base.json", threshold, exists)
+    return compare(baseline, [measured_call(record)], "base.json", threshold, exists)
 
 
 def test_the_same_is_nothing():

@@ -14,6 +14,7 @@ from mlusim.report.page.excerpt import Excerpt, excerpt_of, pipe_picture
 from mlusim.report.page.pictures import color
 from mlusim.report.page.source_heat import listings
 from mlusim.report.quantities import count, percent, size
+from mlusim.report.tables.whatif import WhatIfStudy
 from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES
 
@@ -31,12 +32,15 @@ class LaunchPart:
     excerpt: Excerpt | None
 
 
-def page_text(launches: Sequence[Launch], program: str | None = None) -> str:
-    """The page of *launches*.  Raises `UsageError` where jinja2 is not installed."""
+def page_text(
+    launches: Sequence[Launch], program: str | None = None, study: WhatIfStudy | None = None
+) -> str:
+    """The page of *launches* with a *study* of other boards, where there is one.  Raises `UsageError` where jinja2 is not installed."""
     return _environment().get_template("launches.html.j2").render(  # type: ignore[no-any-return]
         title=program or ", ".join(dict.fromkeys(launch.kernel for launch in launches)) or "nothing launched",
         parts=[_part(launch) for launch in launches],
         total=sum(launch.time_us for launch in launches),
+        studies=[] if study is None else [study],
         pipes={name: color(n) for n, name in enumerate(PIPES)},
     )  # fmt: skip
 

@@ -1,0 +1,28 @@
+"""Another board for a program that names its own: while it lasts every new device is of that board."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+
+_INSTEAD: ContextVar[Board | None] = ContextVar("board instead", default=None)
+
+
+@contextmanager
+def devices_on(board: str | Board) -> Iterator[None]:
+    """Inside, `mlusim.Device` and `mlusim.host.Handle` are of *board*, whatever board they are asked for.
+
+    It holds for this thread.  Raises `UsageError` for an unknown board.
+    """
+    token = _INSTEAD.set(find_board(board))
+    try:
+        yield
+    finally:
+        _INSTEAD.reset(token)
+
+
+def board_for(wanted: str | Board) -> Board:
+    """The board of a device that is asked to be of *wanted*."""
+    return _INSTEAD.get() or find_board(wanted)

@@ -1,0 +1,91 @@
+"""What if a program ran on other boards: its launches re-timed where their work is the same, else run again there."""
+
+from collections.abc import Callable, Sequence
+
+from attrs import evolve
+
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+from mlusim.errors import MlusimError, UsageError, said
+from mlusim.machine.elsewhere import devices_on
+from mlusim.machine.launch import Launch
+from mlusim.operators.whatif import FIRST, WhatIf, launches_row, study_of, what_if
+from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.program import OperatorProgram, Program
+from mlusim.report.profiled import Profiled
+from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
+
+Choose = Callable[[Sequence[Launch]], Sequence[Launch]]
+
+
+def elsewhere(program: Program, made: Sequence[Launch], boards: Sequence[str], choose: Choose) -> WhatIfStudy:
+    """What *program*, which *made* these launches, would take on each of *boards*; of its launches those that *choose* takes.
+
+    The launches of a script or a kernel are re-timed on boards of their architecture; on any other the program runs
+    again with devices of that board, where a fault or a refusal is the answer.  An operator is asked as by
+    `mlusim what-if`.
+    """
+    kept = choose(made)
+    base = sum(launch.time_us for launch in kept)
+    own = tuple(dict.fromkeys(launch.board for launch in kept))
+    others = [board for board in map(find_board, boards) if (board.name,) != own]
+    if isinstance(program, OperatorProgram):
+        asked = [program.board, *others]
+        answers = what_if(program.operator, program.inputs, program.params, boards=asked, outputs=False)
+        rows = [_asked(answer, choose, base) for answer in answers]
+        return WhatIfStudy(program.operator.name, program.case, own[0], tuple(rows))
+    first = launches_row(own[0], RECORDED, FIRST, kept, base)
+    if len(own) > 1:
+        first = evolve(first, board=" and ".join(own), arch="-")
+    rows = [first, *(_elsewhere(program, kept, board, choose, base) for board in others)]
+    told = f"{len(kept)} launch{'' if len(kept) == 1 else 'es'}"
+    return WhatIfStudy(program.name, told, first.board, tuple(rows))
+
+
+def _asked(answer: WhatIf, choose: Choose, base: float) -> WhatIfRow:
+    """The answer of an operator, of the launches that are asked for."""
+    (row,) = study_of("", None, [answer]).rows
+    if answer.run is None or answer.failure:
+        return row
+    kept = choose(answer.run.launches)
+    part = launches_row(row.board, row.how, row.why, kept, base)
+    return evolve(row, speed_up=part.speed_up) if len(kept) == len(answer.run.launches) else part
+
+
+def _elsewhere(
+    program: Program, kept: Sequence[Launch], board: Board, choose: Choose, base: float
+) -> WhatIfRow:
+    archs = {find_board(launch.board).arch.name for launch in kept}
+    try:
+        if archs == {board.arch.name}:
+            moved = [launch.on(board) for launch in kept]
+            return launches_row(
+                board.name, RETIMED, "the same architecture, and so the same work", moved, base
+            )
+        why = f"another architecture: {board.arch.name} instead of {' and '.join(sorted(archs))}"
+        return launches_row(board.name, RUN, why, choose(_run_on(program, board)), base)
+    except MlusimError as error:
+        return WhatIfRow(board.name, board.arch.name, FAILS, "it was tried there", said(error))
+
+
+def _run_on(program: Program, board: Board) -> list[Launch]:
+    """The launches of *program* on devices of *board*.  Raises `UsageError` where it ends otherwise than well."""
+    found = Profiled(lines=False)
+    moved = program
+    if isinstance(program, KernelCall):
+        moved = evolve(program, sources=evolve(program.sources, board=board))
+    try:
+        with devices_on(board):
+            moved.run([found])
+    except MlusimError:
+        raise
+    except Exception as error:
+        raise UsageError(f"the program raises {type(error).__name__} there: {said(error)}") from error
+    except SystemExit as leaving:
+        raise UsageError(f"the program ends with exit code {said(leaving)} there") from leaving
+    astray = next((launch for launch in found.launches if launch.board != board.name), None)
+    if astray is not None:
+        raise UsageError(
+            f"the program launches {astray.kernel} on {astray.board} all the same, from another thread"
+        )
+    return found.launches
