@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from mlusim.observe.checker import Allowed
 from mlusim.observe.comments import Comment
-from mlusim.observe.finding import NOTE, Finding
+from mlusim.observe.finding import NOTE, Finding, Place
 
 
 @frozen
@@ -145,15 +145,26 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return each finding once, the first of its kind, with the sum of the counts, by file and line.
 
     Findings are of a kind when the same rule says of the same statement of the same kernel that it has the same cause.
+    What else suffers from the cause is gathered from all of them.
     """
-    kinds: dict[Any, Finding] = {}
-    counts: dict[Any, int] = {}
+    kinds: dict[Any, list[Finding]] = {}
     for finding in findings:
-        key = _key(finding)
-        kinds.setdefault(key, finding)
-        counts[key] = counts.get(key, 0) + finding.count
-    folded = [finding.times(counts[key]) for key, finding in kinds.items()]
+        kinds.setdefault(_key(finding), []).append(finding)
+    folded = [
+        evolve(alike[0], places=_places(alike)).times(sum(finding.count for finding in alike))
+        for alike in kinds.values()
+    ]
     return tuple(sorted(folded, key=lambda f: (f.file or "", f.line or 0, f.id)))
+
+
+def _places(alike: list[Finding]) -> tuple[Place, ...]:
+    """The places of the first of *alike*, then those where the others say that what is missing is missing, too."""
+    seen = {(place.file, place.line) for place in alike[0].places if place.victim}
+    more: dict[tuple[str, int], Place] = {}
+    for place in (place for finding in alike[1:] for place in finding.places if place.victim):
+        if (place.file, place.line) not in seen:
+            more.setdefault((place.file, place.line), place)
+    return *alike[0].places, *more.values()
 
 
 def _fold_allowed(every: Iterable[Allowed]) -> tuple[Allowed, ...]:
@@ -181,4 +192,4 @@ def _cause(finding: Finding) -> Any:
         for name, fact in sorted(finding.facts.items())
         if isinstance(fact, str) or (isinstance(fact, list) and all(isinstance(part, str) for part in fact))
     )
-    return tuple((place.file, place.line) for place in finding.places), *words
+    return tuple((place.file, place.line) for place in finding.places if not place.victim), *words

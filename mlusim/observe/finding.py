@@ -18,11 +18,15 @@ ERROR, NOTE = "error", "note"
 
 @frozen
 class Place:
-    """A line of a kernel that has to do with a finding, and what happened there."""
+    """A line of a kernel that has to do with a finding, and what happened there.
+
+    A *victim* has no part in the cause: what is missing is missing there, too.
+    """
 
     file: str
     line: int
     message: str
+    victim: bool = False
 
     def __str__(self) -> str:
         return f"{short(self.file)}:{self.line}: {self.message}"

@@ -23,6 +23,15 @@ from mlusim.memory.footprint import Access
 
 COMPUTE = frozenset({Pipe.VECTOR, Pipe.TENSOR})
 SCALAR, VECTOR, IO, MOVE = (pipe.value for pipe in (Pipe.SCALAR, Pipe.VECTOR, Pipe.IO, Pipe.MOVE))
+EVERY = tuple(pipe.value for pipe in Pipe)
+WAITS: tuple[
+    tuple[str, tuple[str, ...]], ...
+] = (  # the cheapest first: what a core does not wait for goes on
+    ("sync_move", (Pipe.MOVE.value,)),
+    ("sync_io", (Pipe.IO.value,)),
+    ("sync_compute", (Pipe.VECTOR.value, Pipe.TENSOR.value)),
+    ("sync", EVERY),
+)
 MOST = 1 << 16  # scalar accesses that are remembered between two syncs
 
 
@@ -35,6 +44,20 @@ class Clash(NamedTuple):
     access: Access
     low: int
     high: int
+
+
+class Remedy(NamedTuple):
+    """What to do, and whether the recorded run, evaluated again with it, has the conflict no more."""
+
+    text: str
+    verified: bool
+
+
+class Wait(NamedTuple):
+    """A wait before an instruction, and all that it would have waited for."""
+
+    remedy: Remedy
+    covers: frozenset[Step]
 
 
 class PipeOrder:
@@ -177,6 +200,17 @@ class PipeOrder:
             self.stores.clear()
         if not (self.io or self.move or self.computing):
             self.passed.clear()
+
+
+def wait_for(order: PipeOrder, effect: Effect) -> Wait:
+    """Find the cheapest wait that, put before *effect*, leaves it no clash."""
+    for name, pipes in WAITS:
+        tried = order.copy()
+        tried.wait(pipes)
+        if next(tried.clashes(effect), None) is None:
+            covers = frozenset(order.pending()).difference(tried.pending())
+            return Wait(Remedy(f"put mlu.{name}() before line {effect.site.line}", verified=True), covers)
+    return Wait(Remedy("put mlu.sync() between the two lines", verified=False), frozenset())
 
 
 def at_issue(step: Step) -> Step | None:

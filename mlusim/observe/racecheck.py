@@ -8,17 +8,19 @@ import functools
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+
 from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
+from mlusim.observe.blame import Blame, Court
 from mlusim.observe.cells import ATOMIC, READ, WRITE
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.clocks import Clocks
 from mlusim.observe.finding import Finding, Place
 from mlusim.observe.handovers import Handing, Withheld
 from mlusim.observe.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
-from mlusim.observe.pipes import COMPUTE, Clash, PipeOrder
-from mlusim.observe.remedy import EVERY, Remedy, meet, wait_for
+from mlusim.observe.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, wait_for
 from mlusim.observe.sharing import WORD, Conflict, Party, Sharing
 
 DOES = {READ: "reads", ATOMIC: "changes", WRITE: "writes"}
@@ -44,8 +46,9 @@ class RaceCheck(Checker):
         self._orders: dict[Any, PipeOrder] = {}
         self._blamed: dict[Any, dict[Step, Hashable]] = {}  # what one missing sync has left open: its finding
         self._clocks = Clocks()
-        self._sharing = Sharing(self._clocks, self._conflict)
         self._handing, self._now = Handing(), 0
+        self._sharing = Sharing(self._clocks, lambda found: self._blame.judge(found, self._cores))
+        self._blame = Blame(self._sharing, self._handing, Court(self._key, self._accuse, self._join))
         self._idle = IdleSyncs() if self.notes else None
         if self._idle is not None:
             self._clocks.keep_log()
@@ -63,9 +66,8 @@ class RaceCheck(Checker):
         if self._idle is not None:
             self._idle.end(core)
         elif core.union.finished():
-            for cluster in core.union.clusters:
-                for allocation in cluster.sram.allocations:
-                    self._sharing.forget(allocation)
+            ended = (allocation for cluster in core.union.clusters for allocation in cluster.sram.allocations)
+            self._sharing.forget(ended)
 
     def fault(self, core: Any, fault: Any) -> None:
         """Judge what there is."""
@@ -265,7 +267,7 @@ class RaceCheck(Checker):
         cause = blamed.get(clash.first)
         if cause is not None and cause != key:
             site, name = clash.second.site, _name(clash.second.name)
-            self.join(cause, Place(*site, f"the same wait is missing for {name}"))
+            self.join(cause, Place(*site, f"the same wait is missing for {name}", victim=True))
             return
         wait = wait_for(order, effect)
         self.report(key, lambda: _told(rule, wait.remedy, effect, clash))
@@ -273,11 +275,25 @@ class RaceCheck(Checker):
             kept = {step: blamed[step] for step in order.pending() if step in blamed}
             self._blamed[effect.core] = dict.fromkeys(wait.covers, key) | kept
 
-    def _conflict(self, conflict: Conflict) -> None:
-        rule = self._rule(conflict)
-        key = rule, frozenset((conflict.first.statement, conflict.second.statement))
+    def _key(self, conflict: Conflict) -> Hashable:
+        return self._rule(conflict), frozenset((conflict.first.statement, conflict.second.statement))
+
+    def _accuse(self, conflict: Conflict, remedy: Remedy) -> bool:
+        """Report *conflict*; whether a person gets to see it."""
+        key = self._key(conflict)
         for _ in range(len(conflict.pairs)):
-            self.report(key, lambda: self._told_conflict(rule, conflict))
+            self.report(key, lambda: self._told_conflict(conflict, remedy))
+        return self.tells(key)
+
+    def _join(self, cause: Hashable, conflict: Conflict) -> None:
+        """Put *conflict* below the finding of what is missing for it, too."""
+        first, second = conflict.first, conflict.second
+        tasks = len(np.unique(conflict.pairs[:, [0, 2]]))
+        other = f"{_name(first.statement.name)} at line {first.statement.site.line} {DOES[first.kind]}"
+        told = (
+            f"the same is missing for {_name(second.statement.name)}, which {DOES[second.kind]} what {other}"
+        )
+        self.join(cause, Place(*second.statement.site, f"{told}, in {tasks} tasks", victim=True))
 
     def _rule(self, conflict: Conflict) -> str:
         first, second = conflict.first, conflict.second
@@ -289,11 +305,11 @@ class RaceCheck(Checker):
             "racecheck-tasks-same-word" if same and values[0] == values[1] else "racecheck-tasks-write-write"
         )
 
-    def _told_conflict(self, rule: str, conflict: Conflict) -> Finding:
-        first, second = conflict.first, conflict.second
+    def _told_conflict(self, conflict: Conflict, remedy: Remedy) -> Finding:
+        rule, first, second = self._rule(conflict), conflict.first, conflict.second
         a, b = (self._cores[party.segment.task].place for party in (first, second))
         low, high = max(first.low, second.low), min(first.high, second.high)
-        hint, verified = meet(self._sharing, self._handing, conflict, self._cores)
+        hint, verified = remedy
         value = ", the same value" if rule.endswith("same-word") else ""
         return Finding(
             rule,

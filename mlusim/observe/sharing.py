@@ -1,7 +1,7 @@
 """Which accesses of different tasks to GDRAM and SRAM nothing puts in order."""
 
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,9 +64,9 @@ class Conflict(NamedTuple):
 
 
 class Sharing:
-    """The accesses to shared memory, judged a window at a time; *told* hears of every conflict."""
+    """The accesses to shared memory, judged a window at a time; *told* hears of the conflicts of each."""
 
-    def __init__(self, clocks: Clocks, told: Callable[[Conflict], None]) -> None:
+    def __init__(self, clocks: Clocks, told: Callable[[list[Conflict]], None]) -> None:
         self.clocks = clocks
         self.values: dict[int, Any] = {}  # of small writes, by their time
         self.statements: list[Statement] = []
@@ -106,13 +106,12 @@ class Sharing:
 
     def judge(self) -> None:
         """Tell the conflicts, and keep only what a later access may conflict with."""
-        for allocation, held in self._tables.items():
-            table = table_of(held)
-            seen = self._judged.get(allocation, 0)
-            if len(table) == seen:
+        found = [conflict for allocation in self._tables for conflict in self._conflicts_of(allocation)]
+        if found:
+            self._told(found)
+        for allocation, table in self.tables().items():
+            if len(table) == self._judged.get(allocation, 0):
                 continue
-            for conflict in self.conflicts(allocation, table, seen):
-                self._told(conflict)
             if self.whole:
                 self._judged[allocation] = len(table)
                 continue
@@ -124,17 +123,22 @@ class Sharing:
         self._pending = 0
         self._drop_values()
 
+    def _conflicts_of(self, allocation: Allocation) -> list[Conflict]:
+        """The conflicts of *allocation* that nobody has been told."""
+        table, seen = table_of(self._tables[allocation]), self._judged.get(allocation, 0)
+        return [] if len(table) == seen else list(self.conflicts(allocation, table, seen))
+
     def _drop_values(self) -> None:
         if self.values:
             held = {time for table in self.tables().values() for time in table[:, TIME].tolist()}
             self.values = {time: self.values[time] for time in held & self.values.keys()}
 
-    def forget(self, allocation: Allocation) -> None:
-        """Judge what was done to *allocation*, which ends, and drop it."""
-        held = self._tables.get(allocation)
-        if held is not None:
-            for conflict in self.conflicts(allocation, table_of(held), self._judged.get(allocation, 0)):
-                self._told(conflict)
+    def forget(self, allocations: Iterable[Allocation]) -> None:
+        """Drop what was done to *allocations*, which end; what is in no order there is judged with all the rest."""
+        ending = [allocation for allocation in allocations if allocation in self._tables]
+        if any(self._conflicts_of(allocation) for allocation in ending):
+            self.judge()
+        for allocation in ending:
             del self._tables[allocation]
             self._judged.pop(allocation, None)
 

@@ -76,7 +76,7 @@ def test_a_race_is_told_exactly_when_some_pair_is_in_no_order(window, run):
     told, clocks = [], Clocks()
     for _ in range(4):
         clocks.begin()
-    sharing = Sharing(clocks, told.append)
+    sharing = Sharing(clocks, told.extend)
     sharing._window = window
     done, knows, counts, mutex = [], [set() for _ in range(4)], 0, [set(), set()]
     racing = False
@@ -112,7 +112,7 @@ def test_a_window_keeps_what_a_later_access_may_conflict_with():
     """Ten thousand writes of one word by one task leave one row, and the foreign read is found."""
     told, clocks = [], Clocks()
     first, second = clocks.begin(), clocks.begin()
-    sharing = Sharing(clocks, told.append)
+    sharing = Sharing(clocks, told.extend)
     for number in range(10_000):
         sharing.add(_effect(number % 3), Access(TENSOR, 0, 4), WRITE, first)
     sharing.judge()

@@ -1,0 +1,191 @@
+"""Where a barrier would have to stand for accesses of different tasks to be in order, tried out on the recorded run."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlusim.memory.footprint import Ints
+from mlusim.observe.cells import READ, SITE, TIME
+from mlusim.observe.sharing import Conflict, Sharing
+
+LAUNCH = "launch"  # the scope of what only the next launch orders: Block tasks, and tasks of different unions
+SCOPES = {  # what a barrier reaches, the cheapest first, and its name
+    "cluster_ipu": "sync_all_ipu_within_cluster",
+    "cluster": "sync_cluster",
+    "all_ipu": "sync_all_ipu",
+    "all": "sync_all",
+    LAUNCH: "",
+}
+MOST = 64  # places for a barrier that are tried beside the statements in conflict
+NOWHERE: Ints = np.zeros(0, np.int64)
+
+
+class Cut(NamedTuple):
+    """A barrier of *scope* in front of each statement of *before*, and for other tasks behind *behind*, by number."""
+
+    scope: str
+    before: tuple[int, ...]
+    behind: int | None = None
+
+
+class Accused(NamedTuple):
+    """A conflict, the statements' numbers, and all their accesses that are in no order."""
+
+    conflict: Conflict
+    first: int
+    second: int
+    pairs: Ints
+    scope: str
+
+
+class Recorded:
+    """The accesses that *sharing* holds, made by *cores*: a task each."""
+
+    def __init__(self, sharing: Sharing, cores: list[Any]) -> None:
+        self._sharing = sharing
+        self._cores = cores
+        self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
+        self._passed: dict[int, dict[int, Ints]] = {}
+        self._grouped: dict[str, tuple[Ints, dict[int, list[int]]]] = {}
+
+    def accused(self, conflict: Conflict) -> Accused:
+        """What has to be known of *conflict* to look for a barrier."""
+        pairs = self._sharing.every_pair(conflict)
+        first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
+        return Accused(conflict, first, second, pairs, self._scope(pairs))
+
+    def line(self, statement: int) -> int:
+        """The line of a statement."""
+        return self._sharing.statements[statement].site.line
+
+    # -- whether a barrier is enough -----------------------------------------------------------
+
+    def orders(self, cut: Cut, pairs: Ints) -> bool:
+        """Whether every task could pass *cut*, and it lies between the two accesses of each pair, whichever is first."""
+        passes = self._passes(cut)
+        if passes is None:
+            return False
+        groups, members = self._groups(cut.scope)
+        ends = groups[pairs[:, 0]], groups[pairs[:, 2]]
+        if (ends[0] != ends[1]).any() or (ends[0] < 0).any():
+            return False
+        for group in np.unique(ends[0]).tolist():
+            counts = {len(passes.get(task, NOWHERE)) for task in members[group]}
+            if not (counts <= {0, 1} if cut.scope == LAUNCH else len(counts) == 1 and counts != {0}):
+                return False
+        return not (_passed(passes, pairs[:, :2]) == _passed(passes, pairs[:, 2:])).any()
+
+    def _passes(self, cut: Cut) -> dict[int, Ints] | None:
+        """When each task passes *cut*; None where a task would on both ways."""
+        passes = self.reached(cut.before[0])
+        for other in cut.before[1:]:
+            more = self.reached(other)
+            passes = {
+                task: np.union1d(passes.get(task, NOWHERE), more.get(task, NOWHERE)) for task in passes | more
+            }
+        if cut.behind is None:
+            return passes
+        done = {task: times + 1 for task, times in self.reached(cut.behind).items()}
+        return None if done.keys() & passes.keys() else done | passes
+
+    def reached(self, statement: int) -> dict[int, Ints]:
+        """When each task reached *statement*, by task, ascending."""
+        found = self._passed.get(statement)
+        if found is None:
+            times: dict[int, list[Ints]] = {}
+            for table in self._sharing.tables().values():
+                rows = table[table[:, SITE] == statement]
+                for task in np.unique(tasks := self._sharing.tasks(rows)).tolist() if len(rows) else ():
+                    times.setdefault(task, []).append(rows[tasks == task, TIME])
+            found = {task: np.unique(np.concatenate(parts)) for task, parts in times.items()}
+            self._passed[statement] = found
+        return found
+
+    # -- which barriers there are --------------------------------------------------------------
+
+    def candidates(self, accused: list[Accused]) -> Iterator[Cut]:
+        """Barriers in front of the statements of *accused*."""
+        numbers = dict.fromkeys(end for one in accused for end in (one.second, one.first))
+        yield from _in_scopes(accused, ((number, None) for number in numbers))
+
+    def elsewhere(self, accused: list[Accused]) -> Iterator[Cut]:
+        """Barriers in front of what else the tasks did to shared memory before, or where others pass another place."""
+        others = dict.fromkeys(number for one in accused for number in self._before(one.conflict))
+        yield from _in_scopes(accused, (*((number, None) for number in others), *self._apart(accused)))
+
+    def _before(self, conflict: Conflict) -> list[int]:
+        """What the second task of *conflict* did to shared memory before, the last first."""
+        task, time = conflict.second.segment.task, conflict.second.time
+        seen: dict[int, int] = {}
+        for table in self._sharing.tables().values():
+            mine = table[(self._sharing.tasks(table) == task) & (table[:, TIME] <= time)][::-1]
+            last, places = np.unique(mine[:, SITE], return_index=True)
+            for statement, at in zip(last.tolist(), mine[places, TIME].tolist(), strict=True):
+                seen[statement] = max(at, seen.get(statement, 0))
+        return sorted(seen, key=lambda statement: -seen[statement])[:MOST]
+
+    def _apart(self, every: list[Accused]) -> dict[tuple[int, int], None]:
+        """Pairs of statements that some tasks reach and the others do not.
+
+        The barrier stands before the first of a pair and behind the second.  What is written comes before what is
+        read, unless only the other way round is in order.
+        """
+        ways: dict[tuple[int, int], None] = {}
+        for turned in (False, True):
+            firsts: dict[int, None] = {}
+            seconds: dict[int, None] = {}
+            for one in every:
+                read = one.conflict.first.kind == READ and one.conflict.second.kind != READ
+                ahead, behind = (one.first, one.second) if read == turned else (one.second, one.first)
+                firsts[ahead], seconds[behind] = None, None
+            for behind in seconds:
+                for ahead in firsts:
+                    if not self.reached(ahead).keys() & self.reached(behind).keys():
+                        ways[behind, ahead] = None
+        return ways
+
+    # -- who meets -----------------------------------------------------------------------------
+
+    def _scope(self, pairs: Ints) -> str:
+        """The cheapest barrier that the two tasks of each pair take part in."""
+        held = np.unique(pairs[:, [0, 2]], axis=0)
+        for scope in SCOPES:
+            groups, _ = self._groups(scope)
+            ends = groups[held]
+            if (ends >= 0).all() and (ends[:, 0] == ends[:, 1]).all():
+                return scope
+        return LAUNCH
+
+    def _groups(self, scope: str) -> tuple[Ints, dict[int, list[int]]]:
+        """The number of the group in which each task meets others at a barrier of *scope* (-1: none), and its tasks."""
+        found = self._grouped.get(scope)
+        if found is None:
+            groups = np.array([self._group(core, scope) for core in self._cores], np.int64)
+            members = {g: np.flatnonzero(groups == g).tolist() for g in np.unique(groups).tolist()}
+            found = self._grouped[scope] = groups, members
+        return found
+
+    def _group(self, core: Any, scope: str) -> int:
+        if scope == LAUNCH:
+            return 0
+        if core.union.block or (scope.endswith("_ipu") and core.place.memory_core):
+            return -1
+        cluster = core.cluster if scope.startswith("cluster") else None
+        return id(core.union if cluster is None else cluster)
+
+
+def _in_scopes(accused: list[Accused], places: Iterable[tuple[int, int | None]]) -> Iterator[Cut]:
+    """A barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first."""
+    scopes = [scope for scope in SCOPES if any(one.scope == scope for one in accused)]
+    for before, behind in places:
+        yield from (Cut(scope, (before,), behind) for scope in scopes)
+
+
+def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:
+    """How often the task of each access, given with its time, had passed until then."""
+    counts = np.zeros(len(accesses), np.int64)
+    for task in np.unique(accesses[:, 0]).tolist():
+        mine = accesses[:, 0] == task
+        counts[mine] = np.searchsorted(passes.get(task, NOWHERE), accesses[mine, 1], side="right")
+    return counts
