@@ -33,7 +33,7 @@ test: $(VENV)/test.stamp
 
 # The fuzz tests in full, more than ten thousand tries; `make test` makes a share of them.
 attack: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -m attack -n auto tests/fuzz tests/frontend/bangc
+	$(BIN)/python -m pytest -q -m attack -n auto tests/fuzz tests/frontend/bangc tests/ops
 
 check: $(VENV)/check.stamp
 	$(BIN)/ruff format --check .

@@ -110,6 +110,7 @@ class NativeCore(Core):
         )
         c.most_flights, c.nallocs, c.fuel = buffers.most_flights, 1, layout.TURNS
         c.lines, c.spare = buffers.loaded.sums(session.tally)
+        mlu.lines, mlu.spare = session.tally.lines, session.tally.spare  # for rows that Python performs
         c.pending, c.fence, c.source = self.pending, self.fence, -1
         c.call, c.drop, c.look = CALL, DROP, id(_look)
         c.head_transactions, c.head_transfers = self.head.transactions, self.head.transfers
