@@ -177,7 +177,7 @@ def _timing(record: Record) -> Iterator[tuple[str, str]]:
     found = record.efficiency
     if found is not None:
         force = count(found.compute_force)
-        yield "hardware time", f"{microseconds(found.hardware_time_us)} us, predicted"
+        yield "hardware time", _predicted(found.hardware_time_us, record.time_band)
         yield (
             "IO efficiency",
             f"{share(found.io_efficiency)} of {found.io_bandwidth:g} GB/s, theory {size(found.theory_ios)}",
@@ -186,7 +186,7 @@ def _timing(record: Record) -> Iterator[tuple[str, str]]:
             "compute efficiency",
             f"{share(found.compute_efficiency)} of {force} ops/s, theory {count(found.theory_ops)} ops",
         )
-        yield "bottleneck", found.bottleneck
+        yield "bottleneck", f"{found.bottleneck}, by the formulas: the larger of both efficiencies"
     if found is not None:
         judged = acceptance(found, record.group, record.rule)
         yield "class", judged.grade
@@ -195,6 +195,11 @@ def _timing(record: Record) -> Iterator[tuple[str, str]]:
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
         yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
+
+
+def _predicted(time_us: float, ends: tuple[float, float] | None) -> str:
+    told = f"{microseconds(time_us)} us, predicted"
+    return told if ends is None else f"{told}; {band(ends)} us by the band of the model"
 
 
 def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
