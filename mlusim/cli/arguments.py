@@ -4,7 +4,6 @@ from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.settings import whole
-from mlusim.engine.native.choose import ENGINES
 from mlusim.machine.device import EFFECTS
 
 
@@ -45,8 +44,3 @@ def add_schedule(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--effects", choices=EFFECTS, default=EFFECTS[0], help="when asynchronous effects land"
     )
-
-
-def add_engine(parser: ArgumentParser, told: str) -> None:
-    """Declare the engine; *told* is what the help says of it."""
-    parser.add_argument("--engine", choices=ENGINES, default=ENGINES[0], help=told)

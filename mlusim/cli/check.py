@@ -27,6 +27,7 @@ from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
 from mlusim.cli import run_source
+from mlusim.cli.engines import add_watched_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
@@ -115,6 +116,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
     add("--json", action="store_true", help="the same as --format json")
+    add_watched_engine(parser)
     add_limit(parser, USUAL)
     parser.epilog = EXAMPLES
 

@@ -1,6 +1,7 @@
 """``mlusim compile``: what is in BANG C files, and what of it does not translate."""
 
 import argparse
+import sys
 from typing import Any
 
 from rich.text import Text
@@ -8,11 +9,15 @@ from rich.text import Text
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.show import emit, kib, output
 from mlusim.cli.sources import add_source_arguments, board_of, defines
+from mlusim.engine.native.build import cache_folder, clean_cache
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.survey import SPACES, FileFacts, survey
 
 EXAMPLES = """examples:
   mlusim compile scale.mlu
+  mlusim compile --clean-cache
   mlusim compile div.mlu -I include -D NDEBUG --board MLU590-H8 --json
 exit codes: 0 everything translates, 1 something does not, 2 a file does not parse"""
 
@@ -20,15 +25,26 @@ exit codes: 0 everything translates, 1 something does not, 2 a file does not par
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("files", metavar="FILE", nargs="+", help="BANG C files, which are linked with each other")
+    add("files", metavar="FILE", nargs="*", help="BANG C files, which are linked with each other")
     add_source_arguments(parser)
     add("--board", metavar="B", help="the board whose architecture is compiled for")
+    add(
+        "--clean-cache",
+        action="store_true",
+        help="remove translations and compiled kernels of earlier runs from the user's cache",
+    )
     add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES
 
 
 def run(args: argparse.Namespace) -> int:
     """Compile; returns 1 where something does not translate, 2 where a file does not parse."""
+    if args.clean_cache:
+        _clean(args)
+        if not args.files:
+            return CLEAN
+    if not args.files:
+        raise UsageError("name a BANG C file, as in `mlusim compile scale.mlu`")
     from mlusim import bangc  # noqa: PLC0415 - libclang is an extra
 
     board = board_of(args.board)
@@ -44,6 +60,16 @@ def run(args: argparse.Namespace) -> int:
         for facts in found:
             _show(facts, {name: getattr(board.arch, name.lower()) for name in SPACES})
     return FINDINGS if any(facts.untranslated for facts in found) else CLEAN
+
+
+def _clean(args: argparse.Namespace) -> None:
+    """Empty the cache, and say what was in it."""
+    translations, kernels = cache.clean(), clean_cache()
+    if args.json and not args.files:
+        emit({"folder": str(cache_folder()), "kernels": kernels, "translations": translations})
+    else:
+        said = f"{cache_folder()}: {kernels} compiled kernels and {translations} translations removed"
+        print(said, file=sys.stderr if args.json else sys.stdout)
 
 
 def _broken(name: str, error: SourceError) -> dict[str, Any]:

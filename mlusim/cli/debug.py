@@ -9,6 +9,7 @@ from typing import Any
 from attrs import evolve
 
 from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
+from mlusim.cli.engines import add_watched_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.programs import program_of
 from mlusim.cli.settings import whole
@@ -48,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_call(parser)
     add_checkers(parser)
     add_schedule(parser)
+    add_watched_engine(parser)
     add(
         "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
     )

@@ -16,9 +16,11 @@ from typing import Any, NoReturn
 
 from attrs import frozen
 
+from mlusim.cli.engines import settled
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.streams import complaint, drop_output, prepare
 from mlusim.cli.words import divide
+from mlusim.engine.native.preference import preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.machine.limits import UNLIMITED, limiting
@@ -119,7 +121,7 @@ def _run(arguments: Sequence[str]) -> int:
         return CLEAN
     if getattr(args, "verbose", False):
         _log_hosts(args)
-    with limiting(getattr(args, "limit", UNLIMITED)):
+    with limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
         code: int = _module(args.verb).run(args)
     _tell_refusals()
     return code

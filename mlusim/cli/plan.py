@@ -12,6 +12,7 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.cli.engines import add_engine
 from mlusim.cli.files import write_text
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
@@ -71,6 +72,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FORMULA",
         help="hold the documents' limits, or the one you state, against the plan",
     )
+    add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs")
+    parser.set_defaults(launches=False)
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.add_argument("-o", "--output", metavar="F", help="write to F: .json, .svg, or .csv for a frontier")
 

@@ -12,7 +12,8 @@ from rich.text import Text
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.check.checking import printing_aside, problem_of, sentence_of
 from mlusim.check.elsewhere import Forked, threads_watched
-from mlusim.cli.arguments import add_call, add_checkers, add_engine, add_program, add_schedule
+from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
+from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.gate import Exists, Gate, add_gate, gate_in, show_comparison
 from mlusim.cli.programs import program_of
@@ -66,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser,
         "native: C where it can be, which knows no lines (default: auto, which takes Python for the lines)",
     )
+    parser.set_defaults(where_it_can=True)
     add(
         "--what-if",
         metavar="BOARD",

@@ -10,6 +10,7 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
@@ -18,6 +19,7 @@ from mlusim.cli.run import exit_code, perform, show
 from mlusim.cli.settings import add_limit, boards_in, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.studies import studies_of
+from mlusim.engine.native.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable
 from mlusim.machine.limits import USUAL
@@ -71,6 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one case of each operator on every board; the HTML page has it anyway",
     )
     add("--explain", action="store_true", help="behind the tables, a sentence for each call that says why")
+    add_engine(parser)
     add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
     add("--json", action="store_true", help="the same as --format json")
     add(
@@ -121,7 +124,8 @@ def run(args: argparse.Namespace) -> int:
     if policies and (args.baseline or args.write_baseline):
         raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
     wanted = [
-        evolve(job, lines=form == "html" and not args.no_lines) for job in jobs_of(jobs(args), policies)
+        evolve(job, lines=form == "html" and not args.no_lines and args.engine != NATIVE)
+        for job in jobs_of(jobs(args), policies)
     ]
     gate = report_gate(args, wanted)
     records = perform(wanted, args.jobs)
@@ -197,7 +201,7 @@ def jobs(args: argparse.Namespace) -> list[Job]:
     if args.group and group not in [*groups, EVERY]:
         raise UsageError(f"no case is of group {group!r}; the groups are {', '.join([*groups, EVERY])}")
     return [
-        Job(operator.name, case.name, board, checks)
+        Job(operator.name, case.name, board, checks, engine=args.engine)
         for operator in wanted
         for board in boards_in(args.board, DEFAULT_BOARDS)
         for case in matching_cases(operator, board, group=None if group == EVERY else group, names=names)

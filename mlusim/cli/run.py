@@ -7,7 +7,8 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import run_source
-from mlusim.cli.arguments import add_call, add_checkers, add_engine, add_schedule
+from mlusim.cli.arguments import add_call, add_checkers, add_schedule
+from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import add_limit, names_in, parameters, workers
@@ -58,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--trace", metavar="F.json", help="write a trace of the one call for Perfetto or chrome://tracing")
     add("--lines", action="store_true", help="the time of each line of the kernels, for one call")
     add_schedule(parser)
-    add_engine(parser, "what executes the kernels (native: C)")
+    add_engine(parser)
     add(
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )

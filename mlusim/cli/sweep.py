@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 
 import mlusim
 from mlusim.cli.dask import cluster
+from mlusim.cli.engines import add_engine
 from mlusim.cli.report import add_selection, jobs
 from mlusim.cli.run import exit_code, show
 from mlusim.cli.settings import names_in, workers
@@ -44,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="keep each result in this file as it comes; where the file has some already, go on from there",
     )
     add("--restart", action="store_true", help="start the file over")
+    add_engine(parser)
     add("--jobs", metavar="N", type=workers, help="processes (default: one per CPU, at most 4)")
     add(
         "--dask",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli.arguments import add_inputs
+from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import boards_in, names_in, parameters
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="base",
         help=f"the board of the recorded run (default: {DEFAULT_BOARDS[0]})",
     )
+    add_engine(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES
 

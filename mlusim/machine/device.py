@@ -9,7 +9,8 @@ import numpy as np
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.engine.native.choose import choose, engine_of
+from mlusim.engine.native.choose import choose
+from mlusim.engine.native.preference import engine_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.elsewhere import board_for

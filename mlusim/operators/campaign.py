@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from attrs import frozen
 
+from mlusim.engine.native.preference import preferred, preferring
 from mlusim.errors import Fault
 from mlusim.machine.limits import Limit, limit_of, limiting
 from mlusim.observe.every_step import EveryStep
@@ -112,9 +113,9 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
     return [records[job] for job in jobs]
 
 
-def _limited(limit: Limit, work: Callable[[J], R], job: J) -> R:
-    """Call *work* with *job*, every launch under *limit*: in another process too."""
-    with limiting(limit):
+def _under(limit: Limit, engine: str, work: Callable[[J], R], job: J) -> R:
+    """Call *work* with *job*, every launch under *limit* and on *engine*: in another process too."""
+    with limiting(limit), preferring(engine):
         return work(job)
 
 
@@ -123,7 +124,7 @@ def spread(
 ) -> list[R]:
     """Call *work*, a function of a module, with each of *jobs*, as `perform_all` does."""
     tell = done or (lambda _: None)
-    work = functools.partial(_limited, limit_of(None), work)
+    work = functools.partial(_under, limit_of(None), preferred(), work)
     results: dict[int, R] = {}
     several = workers if workers > 1 and len(jobs) > 1 else None
     with closing(carried(work, jobs, workers=several)) as ended:

@@ -1,10 +1,13 @@
-"""`--engine` on the command line."""
+"""`--engine` on the command line, with a compiler and without one."""
 
 import json
+import os
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
-from mlusim.cli.main import main
 from mlusim.engine.native.build import available
 
 SOURCE = """\
@@ -16,21 +19,117 @@ __mlu_global__ void twice(float *out, float *in) {
   __memcpy(out, buf, 256, NRAM2GDRAM);
 }
 """
+LAUNCHES = """\
+import numpy as np, mlusim
+from mlusim import bangc
+twice = bangc.load(["k.mlu"], board="MLU370-X4")["twice"]
+device = mlusim.Device("MLU370-X4")
+x = device.put(np.ones(64, np.float32))
+for engine in ("auto", "native", "python"):
+    print(engine, device.launch(twice, args=(x, x), engine=engine).engine)
+print(device.get(x)[0])
+"""
+NATIVE = "native" if available() is not None else "python"
+CASE = ("tin_shift_forward", "--case", "golden_document")
+
+
+@pytest.fixture
+def call(tmp_path, monkeypatch):
+    """The words that call a kernel of BANG C in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.mlu").write_text(SOURCE)
+    np.save("in.npy", np.ones(64, np.float32))
+    return ("k.mlu", "--arg", "out=out:float32:64", "--arg", "in=in.npy")
+
+
+def bare(*words):
+    """Run Python on *words* where no compiler is to be found."""
+    environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
+    environ |= {"PATH": "", "MLUSIM_CC": "/no/compiler"}
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, env=environ, check=False)
 
 
 @pytest.mark.parametrize("engine", ["auto", "python", "native"])
-def test_a_kernel_runs_on_the_engine_that_was_asked_for(tmp_path, capsys, engine):
-    """The document says which engine it was; without a compiler "native" is refused in a sentence."""
-    (tmp_path / "k.mlu").write_text(SOURCE)
-    call = [str(tmp_path / "k.mlu"), "--arg", "out=out:float32:64", "--arg", "in=out:float32:64"]
-    wanted = "native" if available() is not None and engine != "python" else "python"
+def test_a_kernel_runs_on_the_engine_that_was_asked_for(cli, call, engine):
+    """The document says which engine it was; without a compiler Python runs, and a line says so."""
+    done = cli("run", *call, "--engine", engine, "--json")
 
-    code = main(["run", *call, "--engine", engine, "--json"])
+    assert 0 == done.code, done.err
+    assert ("python" if engine == "python" else NATIVE) == done.json()["launches"][0]["engine"]
+    assert (engine != "python" and NATIVE == "python") == ("the Python engine runs" in done.err)
 
-    said = capsys.readouterr()
-    if engine == "native" and wanted == "python":
-        assert code == 2
-        assert "no C compiler" in said.err
-    else:
-        assert code == 0
-        assert json.loads(said.out)["launches"][0]["engine"] == wanted
+
+@pytest.mark.parametrize("verb", ["check", "debug"])
+def test_who_watches_takes_the_python_engine(cli, call, verb):
+    """A sentence says why the native engine is none for it; auto and python are the same."""
+    words = [verb, *call, *(["--command", "run"] if verb == "debug" else [])]
+    refused = cli(*words, "--engine", "native")
+
+    assert 2 == refused.code
+    assert f"mlusim {verb} watches every instruction" in refused.err
+    assert 0 == cli(*words, "--engine", "auto").code
+    assert 0 == cli(*words, "--engine", "python").code
+
+
+def test_a_profile_is_native_where_it_can_be(cli, call):
+    """Of a kernel of BANG C; one that is Python stays so."""
+    own = cli("profile", *call, "--engine", "native", "--json").json()["launches"]
+    python = cli("profile", *CASE, "--engine", "python", "--json").json()["launches"]
+
+    assert [NATIVE] == [launch["engine"] for launch in own]
+    assert {"python"} == {launch["engine"] for launch in python}
+
+
+@pytest.mark.parametrize("verb", ["run", "report", "sweep", "what-if"])
+def test_operators_take_an_engine(cli, verb):
+    """The Python engine executes every operator."""
+    done = cli(verb, *CASE, "--engine", "python", "--json")
+
+    assert 0 == done.code, done.err
+    assert "python" not in done.err
+
+
+def test_a_plan_runs_on_no_engine(cli):
+    """The option is taken and changes nothing."""
+    assert (
+        cli("plan", "tin_shift_forward", "--json").out
+        == cli("plan", "tin_shift_forward", "--json", "--engine", "auto").out
+    )
+
+
+def test_without_a_compiler_python_runs_and_one_line_says_so(call):
+    """On the command line where an engine was asked for; from Python as a warning."""
+    (silent, said, report), script = (
+        [
+            bare("-m", "mlusim", "run", *call, "--json"),
+            bare("-m", "mlusim", "run", *call, "--json", "--engine", "native"),
+            bare("-m", "mlusim", "report", *CASE, "--engine", "auto", "--jobs", "2"),
+        ],
+        bare("-c", LAUNCHES),
+    )
+
+    assert [0, 0, 0, 0] == [done.returncode for done in (silent, said, report, script)]
+    assert silent.stderr == ""
+    assert json.loads(silent.stdout) == json.loads(said.stdout)
+    assert "python" == json.loads(said.stdout)["launches"][0]["engine"]
+    line = "note: MLUSIM_CC=/no/compiler names no program: the Python engine runs"
+    assert 1 == said.stderr.count("\n") == said.stderr.count(line)
+    assert 1 == report.stderr.count(line)
+    assert "auto python\nnative python\npython python\n8.0\n" == script.stdout
+    assert 1 == script.stderr.count("RuntimeWarning: MLUSIM_CC=/no/compiler names no program")
+
+
+def test_the_cache_is_emptied(cli, call, tmp_path, monkeypatch):
+    """Translations and compiled kernels are counted and removed; then there are none."""
+    monkeypatch.setenv("MLUSIM_CACHE", str(tmp_path / "cache"))
+    cli("run", *call)
+    kernels = int(NATIVE == "native")
+    first = cli("compile", "--clean-cache")
+
+    assert 0 == first.code, first.err
+    assert f"{kernels} compiled kernels and 1 translations removed" in first.out
+    assert [] == list((tmp_path / "cache").iterdir())
+    assert {"folder": str(tmp_path / "cache"), "kernels": 0, "translations": 0} == cli(
+        "compile", "--clean-cache", "--json"
+    ).json()
+    assert "name a BANG C file" in cli("compile").err

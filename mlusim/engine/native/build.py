@@ -18,7 +18,9 @@ from pathlib import Path
 from mlusim.errors import MlusimError
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
-FOLDER = "MLUSIM_CACHE"  # names the folder for compiled kernels
+FOLDER = "MLUSIM_CACHE"  # names the folder for compiled kernels, and
+OFF = "off"  # keeps nothing there
+MAKING = "making-"  # begins the names of folders in which something is compiled
 MOST_BYTES = 256 << 20  # of compiled kernels that are kept
 NAMES = ("cc", "gcc", "clang")
 FLAGS = (
@@ -68,11 +70,11 @@ def available(environ: Mapping[str, str] = os.environ) -> tuple[str, ...] | None
 def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
     """One sentence about a machine without a compiler, and what to do."""
     if environ.get(CHOICE):
-        return f"{CHOICE}={environ[CHOICE]} names no program; name a C compiler, or unset it"
-    return (
-        "no C compiler was found (cc, gcc, clang, MLUSIM_CC), so the Python engine runs, which is many times slower; "
-        "install one, or `pip install 'mlusim[native]'`"
-    )
+        why, instead = f"{CHOICE}={environ[CHOICE]} names no program", "name a C compiler, or unset it"
+    else:
+        why = f"no C compiler was found ({', '.join(NAMES)})"
+        instead = "install one, or `pip install 'mlusim[native]'`"
+    return f"{why}: the Python engine runs, many times slower; {instead}"
 
 
 @functools.cache
@@ -91,13 +93,11 @@ def machine_flags() -> tuple[str, ...]:
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Where compiled kernels are kept: the user's cache, or a folder of this user's among the temporary ones."""
     given = environ.get(FOLDER)
+    own = Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}"
     folder = (
         Path(given) if given else Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mlusim"
     )
-    for place in (
-        folder,
-        Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}",
-    ):
+    for place in (own,) if given == OFF else (folder, own):
         with contextlib.suppress(OSError):
             place.mkdir(parents=True, exist_ok=True, mode=0o700)
             if os.access(place, os.W_OK) and (
@@ -108,12 +108,14 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
-    """Remove every compiled kernel; returns how many there were."""
-    removed = 0
-    for path in cache_folder(environ).glob("*.so"):
+    """Remove every compiled kernel, and what compilers that were killed have left; returns how many kernels there were."""
+    removed, folder = 0, cache_folder(environ)
+    for path in folder.glob("*.so"):
         with contextlib.suppress(OSError):
             path.unlink()
             removed += 1
+    for left in folder.glob(f"{MAKING}*"):
+        shutil.rmtree(left, ignore_errors=True)
     return removed
 
 
@@ -160,7 +162,7 @@ def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:
 
 
 def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="making-", dir=target.parent) as folder:
+    with tempfile.TemporaryDirectory(prefix=MAKING, dir=target.parent) as folder:
         source, made = Path(folder) / "kernel.c", Path(folder) / "kernel.so"
         source.write_text(text, encoding="utf-8")
         whole = (*command, *flags, str(source), "-o", str(made), "-lm")

@@ -5,40 +5,37 @@ from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.engine.native.build import BuildError, available, no_compiler
+from mlusim.engine.native.preference import AUTO, NATIVE, PYTHON, preferred
 from mlusim.engine.native.run import Loaded
 from mlusim.errors import UsageError
-
-ENGINES = ("auto", "python", "native")
-
-
-def engine_of(name: Any) -> str:
-    """*name* if it is an engine's; raises `UsageError` otherwise."""
-    if name not in ENGINES:
-        raise UsageError(f"engine = {name!r} is none; use one of {', '.join(ENGINES)}")
-    return str(name)
 
 
 def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool) -> Loaded | None:
     """The compiled program of *kernel* where C runs it, None where Python does.
 
     *watched* launches have observers, *drawn* ones another schedule; both are Python's.  "native" raises `UsageError`
-    where C cannot run the launch, "auto" takes Python.
+    where C cannot run the launch, and warns where there is no compiler; "auto" takes Python.
     """
-    if engine == "python":
+    engine = preferred() if engine == AUTO else engine
+    if engine == PYTHON:
         return None
     why = _why_not(kernel, board, watched=watched, drawn=drawn)
     if why is None:
+        if available() is None:
+            if engine == NATIVE:
+                warnings.warn(no_compiler(), RuntimeWarning, stacklevel=3)
+            return None
         try:
             program = kernel.native.program(board.arch)
             if program is not None:
                 return Loaded(kernel.native, program)
         except BuildError as error:
-            if engine == "native":
+            if engine == NATIVE:
                 raise
             warnings.warn(f"{error}; the Python engine runs {kernel.name}", RuntimeWarning, stacklevel=4)
             return None
         why = f"{kernel.name} uses something that has no C; `mlusim compile` says what"
-    if engine == "native":
+    if engine == NATIVE:
         raise UsageError(f"the native engine cannot run this launch: {why}")
     return None
 
@@ -54,4 +51,4 @@ def _why_not(kernel: Any, board: Board, *, watched: bool, drawn: bool) -> str | 
         )
     if board.arch.generation == 2:
         return f"{board.arch.name} has alignment rules that only the Python engine checks"
-    return None if available() is not None else no_compiler()
+    return None

@@ -4,10 +4,14 @@ import contextlib
 import hashlib
 import os
 import pickle
+import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+FOLDER = "bangc"
+"""Holds what belongs to BANG C in the cache."""
 
 
 def directory() -> Path | None:
@@ -59,6 +63,16 @@ def write(name: str, value: Any) -> None:
     if base is not None:
         with contextlib.suppress(OSError, RecursionError, pickle.PicklingError):
             put(base / name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+
+
+def clean() -> int:
+    """Remove the translations and headers that are kept; returns how many translations there were."""
+    base = directory()
+    if base is None:
+        return 0
+    removed = sum(1 for _ in (base / FOLDER).glob("*.ir"))
+    shutil.rmtree(base / FOLDER, ignore_errors=True)
+    return removed
 
 
 def put(path: Path, content: bytes, *, once: bool = False) -> None:

@@ -34,7 +34,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     """Translate a file; raises as `parse` does."""
     source = read(path)
     where = (path, *options.include, repr(options.define), options.board.name, *requests)
-    name = f"bangc/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"
+    name = f"{cache.FOLDER}/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"
     kept = cache.read(name)
     if isinstance(kept, Translated) and _fresh(kept.form):
         return kept

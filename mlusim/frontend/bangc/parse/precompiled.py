@@ -46,7 +46,7 @@ def headers(library: Library, board: Board, *, cached: bool = True) -> Headers:
 def _headers(library: Library, arch: tuple[str, ...], base: Path | None) -> Headers:
     common = (*FLAGS, *arch, f"-I{prelude.INCLUDE}")
     if base is not None:
-        place = base / "bangc" / cache.key_of(state(), library.full_version, *common)
+        place = base / cache.FOLDER / cache.key_of(state(), library.full_version, *common)
         try:
             if not (place / "mlu.pch").exists():
                 _make(library, place, common)

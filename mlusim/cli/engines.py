@@ -1,0 +1,46 @@
+"""``--engine`` on the command line, and what is said where there is no compiler."""
+
+import argparse
+import sys
+
+from mlusim.engine.native.preference import AUTO, ENGINES, NATIVE, PYTHON
+from mlusim.errors import UsageError
+
+WHERE_IT_CAN = (
+    "what executes the kernels: auto takes C for kernels of BANG C that nobody watches (default: auto)"
+)
+
+
+def add_engine(parser: argparse.ArgumentParser, text: str = WHERE_IT_CAN) -> None:
+    """Declare ``--engine``."""
+    parser.add_argument("--engine", choices=ENGINES, help=text)
+
+
+def add_watched_engine(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--engine`` of a verb that watches every instruction, which only the Python engine lets one do."""
+    add_engine(parser, "auto or python, which are the same here: only the Python engine can be watched")
+    parser.set_defaults(watched=True)
+
+
+def settled(args: argparse.Namespace) -> str:
+    """The engine that the launches of this command prefer; ``args.engine`` becomes it.
+
+    Where it was asked for and there is no compiler, one line on standard error says so, and Python runs.  Raises
+    `UsageError` for the native engine on a verb that watches.
+    """
+    asked, watched = getattr(args, "engine", None), getattr(args, "watched", False)
+    if asked == NATIVE and watched:
+        raise UsageError(
+            f"mlusim {args.verb} watches every instruction, and the native engine cannot be watched; "
+            "leave --engine native out"
+        )
+    chosen = asked or AUTO
+    if asked in (AUTO, NATIVE) and not watched and getattr(args, "launches", True):
+        from mlusim.engine.native.build import available, no_compiler  # noqa: PLC0415 - few commands ask
+
+        if available() is None:
+            print(f"note: {no_compiler()}", file=sys.stderr)
+            chosen = PYTHON
+    if hasattr(args, "engine"):
+        args.engine = chosen
+    return AUTO if chosen == NATIVE and getattr(args, "where_it_can", False) else chosen
