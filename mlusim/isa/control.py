@@ -40,7 +40,9 @@ class Control(Protocol):
         """Give a mutex back."""
 
 
-def _row(spelling: str, source: str, certainty: str = "C") -> Callable[[Callable[..., Any]], Intrinsic]:
+def _row(
+    spelling: str, source: str, certainty: str = "C", native: Any = ""
+) -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
         spelling,
         control=True,
@@ -50,10 +52,11 @@ def _row(spelling: str, source: str, certainty: str = "C") -> Callable[[Callable
         source=source,
         certainty=certainty,
         aligned=False,
+        native=native,
     )
 
 
-@_row("__sync", "develop guide, pipes and synchronisation")
+@_row("__sync", "develop guide, pipes and synchronisation", native=("wait", "all"))
 def sync(core: Control) -> None:
     """Wait for every outstanding instruction of this core."""
     core.wait("__sync")
@@ -70,13 +73,13 @@ def sync_compute(core: Control, generation: Generation) -> None:
         core.wait_inside("__sync_compute")
 
 
-@_row("__sync_io", "develop guide, pipes and synchronisation")
+@_row("__sync_io", "develop guide, pipes and synchronisation", native=("wait", "io"))
 def sync_io(core: Control) -> None:
     """Wait for this core's IO-DMA copies (one side in GDRAM or LDRAM)."""
     core.wait("__sync_io", Pipe.IO)
 
 
-@_row("__sync_move", "develop guide, pipes and synchronisation")
+@_row("__sync_move", "develop guide, pipes and synchronisation", native=("wait", "move"))
 def sync_move(core: Control) -> None:
     """Wait for this core's move-DMA copies (both sides on chip)."""
     core.wait("__sync_move", Pipe.MOVE)
@@ -244,7 +247,8 @@ def _old_sync(source: str, target: str, pipe: Pipe) -> Intrinsic:
         f"Here everything of the {pipe.value}{old} lands; the race check holds what was issued behind the last such "
         f"copy as still on its way.  Newer kernels write ``{'__sync_io' if pipe is Pipe.IO else '__sync_move'}``."
     )
-    return _row(spelling, "vendor declaration header, copies", "I")(body)
+    stream = "io" if pipe is Pipe.IO else "move"
+    return _row(spelling, "vendor declaration header, copies", "I", ("wait", stream))(body)
 
 
 sync_copy_gdram_to_nram = _old_sync("gdram", "nram", Pipe.IO)

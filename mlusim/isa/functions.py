@@ -156,6 +156,7 @@ def _exponential(src: Tile) -> Any:
     dtypes=BOTH,
     source="vendor declaration header, arithmetic",
     approximation=Approximation(0.003, {"half": (None, None), "float": (None, 16.0)}),
+    native=("exponential",),
 )
 def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
     """Approximate exponential: ``dst[i] = e ** src[i]``.
@@ -173,6 +174,7 @@ def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
     dtypes=BOTH,
     source="vendor declaration header, arithmetic",
     approximation=Approximation(0.007, {"half": (None, None), "float": (None, 10.25)}),
+    native=("exponential",),
 )
 def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
     """Approximate exponential: ``dst[i] = e ** src[i]``.
@@ -191,6 +193,7 @@ def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
     certainty="I",
     source="vendor declaration header, arithmetic",
     approximation=Approximation(1e-2, ANYWHERE),
+    native=("sigmoid",),
 )
 def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
     """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
@@ -216,6 +219,7 @@ bang_active_tanh = unary(
     certainty="U",
     source="vendor declaration header, arithmetic",
     approximation=Approximation(1e-2, ANYWHERE),
+    native=("gelu",),
 )
 def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     """Gaussian error unit: ``dst[i] = x / 2 * (1 + tanh(0.7978846 * (x + 0.044715 * x ** 3)))`` with ``x = src[i]``.

@@ -9,7 +9,7 @@ import numpy as np
 from mlusim.arch.dtypes import int16, int32, uint16, uint32
 from mlusim.isa.declare import FLOATS, Flow, Refused, intrinsic
 from mlusim.isa.parameters import FusionOp, Tile, TileOrValue
-from mlusim.isa.rounding import odd_sum
+from mlusim.isa.rounding import odd_sum, to_nearest
 from mlusim.isa.rules import demand
 
 FUSION_FMA, FUSION_FMS, FUSION_FAM, FUSION_FSM, FUSION_FAA, FUSION_FAS, FUSION_FSS, FUSION_FSA = range(8)
@@ -32,7 +32,7 @@ def fused(a: Any, b: Any, c: Any, dtype: np.dtype[Any]) -> Any:
     low = np.bitwise_and(total.view(np.int64), BELOW_TIE[dtype.name])
     if np.count_nonzero(low) != low.size:
         total = odd_sum(product, wide, total)
-    return total.astype(dtype)
+    return to_nearest(total, dtype)
 
 
 def _multiply_add(a: Any, b: Any, c: Any) -> Any:
@@ -88,6 +88,7 @@ OPERATIONS: Mapping[int, Callable[[Any, Any, Any], Any]] = MappingProxyType(
     ),
     since=322,
     source="vendor declaration header, arithmetic",
+    native=("fusion",),
 )
 def bang_fusion(
     op: FusionOp,

@@ -21,6 +21,7 @@ SOURCE = "vendor declaration header, arithmetic"
     reads={"src": "elem_count"},
     dtypes=(float32,),
     source=SOURCE,
+    native=("loop", np.sin),
 )
 def cn_vector_sin_f32(elem_count: int, dst: Tile, src: Tile) -> None:
     """Sine: ``dst[i] = sin(src[i])``, in radians."""
@@ -33,6 +34,7 @@ def cn_vector_sin_f32(elem_count: int, dst: Tile, src: Tile) -> None:
     reads={"src": "elem_count"},
     dtypes=(float32,),
     source=SOURCE,
+    native=("loop", np.cos),
 )
 def cn_vector_cos_f32(elem_count: int, dst: Tile, src: Tile) -> None:
     """Cosine: ``dst[i] = cos(src[i])``, in radians."""
@@ -45,6 +47,7 @@ def cn_vector_cos_f32(elem_count: int, dst: Tile, src: Tile) -> None:
     reads={"src0": "elem_count", "src1": "elem_count"},
     dtypes=(float32,),
     source=SOURCE,
+    native=("loop", np.hypot),
 )
 def cn_vector_hypot_f32(elem_count: int, dst: Tile, src0: Tile, src1: Tile) -> None:
     """Length: ``dst[i] = sqrt(src0[i] ** 2 + src1[i] ** 2)`` without overflow on the way."""
@@ -99,6 +102,7 @@ def _function(spelling: str, function: Callable[[Any], Any], dtype: DType, doc: 
         memory_core=True,
         c={"value": dtype.c, "return": dtype.c},
         source=SOURCE,
+        native=("one", function, "f16" if dtype is half else "f32"),
     )(body)
 
 

@@ -113,6 +113,7 @@ mlisa_fuse_5 = _fuse(5)
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},
     dtypes=(half, float32),
+    native=("map", "a / b"),
     **_SINCE,
 )
 def mlisa_div_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> None:
@@ -130,6 +131,7 @@ def mlisa_div_scalar(dst: Tile, src: Tile, value: Value, elem_count: int) -> Non
     flow=Flow.MIXING,
     memory_core=True,
     c={"value": "unsigned int"},
+    native="uint32_t x_ = (uint32_t)value; result = x_ ? 31 - __builtin_clz(x_) : 0xffffffffll;",
     **_SINCE,
 )
 def mlisa_findlast1(value: Any) -> Unsigned:

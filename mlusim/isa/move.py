@@ -187,6 +187,9 @@ def bang_move(
         multiple_of("dst_stride", 64),
         multiple_of("src_stride", 64),
     ),
+    native=(
+        "for (int64_t k = 0; k < segnum; k++) memcpy(dst + k * dst_stride, src + k * src_stride, (size_t)size);"
+    ),
     aligned=False,
     source="vendor declaration header, copies",
 )

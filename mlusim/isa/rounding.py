@@ -70,12 +70,27 @@ def saturate(whole: Vector, dtype: np.dtype[Any]) -> Vector:
     return clipped.astype(np.int64).astype(dtype)
 
 
+def to_nearest(exact: Vector, dtype: np.dtype[Any]) -> Vector:
+    """float64 values rounded once to the nearest of a smaller float type, ties to even.
+
+    The conversion to bfloat16 goes by way of float and would round twice; so the float is rounded to odd.
+    """
+    if dtype.name != "bfloat16":
+        return exact.astype(dtype)
+    near = np.asarray(exact, np.float64).astype(np.float32)
+    back = near.astype(np.float64)
+    even = near.view(np.int32) & 1 == 0
+    side = np.where(exact > back, np.inf, -np.inf).astype(np.float32)
+    odd = np.where((back != exact) & np.isfinite(near) & even, np.nextafter(near, side), near)
+    return odd.astype(dtype)
+
+
 def narrow(exact: Vector, dtype: np.dtype[Any], mode: str) -> Vector:
     """float64 values rounded to a smaller float type as *mode* says; NaN and infinities stay.
 
     Directed modes overflow to the largest finite number or to infinity, as IEEE 754 has it.
     """
-    nearest = exact.astype(dtype)
+    nearest = to_nearest(exact, dtype)
     if mode == "rn":
         return nearest
     magnitude = np.abs(exact)

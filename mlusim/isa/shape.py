@@ -213,6 +213,17 @@ def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
     verb, formula = (
         ("Transpose", "dst[w][h] = src[h][w]") if transposed else ("Copy", "dst[h][w] = src[h][w]")
     )
+    size, to, frm = bits // 8, f"(uint8_t *)dst + {{}} * dst_stride * {_UNIT}", "(const uint8_t *)src"
+    rows = (
+        f"for (int64_t h = 0; h < height; h++) {{}} memcpy({{}}, {frm} + h * src_stride * {_UNIT}{{}}, {{}});"
+    )
+    native = (
+        rows.format(
+            "for (int64_t w = 0; w < width; w++)", f"{to.format('w')} + h * {size}", f" + w * {size}", size
+        )
+        if transposed
+        else rows.format("", to.format("h"), "", f"(size_t)(width * {size})")
+    )
     body.__doc__ = (
         f"{verb} a tile of *height* rows of *width* elements of {bits} bits: ``{formula}``.\n\n"
         "*dst_stride* and *src_stride* are the distances of the rows of each side in units of 64 bytes; the rest "
@@ -232,6 +243,7 @@ def _tiling(spelling: str, bits: int, *, transposed: bool) -> Intrinsic:
         in_place=False,
         flow=Flow.MIXING,
         rules=(*_PLANE, at_least("src_stride", 0)),
+        native=native,
         aligned=False,
         certainty="U",
         source=SOURCE,
@@ -267,6 +279,7 @@ _ROOM = "(channels + 63) // 64"  # a factor of each channel, over the 64 lanes o
     writes={"dst": "n * channels", "wram": _ROOM},
     reads={"small": "n", "big": "n * channels"},
     in_place=("big",),
+    native=("expand", False),
     **_EXPAND,
 )
 def bang_expand_channel_mul(dst: Tile, small: Tile, wram: Tile, big: Tile, n: int, channels: int) -> None:
@@ -284,6 +297,7 @@ def bang_expand_channel_mul(dst: Tile, small: Tile, wram: Tile, big: Tile, n: in
     writes={"dst": "n * channels", "wram": _ROOM},
     reads={"small": "n", "big": "n * channels", "add": "n * channels"},
     in_place=("big", "add"),
+    native=("expand", True),
     **_EXPAND,
 )
 def bang_expand_channel_mul_add(

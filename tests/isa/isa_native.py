@@ -7,7 +7,7 @@ from isa_rows import SCALARS, board_of, counts_of, dtype_cases
 
 import mlusim
 from mlusim.arch.catalog import find_board
-from mlusim.arch.dtypes import float32, half, int32, uint8
+from mlusim.arch.dtypes import float32, half, int32, uint8, uint32
 from mlusim.engine.native.door import NUMBERS, Given, Use, door
 from mlusim.engine.native.program import Program, assemble
 from mlusim.errors import Fault
@@ -73,7 +73,9 @@ def given_of(row, types, scalars, counts):
             typed = p.name in row.void.values()
             yield p.name, Given(False, lead if typed else int32), SCALARS[p.name]
         else:
-            yield p.name, Given(False, half if "half2" in row.name or "f16" in row.name else float32), 2.5
+            whole = p.c == ("unsigned int",)
+            number = uint32 if whole else half if "half2" in row.name or "f16" in row.name else float32
+            yield p.name, Given(False, number), 37 if whole else 2.5
 
 
 def use_of(row, types, scalars):
@@ -142,9 +144,11 @@ def random_bits(dtype, count, rng):
 class Setting:
     """The memory of one call: an array of bytes for each operand, and where in it the operand begins."""
 
-    def __init__(self, row, types, scalars, counts, *, seed=0, offsets=None, share=None, value=None):
+    def __init__(
+        self, row, types, scalars, counts, *, seed=0, offsets=None, share=None, value=None, numbers=None
+    ):
         self.row, self.types, self.scalars, self.counts = row, types, scalars, counts
-        self.offsets, self.share, self.value = offsets or {}, share, value
+        self.offsets, self.share, self.value, self.numbers = offsets or {}, share, value, numbers or {}
         rng = np.random.default_rng(seed)
         self.data = {}
         for name, dtype in types.items():
@@ -190,6 +194,7 @@ class Setting:
         for name, given, value in given_of(self.row, self.types, self.scalars, self.counts):
             if not given.pointer:
                 chosen = self.value if self.value is not None and given.dtype.kind == "float" else value
+                chosen = self.numbers.get(name, chosen)
                 yield name, given, given.dtype(chosen) if name not in self.counts else value
 
 

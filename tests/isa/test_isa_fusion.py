@@ -118,3 +118,29 @@ def test_fused_multiply_add_at_a_halfway_point():
 
     assert [1 + 2**-11 + 2**-23, 1 + 2**-11, 1 + 2**-11] == after.tolist()
     assert nearest(fraction(a[0]) * fraction(b[0]) + fraction(c[0]), np.float32) == after[0]
+
+
+@pytest.mark.parametrize("op", FUSED)
+def test_bfloat16_is_rounded_once_beside_a_tie(op):
+    """A tie of bfloat16 and a tiny addend that is lost in float: by way of float it would be the even neighbour."""
+    bfloat16 = next(d for d in FLOATS if np.dtype(d).name == "bfloat16")
+    a, b, c = (np.array([x, -x], bfloat16) for x in (2.5, 9.570149328041574e16, 1.828125))
+    sign = 1 if op == FUSION_FMA else -1
+
+    after = execute(
+        "bang_fusion",
+        op=op,
+        dst=np.zeros(2, bfloat16),
+        src0=a,
+        src1=np.abs(b),
+        src2=c * bfloat16.type(sign),
+        elem_count=2,
+        src12_elem_count=2,
+    )["dst"]
+
+    wanted = [
+        nearest(fraction(x) * fraction(y) + fraction(z), bfloat16)
+        for x, y, z in zip(a, np.abs(b), c, strict=True)
+    ]
+
+    assert wanted == after.tolist()

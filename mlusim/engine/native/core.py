@@ -15,6 +15,7 @@ from mlusim.arch.dtypes import DTYPES
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
+from mlusim.engine.native.loops import table
 from mlusim.engine.native.polls import NativePolls
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
@@ -113,6 +114,7 @@ class NativeCore(Core):
         mlu.lines, mlu.spare = session.tally.lines, session.tally.spare  # for rows that Python performs
         c.pending, c.fence, c.source = self.pending, self.fence, -1
         c.call, c.drop, c.look = CALL, DROP, id(_look)
+        c.loops = ctypes.addressof(table())
         c.head_transactions, c.head_transfers = self.head.transactions, self.head.transfers
         for name in _COUNTERS:
             setattr(mlu, name, memoryview(getattr(c, name)).cast("B").cast("q"))

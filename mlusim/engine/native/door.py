@@ -13,6 +13,7 @@ from attrs import field, frozen
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype
 from mlusim.arch.pipe import Pipe
+from mlusim.engine.native.strided import accounts, repetition_conditions, repetitions, spanned
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.formula.c import c_leaf, to_c
 from mlusim.formula.expr import Expr, SizeOf
@@ -55,7 +56,7 @@ def result_type(row: Intrinsic) -> str:
     """The C type of what a row returns: what it computes in for elements, int64_t for numbers and bool."""
     if row.returns == "None":
         return "void"
-    if row.returns in ("int", "bool"):
+    if row.returns in ("int", "bool", "Unsigned"):
         return "int64_t"
     return "U_$src" if row.form == "load" else "float"
 
@@ -92,12 +93,12 @@ class _Door:
         row, arch = self.row, self.arch
         strides = {n for o in row.operands.values() for n in o.stride_names}
         if (
-            row.form not in ("dense", "load", "store")
+            row.form not in ("dense", "load", "store", "strided")
             or row.control
             or row.pipe is Pipe.TENSOR
             or arch.generation == 2
             or not row.available(arch.bang_arch)
-            or strides & set(self.given)
+            or (strides & set(self.given) and row.form != "strided")
         ):
             raise Unknown(row.name)
 
@@ -144,6 +145,8 @@ class _Door:
         yield f"  enum {{ {', '.join(f'{name} = {value}' for name, value in facts.items())} }};"
         for o in self.operands:
             yield f"  At a_{o.name} = see(m, p_{o.name}); const int64_t phase_{o.name} = a_{o.name}.o % {self.types[o.name].size}; (void)phase_{o.name};"
+            if self.row.form == "strided":
+                yield from repetitions(o, functools.partial(self._formula, operand=o))
         for p in self.row.given:
             if p.name in self.absent and p.kind == "count":
                 default = p.default if isinstance(p.default, int) else 0
@@ -302,8 +305,12 @@ class _Door:
             yield f"{extent} <= 0"
         spaces = " && ".join(f"a_{o.name}.a->space != {s.name}" for s in o.spaces)
         yield f"({spaces})" if len(o.spaces) > 1 else spaces
+        if self.row.form == "strided":
+            yield from repetition_conditions(o, self._extent(o))
         if o.partial:
             yield f"out(a_{o.name}, {self.types[o.name].size})"
+        elif self.row.form == "strided":
+            yield f"out(a_{o.name}, {self._span(o)})"
         else:
             yield f"out(a_{o.name}, {self._extent(o)})"
         if o.access != "read" and any(s.name == "GDRAM" for s in o.spaces):
@@ -311,6 +318,8 @@ class _Door:
 
     def _span(self, o: Operand) -> str:
         """The bytes that *o* may touch: of a part that depends on the data, as far as the memory goes."""
+        if self.row.form == "strided":
+            return spanned(o, self._extent(o))
         if not o.partial:
             return self._extent(o)
         return f"smaller_({self._extent(o)}, a_{o.name}.a->nbytes - a_{o.name}.o)"
@@ -324,6 +333,9 @@ class _Door:
             return
         if row.pipe is Pipe.SCALAR:
             yield f"  m->counts[{self.number}]++; m->work[W_SCALAR]++;"
+            return
+        if row.form == "strided":
+            yield from accounts(self.number, self.operands, self._extent)
             return
         if cost is None or cost.operand in self.scalars or cost.operand not in row.operands:
             yield f"  m->counts[{self.number}]++;"

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlusim.arch.pipe import Pipe
+from mlusim.engine.native.loops import NAMES
 from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
@@ -78,6 +79,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("call", "ptr", 1),
     ("drop", "ptr", 1),
     ("look", "ptr", 1),
+    ("loops", "ptr", 1),
     ("jump", "u64", 64),
 )
 _ALLOCATION = (
@@ -154,6 +156,7 @@ def preamble() -> str:
         for n in (*names, "LINES", "SRAM_BYTES", "ATOMICS", "FUNCTIONS", "TRANSPOSED")
     }
     constants |= {d.name: d.value for d in DIRECTIONS}
+    constants |= {name: number for number, name in enumerate(NAMES.values())}
     text = ["#include <stdint.h>", "#include <stddef.h>"]
     text.append("enum { " + ", ".join(f"{name} = {value}" for name, value in constants.items()) + " };")
     for name, values in (

@@ -1,13 +1,22 @@
 """Which rows have a body in C."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from mlusim.arch.board import Arch
-from mlusim.arch.dtypes import DType, float32, int32
+from mlusim.arch.dtypes import DType, float32, int32, uint32
 from mlusim.engine.native.door import Given, Use, door
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.parameters import Parameter
+from mlusim.isa.table import ISA
+from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
 
+_PIPES = {"all": FOR_ALL, "io": FOR_IO, "move": FOR_MOVE}
+WAITS: Mapping[str, int] = MappingProxyType(
+    {row.name: _PIPES[row.native[1]] for row in ISA.values() if row.native and row.native[0] == "wait"}
+)  # the rows that only wait for pipes, and for which
 RUN_TIME = frozenset(
-    {"memcpy", "memcpy_async", "sync", "sync_io", "sync_move", "sync_compute", "is_mpu", "is_ipu"}
+    {"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS}
 )  # rows that the run-time itself performs
 
 
@@ -24,7 +33,7 @@ def _uses(row: Intrinsic) -> list[Use]:
         (o for o in row.operands.values() if o.name in row.same), next(iter(row.operands.values()), None)
     )
     made = []
-    for dtype in lead.dtypes if lead is not None else (float32,):
+    for dtype in lead.dtypes if lead is not None else (float32, uint32):
         given = []
         for p in row.given:
             if p.default is None:
@@ -46,4 +55,4 @@ def _number(row: Intrinsic, p: Parameter, dtype: DType) -> DType:
     """The type of a number that is given for *p*."""
     if p.kind == "value" or p.name in row.void.values():
         return dtype
-    return int32 if p.kind == "count" or row.operands else float32
+    return int32 if p.kind == "count" or row.operands else dtype

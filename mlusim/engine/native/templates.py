@@ -12,6 +12,7 @@ from typing import Any
 
 from mlusim.arch.dtypes import DType
 from mlusim.engine.native.expressions import expression
+from mlusim.engine.native.transcendentals import TRANSCENDENTALS, mapped
 from mlusim.isa.declare import Call, Intrinsic
 
 SUFFIX: Mapping[str, str] = MappingProxyType(
@@ -46,7 +47,9 @@ def _mapped(
     names = [p.name for p in row.given if p.kind != "count" and p.name != "dst"]
     dst = types["dst"]
     found = expression(function, dst.kind)
-    return None if found is None else elementwise(found, names, types, scalars, dst)
+    if found is None:
+        return None if scalars & set(names) else mapped(function, names, types)
+    return elementwise(found, names, types, scalars, dst)
 
 
 def elementwise(
@@ -229,11 +232,49 @@ def _pad(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
 
 def _expand(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> str:
     del row, types, scalars
-    total = "PUT_$dst(GET_$dst(dst[at_]) + GET_$dst(product))" if add else "product"
+    total = "PUT_$dst(GET_$dst(product) + GET_$add(add[at_]))" if add else "product"
     return (
-        "for (int64_t i = 0; i < n; i++) for (int64_t c = 0; c < channels; c++) { int64_t at_ = i * channels + c; wram[at_] = small[i];\n"
+        "for (int64_t i = 0; i < (channels + 63) / 64; i++) wram[i] = PUT_$wram(1);\n"
+        "  for (int64_t i = 0; i < n; i++) for (int64_t c = 0; c < channels; c++) { int64_t at_ = i * channels + c;\n"
         f"    T_$dst product = PUT_$dst(GET_$small(small[i]) * GET_$big(big[at_])); dst[at_] = {total}; }}"
     )
+
+
+_FUSIONS = (
+    "a * b + c", "a * b - c", "(a + b) * c", "(a - b) * c", "a + b + c", "a + b - c", "a - b - c", "a - b + c"
+)  # fmt: skip
+
+
+def _fusion(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    """Two operations by a number; the vectors of the second and third operand are used again and again."""
+    del row
+    dst = types["dst"]
+    get = "".join(f" U_$dst {x} = GET_$dst({n});" for n, x in (("src1", "b"), ("src2", "c")) if n in scalars)
+    each = " ".join(
+        ["U_$dst a = GET_$dst(src0[k + i]);"]
+        + [f"U_$dst {x} = GET_$dst({n}[i]);" for n, x in (("src1", "b"), ("src2", "c")) if n not in scalars]
+    )
+    lines = [
+        f"if (op < 0 || op >= {len(_FUSIONS)}) SLOW;\n  int64_t m_ = src12_elem_count_given ? src12_elem_count : elem_count;{get}"
+    ]
+    for number, text in enumerate(_FUSIONS):
+        lines.append(
+            f"if (op == {number}) for (int64_t k = 0; k < elem_count; k += m_) for (int64_t i = 0; i < m_; i++) "
+            f"{{ {each} dst[k + i] = {_fused(number, text, dst)}; }}"
+        )
+    return "\n  ".join(lines)
+
+
+def _fused(number: int, text: str, dst: DType) -> str:
+    """One fusion of a, b and c: products with a sum of floats round once, all else after each operation."""
+    if dst.kind != "float":
+        return f"PUT_$dst({text})"
+    if number < 2:
+        product = "(double)a * (double)b"
+        total = f"odd_sum_({product}, {'-' if number else ''}(double)c)"
+        return f"narrow_to_$dst({total}, RN)"
+    first, last = text.rsplit(" ", 2)[0], text.rsplit(" ", 2)[1:]
+    return f"PUT_$dst(GET_$dst(PUT_$dst({first})) {' '.join(last)})"
 
 
 def _pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, mean: bool) -> str | None:
@@ -270,5 +311,7 @@ TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
         "pad": _pad,
         "expand": _expand,
         "pool": _pool,
+        "fusion": _fusion,
+        **TRANSCENDENTALS,
     }
 )

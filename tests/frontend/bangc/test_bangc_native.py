@@ -313,6 +313,11 @@ __mlu_global__ void unguarded(float *out, const float *in) {
   __sync_compute();
   __bang_add(mine, mine, mine + 256, 256);
   __memcpy_async(mine + 256, mine, 512, NRAM2NRAM);
+  __sync_copy_nram_to_nram();
+  __memcpy_async(mine + 128, mine, 256, NRAM2NRAM);
+  __sync_copy_sram_to_nram();
+  __memcpy_async(mine, out + taskId * 512, 64, GDRAM2NRAM);
+  __sync_copy_gdram_to_nram();
   __memcpy_async(out + taskId * 512, mine, 2048, NRAM2GDRAM);
   __sync();
   __sync_cluster();

@@ -17,3 +17,11 @@
   for (int w = LANES / 2; w; w /= 2) for (int i = 0; i < w; i++) lane[i] = PUT_##S(GET_##S(lane[i]) + GET_##S(lane[i + w])); \
   return lane[0]; }
 LANE_SUM(f16) LANE_SUM(b16) LANE_SUM(f32)
+/* NumPy's own loops, by their numbers: a function and its data for each; 0 where there is none. */
+typedef void (*Loop)(char **, const intptr_t *, const intptr_t *, void *);
+ALWAYS int no_loop_(const Core *m, int k) { return !((void **)m->loops)[2 * k]; }
+PART void loop_(const Core *m, int k, int sources, void *dst, const void *a, const void *b, int64_t n, int64_t size, int64_t step_b) {
+  char *args[3] = {(char *)a, sources == 1 ? (char *)dst : (char *)b, (char *)dst};
+  intptr_t count = n, steps[3] = {size, sources == 1 ? size : step_b, size};
+  ((Loop)((void **)m->loops)[2 * k])(args, &count, steps, ((void **)m->loops)[2 * k + 1]);
+}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from mlusim.engine.native.door import NUMBERS, Given, Use, door
+from mlusim.engine.native.rows import WAITS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native.expressions import Context, in_order, value
@@ -19,16 +20,13 @@ from mlusim.frontend.bangc.native.numbers import (
     suffix,
 )
 from mlusim.isa.table import ISA
-from mlusim.time.log import FOR_ALL, FOR_IO, FOR_MOVE
-
-_WAITS = {"sync": FOR_ALL, "sync_io": FOR_IO, "sync_move": FOR_MOVE}
 
 
 def intrinsic(c: Context, node: ir.Intrinsic) -> str:
     """A call of a row: the run-time's own, a door in C, or Python's door."""
     number, site = NUMBERS[node.row], c.site(node.span)
-    if node.row in _WAITS:
-        return f"(m->site = {site}, wait_(m, {number}, {_WAITS[node.row]}))"
+    if node.row in WAITS:
+        return f"(m->site = {site}, wait_(m, {number}, {WAITS[node.row]}))"
     if node.row == "sync_compute":
         return f"(m->site = {site}, wait_compute_(m, {number}))"
     if node.row in ("is_mpu", "is_ipu"):
