@@ -10,7 +10,6 @@ import numpy as np
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.engine.native.choose import choose
-from mlusim.engine.native.preference import engine_of
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.elsewhere import board_for
@@ -238,7 +237,7 @@ class Device(Presented):
         choices = choices_of(request.seed)
         bound = limit_of(limit)
         native = choose(
-            engine_of(engine),
+            engine,
             request.kernel,
             self.board,
             watched=looks_inside(watching) or bound.instructions is not None,

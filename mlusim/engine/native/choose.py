@@ -5,7 +5,7 @@ from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.engine.native.build import BuildError, available, no_compiler
-from mlusim.engine.native.preference import AUTO, NATIVE, PYTHON, preferred
+from mlusim.engine.native.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
 from mlusim.engine.native.run import Loaded
 from mlusim.errors import UsageError
 
@@ -14,9 +14,10 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
     """The compiled program of *kernel* where C runs it, None where Python does.
 
     *watched* launches have observers, *drawn* ones another schedule; both are Python's.  "native" raises `UsageError`
-    where C cannot run the launch, and warns where there is no compiler; "auto" takes Python.
+    where C cannot run the launch, and warns where there is no compiler; "auto" takes Python.  Raises `UsageError`
+    for a name that is no engine's.
     """
-    engine = preferred() if engine == AUTO else engine
+    engine = preferred() if engine_of(engine) == AUTO else engine
     if engine == PYTHON:
         return None
     why = _why_not(kernel, board, watched=watched, drawn=drawn)
