@@ -163,14 +163,18 @@ def check_program(
 ) -> Checked:
     """Run *program*, which is about the file *path*; every launch that it makes is watched.
 
-    Its fault is a finding; an error that it makes before it launches is the caller's.
+    Its fault is a finding, its exit status the problem of the run; an error that it makes before it launches is the
+    caller's.
     """
+    problem = ""
     with collecting(checkers, notes=notes) as collector:
         try:
             program.run(())
         except Fault as fault:
             collector.add(fault)
-    return checked(collector, path, "")
+        except SystemExit as leaving:
+            problem = f"it ended with exit code {said(leaving)}"
+    return checked(collector, path, problem)
 
 
 def _unsteady(subject: ScriptSubject) -> str:

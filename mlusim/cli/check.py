@@ -156,7 +156,8 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
         with printing_aside() if alone else contextlib.nullcontext():
             return [_script(args, names)]
     if is_source(args.program):
-        return [_source(args, names)]
+        with printing_aside() if alone else contextlib.nullcontext():
+            return [_source(args, names)]
     refuse_call_arguments(args)
     return _operator(args, names)
 
@@ -191,7 +192,7 @@ def _source(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator or a script")
     args.check = ()
-    call = run_source.call_of(args, [args.program, *args.arguments], ())
+    call = run_source.program_of(args, [args.program, *args.arguments], ())
     return check_program(call, args.program, names, notes=args.notes)
 
 

@@ -31,7 +31,7 @@ def program_of(args: argparse.Namespace) -> Program:
         refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")
         return ScriptProgram(args.program, tuple(args.arguments), checks)
     if is_source(args.program):
-        return run_source.call_of(args, [args.program, *args.arguments], checks)
+        return run_source.program_of(args, [args.program, *args.arguments], checks)
     refuse_call_arguments(args)
     if args.arguments:
         raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")

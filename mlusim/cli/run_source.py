@@ -1,4 +1,4 @@
-"""``mlusim run FILE.mlu``: one kernel of BANG C sources, launched with arguments from the command line."""
+"""``mlusim run FILE.mlu``: one kernel of BANG C sources with arguments from the command line, or their ``main``."""
 
 import argparse
 import importlib
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
+from mlusim.cli import run_host
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, output
@@ -20,24 +21,34 @@ from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
+from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import Called, KernelCall, Sources, arguments_of, dim_of, kind_of
 from mlusim.report.launches import write_launches
 
 Array = np.ndarray[Any, Any]
 CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
 OF_OPERATORS = ("case", "inputs", "policy", "jobs")
+OF_KERNELS = ("kernel", "dim", "kind", "arg")
 
 
-def call_of(args: argparse.Namespace, words: list[str], checks: tuple[str, ...]) -> KernelCall:
-    """The call that the command line describes; *words* are the files and what is behind them."""
+def program_of(
+    args: argparse.Namespace, words: list[str], checks: tuple[str, ...]
+) -> KernelCall | HostProgram:
+    """What the command line describes: one call of a kernel or, where nothing says how a kernel is called, ``main``.
+
+    *words* are the files and what is behind them.
+    """
     files, rest = split(words)
-    if rest:
-        raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; a BANG C file takes --kernel and --arg")
     observers_of(checks)
     sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
+    if not any(getattr(args, o) for o in OF_KERNELS) and sources.load().has_main:
+        effects, engine = args.effects or "late", getattr(args, "engine", "auto")
+        return HostProgram(sources, tuple(rest), checks, args.seed, effects, engine)
+    if rest:
+        raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
     return KernelCall(
         sources,
         args.kernel,
@@ -52,8 +63,10 @@ def call_of(args: argparse.Namespace, words: list[str], checks: tuple[str, ...])
 
 
 def run(args: argparse.Namespace, words: list[str]) -> int:
-    """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
-    call = call_of(args, words, tuple(names_in(args.check)))
+    """Launch, show, compare, save; returns 1 for findings or failed accuracy, and of a ``main`` its exit status."""
+    call = program_of(args, words, tuple(names_in(args.check)))
+    if isinstance(call, HostProgram):
+        return run_host.run(args, call)
     reference = _reference(args.reference)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
     judged = {} if reference is None else _judged(reference, call, done)

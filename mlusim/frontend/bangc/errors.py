@@ -1,8 +1,13 @@
 """What the front end has to say about a source."""
 
+from typing import TYPE_CHECKING
+
 from attrs import frozen
 
 from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.ir import Function
 
 
 @frozen
@@ -33,6 +38,15 @@ class SourceError(UsageError):
         super().__init__(f"{first}{more}")
         self.diagnostics = diagnostics
         self.file, self.line, self.column = first.file, first.line, first.column
+
+
+def diagnostic_of(function: "Function") -> Diagnostic:
+    """Why *function* does not translate, at its place."""
+    problem = function.problem
+    assert problem is not None
+    span = problem.span
+    text = f"{function.name} does not translate: {problem.message}"
+    return Diagnostic(span.file, span.line, span.column, text, problem.excerpt)
 
 
 def excerpt_of(text: str, line: int, column: int) -> str:

@@ -1,17 +1,28 @@
 """One translation unit of a module: its intermediate form, and its functions as Python where they are wanted."""
 
+import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
+from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import layouts
-from mlusim.frontend.bangc.render.functions import Rendered, render
+from mlusim.frontend.bangc.render.expressions import Uses
+from mlusim.frontend.bangc.render.functions import Rendered, initial, render
 from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout, RegisterLayout
 
 Find = Callable[[int, Any], Any]
+
+
+@frozen
+class HostTypes:
+    """What types are on the host alone: ``double``, and classes by name and arguments."""
+
+    double: DType
+    classes: Callable[[str, tuple[Any, ...]], Any]
 
 
 @define(eq=False)
@@ -20,6 +31,7 @@ class File:
 
     form: ir.Module
     rendered: dict[str, Rendered] = field(factory=dict)
+    initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
 
     def function(self, symbol: str) -> Rendered:
         """The function called *symbol*, rendered."""
@@ -28,35 +40,50 @@ class File:
             found = self.rendered[symbol] = render(self.form.functions[symbol])
         return found
 
+    def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:
+        """The value of a host variable at file scope that is no constant, and what it refers to; None without one."""
+        expression = self.form.initialisers.get(symbol)
+        if expression is None:
+            return None
+        found = self.initials.get(symbol)
+        if found is None:
+            found = self.initials[symbol] = initial(self.form.globals[symbol], expression)
+        return found
 
-def resolve(wanted: Mapping[str, t.Type], find: Find) -> dict[str, Any]:
-    """What the names of layouts mean to a core that finds by *find* what an integer points to."""
+
+def resolve(wanted: Mapping[str, t.Type], find: Find, host: HostTypes | None = None) -> dict[str, Any]:
+    """What the names of layouts mean to who finds by *find* what an integer points to."""
     records: dict[str, RecordLayout] = {}
     made: dict[str, Any] = {}
     for name, kind in wanted.items():
         if name.startswith(layouts.NUMBER) and isinstance(kind, t.Scalar):
             made[name] = layouts.dtype(kind).dtype.type
         else:
-            made[name] = layout(kind, find, records)
+            made[name] = layout(kind, find, records, host)
     return made
 
 
-def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout]) -> Any:
+def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout], host: HostTypes | None = None) -> Any:
     """What the run-time knows of a type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Scalar):
-        return layouts.dtype(kind)
+        return host.double if host is not None and kind == t.DOUBLE else layouts.dtype(kind)
     if isinstance(kind, t.Pointer):
-        return PointerLayout(layout(kind.to, find, records), find)
+        return PointerLayout(layout(kind.to, find, records, host), find)
     if isinstance(kind, t.Array):
-        return ArrayLayout(layout(kind.of, find, records), kind.count)
+        return ArrayLayout(layout(kind.of, find, records, host), kind.count)
     if isinstance(kind, t.VectorRegister):
         return RegisterLayout(layouts.dtype(kind.of))
     if isinstance(kind, t.Record):
         found = records.get(kind.name)
         if found is None:
             found = records[kind.name] = RecordLayout(kind)
-            found.fields = {f.name: (layout(f.type, find, records), f.offset) for f in kind.fields}
+            found.fields = {f.name: (layout(f.type, find, records, host), f.offset) for f in kind.fields}
         return found
+    if isinstance(kind, t.ClassType) and host is not None:
+        inner = (a if isinstance(a, int) else layout(a, find, records, host) for a in kind.arguments)
+        made = host.classes(kind.name, tuple(inner))
+        if made is not None:
+            return made
     return t.DTYPE_OF[t.UINT8]

@@ -143,6 +143,8 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         ir.Intrinsic: lambda n: f"{n.row}({_arguments(n.arguments)})",
         ir.Library: lambda n: f"{n.name}({_arguments(n.arguments)})",
         ir.Construct: lambda n: f"{n.type}({_arguments(n.arguments)})",
+        ir.New: lambda n: f"new {n.of}{'' if n.count is None else f'[{expression_text(n.count)}]'}",
+        ir.Delete: lambda n: f"delete {expression_text(n.pointer)}",
         ir.Method: lambda n: f"{expression_text(n.receiver)}.{n.name}({_arguments(n.arguments)})",
         ir.Compose: lambda n: f"{{{_arguments(n.values)}}}",
         ir.FunctionAddress: lambda n: f"&{n.name}",

@@ -1,7 +1,7 @@
 """What a kernel reaches over all files: code by symbol, rows, declarations."""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import Any
 
@@ -13,15 +13,16 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import layouts
+from mlusim.frontend.bangc.render.expressions import Uses
 
 
 @define(eq=False)
 class Part:
-    """What is reached of one file: code by symbol, code that declares variables, layouts by name."""
+    """What is reached of one file: code by symbol, code that declares variables by their symbols, layouts by name."""
 
     file: File
     code: dict[str, CodeType] = field(factory=dict)
-    declarations: list[CodeType] = field(factory=list)
+    declarations: dict[str, CodeType] = field(factory=dict)
     layouts: dict[str, t.Type] = field(factory=dict)
     symbols: dict[str, None] = field(factory=dict)  # of variables at file scope
 
@@ -64,14 +65,24 @@ def link(files: Sequence[File], file: File, symbol: str) -> Plan:
         part = parts.setdefault(id(owner), Part(owner))
         rendered = owner.function(wanted)
         part.code[wanted] = rendered.code
-        part.layouts.update(rendered.uses.layouts)
-        part.symbols.update(rendered.uses.globals)
-        plan.rows.update(rendered.uses.rows)
-        work += [(owner, s) for s in rendered.uses.symbols]
+        work += [(owner, s) for s in _met(plan, part, rendered.uses)]
     plan.parts = list(parts.values())
     for part in plan.parts:
         _declare(part)
     return plan
+
+
+def _met(plan: Plan, part: Part, uses: Uses) -> Iterator[str]:
+    """Note what code of *part* refers to; the functions among that."""
+    part.layouts.update(uses.layouts)
+    plan.rows.update(uses.rows)
+    yield from uses.symbols
+    for symbol in uses.globals:
+        if symbol not in part.symbols:
+            part.symbols[symbol] = None
+            initial = part.file.initial(symbol)
+            if initial is not None:
+                yield from _met(plan, part, initial[1])
 
 
 def _absent(unit: File, symbol: str, function: ir.Function | None) -> Callable[..., Any]:
@@ -93,10 +104,13 @@ def _declare(part: Part) -> None:
     for variable in sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line)):
         name, kind = layouts.of(variable.type)
         part.layouts[name] = kind
-        if variable.space:
+        initial = part.file.initial(variable.symbol)
+        if initial is not None:
+            value: ast.expr = initial[0]
+        elif variable.space:
             value = b.call("_c_declare", b.constant(variable.space), b.name(name))
         else:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
         node = b.at(b.assign(b.target(variable.name), value), variable.span)
         tree = ast.fix_missing_locations(ast.Module([node], []))
-        part.declarations.append(compile(tree, variable.span.file, "exec"))
+        part.declarations[variable.symbol] = compile(tree, variable.span.file, "exec")

@@ -1,15 +1,19 @@
 """A loaded module: BANG C files, translated and linked, whose kernels a device launches."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
-from mlusim.frontend.bangc.errors import Diagnostic, SourceError
+from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.file import File
+from mlusim.frontend.bangc.functions import run_main
 from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.parse.unit import Options
 from mlusim.frontend.bangc.translate import Translated, translate
+from mlusim.machine.device import Device
+from mlusim.machine.launch import Launch
 
 
 class Module:
@@ -25,6 +29,8 @@ class Module:
         self.units: list[Translated] = []
         self._requests: list[list[str]] = [[] for _ in paths]
         self._made: dict[str, BangKernel] = {}
+        self._launched: dict[str, BangKernel] = {}
+        self.launches: list[Launch] = []
         for path in self.paths:
             unit = translate(path, options)
             self.units.append(unit)
@@ -85,6 +91,42 @@ class Module:
         hint = f"it has {', '.join(names)}" if names else "it has none"
         return UsageError(f"there is no kernel {name!r} in {', '.join(self.paths)}; {hint}")
 
+    def kernel_of_symbol(self, symbol: str) -> BangKernel:
+        """The kernel that host code launches.  Raises `UsageError` where no file defines it."""
+        found = self._launched.get(symbol)
+        if found is None:
+            for file, function in self.functions_of("kernel"):
+                if function.symbol == symbol:
+                    found = self._launched[symbol] = self._wrapped(file, function)
+                    return found
+            raise UsageError(
+                f"the kernel {self._declared(symbol)} is defined in no file that was loaded; load its file too"
+            )
+        return found
+
+    def _declared(self, symbol: str) -> str:
+        return next((f.form.functions[symbol].name for f in self.files if symbol in f.form.functions), symbol)
+
+    @property
+    def has_main(self) -> bool:
+        """Whether a file defines ``main``."""
+        return any(function.name == "main" for _, function in self.functions_of("host"))
+
+    def run_main(
+        self,
+        words: Sequence[str] = (),
+        device: Device | None = None,
+        options: Mapping[str, Any] | None = None,
+        launches: list[Launch] | None = None,
+    ) -> int:
+        """Execute ``main`` with *words* behind the program's name; its exit status.
+
+        Launches run on *device* (None: a new one of the module's board) with *options*, and are appended to *launches*.
+        Raises `UsageError` where there is no ``main``, `Fault` for what the program does wrong.
+        """
+        where = Device(self.options.board) if device is None else device
+        return run_main(self, words, where, options or {}, self.launches if launches is None else launches)
+
     def _wrapped(self, file: File, function: ir.Function) -> BangKernel:
         if function.problem is not None:
             raise SourceError((diagnostic_of(function),))
@@ -97,12 +139,3 @@ def _called(name: str, wanted: str) -> bool:
     """Whether *wanted* is how somebody writes *name*: spaces do not count, and the compiler calls half _Float16."""
     plain = wanted.replace(" ", "").replace("_Float16", "half").replace("__bf16", "bfloat16_t")
     return plain == name.replace(" ", "")
-
-
-def diagnostic_of(function: ir.Function) -> Diagnostic:
-    """Why *function* does not translate, at its place."""
-    problem = function.problem
-    assert problem is not None
-    span = problem.span
-    text = f"{function.name} does not translate: {problem.message}"
-    return Diagnostic(span.file, span.line, span.column, text, problem.excerpt)

@@ -99,6 +99,7 @@ class Record:
     size: int = 0
     align: int = 1
     union: bool = False
+    destroyed: bool = False  # something happens at the end of an object
 
     def field(self, name: str) -> Field:
         """The member called *name*."""

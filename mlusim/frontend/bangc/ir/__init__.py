@@ -63,6 +63,7 @@ from mlusim.frontend.bangc.ir.expressions import (
     Update,
     Variable,
 )
+from mlusim.frontend.bangc.ir.host import Delete, New
 from mlusim.frontend.bangc.ir.module import (
     Function,
     Module,
@@ -107,6 +108,7 @@ __all__ = [
     "Continue",
     "Convert",
     "Declare",
+    "Delete",
     "Distance",
     "Element",
     "Evaluate",
@@ -126,6 +128,7 @@ __all__ = [
     "Member",
     "Method",
     "Module",
+    "New",
     "Offset",
     "Place",
     "Problem",

@@ -4,6 +4,7 @@ from typing import Any
 
 from attrs import define
 
+from mlusim.frontend.bangc.ir.host import Delete, New
 from mlusim.frontend.bangc.ir.names import Global, Local, Span
 from mlusim.frontend.bangc.types import Type
 
@@ -370,6 +371,8 @@ Expr = (
     | Intrinsic
     | Library
     | Construct
+    | New
+    | Delete
     | Method
     | Compose
     | FunctionAddress

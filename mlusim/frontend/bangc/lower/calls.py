@@ -6,7 +6,9 @@ from mlusim.frontend.bangc.ir import (
     Call,
     Comma,
     Compose,
+    Const,
     Construct,
+    Convert,
     Expr,
     Intrinsic,
     Launch,
@@ -17,7 +19,7 @@ from mlusim.frontend.bangc.ir import (
     Span,
     Variable,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import expressions, places
+from mlusim.frontend.bangc.lower import containers, expressions, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import Scope, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
@@ -50,7 +52,7 @@ def call(scope: Scope, node: Node) -> Expr:
         return _method(scope, node, target)
     if target.from_prelude:
         return _supplied(scope, node, target)
-    return _ordinary(scope, node, target, _arguments(scope, node, target, _given(node)))
+    return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
 
 
 def _ordinary(scope: Scope, node: Node, target: Declaration, arguments: tuple[Expr, ...]) -> Expr:
@@ -78,9 +80,10 @@ def _names(node: Node, target: Declaration) -> bool:
     return bare.kind == "DECL_REF_EXPR" and bare.decl is target
 
 
-def _arguments(
+def passed(
     scope: Scope, node: Node, target: Declaration, given: list[Node], *, by_value: bool = False
 ) -> tuple[Expr, ...]:
+    """What a call of *target* is given, with the defaults that are left out."""
     parameters = target.parameters
     made: list[Expr] = []
     for n, parameter in enumerate(parameters):
@@ -135,8 +138,11 @@ def _supplied(scope: Scope, node: Node, target: Declaration) -> Expr:
     if known is not None and isinstance(node.type, t.Scalar):
         return number(known, node.type, node)
     if target.definition is not None and target.definition.body is not None:
-        return _ordinary(scope, node, target, _arguments(scope, node, target, _given(node)))
-    arguments = _arguments(scope, node, target, _given(node), by_value=True)
+        return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
+    arguments = passed(scope, node, target, _given(node), by_value=True)
+    for argument_, parameter in zip(arguments, target.parameters, strict=False):
+        if scope.host and isinstance(parameter.type, t.Pointer) and isinstance(parameter.type.to, t.Void):
+            to_memory(argument_)  # its bytes are wanted
     result = node.type if _refers(target.result) else target.result
     return Library(target.name, arguments, result, node.span, target.type_arguments)
 
@@ -148,7 +154,7 @@ def _refers(kind: t.Type) -> bool:
 def _intrinsic(scope: Scope, node: Node, target: Declaration) -> Expr:
     row = scope.around.unit.reader.rows.get(target.span.line)
     given = _given(node)
-    arguments = _arguments(scope, node, target, given)
+    arguments = passed(scope, node, target, given)
     overload = tuple(p.type for p in target.parameters)
     if row is None:
         return scope.refuse("intrinsic", f"{target.name} is not in the instruction set", node.span)
@@ -161,28 +167,75 @@ def _intrinsic(scope: Scope, node: Node, target: Declaration) -> Expr:
 # -- methods, constructors, launches ---------------------------------------------------------------
 
 
+def _reference(node: Node) -> Node | None:
+    """The ``object.method`` of a call; an operator that is written as one has none."""
+    named = (c for c in node.children if c.kind == "MEMBER_REF_EXPR")
+    return next((c for c in named if c.decl is not None and c.decl.kind == "CXX_METHOD"), None)
+
+
 def _receiver(scope: Scope, node: Node) -> Place:
-    reference = next((c for c in node.children if c.kind == "MEMBER_REF_EXPR"), None)
+    reference = _reference(node)
     if reference is not None:
         return places.member_base(scope, reference)
     return places.place(scope, _given(node)[0])
 
 
 def _method(scope: Scope, node: Node, target: Declaration) -> Expr:
+    if target.virtual:
+        scope.refuse("virtual method", f"{target.name} is virtual, which is not supported", node.span)
     receiver = _receiver(scope, node)
-    operator = target.name.startswith("operator") and not any(
-        c.kind == "MEMBER_REF_EXPR" for c in node.children
-    )
+    operator = target.name.startswith("operator") and _reference(node) is None
     given = _given(node)[1:] if operator else _given(node)
     if isinstance(receiver.type, t.ClassType):
-        arguments = _arguments(scope, node, target, given, by_value=True)
-        return Method(target.name, receiver, arguments, target.result, node.span)
+        arguments = passed(scope, node, target, given, by_value=True)
+        if containers.indexed(receiver.type, target.name):
+            return containers.item(receiver, receiver.type, _signed(arguments[0]), node.span)
+        return Method(_name_of(target), receiver, arguments, target.result, node.span)
     if target.name == "operator=" and target.implicit:
         stored = expressions.value(scope, given[0])
         return Assign(receiver, stored, receiver.type, node.span)
-    arguments = _arguments(scope, node, target, given)
+    arguments = passed(scope, node, target, given)
     this = places.address_of(scope, receiver, node.span)
     return _ordinary(scope, node, target, (this, *arguments))
+
+
+def _signed(index: Expr) -> Expr:
+    """An index before it is made unsigned, so that one below zero is said as it is."""
+    inner = index.value if isinstance(index, Convert) else index
+    return inner if isinstance(inner.type, t.Scalar) and inner.type.whole else index
+
+
+def _name_of(target: Declaration) -> str:
+    """The name of a method of a library class; what streams write differently has one of its own."""
+    if target.name == "operator<<" and target.parameters:
+        word = target.parameters[0].spelling
+        return target.name + {"char": "char", "const void *": "void"}.get(word, "")
+    return target.name
+
+
+def defaults(scope: Scope, target: Declaration, kind: t.Record, span: Span) -> Compose:
+    """An object whose members have the values that they are declared with, or zeros."""
+    parent = target.parent
+    given = {f.name: f.default for f in parent.fields} if parent is not None else {}
+    if not any(given.values()):
+        return Compose((), kind, span)
+    values = []
+    for field in kind.fields:
+        node = given.get(field.name)
+        values.append(_zero(field.type, span) if node is None else _initial(scope, node, field.type))
+    return Compose(tuple(values), kind, span)
+
+
+def _zero(kind: t.Type, span: Span) -> Expr:
+    if isinstance(kind, t.Scalar):
+        return number(0.0 if kind.kind == "float" else 0, kind, span)
+    return Const(None, kind, span) if isinstance(kind, t.Pointer) else Compose((), kind, span)
+
+
+def _initial(scope: Scope, node: Node, kind: t.Type) -> Expr:
+    if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
+        return expressions.compose(scope, node, kind)
+    return expressions.valued(scope, node, kind)
 
 
 def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
@@ -191,9 +244,7 @@ def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
     if isinstance(kind, t.Array):
         return Compose((), kind, node.span)
     if isinstance(kind, t.ClassType):
-        arguments = _arguments(scope, node, target, given, by_value=True)
-        if target.makes_copy and len(arguments) == 1:
-            return arguments[0]
+        arguments = passed(scope, node, target, given, by_value=True)
         return Construct(arguments, kind, node.span)
     if isinstance(kind, t.VectorRegister):
         return expressions.value(scope, given[0]) if given else Compose((), kind, node.span)
@@ -201,23 +252,26 @@ def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
         return expressions.value(scope, given[0])
     if not isinstance(kind, t.Record):
         return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
-    if target.implicit or target.definition is None or not _written(target.definition):
-        return Compose((), kind, node.span)
+    if not acts(target):
+        return defaults(scope, target, kind, node.span)
     local = scope.temporary(kind, node.span)
     held = Variable(local, kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
     made = Call(
         scope.around.need(target),
         target.title,
-        (this, *_arguments(scope, node, target, given)),
+        (this, *passed(scope, node, target, given)),
         t.VOID,
         node.span,
     )
     return Comma(made, Load(held, kind, node.span), kind, node.span)
 
 
-def _written(definition: Declaration) -> bool:
+def acts(target: Declaration) -> bool:
     """Whether a constructor has a body, or values for members, of its own."""
+    definition = target.definition
+    if target.implicit or definition is None:
+        return False
     body = definition.body
     return bool((body is not None and body.children) or definition.initialisers)
 
@@ -226,6 +280,6 @@ def _launch(scope: Scope, node: Node, target: Declaration, config: Node) -> Expr
     parameters = config.decl.parameters if config.decl else ()
     given = [c for c in config.children if c.type is not None][1:]
     dim, kind, queue = (argument(scope, c, p.type) for c, p in zip(given, parameters, strict=False))
-    arguments = _arguments(scope, node, target, _given(node))
+    arguments = passed(scope, node, target, _given(node))
     symbol = scope.around.need(target)
     return Launch(symbol, target.title, dim, kind, queue, arguments, t.VOID, node.span)

@@ -37,7 +37,7 @@ def _made(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
         return Convert(value, to, span)
     if isinstance(have, t.Scalar) and isinstance(to, t.Pointer):
         return Convert(value, to, span)
-    if isinstance(have, t.FunctionType) or isinstance(to, t.FunctionType):
+    if isinstance(have, t.FunctionType) or isinstance(to, t.FunctionType | t.ClassType):
         return value
     return scope.refuse("conversion", f"a conversion from {have} to {to} is not supported", span)
 

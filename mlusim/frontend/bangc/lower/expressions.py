@@ -17,7 +17,6 @@ from mlusim.frontend.bangc.ir import (
     Conditional,
     Const,
     Distance,
-    Element,
     Expr,
     FunctionAddress,
     Load,
@@ -92,6 +91,13 @@ def _cast_of(scope: Scope, inner: Node, node: Node) -> Expr:
         and inner.kind != "STRING_LITERAL"
     ):
         at = places.place(scope, inner)
+        if (
+            isinstance(at, Temporary)
+            and isinstance(at.value, Conditional)
+            and isinstance(at.value.then, Text)
+        ):
+            at.value.type = node.type  # one of two texts
+            return at.value
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
     made = value(scope, inner)
     if isinstance(node.type, t.Void) or made.type is node.type or isinstance(made, Text):
@@ -131,6 +137,8 @@ def _name(scope: Scope, node: Node) -> Expr:
     if declaration.kind == "ENUM_CONSTANT_DECL":
         return number(declaration.value or 0, node.type, node)
     if declaration.kind in ("FUNCTION_DECL", "CXX_METHOD"):
+        if declaration.from_prelude and declaration.definition is None:
+            return Builtin(declaration.name, node.type, node.span)
         return FunctionAddress(scope.around.need(declaration), declaration.title, node.type, node.span)
     if declaration.kind == "VAR_DECL" and declaration.from_prelude and scope.local(declaration) is None:
         return _supplied(scope, node)
@@ -345,6 +353,12 @@ def _called(scope: Scope, node: Node) -> Expr:
     return loaded(call(scope, node), node)
 
 
+def _object(scope: Scope, node: Node) -> Expr:
+    from mlusim.frontend.bangc.lower import objects  # noqa: PLC0415 - it takes expressions apart, too
+
+    return objects.new(scope, node) if node.kind == "CXX_NEW_EXPR" else objects.delete(scope, node)
+
+
 _MAKERS: Mapping[str, Callable[[Scope, Node], Any]] = MappingProxyType(
     {
         "PAREN_EXPR": _inside,
@@ -369,6 +383,7 @@ _MAKERS: Mapping[str, Callable[[Scope, Node], Any]] = MappingProxyType(
         "INIT_LIST_EXPR": _braces,
         "COMPOUND_LITERAL_EXPR": _inside,
         "CALL_EXPR": _called,
+        **dict.fromkeys(("CXX_NEW_EXPR", "CXX_DELETE_EXPR"), _object),
     }
 )
 
@@ -376,6 +391,5 @@ _MAKERS: Mapping[str, Callable[[Scope, Node], Any]] = MappingProxyType(
 def loaded(made: Expr, node: Node) -> Expr:
     """*made*, or what it refers to where it is a reference that a call returned."""
     if isinstance(made.type, t.Pointer) and made.type.reference and not isinstance(node.type, t.FunctionType):
-        inner = made.type.to
-        return Load(Element(made, number(0, t.INT64, node), inner, node.span), inner, node.span)
+        return Load(places.referred(made, node.span), made.type.to, node.span)
     return made

@@ -62,7 +62,7 @@ class Lowering:
     # -- functions -----------------------------------------------------------------------------
 
     def _function(self, declaration: Declaration) -> None:
-        scope = Scope(self.around, declaration.result)
+        scope = Scope(self.around, declaration.result, host=kind_of(declaration) == "host")
         parameters: list[Local] = []
         body: tuple[Statement, ...] = ()
         problem: Problem | None = None
@@ -165,13 +165,15 @@ def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
     assert scope.this is not None
     kind = scope.this.type
     assert isinstance(kind, t.Pointer)
-    for node in nodes:
-        if node.kind != "MEMBER_REF" or node.decl is None or not isinstance(kind.to, t.Record):
+    pairs = [(n, next(nodes, None)) for n in nodes if n.kind == "MEMBER_REF"]
+    named = {n.decl.name for n, _ in pairs if n.decl is not None}
+    parent = declaration.parent
+    usual = [(f, f.default) for f in (parent.fields if parent is not None else ()) if f.name not in named]
+    members = [(n.decl, n, given) for n, given in pairs] + [(f, d, d) for f, d in usual if d is not None]
+    for member, node, given in members:
+        if member is None or given is None or not isinstance(kind.to, t.Record):
             continue
-        given = next(nodes, None)
-        if given is None:
-            break
-        field = kind.to.field(node.decl.name)
+        field = kind.to.field(member.name)
         held = Load(Variable(scope.this, kind, node.span), kind, node.span)
         at = Member(
             Element(held, number(0, t.INT64, node), kind.to, node.span),

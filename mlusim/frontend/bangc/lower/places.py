@@ -89,6 +89,8 @@ def _name(scope: Scope, node: Node) -> Place:
     if declaration is None or declaration.kind not in VARIABLES:
         return temporary(expressions.value(scope, node))
     local = scope.local(declaration)
+    if local is None and declaration.from_prelude and isinstance(declaration.type, t.ClassType):
+        return temporary(expressions.value(scope, node))  # a stream
     if local is None:
         return _outer(scope, declaration, node)
     if isinstance(local.type, t.Pointer) and local.type.reference:
@@ -188,8 +190,16 @@ def _conditional(scope: Scope, node: Node) -> Place:
 def _call(scope: Scope, node: Node) -> Place:
     made = expressions.call(scope, node)
     if isinstance(made.type, t.Pointer) and made.type.reference:
-        return Element(made, number(0, t.INT64, node), made.type.to, node.span)
+        return referred(made, node.span)
     return temporary(made)
+
+
+def referred(made: Expr, span: Span) -> Element:
+    """The place that a reference refers to; one that is a step from a pointer is the element there."""
+    assert isinstance(made.type, t.Pointer)
+    if isinstance(made, Offset) and not made.back:
+        return Element(made.pointer, made.count, made.type.to, span)
+    return Element(made, number(0, t.INT64, span), made.type.to, span)
 
 
 def _dereferenced(scope: Scope, node: Node) -> Place:

@@ -53,6 +53,7 @@ class Scope:
     around: Surroundings
     result: t.Type
     this: Local | None = None
+    host: bool = False
     locals: list[Local] = field(factory=list)
     hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
     _by_declaration: dict[int, Local] = field(factory=dict)
@@ -66,6 +67,7 @@ class Scope:
     def add(self, declaration: Declaration, *, parameter: bool = False) -> Local:
         """The local that *declaration* declares."""
         kind = declaration.type
+        self.refuse_destructor(kind, declaration.span)
         local = Local(
             self._unique(declaration.name or "unnamed"),
             declaration.name,
@@ -86,7 +88,9 @@ class Scope:
         if words:
             local.storage, local.space = Storage.MEMORY, words[0]
         elif isinstance(local.type, t.Array):
-            numbers = isinstance(inner, t.Scalar) and inner is not t.DOUBLE
+            numbers = isinstance(inner, t.Scalar) and inner != t.DOUBLE
+            if self.host:  # the driver copies it
+                numbers = _plain(inner)
             local.storage = Storage.MEMORY if numbers else Storage.CELL
             local.space = "ldram" if numbers else ""
         elif isinstance(local.type, t.Record | t.ClassType):
@@ -97,6 +101,18 @@ class Scope:
     def local(self, declaration: Declaration) -> Local | None:
         """The local that was declared by *declaration*."""
         return self._by_declaration.get(id(declaration))
+
+    def hold(self, kind: t.Type, span: Span) -> Local:
+        """A variable that the source does not name, which is stored to before it is read."""
+        local = Local(self._unique(f"{HELPERS}t"), "", kind, str(kind), span)
+        self.locals.append(local)
+        return local
+
+    def refuse_destructor(self, kind: t.Type, span: Span) -> None:
+        """Refuse objects at whose end something happens: nothing would."""
+        inner = element_of(kind)
+        if isinstance(inner, t.Record) and inner.destroyed:
+            self.refuse("destructor", f"{inner} has a destructor, which would not be called", span)
 
     def temporary(self, kind: t.Type, span: Span) -> Local:
         """A variable that the source does not name."""
@@ -128,6 +144,14 @@ def element_of(kind: t.Type) -> t.Type:
     while isinstance(kind, t.Array):
         kind = kind.of
     return kind
+
+
+def _plain(kind: t.Type) -> bool:
+    """Whether values of a type are numbers alone."""
+    kind = element_of(kind)
+    return isinstance(kind, t.Scalar) or (
+        isinstance(kind, t.Record) and all(_plain(f.type) for f in kind.fields)
+    )
 
 
 def number(value: float, kind: t.Type, node: "Node | Span") -> Const:

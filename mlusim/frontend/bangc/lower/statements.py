@@ -155,6 +155,12 @@ def _for(scope: Scope, node: Node) -> list[Statement]:
     return [Block((*before, loop), node.span)] if before else [loop]
 
 
+def _each(scope: Scope, node: Node) -> list[Statement]:
+    from mlusim.frontend.bangc.lower import loops  # noqa: PLC0415 - it has a body of statements, too
+
+    return loops.each(scope, node)
+
+
 def _while(scope: Scope, node: Node) -> list[Statement]:
     test, inner = node.children[0], node.children[-1]
     if test.type is None:
@@ -252,6 +258,7 @@ _MAKERS: Mapping[str, Callable[[Scope, Node], list[Statement]]] = MappingProxyTy
         "IF_STMT": _if,
         "FOR_STMT": _for,
         "WHILE_STMT": _while,
+        "CXX_FOR_RANGE_STMT": _each,
         "DO_STMT": _do,
         "BREAK_STMT": _break,
         "CONTINUE_STMT": _continue,

@@ -221,6 +221,18 @@ class Declaration:
         )
 
     @property
+    def virtual(self) -> bool:
+        """Whether it is a method that the object's class chooses."""
+        return bool(self._cursor.is_virtual_method())
+
+    @cached_property
+    def fields(self) -> "tuple[Declaration, ...]":
+        """The members of a class; ``default`` is the value that one is declared with."""
+        whole = self._cursor.get_definition() or self._cursor
+        found = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
+        return tuple(self._reader.declaration(c) for c in found)
+
+    @property
     def children(self) -> "Iterator[Declaration]":
         """What is declared inside."""
         for child in self._cursor.get_children():
@@ -254,8 +266,8 @@ class Reader:
         )
 
     def is_prelude(self, path: str) -> bool:
-        """Whether *path* is a header that mlusim supplies."""
-        return path.startswith(self._prelude) and "/core/" not in path
+        """Whether *path* is a header that mlusim supplies, whose functions the run-time has."""
+        return path.startswith(self._prelude) and "/core/" not in path and "/source/" not in path
 
     def declaration(self, cursor: Any) -> Declaration:
         """The declaration of *cursor*."""
@@ -348,6 +360,11 @@ class Reader:
             return None
         found = [c for c in template.get_children() if c.kind.name == "PARM_DECL"]
         return self.declaration(found[n]).default if n < len(found) else None
+
+    def has_defaults(self, constructor: Declaration) -> bool:
+        """Whether members of the class of *constructor* have values where they are declared."""
+        parent = constructor.parent
+        return parent is not None and any(f.default is not None for f in parent.fields)
 
     def tokens(self, node: Node) -> list[str]:
         """The words of *node*'s text; none where a macro wrote it."""

@@ -120,12 +120,17 @@ class TypeReader:
             )
             record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
             record.union = declaration.kind.name == "UNION_DECL"
+            record.destroyed = _destroyed(declaration)
         return record
 
     def _is_class(self, declaration: Any) -> bool:
         """Whether it is a class of a supplied header that has methods; structures for data have none."""
         if not self._is_prelude(str(declaration.location.file)):
             return False
+        template = self._lib.clang_getSpecializedCursorTemplate(declaration)
+        if template is not None:  # the specialisation shows what was used of it alone
+            template._tu = declaration._tu
+            declaration = template
         definition = declaration.get_definition()
         kinds = ("CONSTRUCTOR", "CXX_METHOD", "FUNCTION_TEMPLATE")
         return definition is None or any(c.kind.name in kinds for c in definition.get_children())
@@ -139,3 +144,15 @@ class TypeReader:
         scope = declaration.semantic_parent
         prefix = "std::" if scope is not None and scope.spelling == "std" else ""
         return t.ClassType(prefix + declaration.spelling, tuple(arguments))
+
+
+def _destroyed(declaration: Any) -> bool:
+    """Whether a class has a destructor that does something."""
+    definition = declaration.get_definition()
+    if definition is None:
+        return False
+    for child in definition.get_children():
+        if child.kind.name == "DESTRUCTOR" and not child.is_default_method():
+            body = next((c for c in child.get_children() if c.kind.name == "COMPOUND_STMT"), None)
+            return body is None or next(iter(body.get_children()), None) is not None
+    return False

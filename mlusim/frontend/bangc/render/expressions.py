@@ -31,6 +31,7 @@ class Context:
     """One function while it is rendered."""
 
     uses: Uses = field(factory=Uses)
+    host: bool = False  # whether a text is memory, which there is on the host
     known: dict[str, ranges.Range] = field(factory=dict)  # values of locals, where a loop bounds them
     temporaries: int = 0
     before: list[ast.stmt] | None = None  # statements that come first, where the place allows for some
@@ -328,9 +329,10 @@ def _function(c: Context, node: ir.FunctionAddress) -> ast.expr:
     return b.name(node.symbol)
 
 
-def _launch(c: Context, node: ir.Launch) -> ast.expr:
-    how = [value(c, a) for a in (node.dim, node.kind, node.queue)]
-    return b.call("_c_launch", b.constant(node.symbol), *how, *(value(c, a) for a in node.arguments))
+def _of_host(c: Context, node: Any) -> ast.expr:
+    from mlusim.frontend.bangc.render import host  # noqa: PLC0415 - two halves of one subject
+
+    return host.VALUES[type(node)](c, node)
 
 
 def _asm(c: Context, node: ir.Asm) -> ast.expr:
@@ -341,8 +343,9 @@ def _asm(c: Context, node: ir.Asm) -> ast.expr:
     return b.call("_c_asm", b.constant(node.text), ast.Tuple(list(names), b.LOAD), operands)
 
 
-def _text(_c: Context, node: ir.Text) -> ast.expr:
-    return b.constant(node.value)
+def _text(c: Context, node: ir.Text) -> ast.expr:
+    made = b.constant(node.value)
+    return b.call("_c_text", made) if c.host else made
 
 
 def _builtin(c: Context, node: ir.Builtin) -> ast.expr:
@@ -384,10 +387,12 @@ _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
         ir.Intrinsic: _intrinsic,
         ir.Library: _library,
         ir.Construct: _construct,
+        ir.New: _of_host,
+        ir.Delete: _of_host,
         ir.Method: _method,
         ir.Compose: compose,
         ir.FunctionAddress: _function,
-        ir.Launch: _launch,
+        ir.Launch: _of_host,
         ir.Asm: _asm,
     }
 )

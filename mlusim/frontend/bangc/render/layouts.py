@@ -12,6 +12,8 @@ from mlusim.isa.table import ISA
 _METHODS = {
     "operator[]": "__getitem__",
     "operator<<": "__lshift__",
+    "operator<<char": "put_char",
+    "operator<<void": "put_address",
     "operator++": "increase",
     "operator()": "__call__",
     "operator=": "assign",

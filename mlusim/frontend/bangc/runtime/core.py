@@ -14,6 +14,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.file import resolve
 from mlusim.frontend.bangc.link import Plan
 from mlusim.frontend.bangc.runtime import assembly
+from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
     ArrayLayout,
@@ -80,7 +81,7 @@ def _member(record: Any, name: str) -> Any:
 
 def _pointer_at(pointer: Any, i: int, layout: Any) -> Any:
     found = pointer[i]
-    return see(found, layout) if isinstance(found, Ptr | Address) else found
+    return see(found, layout) if isinstance(found, Ptr | HostPtr | Address) else found
 
 
 def _register(layout: Any, source: Register | None = None) -> Register:
@@ -114,7 +115,7 @@ class Task:
                 made[symbol] = FunctionType(code, space, code.co_name)
         for part, space in zip(plan.parts, spaces, strict=True):
             space.update(made)
-            for code in part.declarations:
+            for code in part.declarations.values():
                 exec(code, space)  # noqa: S102 - a declaration, at its own line
         return made[plan.symbol]
 

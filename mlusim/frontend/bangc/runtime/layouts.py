@@ -6,6 +6,7 @@ from typing import Any
 from mlusim.arch.dtypes import DType, uint8, uint64
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.pointers import Address, Cell, Items, copy, number, see
 from mlusim.isa.register import Register
 from mlusim.memory.pointer import Ptr
@@ -33,7 +34,7 @@ class RecordLayout:
 
     def of(self, pointer: Any) -> Any:
         """*pointer* as one to this record."""
-        if isinstance(pointer, Ptr):
+        if isinstance(pointer, Ptr | HostPtr):
             return RecordPointer(pointer.cast(uint8), self)
         if isinstance(pointer, RecordPointer):
             return pointer if pointer.layout is self else RecordPointer(pointer.raw, self)
@@ -247,7 +248,9 @@ class PointerLayout:
 
     def of(self, pointer: Any) -> Any:
         """*pointer* as one to pointers."""
-        return PointerArray(pointer.cast(uint64), self) if isinstance(pointer, Ptr) else pointer
+        if isinstance(pointer, RecordPointer):
+            pointer = pointer.raw
+        return PointerArray(pointer.cast(uint64), self) if isinstance(pointer, Ptr | HostPtr) else pointer
 
     def make(self, *values: Any) -> Any:
         """The value, null without one."""

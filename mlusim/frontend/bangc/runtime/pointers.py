@@ -271,14 +271,14 @@ class Items:
         self.items[self._at(i)] = value
 
     def __add__(self, n: int) -> "Items":
-        return Items(self.items, self.layout, self.offset + n)
+        return type(self)(self.items, self.layout, self.offset + n)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, Items):
             return self.offset - other.offset if other.items is self.items else _unrelated()
-        return Items(self.items, self.layout, self.offset - other)
+        return type(self)(self.items, self.layout, self.offset - other)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Items) and other.items is self.items and other.offset == self.offset

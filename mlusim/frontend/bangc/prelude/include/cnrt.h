@@ -25,7 +25,17 @@ typedef enum {
 #define CNRT_FUNC_TYPE_UNION16 cnrtFuncTypeUnion16
 typedef struct cnrtQueueSt *cnrtQueue_t;
 typedef struct cnrtNotifierSt *cnrtNotifier_t;
-typedef enum { cnrtSuccess = 0, cnrtErrorArgsInvalid = 100053 } cnrtRet_t;
+// The numbers of errors are inferred; programs have them by name.
+typedef enum {
+  cnrtSuccess = 0,  // no error
+  cnrtErrorNotReady = 100002,  // the work is not done yet
+  cnrtErrorInit = 100003,  // the driver is not initialised
+  cnrtErrorNoDevice = 100011,  // there is no such device
+  cnrtErrorNoMem = 100014,  // the device has not that much memory left
+  cnrtErrorArgsInvalid = 100053,  // an argument is invalid
+} cnrtRet_t;
+typedef cnrtRet_t cnrtError_t;
+typedef unsigned long long cnrtDev_t;
 #define CNRT_RET_SUCCESS cnrtSuccess
 typedef enum {
   cnrtMemcpyHostToDev,
@@ -36,12 +46,25 @@ typedef enum {
 #define CNRT_MEM_TRANS_DIR_HOST2DEV cnrtMemcpyHostToDev
 #define CNRT_MEM_TRANS_DIR_DEV2HOST cnrtMemcpyDevToHost
 #define CNRT_MEM_TRANS_DIR_DEV2DEV cnrtMemcpyDevToDev
-typedef enum { cnrtAttrClusterCount, cnrtAttrMcorePerCluster } cnrtDeviceAttr_t;
+#define CNRT_MEM_TRANS_DIR_HOST2HOST cnrtMemcpyHostToHost
+typedef enum {
+  cnrtAttrClusterCount,
+  cnrtAttrMcorePerCluster,
+  cnrtAttrNramSizePerMcore,
+  cnrtAttrWeightRamSizePerMcore,
+  cnrtAttrSramSizePerMcluster,
+  cnrtAttrMaxUnionTypePerTask,
+} cnrtDeviceAttr_t;
 
 extern "C" {
+void __mlusim_check(cnrtRet_t, const char *, const char *, int);  // says what failed, and ends the program
 cnrtRet_t cnrtGetLastError();
 cnrtRet_t cnrtPeekAtLastError();
 const char *cnrtGetErrorStr(cnrtRet_t);
+const char *cnrtGetErrorName(cnrtRet_t);
+cnrtRet_t cnrtInit(unsigned int);
+void cnrtDestroy();
+cnrtRet_t cnrtGetDeviceCount(unsigned int *);
 cnrtRet_t cnrtSetDevice(int);
 cnrtRet_t cnrtGetDevice(int *);
 cnrtRet_t cnrtQueueCreate(cnrtQueue_t *);
@@ -50,8 +73,11 @@ cnrtRet_t cnrtQueueSync(cnrtQueue_t);
 cnrtRet_t cnrtSyncDevice();
 cnrtRet_t cnrtMalloc(void **, size_t);
 cnrtRet_t cnrtFree(void *);
-cnrtRet_t cnrtMemcpy(void *, void *, size_t, cnrtMemTransDir_t);
-cnrtRet_t cnrtMemcpyAsync(void *, void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpy(void *, const void *, size_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpyAsync(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemsetAsync(void *, int, size_t, cnrtQueue_t);
+cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t);
+cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t);
 cnrtRet_t cnrtMemset(void *, int, size_t);
 cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *);
 cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t);
@@ -65,4 +91,6 @@ template <class T> cnrtRet_t cnrtMalloc(T **p, size_t n) { return cnrtMalloc((vo
 // What the parser makes of `kernel<<<dim, type, queue>>>`.
 int __cudaPushCallConfiguration(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t);
 int cudaConfigureCall(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t);
-#define CNRT_CHECK(call) call
+#ifndef CNRT_CHECK
+#define CNRT_CHECK(call) __mlusim_check((call), #call, __FILE__, __LINE__)
+#endif

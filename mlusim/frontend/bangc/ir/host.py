@@ -1,0 +1,36 @@
+"""Expressions that only host code has."""
+
+from typing import TYPE_CHECKING
+
+from attrs import define
+
+from mlusim.frontend.bangc.ir.names import Span
+from mlusim.frontend.bangc.types import Type
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.ir.expressions import Expr
+
+
+@define(eq=False)
+class New:
+    """``new``: memory for one object of type *of* or, with a count, for an array.
+
+    With *zero* that is its first value; *arguments* are what the constructor of a library class takes.
+    """
+
+    of: Type
+    count: "Expr | None"
+    zero: bool
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Delete:
+    """``delete`` and, with *array*, ``delete[]``."""
+
+    pointer: "Expr"
+    array: bool
+    type: Type
+    span: Span

@@ -1,0 +1,59 @@
+"""Loops over the elements of something."""
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Block,
+    Compare,
+    Construct,
+    Declare,
+    Element,
+    Expr,
+    Load,
+    Loop,
+    Method,
+    Offset,
+    Statement,
+    Update,
+    Variable,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower import places, statements
+from mlusim.frontend.bangc.lower.containers import CONTAINERS, element
+from mlusim.frontend.bangc.lower.scope import Scope, number
+from mlusim.frontend.bangc.parse.tree import Node
+
+
+def each(scope: Scope, node: Node) -> list[Statement]:
+    """``for (auto x : elements)``."""
+    variable, source, inner = node.children[0], node.children[1], node.children[-1]
+    first, last = _ends(scope, source)
+    kind, span = first.type, node.span
+    assert isinstance(kind, t.Pointer)
+    at, stop = (Variable(scope.hold(kind, span), kind, span) for _ in range(2))
+    here = Load(at, kind, span)
+    declaration = variable.decl
+    assert declaration is not None
+    if isinstance(declaration.type, t.Pointer) and declaration.type.reference:
+        value: Expr = here
+    else:
+        value = Load(Element(here, number(0, t.INT64, node), kind.to, span), kind.to, span)
+        if isinstance(kind.to, t.ClassType):
+            value = Construct((value,), kind.to, span)
+    bound = Declare(scope.add(declaration), value, variable.span)
+    body = (bound, *statements.body(scope, inner))
+    test = Compare("!=", here, Load(stop, kind, span), t.BOOL, span)
+    step = Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
+    loop = Loop(test, step, body, False, span)
+    return [Block((Declare(at.local, first, span), Declare(stop.local, last, span), loop), span)]
+
+
+def _ends(scope: Scope, source: Node) -> tuple[Expr, Expr]:
+    """Pointers to the first element and behind the last."""
+    kind, span = source.type, source.span
+    if isinstance(kind, t.Array):
+        first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
+        return first, Offset(first, number(kind.count, t.INT64, source), False, first.type, span)
+    if isinstance(kind, t.ClassType) and kind.name in CONTAINERS:
+        pointer = t.Pointer(element(kind))
+        held = places.place(scope, source)
+        return Method("begin", held, (), pointer, span), Method("end", held, (), pointer, span)
+    return scope.refuse("loop over elements", f"a loop over the elements of {kind} is not supported", span)

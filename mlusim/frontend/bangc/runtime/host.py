@@ -1,0 +1,319 @@
+"""The host side of a program: the namespaces of its functions, its memory and its driver."""
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType, TracebackType
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from mlusim.arch.dtypes import DType, int8, uint8
+from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
+from mlusim.frontend.bangc import scalars
+from mlusim.frontend.bangc.file import File, HostTypes, resolve
+from mlusim.frontend.bangc.link import Part, link
+from mlusim.frontend.bangc.runtime.core import by_zero, common
+from mlusim.frontend.bangc.runtime.host_driver import Driver
+from mlusim.frontend.bangc.runtime.host_library import CLibrary, Ended
+from mlusim.frontend.bangc.runtime.host_memory import POISON, HostBlock, HostMemory, HostPtr, float64
+from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
+from mlusim.frontend.bangc.runtime.host_streams import MANIPULATORS, Stream
+from mlusim.frontend.bangc.runtime.host_table import CLASSES
+from mlusim.frontend.bangc.runtime.layouts import (
+    ArrayLayout,
+    Object,
+    PointerArray,
+    RecordLayout,
+    RecordPointer,
+    constant,
+)
+from mlusim.frontend.bangc.runtime.pointers import Address, Cell, Items
+from mlusim.machine.device import Device
+from mlusim.machine.kernel import KINDS, Kernel
+from mlusim.machine.launch import Launch
+from mlusim.memory.pointer import Ptr
+
+DEPTH = 12_000  # calls inside each other
+_UNIONS: Mapping[int, int] = {1: 0, 4: 1, 8: 2, 16: 4, 32: 8, 64: 16}  # of cnrtFunctionType_t
+
+
+@define(eq=False, slots=False)
+class Process:
+    """A program on the host: ``device`` is what its launches run on, ``launches`` those that it made.
+
+    *kernel* finds a kernel by symbol; *options* go to every launch.
+    """
+
+    files: Sequence[File]
+    kernel: Callable[[str], Kernel]
+    device: Device
+    options: Mapping[str, Any] = field(factory=dict)
+    launches: list[Launch] = field(factory=list)
+    memory: HostMemory = field(factory=HostMemory)
+    statics: dict[str, Any] = field(factory=dict)
+    functions: dict[str, Callable[..., Any]] = field(factory=dict)
+    _spaces: dict[int, dict[str, Any]] = field(factory=dict)
+    _declared: set[tuple[int, str]] = field(factory=set)
+    _texts: dict[str, HostPtr] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.driver = Driver(self.device, self.memory)
+        self.library = CLibrary(self.memory, _out, _err)
+        self.types = HostTypes(float64, self._class)
+        streams = {"cout": Stream(_out), "cerr": Stream(_err), "clog": Stream(_err)}
+        self._common = {
+            **common(),
+            **{f"_c_lib_{name}": f for name, f in self.library.functions().items()},
+            **{f"_c_lib_{name}": f for name, f in self.driver.functions()},
+            **streams,
+            **self.library.files,
+            **MANIPULATORS,
+            "_c_f32": scalars.single_rounder(),
+            "_c_local": self.local,
+            "_c_static": self.static,
+            "_c_constant": self.constant,
+            "_c_pointer_of": self.find,
+            "_c_text": self.text,
+            "_c_new": self.new,
+            "_c_delete": self.delete,
+            "_c_launch": self.launch,
+        }
+
+    # -- functions -------------------------------------------------------------------------------
+
+    def function(self, file: File, symbol: str) -> Callable[..., Any]:
+        """The function called *symbol*, with everything that it reaches."""
+        found = self.functions.get(symbol)
+        if found is not None:
+            return found
+        plan = link(self.files, file, symbol)
+        parts = [(part, self._space(part)) for part in plan.parts]
+        self.functions.update({s: f for s, f in plan.absent.items() if s not in self.functions})
+        for part, space in parts:
+            for name, code in part.code.items():
+                if name not in self.functions or name in plan.absent:
+                    self.functions[name] = FunctionType(code, space, code.co_name)
+        for _, space in parts:
+            space.update(self.functions)
+        for part, space in parts:
+            for name, code in part.declarations.items():
+                self._declare(part.file, name, code, space)
+        return self.functions[symbol]
+
+    def _space(self, part: Part) -> dict[str, Any]:
+        space = self._spaces.get(id(part.file))
+        if space is None:
+            space = self._spaces[id(part.file)] = dict(self._common)
+        space.update(resolve(part.layouts, self.find, self.types))
+        return space
+
+    def _declare(self, file: File, name: str, code: CodeType, space: dict[str, Any]) -> None:
+        if (id(file), name) not in self._declared:
+            self._declared.add((id(file), name))
+            exec(code, space)  # noqa: S102 - a declaration, at its own line
+
+    def _class(self, name: str, arguments: tuple[Any, ...]) -> ClassLayout | None:
+        build = CLASSES.get(name)
+        return None if build is None else ClassLayout(build, self.memory, arguments)
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def local(self, _space: str, key: str, layout: Any, initial: Any = None) -> Any:
+        """The bytes of a local."""
+        return self._block(key.rpartition(".")[2], layout, initial, POISON)
+
+    def _block(self, name: str, layout: Any, initial: Any, fill: int) -> Any:
+        raw = bytearray(bytes([POISON if initial is None else 0] if fill else 1)) * layout.size
+        block = HostBlock(self.memory, raw, f"{name} ({layout.size} bytes)")
+        leaf = layout.leaf if isinstance(layout, ArrayLayout) else layout
+        pointer = HostPtr(block.view(uint8)).cast(leaf)
+        if initial is not None:
+            _fill(pointer, layout, initial)
+        return pointer
+
+    def static(self, key: str, make: Callable[[], Any]) -> Any:
+        """A static local: made when it is met first, zero where it has no value."""
+        if key not in self.statics:
+            self.statics[key] = make()
+        return self.statics[key]
+
+    def constant(self, layout: Any, initial: tuple[Any, ...] | None) -> Any:
+        """A variable at file scope: from its scalars in order, or zeros."""
+        if isinstance(layout, ArrayLayout) and isinstance(layout.leaf, DType):
+            return self._block("a variable at file scope", layout, initial, 0)
+        if isinstance(layout, ClassLayout):
+            return layout.make()
+        return constant(layout, initial)
+
+    def find(self, address: int, layout: Any) -> Any:
+        """The pointer that an integer is."""
+        address &= (1 << 64) - 1
+        found: Any = (self.memory.at(address) or self.driver.find(address)) if address else None
+        if found is None:
+            return Address(address, getattr(layout, "size", 1))
+        return (
+            found.cast(layout)
+            if isinstance(layout, DType) or isinstance(found, HostPtr)
+            else _seen(found, layout)
+        )
+
+    def text(self, text: str) -> HostPtr:
+        """A string literal: the same bytes each time, which are constant."""
+        found = self._texts.get(text)
+        if found is None:
+            block = HostBlock(
+                self.memory, text.encode("utf-8", "surrogateescape") + b"\0", f"the text {text!r:.40}"
+            )
+            block.text = text
+            found = self._texts[text] = HostPtr(block.view(int8))
+        return found
+
+    def new(self, layout: Any, count: int | None, zero: bool, *given: Any) -> Any:
+        """``new T`` and, with a count, ``new T[count]``."""
+        if not _bytes(layout):
+            made = [layout.make(*given) for _ in range(1 if count is None else count)]
+            return (
+                made[0] if count is None and isinstance(made[0], HostObject | Object) else Items(made, layout)
+            )
+        how = "new" if count is None else "new[]"
+        number = 1 if count is None else count
+        if not 0 <= number < 1 << 40:
+            raise RuleFault(f"new of {number} elements", hint="look for a negative count")
+        return self.library.malloc(layout.size * number, 0 if zero else POISON, how).cast(layout)
+
+    def delete(self, pointer: Any, array: bool) -> None:
+        """``delete`` and ``delete[]``."""
+        if not isinstance(pointer, HostObject | Object | Items):
+            self.library.free(pointer, "new[]" if array else "new", "delete[]" if array else "delete")
+
+    # -- launches --------------------------------------------------------------------------------
+
+    def launch(self, symbol: str, dim: Any, kind: int, queue: Any, *arguments: Any) -> None:
+        """``kernel<<<dim, kind, queue>>>(arguments)``: it runs here and now."""
+        chosen = self.driver.queue(queue)
+        kernel = self.kernel(symbol)
+        unions = _UNIONS.get(kind)
+        if unions is None:
+            raise LaunchError(f"{kind} is no cnrtFunctionType_t that {self.device.board.name} launches")
+        found = next(k for k in KINDS if k.unions == unions)
+        given = [_argument(kernel, n, a) for n, a in enumerate(arguments)]
+        since = self.library.clock()
+        launch = self.device.launch(kernel, (dim.x, dim.y, dim.z), found, given, **self.options)
+        self.library.clock.simulated(since, launch.time_us)
+        chosen.us += launch.time_us
+        self.launches.append(launch)
+
+
+def _argument(kernel: Any, n: int, value: Any) -> Any:
+    parameter = kernel.form.parameters[n]
+    if isinstance(value, RecordPointer | PointerArray):
+        value = value.raw
+    if isinstance(value, Address) and not value:
+        return None
+    if isinstance(value, HostPtr | Items | Cell | HostObject | Address):
+        what = f"{parameter.spelling} {parameter.source_name} of {kernel.name}"
+        raise LaunchError(
+            f"{what} is given a pointer of the host ({value!r:.80}); copy the data with cnrtMemcpy first"
+        )
+    return value
+
+
+def _seen(pointer: Ptr, layout: Any) -> Any:
+    caster = getattr(layout, "of", None)
+    return pointer if caster is None else caster(pointer)
+
+
+def _bytes(layout: Any) -> bool:
+    """Whether values of a type are bytes."""
+    if isinstance(layout, ArrayLayout):
+        return _bytes(layout.leaf)
+    if isinstance(layout, RecordLayout):
+        return all(_bytes(inner) for inner, _ in layout.fields.values())
+    return not isinstance(layout, ClassLayout)
+
+
+def _fill(pointer: Any, layout: Any, initial: Any) -> None:
+    """Give a variable its value: numbers in order, a text, or a record."""
+    if isinstance(initial, HostPtr):
+        raw = initial.view.block.raw
+        kept = min(len(raw), layout.size)
+        pointer.span(kept, "store")[:] = raw[:kept]
+    elif isinstance(layout, RecordLayout):
+        pointer.assign(initial)
+    elif isinstance(layout, DType):
+        pointer[0] = initial
+    else:
+        values = initial if isinstance(initial, tuple) else initial.items
+        if isinstance(pointer, HostPtr):
+            dtype = pointer.dtype.dtype
+            np.frombuffer(pointer.view.block.raw, dtype)[: len(values)] = np.array(values, dtype)
+            return
+        for n, value in enumerate(values):
+            if isinstance(pointer, RecordPointer):
+                (pointer + n).assign(value)
+            else:
+                pointer[n] = value
+
+
+def _out(text: str) -> None:
+    sys.stdout.write(text)
+
+
+def _err(text: str) -> None:
+    sys.stderr.write(text)
+
+
+@contextlib.contextmanager
+def host_code() -> Iterator[None]:
+    """What goes wrong in a host function is an error of mlusim at the function's own line."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEPTH))
+    try:
+        yield
+    except ZeroDivisionError as error:
+        raise _at(by_zero(), error.__traceback__) from None
+    except RecursionError as error:
+        text = f"the function calls itself without end: {DEPTH} calls are inside each other"
+        raise _at(RuleFault(text, hint="look at the condition that ends it"), error.__traceback__) from None
+    except Fault as fault:
+        raise (fault if fault.file is not None else _at(fault, fault.__traceback__)) from None
+    except UsageError as error:
+        raise _usage(error, error.__traceback__) from None
+    except (MlusimError, Ended, KeyboardInterrupt):
+        raise
+    except NameError as error:
+        name = str(getattr(error, "name", "")).removeprefix("_c_lib_")
+        text = f"a call of {name}, a function of the library that mlusim does not have"
+        raise _at(Unsupported(text), error.__traceback__) from None
+    except Exception as error:  # noqa: BLE001 - what the run-time lacks is said at the line that wants it
+        text = f"this line wants something of the host that mlusim does not have ({type(error).__name__}: {error})"
+        raise _at(Unsupported(text), error.__traceback__) from None
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def _site(traceback: TracebackType | None) -> tuple[str, int] | None:
+    """The innermost line of the sources."""
+    found = None
+    while traceback is not None:
+        name = traceback.tb_frame.f_code.co_filename
+        if not name.startswith("<") and not name.endswith(".py"):
+            found = name, traceback.tb_lineno
+        traceback = traceback.tb_next
+    return found
+
+
+def _at(fault: Fault, traceback: TracebackType | None) -> Fault:
+    site = _site(traceback)
+    if site is not None:
+        fault.file, fault.line = site
+    return fault
+
+
+def _usage(error: UsageError, traceback: TracebackType | None) -> UsageError:
+    site = _site(traceback)
+    if site is None or type(error) not in (UsageError, LaunchError):
+        return error
+    return type(error)(f"{site[0]}:{site[1]}: {error}")

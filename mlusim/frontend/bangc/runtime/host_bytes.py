@@ -1,0 +1,68 @@
+"""The bytes behind a pointer of a host program, wherever they are."""
+
+from typing import Any
+
+from mlusim.errors import Ended, MemoryFault, OutOfBounds, Unsupported, WrongSpace
+from mlusim.frontend.bangc.runtime.host_memory import HostPtr
+from mlusim.frontend.bangc.runtime.layouts import PointerArray, RecordPointer
+from mlusim.frontend.bangc.runtime.pointers import Address
+from mlusim.memory.pointer import Ptr
+
+_ORDER = "look at the direction of the copy, and at the order of its pointers"
+
+
+def plain(pointer: Any) -> Any:
+    """*pointer* without the type of what it points to."""
+    while isinstance(pointer, RecordPointer | PointerArray):
+        pointer = pointer.raw
+    return pointer
+
+
+def host_bytes(pointer: Any, count: int, verb: str) -> memoryview:
+    """The *count* bytes of host memory from *pointer* on.
+
+    Raises a `MemoryFault` for the null pointer, for a pointer of the device and for bytes that are not there.
+    """
+    pointer = plain(pointer)
+    if isinstance(pointer, HostPtr):
+        return pointer.span(count, verb)
+    if isinstance(pointer, Ptr):
+        raise WrongSpace(
+            f"a {verb} of {count} bytes of host memory through a pointer of the device",
+            space=pointer.space.name,
+            hint=_ORDER if verb == "copy" else "copy it with cnrtMemcpy first",
+        )
+    raise _none(pointer, count, verb)
+
+
+def device_bytes(pointer: Any, count: int, verb: str) -> Any:
+    """The *count* bytes of GDRAM from *pointer* on; raises as `host_bytes`."""
+    pointer = plain(pointer)
+    if not isinstance(pointer, Ptr):
+        if isinstance(pointer, HostPtr):
+            what = pointer.view.block.what
+            raise WrongSpace(
+                f"a {verb} of {count} bytes of device memory through a pointer to {what} of the host",
+                hint=_ORDER,
+            )
+        raise _none(pointer, count, verb)
+    allocation, start = pointer.view.allocation, pointer.offset
+    if not allocation.live:
+        raise Ended(f"a {verb} of {count} bytes of device memory that was freed", address=pointer.address)
+    if start < 0 or start + count > allocation.nbytes:
+        raise OutOfBounds(
+            f"a {verb} of {count} bytes at byte {start} of {allocation.nbytes} bytes of device memory",
+            address=pointer.address,
+            legal=f"{max(allocation.nbytes - start, 0)} bytes are there",
+        )
+    return allocation.raw.data[start : start + count]
+
+
+def _none(pointer: Any, count: int, verb: str) -> MemoryFault:
+    if isinstance(pointer, Address):
+        what = "the null pointer" if pointer.address == 0 else f"{pointer.address:#x}, the address of nothing"
+        return MemoryFault(f"a {verb} of {count} bytes through {what}", hint="test the pointer first")
+    return Unsupported(  # type: ignore[return-value]
+        f"a {verb} of {count} bytes of a variable that is kept in registers",
+        hint="make the variable an array of one element",
+    )

@@ -1,0 +1,321 @@
+"""The driver's interface (``cnrt...``) on a simulated device: memory, queues, notifiers, errors.
+
+Work runs when it is given to a queue; a queue's clock, which notifiers read, moves by the predicted time of its
+launches alone.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.arch.dtypes import int8, uint8
+from mlusim.errors import MemoryFault, OutOfMemory, WrongSpace
+from mlusim.frontend.bangc import prelude
+from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, host_bytes, plain
+from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr, float64
+from mlusim.frontend.bangc.runtime.host_objects import HostObject
+from mlusim.frontend.bangc.runtime.pointers import Address, Cell
+from mlusim.kernel_frames import kernel_site
+from mlusim.machine.device import Device, DeviceTensor
+from mlusim.memory.pointer import Ptr
+
+_HEADER = (prelude.INCLUDE / "cnrt.h").read_text()
+CODES: Mapping[str, int] = MappingProxyType(
+    {name: int(n) for name, n in re.findall(r"\b(cnrt(?:Success|Error\w+)) = (\d+)", _HEADER)}
+)
+SENTENCES: Mapping[int, str] = MappingProxyType(
+    {int(n): text for n, text in re.findall(r"\bcnrt(?:Success|Error\w+) = (\d+),  // (.*)", _HEADER)}
+)
+OK, ARGS, MEMORY, NO_DEVICE = (
+    CODES[n] for n in ("cnrtSuccess", "cnrtErrorArgsInvalid", "cnrtErrorNoMem", "cnrtErrorNoDevice")
+)
+_DIRECTIONS = (
+    (False, True),
+    (True, True),
+    (True, False),
+    (False, False),
+)  # whether source and target are the device's
+
+
+@define(eq=False)
+class Queue(HostObject):
+    """A queue: ``us`` is its clock."""
+
+    us: float = 0.0
+    live: bool = True
+
+
+@define(eq=False)
+class Notifier(HostObject):
+    """A notifier; ``us`` is when it was met, None before."""
+
+    us: float | None = None
+    live: bool = True
+
+
+@define(eq=False)
+class Driver:
+    """The state of the driver in one program."""
+
+    device: Device
+    memory: HostMemory
+    usual: Queue = field(factory=Queue)  # of launches without a queue
+    last: int = OK
+    tensors: dict[int, DeviceTensor] = field(factory=dict)  # by address
+    freed: dict[int, str] = field(factory=dict)  # where memory was given back, by address
+    written: dict[int, set[tuple[int, int]]] = field(factory=dict)  # what the host has filled, by address
+
+    def functions(self) -> Iterator[tuple[str, Callable[..., Any]]]:
+        """The calls by the names that programs have for them."""
+        for name, method in _CALLS.items():
+            yield name, method.__get__(self)
+
+    def find(self, address: int) -> Ptr | None:
+        """The device pointer that an integer is."""
+        for start, tensor in self.tensors.items():
+            if start <= address <= start + tensor.nbytes:
+                return tensor.ptr + (address - start)
+        return None
+
+    def queue(self, given: Any) -> Queue:
+        """The queue that a program names; the usual one for null."""
+        if isinstance(given, Queue):
+            if not given.live:
+                raise MemoryFault("this queue was destroyed", hint="destroy it after its last use")
+            return given
+        if isinstance(given, Address) and not given:
+            return self.usual
+        raise MemoryFault("this is no queue", hint="make one with cnrtQueueCreate")
+
+    def _done(self, code: int) -> int:
+        if code != OK:
+            self.last = code
+        return code
+
+    # -- errors and devices ----------------------------------------------------------------------
+
+    def get_last_error(self) -> int:
+        """``cnrtGetLastError``: the last error, which is forgotten."""
+        code, self.last = self.last, OK
+        return code
+
+    def peek_at_last_error(self) -> int:
+        """``cnrtPeekAtLastError``."""
+        return self.last
+
+    def get_error_str(self, code: int) -> HostPtr:
+        """``cnrtGetErrorStr``."""
+        return self._text(SENTENCES.get(code, "unknown error"))
+
+    def get_error_name(self, code: int) -> HostPtr:
+        """``cnrtGetErrorName``."""
+        return self._text(next((n for n, known in CODES.items() if known == code), "cnrtErrorUnknown"))
+
+    def _text(self, text: str) -> HostPtr:
+        block = HostBlock(self.memory, text.encode() + b"\0", "a text of the driver")
+        return HostPtr(block.view(int8))
+
+    def set_device(self, number: int) -> int:
+        """``cnrtSetDevice``: there is one."""
+        return self._done(OK if number == 0 else NO_DEVICE)
+
+    def get_device(self, number: Any) -> int:
+        """``cnrtGetDevice``."""
+        number[0] = 0
+        return OK
+
+    def get_device_count(self, count: Any) -> int:
+        """``cnrtGetDeviceCount``."""
+        count[0] = 1
+        return OK
+
+    def init(self, _flags: int = 0) -> int:
+        """``cnrtInit`` and ``cnrtDestroy`` of older programs."""
+        return OK
+
+    def get_attribute(self, value: Any, attribute: int, number: int) -> int:
+        """``cnrtDeviceGetAttribute``."""
+        board = self.device.board
+        arch = board.arch
+        known = (board.clusters, arch.cores_per_cluster, arch.nram, arch.wram, arch.sram, board.max_union)
+        if number != 0 or not 0 <= attribute < len(known):
+            return self._done(NO_DEVICE if number else ARGS)
+        value[0] = known[attribute]
+        return OK
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def malloc(self, pointer: Any, nbytes: int) -> int:
+        """``cnrtMalloc``."""
+        if not pointer or nbytes == 0:
+            return self._done(ARGS)
+        try:
+            tensor = self.device.empty(nbytes, uint8)
+        except OutOfMemory:
+            return self._done(MEMORY)
+        self.tensors[tensor.address] = tensor
+        pointer[0] = tensor.ptr
+        return OK
+
+    def free(self, pointer: Any) -> int:
+        """``cnrtFree``."""
+        pointer = plain(pointer)
+        if isinstance(pointer, Address) and not pointer:
+            return OK
+        if not isinstance(pointer, Ptr):
+            raise WrongSpace(
+                "cnrtFree is given a pointer of the host", hint="give back what malloc gave with free"
+            )
+        start = pointer.view.allocation.address
+        tensor = self.tensors.pop(start, None)
+        if tensor is None or pointer.offset:
+            where = self.freed.get(start)
+            said = f"that was freed at {where}" if where else "that cnrtMalloc did not give"
+            raise MemoryFault(
+                f"cnrtFree of memory {said}", address=pointer.address, hint="free it once, by its first byte"
+            )
+        self.freed[start] = ":".join(map(str, kernel_site()))
+        self.device.free(tensor)
+        return OK
+
+    def copy(self, target: Any, source: Any, nbytes: int, direction: int) -> int:
+        """``cnrtMemcpy``."""
+        if not 0 <= direction < len(_DIRECTIONS):
+            return self._done(ARGS)
+        from_device, to_device = _DIRECTIONS[direction]
+        read = (device_bytes if from_device else host_bytes)(source, nbytes, "copy")
+        store = (device_bytes if to_device else host_bytes)(target, nbytes, "copy")
+        store[:] = bytes(read)
+        if to_device:
+            self._fill(plain(target), nbytes)
+        return OK
+
+    def copy_async(self, target: Any, source: Any, nbytes: int, queue: Any, direction: int) -> int:
+        """``cnrtMemcpyAsync``: at once; bytes have no time here."""
+        self.queue(queue)
+        return self.copy(target, source, nbytes, direction)
+
+    def set(self, pointer: Any, value: int, nbytes: int) -> int:
+        """``cnrtMemset``."""
+        device_bytes(pointer, nbytes, "store")[:] = bytes([value & 0xFF]) * nbytes
+        self._fill(plain(pointer), nbytes)
+        return OK
+
+    def set_async(self, pointer: Any, value: int, nbytes: int, queue: Any) -> int:
+        """``cnrtMemsetAsync``."""
+        self.queue(queue)
+        return self.set(pointer, value, nbytes)
+
+    def _fill(self, pointer: Ptr, nbytes: int) -> None:
+        """Note that the host gave these bytes values; once it has given all of them one the tensor is filled."""
+        allocation = pointer.view.allocation
+        pieces = self.written.setdefault(allocation.address, set())
+        pieces.add((pointer.offset, pointer.offset + nbytes))
+        end = 0
+        for start, stop in sorted(pieces):
+            if start > end:
+                return
+            end = max(end, stop)
+        allocation.filled = allocation.filled or end >= allocation.nbytes
+
+    # -- queues and notifiers --------------------------------------------------------------------
+
+    def queue_create(self, queue: Any) -> int:
+        """``cnrtQueueCreate``."""
+        if not queue:
+            return self._done(ARGS)
+        queue[0] = Queue()
+        return OK
+
+    def queue_destroy(self, queue: Any) -> int:
+        """``cnrtQueueDestroy``."""
+        if not isinstance(queue, Queue):
+            return self._done(ARGS)
+        self.queue(queue).live = False
+        return OK
+
+    def queue_sync(self, queue: Any) -> int:
+        """``cnrtQueueSync``: what was given to it is done."""
+        self.queue(queue)
+        return OK
+
+    def sync_device(self) -> int:
+        """``cnrtSyncDevice``."""
+        return OK
+
+    def notifier_create(self, notifier: Any) -> int:
+        """``cnrtNotifierCreate``."""
+        if not notifier:
+            return self._done(ARGS)
+        notifier[0] = Notifier()
+        return OK
+
+    def notifier_destroy(self, notifier: Any) -> int:
+        """``cnrtNotifierDestroy``."""
+        if not isinstance(notifier, Notifier) or not notifier.live:
+            return self._done(ARGS)
+        notifier.live = False
+        return OK
+
+    def place_notifier(self, notifier: Any, queue: Any) -> int:
+        """``cnrtPlaceNotifier``: it is met when the launches before it are done."""
+        if not isinstance(notifier, Notifier) or not notifier.live:
+            return self._done(ARGS)
+        notifier.us = self.queue(queue).us
+        return OK
+
+    def wait_notifier(self, notifier: Any) -> int:
+        """``cnrtWaitNotifier`` and ``cnrtQueryNotifier``."""
+        return self._done(OK if isinstance(notifier, Notifier) and notifier.us is not None else ARGS)
+
+    def duration(self, start: Any, end: Any, us: Any) -> int:
+        """``cnrtNotifierDuration``: us between two notifiers."""
+        known = all(isinstance(n, Notifier) and n.us is not None for n in (start, end))
+        if not known:
+            return self._done(ARGS)
+        us[0] = float(end.us - start.us)
+        return OK
+
+    def elapsed(self, start: Any, end: Any, ms: Any) -> int:
+        """``cnrtNotifierElapsedTime``: ms between two notifiers."""
+        us = Cell(float64, 0.0)
+        code = self.duration(start, end, us)
+        if code == OK:
+            ms[0] = us.v / 1000
+        return code
+
+
+_CALLS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "cnrtGetLastError": Driver.get_last_error,
+        "cnrtPeekAtLastError": Driver.peek_at_last_error,
+        "cnrtGetErrorStr": Driver.get_error_str,
+        "cnrtGetErrorName": Driver.get_error_name,
+        "cnrtInit": Driver.init,
+        "cnrtDestroy": Driver.sync_device,
+        "cnrtSetDevice": Driver.set_device,
+        "cnrtGetDevice": Driver.get_device,
+        "cnrtGetDeviceCount": Driver.get_device_count,
+        "cnrtDeviceGetAttribute": Driver.get_attribute,
+        "cnrtMalloc": Driver.malloc,
+        "cnrtFree": Driver.free,
+        "cnrtMemcpy": Driver.copy,
+        "cnrtMemcpyAsync": Driver.copy_async,
+        "cnrtMemset": Driver.set,
+        "cnrtMemsetAsync": Driver.set_async,
+        "cnrtQueueCreate": Driver.queue_create,
+        "cnrtQueueDestroy": Driver.queue_destroy,
+        "cnrtQueueSync": Driver.queue_sync,
+        "cnrtSyncDevice": Driver.sync_device,
+        "cnrtNotifierCreate": Driver.notifier_create,
+        "cnrtNotifierDestroy": Driver.notifier_destroy,
+        "cnrtPlaceNotifier": Driver.place_notifier,
+        "cnrtWaitNotifier": Driver.wait_notifier,
+        "cnrtQueryNotifier": Driver.wait_notifier,
+        "cnrtNotifierDuration": Driver.duration,
+        "cnrtNotifierElapsedTime": Driver.elapsed,
+    }
+)

@@ -1,0 +1,331 @@
+"""The C library of a host program: memory, texts, printing, random numbers, the clock, the end of the program."""
+
+import functools
+import math
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from mlusim.arch.dtypes import uint8
+from mlusim.errors import MemoryFault, RuleFault, WrongSpace
+from mlusim.frontend.bangc.runtime.host_bytes import host_bytes, plain
+from mlusim.frontend.bangc.runtime.host_driver import SENTENCES
+from mlusim.frontend.bangc.runtime.host_format import formatted
+from mlusim.frontend.bangc.runtime.host_memory import POISON, HostBlock, HostMemory, HostPtr
+from mlusim.frontend.bangc.runtime.host_objects import HostObject
+from mlusim.frontend.bangc.runtime.host_random import Rand
+from mlusim.frontend.bangc.runtime.host_streams import PARAMETRIC
+from mlusim.frontend.bangc.runtime.host_strings import String, text_of
+from mlusim.frontend.bangc.runtime.layouts import NULL
+from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy
+from mlusim.kernel_frames import kernel_site
+from mlusim.memory.pointer import Ptr
+
+Write = Callable[[str], None]
+
+
+class Ended(BaseException):
+    """The program ends with ``code``: main returned it, or ``exit`` was called."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Clock:
+    """Wall time of the host's own code, with launches counted at their predicted times."""
+
+    def __init__(self) -> None:
+        self.shift = -time.perf_counter()
+
+    def __call__(self) -> float:
+        """Seconds since the program began."""
+        return time.perf_counter() + self.shift
+
+    def simulated(self, since: float, us: float) -> None:
+        """A launch that began at *since* has taken *us*, not what its simulation took."""
+        self.shift -= self() - since - us * 1e-6
+
+
+class FileObject(HostObject):
+    """``stdout`` and ``stderr``."""
+
+    __slots__ = ("write",)
+
+    def __init__(self, write: Write) -> None:
+        self.write = write
+
+
+class CLibrary:
+    """The functions that programs call by name."""
+
+    def __init__(self, memory: HostMemory, out: Write, err: Write) -> None:
+        self.memory = memory
+        self.files = {"stdout": FileObject(out), "stderr": FileObject(err)}
+        self.clock = Clock()
+        self.rand = Rand()
+        self._started = time.time()
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """All of them."""
+        return {
+            "malloc": self.malloc, "calloc": self.calloc, "realloc": self.realloc, "free": self.free,
+            "memcpy": memcpy, "memmove": memcpy, "memset": memset, "memcmp": memcmp,
+            "printf": self.printf, "fprintf": self.fprintf, "sprintf": sprintf, "snprintf": snprintf,
+            "puts": lambda text: self.printf_text(text_of(text) + "\n"), "putchar": self.putchar,
+            "fflush": lambda _file: 0,
+            "strlen": lambda p: len(_raw(p)), "strcmp": lambda a, b: _compare(_raw(a), _raw(b)),
+            "strncmp": lambda a, b, n: _compare(_raw(a)[:n], _raw(b)[:n]), "strcpy": strcpy,
+            "strstr": strstr, "strchr": strchr,
+            "atoi": lambda p: int(_number(text_of(p), whole=True)), "atol": lambda p: int(_number(text_of(p), whole=True)),
+            "atof": lambda p: _number(text_of(p), whole=False),
+            "stoi": lambda p: _strict(p, whole=True), "stol": lambda p: _strict(p, whole=True),
+            "stof": lambda p: _strict(p, whole=False), "stod": lambda p: _strict(p, whole=False),
+            "to_string": self.to_string,
+            "operator+": lambda a, b: self.string(_joined(a) + _joined(b)),
+            "operator==": lambda a, b: text_of(a) == text_of(b), "operator!=": lambda a, b: text_of(a) != text_of(b),
+            "operator<": lambda a, b: text_of(a) < text_of(b),
+            "getenv": lambda _name: NULL,
+            "rand": self.rand, "srand": self.rand.seed, "qsort": qsort, "sort": sort,
+            "time": self.time, "clock": lambda: int(self.clock() * 1e6), "gettimeofday": self.gettimeofday,
+            "__mlusim_ns": lambda: int(self.clock() * 1e9), "usleep": lambda _us: 0,
+            "__mlusim_check": failed, "exit": leave, "_Exit": leave, "abort": lambda: _aborted("abort was called"), "__assert_fail": _assertion,
+            **PARAMETRIC,
+        }  # fmt: skip
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def malloc(self, nbytes: int, fill: int = POISON, how: str = "malloc") -> Any:
+        """Memory with no values in it."""
+        if nbytes >= 1 << 40:
+            return NULL
+        file, line = kernel_site()
+        raw = bytearray(nbytes) if not fill else bytearray(bytes([fill])) * nbytes
+        block = HostBlock(self.memory, raw, f"{nbytes} bytes from {how} at {file}:{line}", how)
+        return HostPtr(block.view(uint8))
+
+    def calloc(self, count: int, size: int) -> Any:
+        """Zeros."""
+        return self.malloc(count * size, 0)
+
+    def realloc(self, pointer: Any, nbytes: int) -> Any:
+        """A longer or a shorter block with the same values."""
+        made = self.malloc(nbytes)
+        old = plain(pointer)
+        if isinstance(old, HostPtr):
+            kept = min(nbytes, old.view.block.used)
+            made.span(kept, "store")[:] = old.span(kept, "load")
+        self.free(pointer)
+        return made
+
+    def free(self, pointer: Any, how: str = "malloc", call: str = "free") -> None:
+        """Give a block back.  Raises `MemoryFault` where it was given back before, or is no block of *how*."""
+        pointer = plain(pointer)
+        if isinstance(pointer, Address) and not pointer:
+            return
+        if isinstance(pointer, Ptr):
+            raise WrongSpace(f"{call} is given a pointer of the device", hint="give it back with cnrtFree")
+        if not isinstance(pointer, HostPtr):
+            raise MemoryFault(
+                f"{call} is given a pointer that {how} did not give",
+                hint="only what was allocated is given back",
+            )
+        block = pointer.view.block
+        if block.freed:
+            raise MemoryFault(
+                f"{call} of {block.what}, which was freed at {block.freed}", hint="free it once"
+            )
+        if block.kind != how or pointer.offset:
+            raise MemoryFault(
+                f"{call} of a pointer to byte {pointer.offset} of {block.what}, which {how} did not give",
+                hint="give back the first byte of what was allocated, in the way that it was",
+            )
+        block.end()
+
+    # -- texts and printing ------------------------------------------------------------------------
+
+    def string(self, text: str) -> String:
+        """A ``std::string``."""
+        return String(self.memory, text)
+
+    def to_string(self, value: Any) -> String:
+        """``std::to_string``: reals with six places."""
+        return self.string(f"{value:f}" if isinstance(value, float) else str(int(value)))
+
+    def printf(self, form: Any, *values: Any) -> int:
+        """To standard output; how many characters."""
+        return self.printf_text(formatted(text_of(form), values))
+
+    def printf_text(self, text: str) -> int:
+        """To standard output; how many characters."""
+        self.files["stdout"].write(text)
+        return len(text)
+
+    def fprintf(self, file: FileObject, form: Any, *values: Any) -> int:
+        """To a stream."""
+        text = formatted(text_of(form), values)
+        file.write(text)
+        return len(text)
+
+    def putchar(self, character: int) -> int:
+        """One character."""
+        self.printf_text(chr(character & 0xFF))
+        return character
+
+    # -- time ------------------------------------------------------------------------------------
+
+    def time(self, where: Any) -> int:
+        """Seconds since 1970."""
+        now = int(self._started + self.clock())
+        if where:
+            where[0] = now
+        return now
+
+    def gettimeofday(self, where: Any, _zone: Any) -> int:
+        """Seconds and microseconds since 1970."""
+        now = self._started + self.clock()
+        where.here.tv_sec, where.here.tv_usec = int(now), int(now % 1 * 1e6)
+        return 0
+
+
+def leave(code: int) -> NoReturn:
+    """``exit(code)``."""
+    raise Ended(code)
+
+
+def _aborted(message: str) -> NoReturn:
+    raise RuleFault(message)
+
+
+def _assertion(text: Any, _file: Any, _line: int, function: Any) -> NoReturn:
+    raise RuleFault(f"the assertion {text_of(text)!r} of {text_of(function)} does not hold")
+
+
+def failed(code: int, call: Any, file: Any, line: int) -> None:
+    """``CNRT_CHECK``: a call of the driver that failed ends the program."""
+    if code:
+        text = SENTENCES.get(code, "an unknown error")
+        sys.stderr.write(f"{text_of(file)}:{line}: {text_of(call)} fails: {text}\n")
+        raise Ended(1)
+
+
+def memcpy(target: Any, source: Any, count: int) -> Any:
+    """Copy bytes; overlaps do no harm."""
+    host_bytes(target, count, "store")[:] = bytes(host_bytes(source, count, "load"))
+    return target
+
+
+def memset(target: Any, value: int, count: int) -> Any:
+    """Fill bytes."""
+    host_bytes(target, count, "store")[:] = bytes([value & 0xFF]) * count
+    return target
+
+
+def memcmp(a: Any, b: Any, count: int) -> int:
+    """Compare bytes: -1, 0 or 1."""
+    return _compare(bytes(host_bytes(a, count, "load")), bytes(host_bytes(b, count, "load")))
+
+
+def _compare(a: bytes, b: bytes) -> int:
+    return (a > b) - (a < b)
+
+
+def _raw(pointer: Any) -> bytes:
+    return text_of(pointer).encode("utf-8", "surrogateescape")
+
+
+def _joined(value: Any) -> str:
+    return chr(value & 0xFF) if isinstance(value, int) else text_of(value)
+
+
+def strcpy(target: Any, source: Any) -> Any:
+    """Copy a text with its zero."""
+    raw = _raw(source) + b"\0"
+    host_bytes(target, len(raw), "store")[:] = raw
+    return target
+
+
+def strstr(text: Any, part: Any) -> Any:
+    """Where *part* begins in *text*, or null."""
+    at = _raw(text).find(_raw(part))
+    return NULL if at < 0 else text + at
+
+
+def strchr(text: Any, character: int) -> Any:
+    """Where *character* is in *text*, or null."""
+    at = (_raw(text) + b"\0").find(bytes([character & 0xFF]))
+    return NULL if at < 0 else text + at
+
+
+def sprintf(target: Any, form: Any, *values: Any) -> int:
+    """Print into memory."""
+    raw = formatted(text_of(form), values).encode("utf-8", "surrogateescape")
+    host_bytes(target, len(raw) + 1, "store")[:] = raw + b"\0"
+    return len(raw)
+
+
+def snprintf(target: Any, room: int, form: Any, *values: Any) -> int:
+    """Print into *room* bytes of memory."""
+    raw = formatted(text_of(form), values).encode("utf-8", "surrogateescape")
+    if room:
+        kept = raw[: room - 1] + b"\0"
+        host_bytes(target, len(kept), "store")[:] = kept
+    return len(raw)
+
+
+def _number(text: str, *, whole: bool) -> float:
+    """The number that *text* begins with; 0 without one."""
+    text = text.strip()
+    for end in range(len(text), 0, -1):
+        try:
+            return int(text[:end]) if whole else float(text[:end])
+        except ValueError:
+            continue
+    return 0 if whole else 0.0
+
+
+def _strict(text: Any, *, whole: bool) -> float:
+    word = text_of(text).strip()
+    if (
+        not word
+        or (not word[0].isdigit() and word[0] not in "+-.")
+        or not math.isfinite(_number(word, whole=False))
+    ):
+        raise RuleFault(f"{word!r} is no number, which std::sto... wants", hint="test the text first")
+    return _number(word, whole=whole)
+
+
+def sort(first: Any, last: Any, before: Callable[[Any, Any], bool] | None = None) -> None:
+    """``std::sort``; *before* is a function of the program that takes references."""
+    count = last - first
+    values = [copy(first[n]) for n in range(count)]
+    if before is None:
+        values.sort(key=text_of if count and isinstance(values[0], String) else None)
+    else:
+        values.sort(
+            key=functools.cmp_to_key(
+                lambda a, b: -1 if before(_held(a), _held(b)) else int(before(_held(b), _held(a)))
+            )
+        )
+    for n, value in enumerate(values):
+        first[n] = value
+
+
+def _held(value: Any) -> Any:
+    """A reference to a value."""
+    return Cell(None, value) if isinstance(value, int | float) else value
+
+
+def qsort(base: Any, count: int, size: int, order: Callable[[Any, Any], int]) -> None:
+    """Sort by a function of the program."""
+    raw = host_bytes(base, count * size, "load")
+    parts = [bytes(raw[n * size : (n + 1) * size]) for n in range(count)]
+    memory = HostMemory()
+
+    def compare(a: Any, b: Any) -> int:
+        return order(
+            *(HostPtr(HostBlock(memory, bytearray(p), "an element to compare").view(uint8)) for p in (a, b))
+        )
+
+    raw[:] = b"".join(sorted(parts, key=functools.cmp_to_key(compare)))

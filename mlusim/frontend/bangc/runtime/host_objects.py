@@ -1,0 +1,55 @@
+"""Objects of the C++ library in a host program: what all of them have, and how they are made."""
+
+from collections.abc import Callable
+from typing import Any
+
+from mlusim.errors import OutOfBounds
+from mlusim.frontend.bangc.runtime.host_memory import HostMemory
+
+
+class HostObject:
+    """An object of a class; it is the pointer to itself, as records are."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def here(self) -> Any:
+        """The object that is pointed to."""
+        return self
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __add__(self, n: int) -> "HostObject":
+        if n:
+            raise OutOfBounds(f"a pointer to one object is moved by {n}")
+        return self
+
+    def cast(self, _layout: Any) -> Any:
+        """The pointer to this object."""
+        return self
+
+
+class ClassLayout:
+    """How objects of a class are made: ``make`` takes what its constructor is given."""
+
+    size = 8
+
+    def __init__(self, build: Callable[..., Any], memory: HostMemory, arguments: tuple[Any, ...]) -> None:
+        self._build = build
+        self.memory = memory
+        self.arguments = arguments
+
+    def make(self, *values: Any) -> Any:
+        """A new object; of one that is given a copy."""
+        if len(values) == 1 and isinstance(values[0], HostObject) and hasattr(values[0], "copied"):
+            return values[0].copied()
+        return self._build(self, *values)
+
+    def of(self, pointer: Any) -> Any:
+        """*pointer* as one to this class."""
+        return pointer

@@ -1,0 +1,167 @@
+"""Programs of BANG C with a main of their own: what they compute, and what is said of those that go wrong."""
+
+import pytest
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import Fault, MlusimError, UsageError
+from mlusim.programs.host_program import HostProgram
+from mlusim.programs.kernel_call import Sources
+
+KERNEL = """\
+__nram__ float buffer[512];
+__mlu_entry__ void Twice(float *dst, const float *src, int n) {
+  __memcpy(buffer, src, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(buffer, buffer, buffer, n);
+  __memcpy(dst, buffer, n * sizeof(float), NRAM2GDRAM);
+}
+"""
+HEADERS = "#include <algorithm>\n#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <iostream>\n#include <iomanip>\n#include <string>\n#include <vector>\n"
+
+
+@pytest.fixture
+def execute(tmp_path, capsys):
+    """Execute a program: ``execute(body of main, *words)`` gives its exit status and what it printed."""
+
+    def executed(body, *words, before=""):
+        path = tmp_path / "lab.mlu"
+        path.write_text(f"{HEADERS}{KERNEL}{before}\nint main(int argc, char **argv) {{\n{body}\n}}\n")
+        program = HostProgram(Sources((str(path),), find_board("MLU370-X4")), words)
+        try:
+            program.run(())
+            status = 0
+        except SystemExit as leaving:
+            status = leaving.code
+        return status, capsys.readouterr().out, program.launches
+
+    return executed
+
+
+def line_of(fault):
+    """The line of the body that a fault is at."""
+    return fault.line - (HEADERS + KERNEL).count("\n") - 2
+
+
+def test_a_program_launches_and_measures_predicted_time(execute):
+    """Memory, copies, a launch and notifiers: the result is right, and the time is the launch's."""
+    status, printed, launches = execute("""\
+cnrtQueue_t queue; cnrtNotifier_t start, end;
+CNRT_CHECK(cnrtSetDevice(0)); CNRT_CHECK(cnrtQueueCreate(&queue));
+CNRT_CHECK(cnrtNotifierCreate(&start)); CNRT_CHECK(cnrtNotifierCreate(&end));
+std::vector<float> host(256, 1.5f);
+float *src = nullptr, *dst = nullptr;
+CNRT_CHECK(cnrtMalloc((void **)&src, 1024)); CNRT_CHECK(cnrtMalloc((void **)&dst, 1024));
+CNRT_CHECK(cnrtMemcpy(src, host.data(), 1024, cnrtMemcpyHostToDev));
+cnrtDim3_t dim = {1, 1, 1};
+CNRT_CHECK(cnrtPlaceNotifier(start, queue));
+Twice<<<dim, cnrtFuncTypeBlock, queue>>>(dst, src, 256);
+CNRT_CHECK(cnrtPlaceNotifier(end, queue)); CNRT_CHECK(cnrtQueueSync(queue));
+CNRT_CHECK(cnrtMemcpy(host.data(), dst, 1024, cnrtMemcpyDevToHost));
+float us = 0; CNRT_CHECK(cnrtNotifierDuration(start, end, &us));
+printf("%g %.4f\\n", host[255], us);
+cnrtFree(src); cnrtFree(dst); cnrtQueueDestroy(queue);
+return argc;""")
+
+    assert (1, ["Twice"]) == (status, [launch.kernel for launch in launches])
+    assert f"3 {launches[0].time_us:.4f}\n" == printed
+
+
+def test_classes_and_functions_of_the_libraries(execute):
+    """Vectors, strings, streams, printf, new, sort and loops over elements give what a C++ compiler's program gives."""
+    before = """\
+struct Config { std::string name; std::vector<int> sizes; int n = 7; };
+struct Link { int value; Link *next; };
+std::vector<int> table(3, 5);
+static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+static int grown(std::vector<int> v) { v.push_back(1); return v.size(); }
+static bool falling(const int &a, const int &b) { return a > b; }
+"""
+    _, printed, _ = execute(
+        """\
+std::vector<int> v = {5, 3, 9};
+std::sort(v.begin(), v.end(), falling);
+for (int &x : v) x *= 2;
+for (auto x : v) std::cout << x << ' ';
+std::cout << std::setw(6) << std::fixed << std::setprecision(2) << 3.14159 << std::endl;
+Config a; a.name = "one"; a.sizes.resize(2); Config b = a; b.name += "!"; b.sizes[0] = 4;
+printf("%s %s %d %d %d %zu\\n", a.name.c_str(), b.name.c_str(), a.sizes[0], b.sizes[0], b.n, b.name.size());
+Link *head = nullptr;
+for (int i = 0; i < 3; ++i) { Link *link = new Link; link->value = i; link->next = head; head = link; }
+for (Link *at = head; at;) { printf("%d,", at->value); Link *next = at->next; delete at; at = next; }
+std::vector<std::vector<double>> rows(2, std::vector<double>(3, 0.1)); rows[1][2] += 1;
+printf(" %.17g %d %d %d %05d|%-4s|%x\\n", rows[1][2], grown(v), (int)v.size(), table[2], 42, "ab", -1);
+char text[8]; snprintf(text, sizeof(text), "%s", "cut off here"); puts(text);
+printf("%d %d %s\\n", fib(12), rand(), argc > 1 ? argv[1] : "none");""",
+        "word",
+        before=before,
+    )
+
+    assert (
+        "18 10 6   3.14\none one! 0 4 7 4\n2,1,0, 1.1000000000000001 4 3 5 00042|ab  |ffffffff\ncut off\n"
+        "144 1804289383 word\n"
+    ) == printed
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("int *p = (int *)malloc(8);\nfree(p);\nfree(p);", "free of 8 bytes from malloc at"),
+        ("int *p = (int *)malloc(8);\nfree(p);\nreturn p[0];", "which was freed at"),
+        ("int *p = (int *)malloc(8);\n\np[2] = 1;", "a store of 4 bytes at byte 8 of 8 bytes from malloc"),
+        ("float *d = 0;\ncnrtMalloc((void **)&d, 64);\ncnrtMemset(d, 0, 65);", "legal: 64 bytes are there"),
+        ("void *d; cnrtMalloc(&d, 64);\ncnrtFree(d);\ncnrtFree(d);", "cnrtFree of memory that was freed at"),
+        ("float *d = 0; cnrtMalloc((void **)&d, 64);\n\nreturn d[0];", "the host cannot load through a device pointer"),
+        ("float h[4]; float *d; cnrtMalloc((void **)&d, 64);\n\ncnrtMemcpy(h, d, 16, cnrtMemcpyHostToDev);", "order of its pointers"),
+        ("\n\nputs(argv[argc + 1]);", "argv[2] is read, and the program has 1 words"),
+        ("\n\nputs(argv[1]);", "through the null pointer"),
+        ('\n\nprintf("%d\\n", 1.5);', "printf takes an integer for '%d' and is given a float"),
+        ("\n\nabort();", "abort was called"),
+        ("std::vector<int> v(3);\n\nreturn v[3];", "of the elements of a vector<int32>; legal: bytes 0 to 11"),
+        ("int a = argc - 1;\n\nreturn 5 / a;", "a division of integers by zero"),
+    ],
+)  # fmt: skip
+def test_what_goes_wrong_is_a_fault_at_its_line(execute, body, said):
+    """One sentence with the file and the line of the program."""
+    with pytest.raises(Fault) as caught:
+        execute(body)
+
+    assert said in str(caught.value)
+    assert (3, "lab.mlu") == (line_of(caught.value), caught.value.file.rpartition("/")[2])
+
+
+def test_endless_recursion_ends(execute):
+    """A function that calls itself without end is a fault at its own line, no traceback."""
+    with pytest.raises(Fault, match="calls itself without end.*lab.mlu:15"):
+        execute("return deep(1);", before="static int deep(int n) { return deep(n + 1) + 1; }")
+
+
+def test_what_cannot_be_launched_is_refused_at_its_line(execute):
+    """A pointer of the host is no argument of a kernel, and 0 tasks are no grid."""
+    launch = "cnrtDim3_t dim = {%s, 1, 1};\nTwice<<<dim, cnrtFuncTypeBlock, nullptr>>>(%s, nullptr, 1);"
+
+    with pytest.raises(UsageError, match=r"lab.mlu:18: float \* dst of Twice is given a pointer of the host"):
+        execute("float h[4];" + launch % ("1", "h"))
+    with pytest.raises(UsageError, match=r"lab.mlu:18: dim.x = 0 is out of range"):
+        execute(launch % ("0", "nullptr"))
+
+
+def test_what_host_code_lacks_is_refused_with_a_caret(execute):
+    """Destructors and virtual methods, which would silently not be called, do not translate."""
+    noisy = 'struct Noisy { ~Noisy() { puts("end"); } };\nstruct Base { virtual int f() { return 1; } };'
+
+    with pytest.raises(
+        MlusimError, match=r"lab.mlu:19:\d+: main does not translate: Noisy has a destructor(.|\n)*\^"
+    ):
+        execute("\nNoisy n;", before=noisy)
+    with pytest.raises(MlusimError, match="f is virtual"):
+        execute("Base b;\nreturn b.f();", before=noisy)
+
+
+def test_exit_status_and_errors_of_the_driver(execute):
+    """exit() ends the program with its status; a call of the driver that fails returns its code and text."""
+    status, printed, _ = execute("""\
+cnrtRet_t ret = cnrtSetDevice(3);
+printf("%s %d\\n", cnrtGetErrorStr(ret), cnrtGetLastError() == ret && cnrtGetLastError() == cnrtSuccess);
+void *d; if (cnrtMalloc(&d, (size_t)1 << 60) != cnrtErrorNoMem) return 1;
+exit(7);""")
+
+    assert (7, "there is no such device 1\n") == (status, printed)
