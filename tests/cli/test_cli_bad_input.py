@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mlusim.cli import run as run_verb
 from mlusim.cli.main import main
 from mlusim.operators.registry import operators
+from mlusim.report import launches as written
 
 GOLDEN = ("run", "tin_shift_forward", "--case", "golden_document")
 OWN = ("run", "tin_shift_forward", "--inputs")
@@ -248,7 +249,7 @@ def test_a_failed_write_keeps_the_old_file(cli, tmp_path, monkeypatch):
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(run_verb, "write_trace", fail)
+    monkeypatch.setattr(written, "write_trace", fail)
 
     done = cli(*GOLDEN, "--trace", out)
 
@@ -266,7 +267,7 @@ def test_an_interrupt_keeps_the_old_file(cli, tmp_path, monkeypatch):
         file.write(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_verb, "write_trace", interrupt)
+    monkeypatch.setattr(written, "write_trace", interrupt)
     done = cli(*GOLDEN, "--trace", out)
 
     assert (130, "error: interrupted\n") == (done.code, done.err)
