@@ -12,11 +12,13 @@ from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.cli import plan_source
 from mlusim.cli.engines import add_engine
 from mlusim.cli.files import write_text
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import output
+from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim
@@ -42,6 +44,7 @@ EXAMPLE = """examples:
   mlusim plan mutual_information_backward --frontier S,T -o frontier.svg
   mlusim plan mutual_information_backward --claim "S*T <= 50000"
   mlusim plan my_kernel_plan.py --max n
+  mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
 
 exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"""
 
@@ -50,7 +53,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of ``mlusim plan``."""
     parser.epilog = EXAMPLE
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("operator", metavar="OP", help="an operator, or a Python file that holds a Plan")
+    parser.add_argument(
+        "operator",
+        metavar="OP|FILE",
+        nargs="+",
+        help="an operator, a Python file that holds a Plan, or BANG C files, whose plan one launch shows",
+    )
+    add_call_arguments(parser)
     parser.add_argument("--board", nargs="+", action="extend", metavar="B", help="one board or several")
     parser.add_argument(
         "--set", action="append", default=[], metavar="S=15,T=104", help="values of the plan's variables"
@@ -72,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FORMULA",
         help="hold the documents' limits, or the one you state, against the plan",
     )
-    add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs")
+    add_engine(parser, "taken as everywhere; a plan is solved, and no engine runs; of BANG C, Python's does")
     parser.set_defaults(launches=False)
     parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
     parser.add_argument("-o", "--output", metavar="F", help="write to F: .json, .svg, or .csv for a frontier")
@@ -122,6 +131,12 @@ def run(args: argparse.Namespace) -> int:
 
     Raises `UsageError` for anything that the command line gets wrong.
     """
+    if is_source(args.operator[0]):
+        return plan_source.run(args, args.operator)
+    if len(args.operator) > 1:
+        raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
+    refuse_call_arguments(args)
+    args.operator = args.operator[0]
     question = _understood(args)
     if args.max:
         answers = _largest(question, args.max)

@@ -45,8 +45,8 @@ def program_of(
     observers_of(checks)
     sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     if not any(getattr(args, o) for o in OF_KERNELS) and sources.load().has_main:
-        effects, engine = args.effects or "late", getattr(args, "engine", "auto")
-        return HostProgram(sources, tuple(rest), checks, args.seed, effects, engine)
+        effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
+        return HostProgram(sources, tuple(rest), checks, seed, effects, getattr(args, "engine", "auto"))
     if rest:
         raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
     return KernelCall(
@@ -56,8 +56,8 @@ def program_of(
         kind_of(args.kind),
         arguments_of(args.arg),
         checks,
-        args.seed,
-        args.effects or "late",
+        getattr(args, "seed", None),
+        getattr(args, "effects", None) or "late",
         getattr(args, "engine", "auto"),
     )
 

@@ -65,6 +65,10 @@ _ROWS = (
     Rule("plancheck-slack", "an operand lies where the plan has no region"),
     Rule("plancheck-unused-region", "a region of the plan is never used", NOTE),
     Rule("plancheck-high-water", "a task declares more NRAM than its plan has"),
+    Rule(
+        "plan-carved-overlap",
+        "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
+    ),
     Rule("fault", "the program raised a fault that is of no kind of the machine's"),
     Rule("fault-out-of-bounds", "an access leaves its tensor or declaration, and memcheck does not watch"),
     Rule("fault-ended", "memory that has ended is used, and memcheck does not watch"),

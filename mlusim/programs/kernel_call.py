@@ -80,9 +80,7 @@ class KernelCall:
 
     def run(self, observe: Iterable[Any]) -> Called:
         """Launch the kernel once on a new device."""
-        if self._module is None:
-            self._module = self.sources.load()
-        kernel = self._found(self._module)
+        kernel = self.loaded()
         device = Device(self.sources.board)
         wanted = {p.source_name: p for p in kernel.form.parameters}
         for name in self.arguments:
@@ -106,6 +104,12 @@ class KernelCall:
             if isinstance(tensor, DeviceTensor) and self.arguments[name].startswith(("out:", "inout:"))
         }
         return Called(back, launch)
+
+    def loaded(self) -> BangKernel:
+        """The kernel, from the sources, which are loaded once."""
+        if self._module is None:
+            self._module = self.sources.load()
+        return self._found(self._module)
 
     def _found(self, module: Module) -> BangKernel:
         if self.kernel is not None:

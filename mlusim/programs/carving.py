@@ -1,0 +1,321 @@
+"""How a kernel of BANG C divides its on-chip arrays: which pointer variable has which bytes, inferred from a launch.
+
+The kernel runs twice.  The first run learns which pointer variables hold one place throughout a task; such a variable
+has a part of its array, whereas one that moves belongs to the variable that it is computed from.  The second run
+learns what is touched through each of them, and whether one overwrites what another still reads.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import define, evolve, field, frozen
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.machine.events import Effect, Site
+from mlusim.machine.hub import Observer
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.footprint import Access
+from mlusim.memory.pointer import Ptr
+from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.finding import Finding, Place
+from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.pointer_frames import Chain, Frames, Name
+
+ON_CHIP = ("NRAM", "WRAM", "SRAM")
+OVERLAP = "plan-carved-overlap"
+
+
+@frozen
+class Array:
+    """A declared array: its name, its memory, its bytes, and where it is declared."""
+
+    name: str
+    space: str
+    bytes: int
+    file: str
+    line: int
+
+
+@define(eq=False)
+class Part:
+    """What a pointer variable has of an array: from byte *offset* on; ``low`` to ``high`` is touched through it.
+
+    ``names`` are the variables of one name in their functions; without any it is the array itself.  ``moving`` are
+    variables that point into it now here, now there.  ``offsets`` has the place in each task.
+    """
+
+    array: Array
+    text: str
+    offset: int
+    names: list[Name] = field(factory=list)
+    offsets: dict[int, int] = field(factory=dict)
+    low: int | None = None
+    high: int | None = None
+    moving: dict[str, None] = field(factory=dict)
+
+    def touch(self, low: int, high: int) -> None:
+        """Bytes [low, high) of the array are touched."""
+        self.low = low if self.low is None else min(self.low, low)
+        self.high = high if self.high is None else max(self.high, high)
+
+    def meets(self, other: "Part") -> bool:
+        """Whether both touch bytes of the same range."""
+        if self.low is None or other.low is None or self.high is None or other.high is None:
+            return False
+        return self.array is other.array and self.low < other.high and other.low < self.high
+
+
+@frozen(eq=False)
+class Carving:
+    """The arrays that a kernel declares, their parts in order, and what is wrong with them (inferred)."""
+
+    kernel: str
+    board: str
+    arrays: tuple[Array, ...]
+    parts: tuple[Part, ...]
+    findings: tuple[Finding, ...]
+
+    def parts_of(self, array: Array) -> list[Part]:
+        """The parts of *array* by offset."""
+        return [part for part in self.parts if part.array is array]
+
+    def touched(self, array: Array) -> int:
+        """The byte behind the last one that is touched."""
+        return max((part.high or 0 for part in self.parts_of(array)), default=0)
+
+
+def carve(call: KernelCall) -> Carving:
+    """Run *call* twice and tell how its kernel divides on-chip memory.
+
+    Raises what the launch raises; a fault ends the kernel before its plan is known.
+    """
+    call = evolve(call, engine="python")
+    kernel = call.loaded()
+    held = Held(kernel)
+    call.run([held])
+    extents = Extents(kernel, held)
+    launch = call.run([extents]).launch
+    parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.offset, p.low or 0))
+    arrays = tuple(held.arrays.values())
+    return Carving(launch.kernel, launch.board, arrays, tuple(parts), extents.findings)
+
+
+class Held(Observer):
+    """The first run: the places that each pointer variable holds, task by task."""
+
+    name = "held"
+
+    def __init__(self, kernel: BangKernel) -> None:
+        self.frames = Frames(kernel)
+        self.arrays: dict[tuple[str, int, str], Array] = {}
+        self.places: dict[Name, dict[int, set[tuple[Array, int]]]] = {}
+        self.plain: set[Name] = set()
+        self._globals = _globals(kernel)
+
+    def declare(self, core: Any, allocation: Allocation) -> None:
+        """Keep a declaration of on-chip memory."""
+        del core
+        if allocation.space.name in ON_CHIP:
+            self.array_of(allocation)
+
+    def issue(self, effect: Effect) -> None:
+        """Note what the variables behind the operands hold."""
+        task = effect.core.place.task
+        for _, _, chains in self.frames.behind(effect):
+            for step in (step for chain in chains for step in chain):
+                if step.name is not None and step.allocation.space.name in ON_CHIP:
+                    place = self.array_of(step.allocation), step.offset
+                    self.places.setdefault(step.name, {}).setdefault(task, set()).add(place)
+                    if step.plain:
+                        self.plain.add(step.name)
+
+    def array_of(self, allocation: Allocation) -> Array:
+        """The array that *allocation* is."""
+        where = allocation.declared
+        key = where.file, where.line, allocation.space.name
+        found = self.arrays.get(key)
+        if found is None:
+            name = where.name or self._globals.get((where.file, where.line), "array")
+            found = self.arrays[key] = Array(
+                name, allocation.space.name, allocation.nbytes, where.file, where.line
+            )
+        return found
+
+    def stable(self, name: Name | None) -> bool:
+        """Whether *name* holds one place in every task, which is not just another variable's."""
+        if name is None or name in self.plain:
+            return False
+        places = self.places.get(name, {})
+        return bool(places) and all(len(p) == 1 for p in places.values())
+
+
+def _globals(kernel: BangKernel) -> Mapping[tuple[str, int], str]:
+    found: dict[tuple[str, int], str] = {}
+    for part in kernel.plan.parts:
+        for variable in part.file.form.globals.values():
+            found[variable.span.file, variable.span.line] = variable.name
+        for symbol in part.code:
+            for local in part.file.form.functions[symbol].locals:
+                if local.storage in (ir.Storage.MEMORY, ir.Storage.STATIC):
+                    found[local.span.file, local.span.line] = local.source_name
+    return found
+
+
+class Extents(Checker):
+    """The second run: what is touched through each variable, and who overwrites whom."""
+
+    name = "plan"
+
+    def __init__(self, kernel: BangKernel, held: Held) -> None:
+        super().__init__()
+        self._frames = Frames(kernel)
+        self._held = held
+        self._parts: dict[tuple[Array, str, int], Part] = {}
+        self._numbers: list[Part] = []
+        self._written: dict[Allocation, _Written] = {}
+        for name in held.places:
+            if held.stable(name):
+                self._part_of(name)
+
+    def parts(self) -> Iterator[Part]:
+        """The parts; an array itself only where it is used by its own name."""
+        return (part for part in self._numbers if part.names or part.low is not None)
+
+    def issue(self, effect: Effect) -> None:
+        """Give each access to the variable that it goes through."""
+        ways = list(self._frames.behind(effect))
+        for stores, accesses in ((False, effect.reads), (True, effect.writes)):
+            for access in accesses:
+                if access.allocation.space.name in ON_CHIP:
+                    number = self._through(access, ways)
+                    self._numbers[number].touch(*access.span)
+                    self._order(effect, access, number, stores=stores)
+
+    def task_end(self, core: Any) -> None:
+        """Forget what is the core's own."""
+        for arena in core.arenas.values():
+            for allocation in arena.allocations:
+                self._written.pop(allocation, None)
+
+    def _order(self, effect: Effect, access: Access, number: int, *, stores: bool) -> None:
+        known = self._written.get(access.allocation)
+        if known is None:
+            known = self._written[access.allocation] = _Written(access.allocation.nbytes)
+        if stores:
+            known.store(access, number + 1, effect.site)
+            return
+        for by, site, count in known.lost(access, number + 1):
+            self._tell(effect, self._numbers[by - 1], self._numbers[number], site, count)
+
+    def _tell(self, effect: Effect, by: Part, of: Part, site: Site, count: int) -> None:
+        lower, upper = sorted((by, of), key=lambda part: part.offset)
+
+        def make() -> Finding:
+            return Finding(
+                OVERLAP,
+                f"{by.text} overwrites {count} bytes of {of.text} that are read afterwards (inferred)",
+                **place_of(site),
+                task=effect.core.place.task,
+                context=tuple(_range(part) for part in (by, of)),
+                places=(Place(effect.site.file, effect.site.line, f"{of.text} is read here"),),
+                hint=f"begin {upper.text} behind what {lower.text} takes, or let {lower.text} take less",
+            )
+
+        self.report((by, of, site), make)
+
+    def _through(self, access: Access, ways: Sequence[tuple[int, Ptr | None, Sequence[Chain]]]) -> int:
+        """The number of the part that *access* goes through."""
+        chains: list[Chain] = []
+        for _, pointer, found in ways:
+            if pointer is None:
+                chains += found
+            elif pointer.view.allocation is access.allocation and pointer.offset == access.start:
+                chains = list(found)
+                break
+        reached = [self._first(chain, access) for chain in chains]
+        known = [part for part in reached if part is not None]
+        task_low = access.span[0]
+        before = [part for part in known if part.offset <= task_low] or known
+        if not before:
+            return self._whole(access.allocation)
+        return self._numbers.index(max(before, key=lambda part: part.offset))
+
+    def _first(self, chain: Chain, access: Access) -> Part | None:
+        """The nearest variable of *chain* that has a part of the array."""
+        moving: list[str] = []
+        for step in chain:
+            if step.allocation is not access.allocation:
+                return None
+            if step.name is not None and self._held.stable(step.name):
+                part = self._part_of(step.name)
+                part.moving.update(dict.fromkeys(moving))
+                return part
+            if step.name is not None and step.name not in self._held.plain:
+                moving.append(step.name.text)
+        return self._numbers[self._whole(access.allocation)]
+
+    def _part_of(self, name: Name) -> Part:
+        places = {task: next(iter(p)) for task, p in self._held.places[name].items()}
+        array, offset = places[min(places)]
+        part = self._part(array, name.text, offset)
+        if name not in part.names:
+            part.names.append(name)
+            part.offsets.update({task: place[1] for task, place in places.items()})
+        return part
+
+    def _whole(self, allocation: Allocation) -> int:
+        array = self._held.array_of(allocation)
+        return self._numbers.index(self._part(array, array.name, 0))
+
+    def _part(self, array: Array, text: str, offset: int) -> Part:
+        found = self._parts.get((array, text, offset))
+        if found is None:
+            found = self._parts[array, text, offset] = Part(array, text, offset)
+            self._numbers.append(found)
+        return found
+
+
+def _range(part: Part) -> str:
+    functions = ", ".join(dict.fromkeys(name.function for name in part.names))
+    where = f" of {functions}" if functions else ""
+    return f"{part.text}{where} begins at byte {part.offset:,} of {part.array.name}"
+
+
+class _Written:
+    """Who wrote each byte of an allocation last, where, and whose bytes that were before."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.last = np.zeros(nbytes, np.int16)
+        self.lost_of = np.zeros(nbytes, np.int16)
+        self.site = np.zeros(nbytes, np.int32)
+        self.sites: dict[Site, int] = {}
+
+    def store(self, access: Access, who: int, site: Site) -> None:
+        """*who* writes the bytes."""
+        at = _indices(access)
+        last = self.last[at]
+        other = (last != who) & (last != 0)
+        self.lost_of[at] = np.where(other, last, np.where(last == who, self.lost_of[at], 0))
+        self.last[at] = who
+        self.site[at] = self.sites.setdefault(site, len(self.sites))
+
+    def lost(self, access: Access, who: int) -> list[tuple[int, Site, int]]:
+        """Who overwrote bytes of *who* that it reads now: (who did, where, how many bytes)."""
+        at = _indices(access)
+        gone = (self.lost_of[at] == who) & (self.last[at] != who)
+        if not gone.any():
+            return []
+        pairs, counts = np.unique(
+            np.stack([self.last[at][gone].astype(np.int32), self.site[at][gone]]), axis=1, return_counts=True
+        )
+        sites = list(self.sites)
+        return [(int(p[0]), sites[int(p[1])], int(n)) for p, n in zip(pairs.T, counts, strict=True)]
+
+
+def _indices(access: Access) -> Any:
+    """The bytes of *access* as an index."""
+    if not access.steps:
+        return slice(access.start, access.start + access.size)
+    return (access.starts[:, None] + np.arange(access.size)).reshape(-1)

@@ -1,0 +1,137 @@
+"""The variables behind an operand while a kernel of BANG C runs: through calls, up to the array that was declared."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from types import CodeType, FrameType
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.machine.events import Effect
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
+from mlusim.programs.pointer_roots import Root, Uses, roots, uses_of
+
+DEEPEST = 32  # variables that one pointer is followed through
+
+
+@frozen
+class Name:
+    """A pointer variable: its function, how the programmer writes it, and its declaration."""
+
+    function: str
+    text: str
+    type: str
+    file: str
+    line: int
+
+
+@frozen(eq=False)
+class Step:
+    """A variable on the way from an operand to its array: what it holds now.  *plain*: it is the one before it."""
+
+    name: Name | None
+    allocation: Allocation
+    offset: int
+    plain: bool = False
+
+
+Chain = tuple[Step, ...]
+"""From the nearest variable to the array, which has no name here."""
+
+
+class Frames:
+    """Finds the variables behind the operands of a kernel's instructions."""
+
+    def __init__(self, kernel: BangKernel) -> None:
+        self.uses: dict[CodeType, Uses] = {}
+        self._codes: dict[int, Uses] = {}
+        for part in kernel.plan.parts:
+            for symbol, code in part.code.items():
+                self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
+
+    def behind(self, effect: Effect) -> Iterator[tuple[int, Ptr | None, Sequence[Chain]]]:
+        """For each pointer that *effect* was given: its number, the pointer, and the ways to its array.
+
+        A scalar access has none but its element; several ways where a condition chose, or where a line has several.
+        """
+        stack = list(self._stack(sys._getframe(1)))  # noqa: SLF001 - the kernel is behind the instruction
+        if not stack:
+            return
+        frame, uses = stack[0]
+        row = effect.step.row
+        if row is None:
+            elements = uses.elements.get(frame.f_lineno, ())
+            yield 0, None, [c for e in elements for r in roots(e.pointer) for c in self._chains(r, stack, 0)]
+            return
+        nodes = uses.rows.get((frame.f_lineno, row.name), ())
+        for n, argument in enumerate(effect.arguments):
+            if isinstance(argument, Ptr):
+                found = [r for node in nodes if n < len(node.arguments) for r in roots(node.arguments[n])]
+                yield n, argument, [c for r in found for c in self._chains(r, stack, 0)]
+
+    def _stack(self, frame: FrameType | None) -> Iterator[tuple[FrameType, Uses]]:
+        while frame is not None:
+            uses = self._codes.get(id(frame.f_code))
+            if uses is not None:
+                yield frame, uses
+            frame = frame.f_back
+
+    def _chains(
+        self, root: Root, stack: Sequence[tuple[FrameType, Uses]], depth: int, length: int = 0
+    ) -> Iterator[Chain]:
+        """Every way from *root*, of the frame at *depth*, to an array."""
+        if root.local is None or length > DEEPEST:
+            yield ()
+            return
+        frame, uses = stack[depth]
+        if root.local.parameter:
+            yield from self._through_call(root, stack, depth, length)
+            return
+        held = _held(frame.f_locals.get(root.local.name), root.path)
+        if not isinstance(held, Ptr):
+            return
+        name = _name(uses.function, root)
+        given = [] if root.path else uses.given.get(root.local, [])
+        befores = [r for value in given for r in roots(value) if r.local is not root.local]
+        plain = len(given) == 1 and bool(befores) and befores[0].plain and befores[0].local is not None
+        here = Step(name, held.view.allocation, held.offset, plain)
+        rests = [c for r in befores[:1] for c in self._chains(r, stack, depth, length + 1)] or [()]
+        for rest in rests:
+            yield (here, *rest)
+
+    def _through_call(
+        self, root: Root, stack: Sequence[tuple[FrameType, Uses]], depth: int, length: int
+    ) -> Iterator[Chain]:
+        """A parameter is what the caller gave."""
+        if depth + 1 == len(stack):
+            return
+        function = stack[depth][1].function
+        frame, caller = stack[depth + 1]
+        at = next(n for n, p in enumerate(function.parameters) if p is root.local)
+        for call in caller.calls.get((frame.f_lineno, function.symbol), ()):
+            for given in roots(call.arguments[at]):
+                yield from self._chains(given.of(*root.path), stack, depth + 1, length + 1)
+
+
+def _held(value: Any, path: Sequence[str]) -> Any:
+    """What a local holds, or a member of the record that it is."""
+    for name in path:
+        value = getattr(value, "v", value)
+        value = getattr(value, name, None)
+    return getattr(value, "v", value)
+
+
+def _name(function: ir.Function, root: Root) -> Name:
+    local = root.local
+    assert local is not None
+    text = ".".join((local.source_name, *root.path))
+    kind: t.Type = local.type
+    for member in root.path:
+        kind = kind.to if isinstance(kind, t.Pointer) else kind
+        kind = kind.field(member).type if isinstance(kind, t.Record) else t.VOID
+    spelling = str(kind) if root.path else local.spelling
+    return Name(function.name, text, spelling, local.span.file, local.span.line)

@@ -1,0 +1,132 @@
+"""``mlusim plan FILE.mlu``: the parts of on-chip arrays as a kernel of BANG C carves them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ops
+from mlusim.cli.main import main
+from ops.mutual_information_backward.plan import PLAN as LATTICE
+from ops.three_interpolate_backward.plan import PLAN as TILES
+
+OPS = Path(ops.__file__).parent
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rules" / "plan-carved-overlap.md"
+CALL = ("--arg", "out=out:float32:64", "--arg", "a=a.npy", "--arg", "b=a.npy", "--arg", "n=64")
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch, capsys):
+    """Run ``mlusim plan ... --json`` in a folder with the given arrays; the exit code and the document."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(file, *words, **arrays):
+        for name, array in arrays.items():
+            np.save(f"{name}.npy", array)
+        code = main(["plan", str(file), *words, "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def arguments(**values):
+    """``--arg NAME=VALUE`` for each; arrays by their file."""
+    return [word for name, value in values.items() for word in ("--arg", f"{name}={value}")]
+
+
+def test_an_overlap_is_found_where_the_page_says(plan, tmp_path, capsys):
+    """The kernel of the rule's page, and what is said of it."""
+    page = PAGE.read_text()
+    source = page.split("```c++\n")[1].split("```")[0]
+    (tmp_path / "add.mlu").write_text(source)
+    code, found = plan("add.mlu", *CALL, a=np.ones(64, np.float32))
+    told = main(["plan", "add.mlu", *CALL]), capsys.readouterr().out
+    (tmp_path / "good.mlu").write_text(source.replace(" - 8", ""))
+    good, clean = plan("good.mlu", *CALL)
+    (tmp_path / "meant.mlu").write_text(
+        source.replace(
+            "  __memcpy(right", "  // mlusim: allow plan-carved-overlap: on purpose\n  __memcpy(right"
+        )
+    )
+
+    assert (1, 1, 0) == (code, told[0], good)
+    assert page.split("```text\n")[1].split("```")[0].splitlines()[1] in told[1]
+    (finding,) = found["findings"]
+    assert ("plan-carved-overlap", "add.mlu", 8) == (
+        finding["id"],
+        Path(finding["file"]).name,
+        finding["line"],
+    )
+    assert [] == clean["findings"]
+    assert 0 == plan("meant.mlu", *CALL)[0]
+
+
+def test_parts_are_those_of_the_written_plan(plan):
+    """Members of a record, tiles that do not fill, pointers that move: every region begins where the plan has it."""
+    rng = np.random.default_rng(0)
+    layout = TILES.layout("MLU370-X4", {"Co": 32, "No": 32, "Mo": 32}, dtype="float")
+    code, found = plan(
+        OPS / "three_interpolate_backward" / "kernel.mlu",
+        "--kernel",
+        "MLUUnion1ThreeInterpolateBackward<float>",
+        *arguments(
+            grad_output="go.npy", indices="i.npy", weights="w.npy", grad_features="out:float32:1,33,9"
+        ),
+        *arguments(b=1, c=33, n=33, m=9, Co=32, No=32, Mo=32),
+        go=rng.random((1, 33, 33), np.float32),
+        i=rng.integers(0, 9, (1, 33, 3), np.int32),
+        w=rng.random((1, 33, 3), np.float32),
+    )
+    (array,) = found["arrays"]
+    parts = {part["variable"].removeprefix("nram."): part for part in array["parts"]}
+
+    assert (0, "nram_buffer", 655360) == (code, array["name"], array["bytes"])
+    assert {r.name: r.offset for r in layout.stages[0].regions} == {n: p["offset"] for n, p in parts.items()}
+    assert ["selected"] == parts["grad_features"]["moving"]
+    assert ["cells"] == parts["indices_transpose"]["moving"]
+    assert "int *" == parts["indices"]["type"]
+    assert layout.high_water == array["touched"]
+
+
+def test_stages_share_bytes_without_a_finding(plan):
+    """Buffers of two stages in four functions; what the second takes from the first is no overlap that is alive."""
+    rng = np.random.default_rng(0)
+    layout = LATTICE.layout("MLU370-X4", S=4, T=6)
+    code, found = plan(
+        OPS / "mutual_information_backward" / "kernel.mlu",
+        *arguments(px="px.npy", py="py.npy", p="p.npy", ans_grad="inout:g.npy", opt_boundary="null"),
+        *arguments(overwrite_ans_grad=1, workspace="null", px_grad="out:float32:2,4,7"),
+        *arguments(py_grad="out:float32:2,5,6", batches=2, S=4, T=6),
+        px=rng.random((2, 4, 7), np.float32),
+        py=rng.random((2, 5, 6), np.float32),
+        p=rng.random((2, 5, 7), np.float32),
+        g=rng.random(2, np.float32),
+    )
+    parts = {part["variable"]: part for part in found["arrays"][0]["parts"]}
+    regions = {r.name: r.offset for stage in layout.stages for r in stage.regions if r.name != "zero"}
+
+    assert (0, []) == (code, found["findings"])
+    assert regions == {name: part["offset"] for name, part in parts.items()}
+    assert 4 == len(parts["term1"]["declared"])
+    assert ["cur_p", "next_p", "large_neg", "mask"] == parts["p_grad"]["shares"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("add.mlu", *CALL[:-2]), "int n of Add"),
+        (("add.mlu", *CALL, "--max", "n"), "--max goes with an operator's plan"),
+        (("add.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "name one board"),
+        (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
+        (("tin_shift_forward", "other"), "takes one operator"),
+    ],
+)
+def test_a_wrong_question_is_one_sentence(tmp_path, monkeypatch, capsys, words, sentence):
+    """What is missing or does not fit is named, with exit code 2."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "add.mlu").write_text(PAGE.read_text().split("```c++\n")[1].split("```")[0])
+    np.save("a.npy", np.ones(64, np.float32))
+    code = main(["plan", *words])
+
+    assert (2, True) == (code, sentence in capsys.readouterr().err)
