@@ -8,9 +8,10 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.file import File
-from mlusim.frontend.bangc.functions import run_main
+from mlusim.frontend.bangc.functions import HostFunctions, run_main
 from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.frontend.bangc.runtime.host import Process
 from mlusim.frontend.bangc.translate import Translated, translate
 from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
@@ -30,7 +31,8 @@ class Module:
         self._requests: list[list[str]] = [[] for _ in paths]
         self._made: dict[str, BangKernel] = {}
         self._launched: dict[str, BangKernel] = {}
-        self.launches: list[Launch] = []
+        self._processes: dict[int, Process] = {}
+        self.launches: list[Launch] = []  # that host functions made
         for path in self.paths:
             unit = translate(path, options)
             self.units.append(unit)
@@ -64,15 +66,18 @@ class Module:
         for file, function in self.functions_of("kernel"):
             if _called(function.name, name):
                 return self._wrapped(file, function)
-        number = self._instantiate(name)
+        number = self.instantiate(name, f"kernel {name!r}", self._names("kernel"))
         symbol = self.units[number].requested.get(name)
         if symbol is None:
-            raise self._unknown(name)
+            raise self._unknown(f"kernel {name!r}", self._names("kernel"))
         file = self.files[number]
         return self._wrapped(file, file.form.functions[symbol])
 
-    def _instantiate(self, name: str) -> int:
-        """Have the file that has the template make the specialisation; its number."""
+    def instantiate(self, name: str, what: str, have: Sequence[str]) -> int:
+        """Have the file that has the template make the specialisation; its number.
+
+        Raises `UsageError`, with the names that it does *have*, where no file has a template of that name.
+        """
         base = name.partition("<")[0].rpartition("::")[2].strip()
         for number, (path, unit) in enumerate(zip(self.paths, self.units, strict=True)):
             if "<" in name and any(d.name == base for d in unit.templates):
@@ -81,15 +86,19 @@ class Module:
                 self._requests[number], self.units[number] = wanted, made
                 self.files[number] = File(made.form)
                 self._made.clear()
+                self._launched.clear()
+                self._processes.clear()
                 return number
-        raise self._unknown(name)
+        raise self._unknown(what, have)
 
-    def _unknown(self, name: str) -> UsageError:
-        have = sorted({f.name for _, f in self.functions_of("kernel")})
+    def _names(self, kind: str) -> list[str]:
+        have = sorted({f.name for _, f in self.functions_of(kind)})
         templates = {d.name for u in self.units for d in u.templates if d.kernel}
-        names = [*have, *(f"{n}<...>" for n in sorted(templates))]
+        return [*have, *(f"{n}<...>" for n in sorted(templates))]
+
+    def _unknown(self, what: str, names: Sequence[str]) -> UsageError:
         hint = f"it has {', '.join(names)}" if names else "it has none"
-        return UsageError(f"there is no kernel {name!r} in {', '.join(self.paths)}; {hint}")
+        return UsageError(f"there is no {what} in {', '.join(self.paths)}; {hint}")
 
     def kernel_of_symbol(self, symbol: str) -> BangKernel:
         """The kernel that host code launches.  Raises `UsageError` where no file defines it."""
@@ -106,6 +115,19 @@ class Module:
 
     def _declared(self, symbol: str) -> str:
         return next((f.form.functions[symbol].name for f in self.files if symbol in f.form.functions), symbol)
+
+    @property
+    def functions(self) -> HostFunctions:
+        """The host functions of the sources by name, to be called from Python; see `HostFunction`."""
+        return HostFunctions(self)
+
+    def process_on(self, device: Device) -> Process:
+        """The host side on *device*: variables at file scope keep their values from one call to the next."""
+        found = self._processes.get(id(device))
+        if found is None:
+            found = Process(self.files, self.kernel_of_symbol, device, self.launches)
+            self._processes[id(device)] = found
+        return found
 
     @property
     def has_main(self) -> bool:

@@ -41,4 +41,5 @@ class Module:
     globals: dict[str, Global] = Factory(dict)
     initialisers: dict[str, Expr] = Factory(dict)  # of host variables whose value is no constant, by symbol
     records: dict[str, Record] = Factory(dict)
+    enumerations: Mapping[str, Mapping[str, int]] = Factory(dict)  # numbers by name, by the name of the type
     includes: Mapping[str, str] = Factory(dict)  # path of everything read -> digest of its content

@@ -35,7 +35,10 @@ class Lowering:
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.module = Module(unit.path, includes=unit.includes, records=unit.reader.types.records)
+        types = unit.reader.types
+        self.module = Module(
+            unit.path, includes=unit.includes, records=types.records, enumerations=types.enumerations
+        )
         self.as_bytes: set[str] = set()
         self._work: deque[Declaration] = deque()
         self._asked: set[str] = set()

@@ -61,6 +61,7 @@ class TypeReader:
         self._is_prelude = is_prelude
         self._known: dict[tuple[Any, ...], t.Type] = {}
         self.records: dict[str, t.Record] = {}
+        self.enumerations: dict[str, dict[str, int]] = {}  # numbers by name, by the name of the type
         self.missing: set[str] = set()  # types that the intermediate form does not have
 
     def of_cursor(self, cursor: Any) -> t.Type:
@@ -103,6 +104,9 @@ class TypeReader:
         carrier = self.of(declaration.enum_type)
         assert isinstance(carrier, t.Scalar)
         name = declaration.type.spelling
+        if name not in self.enumerations:
+            found = (c for c in declaration.get_children() if c.kind.name == "ENUM_CONSTANT_DECL")
+            self.enumerations[name] = {c.spelling: int(c.enum_value) for c in found}
         return t.Scalar(name, carrier.kind, carrier.size)
 
     def _record(self, kind: Any) -> t.Type:

@@ -43,14 +43,15 @@ _UNIONS: Mapping[int, int] = {1: 0, 4: 1, 8: 2, 16: 4, 32: 8, 64: 16}  # of cnrt
 class Process:
     """A program on the host: ``device`` is what its launches run on, ``launches`` those that it made.
 
-    *kernel* finds a kernel by symbol; *options* go to every launch.
+    *kernel* finds a kernel by symbol; *options* go to every launch that the device makes.
     """
 
     files: Sequence[File]
     kernel: Callable[[str], Kernel]
     device: Device
-    options: Mapping[str, Any] = field(factory=dict)
     launches: list[Launch] = field(factory=list)
+    options: Mapping[str, Any] = field(factory=dict)
+    start: Callable[..., Launch] | None = None  # what launches instead of the device
     memory: HostMemory = field(factory=HostMemory)
     statics: dict[str, Any] = field(factory=dict)
     functions: dict[str, Callable[..., Any]] = field(factory=dict)
@@ -133,6 +134,10 @@ class Process:
             _fill(pointer, layout, initial)
         return pointer
 
+    def cell(self, layout: Any, value: Any) -> Cell:
+        """A variable for a value that a reference refers to."""
+        return Cell(layout, value)
+
     def static(self, key: str, make: Callable[[], Any]) -> Any:
         """A static local: made when it is met first, zero where it has no value."""
         if key not in self.statics:
@@ -200,7 +205,11 @@ class Process:
         found = next(k for k in KINDS if k.unions == unions)
         given = [_argument(kernel, n, a) for n, a in enumerate(arguments)]
         since = self.library.clock()
-        launch = self.device.launch(kernel, (dim.x, dim.y, dim.z), found, given, **self.options)
+        grid = (dim.x, dim.y, dim.z)
+        if self.start is not None:
+            launch = self.start(kernel, grid, found, given)
+        else:
+            launch = self.device.launch(kernel, grid, found, given, **self.options)
         self.library.clock.simulated(since, launch.time_us)
         chosen.us += launch.time_us
         self.launches.append(launch)

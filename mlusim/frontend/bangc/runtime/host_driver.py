@@ -65,6 +65,7 @@ class Driver:
     usual: Queue = field(factory=Queue)  # of launches without a queue
     last: int = OK
     tensors: dict[int, DeviceTensor] = field(factory=dict)  # by address
+    lent: dict[int, DeviceTensor] = field(factory=dict)
     freed: dict[int, str] = field(factory=dict)  # where memory was given back, by address
     written: dict[int, set[tuple[int, int]]] = field(factory=dict)  # what the host has filled, by address
 
@@ -75,10 +76,14 @@ class Driver:
 
     def find(self, address: int) -> Ptr | None:
         """The device pointer that an integer is."""
-        for start, tensor in self.tensors.items():
+        for start, tensor in (*self.tensors.items(), *self.lent.items()):
             if start <= address <= start + tensor.nbytes:
                 return tensor.ptr + (address - start)
         return None
+
+    def lend(self, tensor: DeviceTensor) -> None:
+        """Let pointers into *tensor* be found; it is the caller's, and not for cnrtFree."""
+        self.lent[tensor.address] = tensor
 
     def queue(self, given: Any) -> Queue:
         """The queue that a program names; the usual one for null."""

@@ -166,7 +166,7 @@ class HostPtr:
             raise self._unfit(value) from None
 
     def _unfit(self, value: Any) -> Fault:
-        if isinstance(self.view.block.raw, bytes):
+        if memoryview(self.view.block.raw).readonly:
             return ReadOnly(f"a store to {self.view.block.what}, which is constant")
         return MemoryFault(f"{value!r:.60} is stored as {self.view.dtype}; nothing of that kind fits there")
 

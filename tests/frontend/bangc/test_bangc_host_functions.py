@@ -1,0 +1,169 @@
+"""Host functions of BANG C sources called from Python: arguments of every kind, statuses, launches."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim import bangc
+from mlusim.errors import Fault, UsageError
+from mlusim.host import Handle, Status, TensorDescriptor
+
+SOURCE = """\
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+__nram__ float buffer[1024];
+typedef enum { KEEP = 0, NEGATE = 5 } Mode;
+struct Range { int first; float scale; };
+static int calls;
+template <typename T>
+__mlu_global__ void Scale(T *dst, const T *src, int n, float factor) {
+  __memcpy(buffer, src + taskId * n, n * sizeof(T), GDRAM2NRAM);
+  __bang_mul_scalar(buffer, buffer, factor, n);
+  __memcpy(dst + taskId * n, buffer, n * sizeof(T), NRAM2GDRAM);
+}
+void KernelScale(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue, void *dst, const void *src, int n, Mode mode) {
+  ++calls;
+  float factor = mode == NEGATE ? -2.0f : 2.0f;
+  if (dst == nullptr) return;
+  Scale<float><<<dim, kind, queue>>>((float *)dst, (const float *)src, n, factor);
+}
+int Calls() { return calls; }
+double Mean(const float *values, int n) {
+  double sum = 0;
+  for (int i = 0; i < n; ++i) sum += values[i];
+  return sum / n;
+}
+void Fill(int *out, int n, const Range &range) {
+  for (int i = 0; i <= n; ++i) out[i] = range.first + (int)(i * range.scale);
+}
+int Length(const char *text) { int n = 0; while (text[n]) ++n; return n; }
+template <typename T> T Larger(T a, T b) { return a < b ? b : a; }
+int Leave() { exit(3); }
+int Same(int a) { return a; }
+int Same(int a, int b) { return a + b; }
+int NoWay() { goto end; end: return 1; }
+"""
+HEADER = """\
+#pragma once
+#include <stdint.h>
+typedef enum { MLUOP_STATUS_SUCCESS = 0, MLUOP_STATUS_BAD_PARAM = 3, MLUOP_STATUS_INTERNAL_ERROR = 4, MLUOP_STATUS_NOT_SUPPORTED = 7 } mluOpStatus_t;
+typedef enum { MLUOP_LAYOUT_NCHW = 0, MLUOP_LAYOUT_NHWC = 1, MLUOP_LAYOUT_ARRAY = 4 } mluOpTensorLayout_t;
+typedef enum { MLUOP_DTYPE_INVALID, MLUOP_DTYPE_HALF, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_INT8, MLUOP_DTYPE_INT16, MLUOP_DTYPE_INT31,
+  MLUOP_DTYPE_INT32, MLUOP_DTYPE_INT64, MLUOP_DTYPE_BOOL, MLUOP_DTYPE_UINT8, MLUOP_DTYPE_UINT16, MLUOP_DTYPE_UINT32, MLUOP_DTYPE_UINT64,
+  MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_COMPLEX_HALF, MLUOP_DTYPE_COMPLEX_FLOAT } mluOpDataType_t;
+typedef enum { MLUOP_POINTER_MODE_DEVICE } mluOpPointerMode_t;
+struct mluOpContext;
+typedef struct mluOpContext *mluOpHandle_t;
+struct mluOpTensorStruct;
+typedef struct mluOpTensorStruct *mluOpTensorDescriptor_t;
+"""
+ENTRY = """\
+#include "core/context.h"
+#include "core/tensor.h"
+#include "core/type.h"
+__mlu_global__ void Negate(float *dst, const float *src, int n);
+mluOpStatus_t mluOpNegate(mluOpHandle_t handle, const mluOpTensorDescriptor_t desc, const void *x, void *y, size_t *bytes) {
+  PARAM_CHECK("[mluOpNegate]", handle != NULL);
+  PARAM_CHECK("[mluOpNegate]", desc->getDtype() == MLUOP_DTYPE_FLOAT);
+  PARAM_CHECK("[mluOpNegate]", desc->getDim() == 2 && desc->dims[1] % 4 == 0);
+  *bytes = desc->getTotalElementNum() * mluop::getSizeOfDataType(desc->getDtype());
+  cnrtDim3_t dim = {(unsigned)handle->core_num_per_cluster, 1, 1};
+  Negate<<<dim, cnrtFuncTypeUnion1, handle->queue>>>((float *)y, (const float *)x, desc->getTotalElementNum() / dim.x);
+  return MLUOP_STATUS_SUCCESS;
+}
+"""
+NEGATE = """\
+__nram__ float part[256];
+__mlu_global__ void Negate(float *dst, const float *src, int n) {
+  if (__is_mpu()) return;
+  __memcpy(part, src + taskId * n, n * 4, GDRAM2NRAM);
+  __bang_mul_scalar(part, part, -1, n);
+  __memcpy(dst + taskId * n, part, n * 4, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def module(tmp_path_factory):
+    """The sources, loaded once."""
+    path = tmp_path_factory.mktemp("host") / "scale.mlu"
+    path.write_text(SOURCE)
+    return bangc.load(path)
+
+
+def test_a_host_function_launches_on_the_device_that_is_given(module):
+    """A tuple is a grid, a kind or its vendor name a kind, None a queue, an enumerator a number or its name."""
+    device = mlusim.Device("MLU370-X4")
+    src, dst = device.put(np.arange(64, dtype=np.float32)), device.empty(64, np.float32)
+    before = len(module.launches)
+    module.functions["KernelScale"](device, (4, 1, 1), mlusim.UNION1, None, dst, src, 16, "NEGATE")
+    first = device.get(dst)
+    module.functions["KernelScale"](device, (2, 1, 1), "cnrtFuncTypeBlock", None, dst, src.ptr, 32, 0)
+    module.functions["KernelScale"](device, (2, 1, 1), 1, None, None, src, 32, 0)
+
+    assert (np.arange(64) * -2.0).tolist() == first.tolist()
+    assert (np.arange(64) * 2.0).tolist() == device.get(dst).tolist()
+    made = [(launch.kernel, launch.dim, launch.kind) for launch in module.launches[before:]]
+    assert [("Scale<float>", (4, 1, 1), "UNION1"), ("Scale<float>", (2, 1, 1), "BLOCK")] == made
+    assert 3 == module.functions["Calls"](device)
+
+
+def test_numpy_arrays_are_memory_of_the_host(module):
+    """What a function reads and stores there is the caller's own array; records are tuples, texts C strings."""
+    device, out = mlusim.Device(), np.zeros(5, np.int32)
+    module.functions["Fill"](device, out, 4, (10, 1.5))
+
+    assert [10, 11, 13, 14, 16] == out.tolist()
+    assert 2.5 == module.functions["Mean"](device, np.array([1, 2, 3, 4], np.float32), 4)
+    assert 5 == module.functions["Length"](device, "hello")
+    assert (3, 2.5) == tuple(
+        module.functions[f"Larger<{k}>"](device, 2, v) for k, v in (("int", 3), ("float", 2.5))
+    )
+    assert (4, 9) == (module.functions["Same"](device, 4), module.functions["Same"](device, 4, 5))
+    with pytest.raises(Fault, match=r"byte 16 of the array for out; legal: bytes 0 to 15 .*scale.mlu:27"):
+        module.functions["Fill"](device, np.zeros(4, np.int32), 4, (0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("Nothing", (), "there is no host function 'Nothing'"),
+        ("Calls", (1,), r"Calls does not take 1 arguments; it is Calls\(\)"),
+        (
+            "Mean",
+            (np.zeros(2), 2),
+            "values of Mean is given 'an array of float64'; it takes an array of float32",
+        ),
+        ("Mean", (None, 2.5), "n of Mean is given 2.5; it takes an integer"),
+        ("Mean", (None, 1 << 40), "it takes -2147483648 to 2147483647"),
+        ("KernelScale", ((1, 1, 1), 1, None, None, None, 1, "LOUD"), "it takes one of KEEP, NEGATE"),
+        ("KernelScale", (3, 1, None, None, None, 1, 0), "is given 3; it takes a tuple of x, y, z"),
+        ("Leave", (), r"Leave ends the program with exit\(3\)"),
+        ("NoWay", (), "NoWay does not translate"),
+    ],
+)
+def test_arguments_that_do_not_fit_are_refused(module, name, arguments, said):
+    """One sentence with the function, the parameter and what it takes."""
+    with pytest.raises(UsageError, match=said):
+        module.functions[name](mlusim.Device(), *arguments)
+
+
+def test_an_entry_point_of_a_library_takes_handles_and_descriptors(tmp_path):
+    """It returns a `Status`, launches through the handle a kernel of another file, and refuses what it checks."""
+    for name, text in (("mlu_op.h", HEADER), ("negate.cpp", ENTRY), ("negate.mlu", NEGATE)):
+        (tmp_path / name).write_text(text)
+    module = bangc.load([tmp_path / "negate.cpp", tmp_path / "negate.mlu"], include=[tmp_path])
+    handle, values, size = (
+        Handle("MLU370-X4"),
+        np.arange(32, dtype=np.float32).reshape(4, 8),
+        np.zeros(1, np.uint64),
+    )
+    x, y = handle.device.put(values), handle.device.empty(values.shape, np.float32)
+    call = module.functions["mluOpNegate"]
+
+    assert Status.MLUOP_STATUS_SUCCESS is call(handle, TensorDescriptor(values.shape, np.float32), x, y, size)
+    assert (-values).tolist() == handle.device.get(y).tolist()
+    assert (128, ["Negate"]) == (size[0], [launch.kernel for launch in handle.launches])
+    assert Status.MLUOP_STATUS_BAD_PARAM is call(handle, TensorDescriptor((4, 7), np.float32), x, y, size)
+    assert Status.MLUOP_STATUS_BAD_PARAM is call(handle, TensorDescriptor((4, 8), np.float16), x, y, size)
