@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     ]
     records = perform(jobs, args.jobs)
     studies = studies_of(records, args.jobs)
-    page = html_text(records, mlusim.__version__, studies)
+    page = html_text(records, mlusim.__version__, studies, command=args.typed)
     if args.json:
         emit(document(records, mlusim.__version__))
         write_text(args.output, page, keep=True)

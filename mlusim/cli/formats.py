@@ -16,10 +16,11 @@ from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown
 
 @frozen
 class Extras:
-    """What goes with the records: the comparison with a baseline, and studies of other boards."""
+    """What goes with the records: the comparison with a baseline, studies of other boards, and what was typed."""
 
     found: Comparison | None
     studies: Sequence[WhatIfStudy]
+    command: str = ""
 
 
 def _document(records: Sequence[Record], extras: Extras, version: str) -> dict[str, Any]:
@@ -39,7 +40,9 @@ FORMATS: Mapping[str, Callable[[Sequence[Record], Extras, str], str]] = MappingP
         "json": lambda records, extras, version: json_text(_document(records, extras, version)),
         "csv": lambda records, _, __: csv_text(records),
         "md": _markdown,
-        "html": lambda records, extras, version: html_text(records, version, extras.studies),
+        "html": lambda records, extras, version: html_text(
+            records, version, extras.studies, extras.found, extras.command
+        ),
     }
 )
-GATED = ("json", "md")  # formats that have room for a comparison
+GATED = ("json", "md", "html")  # formats that have room for a comparison

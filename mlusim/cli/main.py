@@ -8,6 +8,7 @@ import argparse
 import difflib
 import importlib
 import logging
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -119,6 +120,7 @@ def _run(arguments: Sequence[str]) -> int:
     if args.verb is None:
         parser.print_help()
         return CLEAN
+    args.typed = shlex.join(["mlusim", *arguments])
     if getattr(args, "verbose", False):
         _log_hosts(args)
     with limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):

@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
     if args.trace and alone:
         write_launches(args.trace, alone)
     if args.html and alone:
-        write_page(args.html, alone, args.program, study)
+        write_page(args.html, alone, program=args.program, study=study, found=found, command=args.typed)
     gate.store(measured, exists)
     return _code(alone, ended) or (CLEAN if found is None or found.passed else FINDINGS)
 

@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     asked = form == "html" or args.what_if
     studies = studies_of(records, args.jobs) if asked else []
     try:
-        _write(args, form, records, Extras(found, studies))
+        _write(args, form, records, Extras(found, studies, args.typed))
     finally:  # neither file costs the other
         gate.store(measured, exists)
     return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)

@@ -110,10 +110,17 @@ def verdicts(records: "Iterable[Record]") -> list[Verdict]:
 
 def headline(found: list[Verdict]) -> str:
     """The verdicts as the first line of a report."""
+    if len(found) < 2:
+        return first_words(found)
+    parts = "; ".join(f"{v.met} of {v.judged}: {v.rule.words}" for v in found)
+    return f"{first_words(found)} {parts}."
+
+
+def first_words(found: list[Verdict]) -> str:
+    """The verdicts as one sentence, with the rule where it is one for all."""
     met, judged = sum(v.met for v in found), sum(v.judged for v in found)
     if not found:
         return "No call was timed, so there is no efficiency to judge."
     if len(found) == 1:
         return f"{met} of {judged} calls meet the rule: {found[0].rule.words}."
-    parts = "; ".join(f"{v.met} of {v.judged}: {v.rule.words}" for v in found)
-    return f"{met} of {judged} calls meet the rule of their operator. {parts}."
+    return f"{met} of {judged} calls meet the rule of their operator."

@@ -120,6 +120,26 @@ class Verdict:
 
 
 @frozen
+class Pair:
+    """A call before and after; ``band`` is what the model allows for its time after."""
+
+    before: Entry
+    after: Entry
+    band: tuple[float, float] | None = None
+
+    @property
+    def share(self) -> float:
+        """The change of the time as a fraction; 0 where there was none before."""
+        before = self.before.hardware_time_us
+        return (self.after.hardware_time_us - before) / before if before else 0.0
+
+    @property
+    def within_band(self) -> bool:
+        """Whether the time before is one that the model allows for the work after."""
+        return self.band is not None and self.band[0] <= self.before.hardware_time_us <= self.band[1]
+
+
+@frozen
 class Comparison:
     """Everything that a run says against a baseline; ``absent`` calls of the baseline exist, but were not run."""
 
@@ -134,6 +154,7 @@ class Comparison:
     missing: tuple[Entry, ...] = ()
     absent: int = field(default=0)
     of: str = CALLS
+    pairs: tuple[Pair, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -223,6 +244,7 @@ def compare(
     instructions, NRAM) that comes with a gain in time past the threshold is a trade, not a regression.
     """
     entries, ran, verdicts, new = baseline.entries, set[Key](), list[Verdict](), list[Entry]()
+    pairs: list[Pair] = []
     for one in measured:
         ran.add(one.key)
         after, before = one.entry, entries.get(one.key)
@@ -234,6 +256,7 @@ def compare(
             new.append(after)
         elif after is not None and before is not None:
             verdicts.append(verdict(before, after, threshold, one.now, one.band))
+            pairs.append(Pair(before, after, one.band))
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
     missing = [entry for entry in rest if not exists(entry.key)]
@@ -249,6 +272,7 @@ def compare(
         missing=tuple(missing),
         absent=len(rest) - len(missing),
         of=baseline.of,
+        pairs=tuple(pairs),
     )
 
 

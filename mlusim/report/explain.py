@@ -22,6 +22,7 @@ LEAST = 0.04  # a reason that weighs less, as a share of the time, is not given
 ALL = 1.9  # a weight that leaves nothing to explain: starting takes more than 0.9 of the time
 MOST = 3  # reasons in a sentence
 _BOUND = {"io": "IO", "compute": "Compute"}
+_WORD = {"io": "IO", "compute": "compute"}
 _PEAK = {"io": "bandwidth", "compute": "compute force"}
 
 
@@ -78,7 +79,7 @@ def explained(record: "Record") -> Explanation:
     about = main.figures
     shares = {name: lanes.used / lanes.paid for name, lanes in _lanes(record).items()}
     return Explanation(
-        sentence=_sentence(judged, causes),
+        sentence=_sentence(judged, causes, main.bound),
         reasons=tuple(causes),
         acceptance=judged,
         of_theory=record.io_bytes / found.theory_ios if found.theory_ios else None,
@@ -131,12 +132,21 @@ def reasons(record: "Record") -> list[str]:
     return list(explained(record).reasons)
 
 
-def _sentence(judged: Acceptance, causes: list[str]) -> str:
+def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
+    """The verdict and the causes.
+
+    The vendor calls the side of the larger efficiency the bottleneck; where the model says that the other side sets the
+    time, the sentence speaks of the efficiency alone.
+    """
     meets = "meets" if judged.accepted else "misses"
-    head = (
-        f"{_BOUND[judged.side]} bound at {percent(judged.efficiency)} of the {_PEAK[judged.side]}, which {meets} the "
-        f"{percent(judged.bar)} asked of {judged.shapes}"
+    side, part, peak = _BOUND[judged.side], percent(judged.efficiency), _PEAK[judged.side]
+    agree = (judged.side == "io") == (bound == "IO-DMA")
+    at = (
+        f"{side} bound at {part} of the {peak}"
+        if agree
+        else f"The larger efficiency is {_WORD[judged.side]}, {part} of the {peak}"
     )
+    head = f"{at}, which {meets} the {percent(judged.bar)} asked of {judged.shapes}"
     return f"{head}: {'; '.join(causes[:MOST])}." if causes else f"{head}."
 
 

@@ -18,7 +18,6 @@ from mlusim.report.figures import figures
 from mlusim.report.page.launches import page_text
 from mlusim.report.quantities import count, percent, size
 from mlusim.report.tables.lines import NOTE, launch_lines
-from mlusim.report.tables.whatif import WhatIfStudy
 from mlusim.text_grid import facts, table
 
 DEAREST = 8  # lines that are shown unless all are asked for
@@ -162,8 +161,6 @@ def write_launches(path: str, launches: Sequence[Launch]) -> None:
     write(str(path), lambda file: write_trace(file, list(launches)), keep=True)
 
 
-def write_page(
-    path: str, launches: Sequence[Launch], program: str | None = None, study: WhatIfStudy | None = None
-) -> None:
-    """Write *launches* of *program* to *path* as one HTML page, with a *study* of other boards where there is one."""
-    write_text(str(path), page_text(launches, program, study), keep=True)
+def write_page(path: str, launches: Sequence[Launch], **more: Any) -> None:
+    """Write *launches* to *path* as one HTML page; *more* is what `page_text` takes besides."""
+    write_text(str(path), page_text(launches, **more), keep=True)

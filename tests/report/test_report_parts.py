@@ -164,8 +164,9 @@ def test_names_cannot_break_a_page():
     tables = re.findall(r"(?:^\|.*\|\n)+", markdown_text([record(case=evil)], "0"), re.MULTILINE)
     rows = list(csv.DictReader(io.StringIO(csv_text([record(case=evil)]))))
 
-    assert "<script" not in page
+    assert "<script>alert" not in page
     assert "&lt;script&gt;" in page
+    assert r"op \u003cscript>alert" in page
     assert all(1 == len({line.count("|") for line in table.splitlines()}) for table in tables)
     assert [evil] == [row["case"] for row in rows]
 

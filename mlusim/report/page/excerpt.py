@@ -6,6 +6,7 @@ from attrs import frozen
 
 from mlusim.machine.launch import Launch
 from mlusim.report.page.figure import COLORS, SMALL, Picture, bars, line, marks, words
+from mlusim.report.page.live import Boxes
 from mlusim.report.quantities import microseconds
 from mlusim.time.timeline import PLACES, WAIT, Arrow, Scene, Span
 
@@ -142,6 +143,16 @@ def pipe_picture(excerpt: Excerpt) -> str:
         )
         _arrow(axes, *ends)
     return picture.render()
+
+
+def pipe_data(excerpt: Excerpt) -> str:
+    """The chart of `pipe_picture`, without its arrows."""
+    chart = Boxes([f"{core} {pipe}" for core, pipe in excerpt.rows], "us")
+    for row, start, end in excerpt.bars:
+        place = excerpt.rows[row][1]
+        name = "other" if place == WAIT else f"c{PLACES.index(place)}"
+        chart.add(row, start, end, name, f"{place}, {start:,.6g} to {end:,.6g} us")
+    return chart.data()
 
 
 def _tops(rows: Sequence[tuple[str, str]]) -> tuple[list[float], float]:

@@ -1,26 +1,32 @@
-"""Records as one self-contained HTML page: tables and inline pictures, no script, nothing fetched."""
+"""Records as one self-contained HTML page: the verdict, tables, charts that can be zoomed; nothing is fetched."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.errors import UsageError
-from mlusim.report.acceptance import headline, verdicts
-from mlusim.report.explain import explained, waves
-from mlusim.report.page.excerpt import pipe_picture
-from mlusim.report.page.figure import require
+from mlusim.report.acceptance import Rule, Verdict, first_words, verdicts
+from mlusim.report.compare import Comparison
 from mlusim.report.page.memory_map import map_picture
-from mlusim.report.page.pictures import color, memory, off_chip_directions, roofline, traffic
-from mlusim.report.page.source_heat import listings, worth_showing
-from mlusim.report.page.tasks import timeline
-from mlusim.report.quantities import count, error, microseconds, percent, share, size, times, whole
+from mlusim.report.page.pictures import (
+    color,
+    memory,
+    memory_data,
+    off_chip_directions,
+    roofline,
+    roofline_data,
+    traffic,
+    traffic_data,
+)
+from mlusim.report.page.policies import side_by_side
+from mlusim.report.page.render import made, rendered
+from mlusim.report.page.tasks import timeline, timeline_data
 from mlusim.report.record import Record
 from mlusim.report.summary import Summary, summaries
-from mlusim.report.tables.records import verdict
 from mlusim.report.tables.whatif import WhatIfStudy
 
 SPACES = ("NRAM", "SRAM", "WRAM")
@@ -35,32 +41,55 @@ class BoardPart:
     roofline: str
     traffic: str
     memory: str
+    roofline_data: str
+    traffic_data: str
+    memory_data: str
 
 
-def html_text(records: Sequence[Record], version: str, studies: Sequence[WhatIfStudy] = ()) -> str:
-    """The page, with the *studies* of other boards.  Raises `UsageError` where jinja2 or matplotlib is not installed."""
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise UsageError(
-            "the HTML report needs jinja2; install it with `pip install 'mlusim[report]'`"
-        ) from None
-    require()
-    environment = Environment(
-        loader=PackageLoader("mlusim.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    words = {"us": microseconds, "share": share, "size": size, "count": count, "error": error}
-    words |= {"percent": percent, "times": times, "whole": whole}
-    environment.filters |= words | {"verdict": verdict, "explained": explained, "waves": waves}
-    environment.filters |= {
-        "worth_showing": worth_showing,
-        "listings": listings,
-        "pipe_picture": pipe_picture,
+PARTS: Mapping[str, str] = MappingProxyType(
+    {
+        "calls": "Calls",
+        "roofline": "Roofline",
+        "bytes": "Bytes between GDRAM and the chip",
+        "nram": "NRAM",
+        "why": "What explains it",
     }
-    template = environment.get_template("report.html.j2")
-    page: str = template.render(**_contents(records), version=version, studies=studies)
-    return page
+)
+
+
+def html_text(
+    records: Sequence[Record],
+    version: str,
+    studies: Sequence[WhatIfStudy] = (),
+    found: Comparison | None = None,
+    command: str = "",
+) -> str:
+    """The page, with the *studies* of other boards and the comparison with a stored run, *found*.
+
+    *command* is what made it.  Raises `UsageError` where the extra mlusim[report] is not installed.
+    """
+    contents = _contents(records)
+    parts = {"wrong": "What went wrong"} if contents["wrong"] else {}
+    parts |= {"operators": "Operators"}
+    parts |= {"compared": "Side by side: two runs"} if found is not None else {}
+    parts |= {"policies": "Side by side: policies"} if contents["policies"] else {}
+    parts |= PARTS
+    if studies:
+        parts["what-if"] = "What if it were another board"
+        number = len(studies[0].rows)
+        contents["what_if_words"] = (
+            f"Of each operator the largest case that is quickly run again, on {number} boards."
+        )
+    return rendered(
+        "report.html.j2",
+        version,
+        **contents,
+        studies=studies,
+        found=found,
+        theory=True,
+        parts=parts,
+        facts=made(version, command, [record.board for record in records]),
+    )
 
 
 def _contents(records: Sequence[Record]) -> dict[str, Any]:
@@ -81,11 +110,15 @@ def _contents(records: Sequence[Record]) -> dict[str, Any]:
             if n == SPACES[0] or any(n in r.memory and r.memory[n].high_water for r in records)
         ],
         "verdicts": verdicts(records),
-        "headline": headline(verdicts(records)),
+        "rules": _rules(records),
+        "headline": first_words(verdicts(records)),
+        "policies": side_by_side(records),
+        "wrong": list(_wrong(records).items()),
         "clean": sum(record.clean for record in records),
         "total": len(records),
         "draw_layout": map_picture,
         "draw_timeline": lambda record: timeline(record, find_board(record.board)),
+        "timeline_data": lambda record: timeline_data(record, find_board(record.board)),
         "pipes": {
             name: color(n) for n, name in enumerate(("scalar", "vector", "tensor", "IO-DMA", "move-DMA"))
         },
@@ -93,8 +126,40 @@ def _contents(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
+def _rules(records: Sequence[Record]) -> list[tuple[list[str], Verdict]]:
+    """Each rule's verdict with the operators that it is of."""
+    names: dict[Rule, list[str]] = {}
+    for record in records:
+        own = names.setdefault(record.rule, [])
+        if record.operator not in own:
+            own.append(record.operator)
+    return [(names[one.rule], one) for one in verdicts(records)]
+
+
+def _wrong(records: Sequence[Record]) -> dict[str, list[str]]:
+    """What went wrong, each sentence once, with the calls that it is of."""
+    found: dict[str, list[str]] = {}
+    for record in records:
+        who = f"{record.operator} {record.title} on {record.board}"
+        told = [] if record.clean else [record.message]
+        if not record.passed and not record.message:
+            bad = [name for name, one in record.accuracy.items() if not one["passed"]]
+            told = [
+                f"accuracy missed: {', '.join(bad)}" if bad else f"{record.status}, not {record.expected}"
+            ]
+        for one in record.findings:
+            where = f" ({one['file']}:{one['line']})" if one.get("file") else ""
+            told.append(f"{one.get('id') or 'finding'}: {one.get('message')}{where}")
+        for sentence in filter(None, told):
+            found.setdefault(sentence.replace(record.board, "the board"), []).append(who)
+    return found
+
+
 def _board_part(
     records: Sequence[Record], board: Board, colors: Mapping[str, str], directions: Sequence[str]
 ) -> BoardPart:
     own = tuple(record for record in records if record.board == board.name)
-    return BoardPart(board, own, roofline(own, board, colors), traffic(own, directions), memory(own))
+    return BoardPart(
+        board, own, roofline(own, board, colors), traffic(own, directions), memory(own),
+        roofline_data(own, board, colors), traffic_data(own, directions), memory_data(own),
+    )  # fmt: skip

@@ -1,19 +1,18 @@
 """Launches as one self-contained HTML page: verdict, pipes, traffic, memory, and the source with its heat."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from attrs import frozen
 
+import mlusim
 from mlusim.arch.catalog import find_board
-from mlusim.errors import UsageError
 from mlusim.machine.launch import Launch
+from mlusim.report.compare import Comparison
 from mlusim.report.explain import because
 from mlusim.report.figures import figures
-from mlusim.report.page.excerpt import Excerpt, excerpt_of, pipe_picture
+from mlusim.report.page.excerpt import Excerpt, excerpt_of
 from mlusim.report.page.pictures import color
-from mlusim.report.page.source_heat import listings
-from mlusim.report.quantities import count, percent, size
+from mlusim.report.page.render import made, rendered
 from mlusim.report.tables.whatif import WhatIfStudy
 from mlusim.time.lines import Line
 from mlusim.time.timing import PIPES
@@ -33,33 +32,36 @@ class LaunchPart:
 
 
 def page_text(
-    launches: Sequence[Launch], program: str | None = None, study: WhatIfStudy | None = None
+    launches: Sequence[Launch],
+    program: str | None = None,
+    study: WhatIfStudy | None = None,
+    found: Comparison | None = None,
+    command: str = "",
 ) -> str:
-    """The page of *launches* with a *study* of other boards, where there is one.  Raises `UsageError` where jinja2 is not installed."""
-    return _environment().get_template("launches.html.j2").render(  # type: ignore[no-any-return]
+    """The page of *launches*, with a *study* of other boards and the comparison with a stored run, where there are any.
+
+    Raises `UsageError` where the extra mlusim[report] is not installed.
+    """
+    total = sum(launch.time_us for launch in launches)
+    number = sum(len(launch.findings) for launch in launches)
+    told = f"; {number} finding{'' if number == 1 else 's'}" if number else ""
+    regressed = found is not None and not found.passed
+    return rendered(
+        "launches.html.j2",
+        mlusim.__version__,
         title=program or ", ".join(dict.fromkeys(launch.kernel for launch in launches)) or "nothing launched",
+        verdict=f"{len(launches)} launch{'' if len(launches) == 1 else 'es'}, {total:,.2f} us"
+        + (f"; {len(found.regressions)} slower than stored" if found is not None and regressed else "")
+        + told,
+        complaints=bool(number) or regressed,
         parts=[_part(launch) for launch in launches],
-        total=sum(launch.time_us for launch in launches),
         studies=[] if study is None else [study],
+        what_if_words="",
+        found=found,
+        theory=False,
         pipes={name: color(n) for n, name in enumerate(PIPES)},
-    )  # fmt: skip
-
-
-def _environment() -> Any:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise UsageError(
-            "the HTML page needs jinja2; install it with `pip install 'mlusim[report]'`"
-        ) from None
-    environment = Environment(
-        loader=PackageLoader("mlusim.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.filters |= {"percent": percent, "size": size, "count": count, "listings": listings}
-    environment.filters |= {"worth_showing": lambda part: [part] if part.lines else []}
-    environment.filters |= {"pipe_picture": pipe_picture}
-    return environment
+        facts=made(mlusim.__version__, command, [launch.board for launch in launches]),
+    )
 
 
 def _part(launch: Launch) -> LaunchPart:

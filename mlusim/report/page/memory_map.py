@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from attrs import frozen
+
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.segments import Segment, lanes, ruler, segments
 from mlusim.report.page.figure import COLORS, PLAIN, SMALL, Picture, bars, words
@@ -11,6 +13,47 @@ from mlusim.report.page.pictures import SERIES
 WIDTH = 900.0
 _LANE, _GAUGE = 30.0, 5.0
 _CHARACTER = 6.4  # units of one character of a label
+
+
+@frozen
+class Named:
+    """A region that is too small for its name in the picture: its colour, its stage, and what it is."""
+
+    color: str
+    stage: str
+    words: str
+
+
+def legend(layout: Layout) -> list[Named]:
+    """The regions whose names the picture has no room for, or cuts, in the order of the picture."""
+    at, names = ruler(layout, int(WIDTH), 3), _names(layout)
+    return [
+        Named(_color(segment, names), stage.name, _facts(segment))
+        for stage in layout.stages
+        for lane in lanes(stage)
+        for segment in segments(lane, at)
+        if _room(segment) < len(segment.region.name)
+    ]
+
+
+def _names(layout: Layout) -> list[str]:
+    return list(dict.fromkeys(region.name for stage in layout.stages for region in stage.regions))
+
+
+def _color(segment: Segment, names: Sequence[str]) -> str:
+    return f"c{names.index(segment.region.name) % SERIES}"
+
+
+def _room(segment: Segment) -> int:
+    """The characters that the picture has room for in *segment*."""
+    return int((float(segment.width) - 6) / _CHARACTER)
+
+
+def _facts(segment: Segment) -> str:
+    region = segment.region
+    return (
+        f"{region.name}: {region.elements:,} {region.dtype} at byte {region.offset:,}, {region.bytes:,} bytes"
+    )
 
 
 def map_picture(layout: Layout) -> str:
@@ -23,7 +66,7 @@ def map_picture(layout: Layout) -> str:
     axes = picture.axes((0, 0, WIDTH, height), (0, WIDTH), (height, 0))
     words(axes, 0, 10, title, size=PLAIN, color=COLORS["ink"], weight="bold")
     at = ruler(layout, int(WIDTH), 3)
-    names = list(dict.fromkeys(region.name for stage in layout.stages for region in stage.regions))
+    names = _names(layout)
     y = 26.0
     for stage in layout.stages:
         y = _stage(picture, axes, stage, layout, at, names, y)
@@ -52,7 +95,7 @@ def _stage(
     y += 18
     for lane in lanes(stage):
         for segment in segments(lane, at):
-            _region(picture, axes, segment, y, f"c{names.index(segment.region.name) % SERIES}")
+            _region(picture, axes, segment, y, _color(segment, names))
         y += _LANE + 2
     scale = WIDTH / max(stage.used, layout.capacity, 1)
     bars(axes, [(0, y + 2, WIDTH, _GAUGE)], "track")
@@ -66,9 +109,8 @@ def _region(picture: Picture, axes: Any, segment: Segment, y: float, color: str)
     region, x, width = segment.region, float(segment.left), float(segment.width)
     alpha = 0.3 if region.kept else 0.55
     shape = bars(axes, [(x + 0.5, y, max(width - 1, 0.5), _LANE)], color, alpha=alpha)
-    facts = f"{region.name}: {region.elements} {region.dtype} at byte {region.offset}, {region.bytes} bytes"
-    picture.tip(shape, facts)
-    room = int((width - 6) / _CHARACTER)
+    picture.tip(shape, _facts(segment))
+    room = _room(segment)
     if room >= min(len(region.name), 4):
         name = region.name if len(region.name) <= room else region.name[: room - 1] + "…"
         words(axes, x + width / 2, y + _LANE / 2, name, across="center", color=COLORS["ink"], size=SMALL)

@@ -7,6 +7,7 @@ from typing import Any
 
 from mlusim.arch.board import Board
 from mlusim.report.page.figure import COLORS, PLAIN, SMALL, Picture, bars, line, words
+from mlusim.report.page.live import Boxes, points
 from mlusim.report.quantities import count, share, size
 from mlusim.report.record import Record
 
@@ -43,11 +44,8 @@ def roofline(records: Sequence[Record], board: Board, colors: Mapping[str, str])
         found = record.efficiency
         assert found is not None
         intensity = found.theory_ops / found.theory_ios
-        tip = (
-            f"{record.operator} {record.case}: {count(intensity)} ops/byte, "
-            f"IO {share(found.io_efficiency)}, compute {share(found.compute_efficiency)}"
-        )
-        plot.point(intensity, found.theory_ops / found.hardware_time_us * 1e6, colors[record.operator], tip)
+        rate = found.theory_ops / found.hardware_time_us * 1e6
+        plot.point(intensity, rate, colors[record.operator], _point_tip(record))
     return picture.render()
 
 
@@ -120,6 +118,34 @@ def _decades(values: Sequence[float]) -> tuple[int, int]:
     return math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
 
 
+def roofline_data(records: Sequence[Record], board: Board, colors: Mapping[str, str]) -> str:
+    """The chart of `roofline`."""
+    dots = []
+    for record in records:
+        found = record.efficiency
+        if found is not None and min(found.theory_ops, found.theory_ios) > 0:
+            rate = found.theory_ops / found.hardware_time_us * 1e6
+            dots.append(
+                (found.theory_ops / found.theory_ios, rate, colors[record.operator], _point_tip(record))
+            )
+    bends = [board.compute_force(dtype) / board.bandwidth for dtype in ("float", "half")]
+    low, high = min([bends[0] / 30, *(dot[0] for dot in dots)]), max([*bends, *(dot[0] for dot in dots)]) * 3
+    roofs = [
+        (dtype, (low, bend, high), (low * board.bandwidth, bend * board.bandwidth, bend * board.bandwidth))
+        for dtype, bend in zip(("float", "half"), bends, strict=True)
+    ]
+    return points(("theory operations per byte", "operations per second"), roofs, dots)
+
+
+def _point_tip(record: Record) -> str:
+    found = record.efficiency
+    assert found is not None
+    return (
+        f"{record.operator} {record.title}: {count(found.theory_ops / found.theory_ios)} ops/byte, "
+        f"IO {share(found.io_efficiency)}, compute {share(found.compute_efficiency)}"
+    )
+
+
 # -- bars ------------------------------------------------------------------------------------------
 
 
@@ -144,6 +170,33 @@ def traffic(records: Sequence[Record], directions: Sequence[str]) -> str:
         crossed = _LABELS + unit - 60 < x < _LABELS + unit  # the line at 1x would run through the number
         words(axes, (_LABELS + unit if crossed else x) + 5, y + 6.5, size(record.io_bytes))
     return picture.render()
+
+
+def traffic_data(records: Sequence[Record], directions: Sequence[str]) -> str:
+    """The chart of `traffic`."""
+    shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
+    chart = Boxes([f"{r.operator} {r.title}" for r in shown], "multiples of the theory's bytes", marks=(1.0,))
+    for row, record in enumerate(shown):
+        x = 0.0
+        for position, name in enumerate(directions):
+            nbytes = record.off_chip.get(name, 0)
+            if nbytes:
+                right = x + _multiple(record, nbytes)
+                tip = f"{record.operator} {record.title}: {name} {nbytes:,} bytes of {record.io_bytes:,}"
+                chart.add(row, x, right, color(position), tip)
+                x = right
+    return chart.data()
+
+
+def memory_data(records: Sequence[Record]) -> str:
+    """The chart of `memory`."""
+    shown = [record for record in records if record.launches]
+    chart = Boxes([f"{r.operator} {r.title}" for r in shown], "% of the NRAM", marks=(100.0,))
+    for row, record in enumerate(shown):
+        usage = record.memory["NRAM"]
+        tip = f"{record.operator} {record.title}: {usage.high_water:,} of {usage.capacity:,} bytes"
+        chart.add(row, 0.0, 100 * usage.high_water / usage.capacity, color(0), tip)
+    return chart.data()
 
 
 def off_chip_directions(records: Sequence[Record]) -> list[str]:
@@ -194,7 +247,7 @@ def _bar_picture(
         words(axes, 0, y + 6.5, operator, size=PLAIN, color=COLORS["ink"], weight="bold")
         for record in calls:
             y += _ROW
-            words(axes, _LABELS - 8, y + 6.5, record.case or "own arrays", across="right", size=SMALL)
+            words(axes, _LABELS - 8, y + 6.5, record.title, across="right", size=SMALL)
             rows.append((record, y))
         y += _ROW
     return picture, axes, rows

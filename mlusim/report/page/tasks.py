@@ -8,6 +8,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.report.page.figure import Picture, bars, line, marks, words
+from mlusim.report.page.live import Boxes
 from mlusim.report.page.pictures import color
 from mlusim.report.record import LaunchRecord, Record
 from mlusim.time.timing import LAUNCH_US, PIPES, TaskSpan
@@ -50,6 +51,19 @@ def timeline(record: Record, board: Board) -> str:
         words(axes, -8 / unit, bottom - height / 2, f"core {rows - 1}", across="right")
     _draw(picture, axes, list(_merged(every, unit)), height, unit)
     return picture.render()
+
+
+def timeline_data(record: Record, board: Board) -> str:
+    """The chart of `timeline`."""
+    total = sum(launch.time_us for launch in record.launches) or 1.0
+    every = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
+    rows = 1 + max((bar.core for bar in every), default=0)
+    chart = Boxes([f"core {core}" for core in range(rows)], "us")
+    for bar in _merged(every, _WIDTH / total):
+        chart.add(
+            bar.core, bar.start, bar.end, color(bar.pipe), f"{bar.label}, {bar.end - bar.start:,.4g} us"
+        )
+    return chart.data()
 
 
 def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: float) -> None:
