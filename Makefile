@@ -42,7 +42,7 @@ check: $(VENV)/check.stamp
 	$(BIN)/python -m pytest -q tests/check/check_*.py
 	$(MAKE) test
 
-# What is generated from the code: the typed stub, the ISA pages, the page of the command line.
+# What is generated from the code: the typed stub, the ISA pages, the page of the command line, what the notebook shows.
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.manual.stub
 	$(BIN)/python -m mlusim.manual.isa_pages
@@ -50,6 +50,7 @@ docs: $(VENV)/test.stamp
 	mv docs/reference/command-line.md.new docs/reference/command-line.md
 	$(BIN)/python -m mlusim.manual.debugger > docs/reference/debugger.md.new
 	mv docs/reference/debugger.md.new docs/reference/debugger.md
+	$(BIN)/python -m tests.notebooks.run_gallery
 
 # The extension for VS Code; needs npm, and nothing else here needs it.
 editor: $(VENV)/test.stamp

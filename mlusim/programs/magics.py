@@ -1,6 +1,7 @@
 """``%load_ext mlusim``: the cell magics ``%%mlusim_profile`` and ``%%mlusim_check``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -8,6 +9,7 @@ from rich.console import Console
 
 from mlusim.check.checking import checked, report_of
 from mlusim.check.findings_text import renderables
+from mlusim.machine.launch import Launch
 from mlusim.observe.collect import collecting
 from mlusim.observe.names import checkers, observers_of
 from mlusim.report.profiled import profiled
@@ -25,7 +27,7 @@ def register(shell: Any) -> None:
 
 def profile_cell(shell: Any, line: str, cell: str) -> None:
     """Run *cell* and show every launch that it makes; *line* names checkers that watch as well."""
-    with profiled(check=_names(line)) as found:
+    with profiled(check=_names(line)) as found, _launches_unshown(shell):
         shell.run_cell(cell)
     found.show()
 
@@ -34,11 +36,25 @@ def check_cell(shell: Any, line: str, cell: str) -> None:
     """Run *cell* under the checkers that *line* names, or all, and show their findings."""
     names = _names(line) or tuple(checkers())
     observers_of(names)
-    with collecting(names) as collector:
+    with collecting(names) as collector, _launches_unshown(shell):
         shell.run_cell(cell)
     console = Console(highlight=False, emoji=False, markup=False)
     for part in renderables(report_of(names, [checked(collector, "the cell", "")])):
         console.print(part, soft_wrap=True)
+
+
+@contextmanager
+def _launches_unshown(shell: Any) -> Iterator[None]:
+    """While it lasts, a launch that a cell ends in does not show itself: the magic shows it."""
+    formatter = shell.display_formatter.ipython_display_formatter
+    before = formatter.type_printers.get(Launch)
+    formatter.for_type(Launch, lambda _: None)
+    try:
+        yield
+    finally:
+        formatter.type_printers.pop(Launch, None)
+        if before is not None:
+            formatter.for_type(Launch, before)
 
 
 def _names(line: str) -> tuple[str, ...]:

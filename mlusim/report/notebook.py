@@ -45,7 +45,13 @@ def html_of(value: Any) -> str:
 
 def _console(value: Any) -> Console:
     console = Console(
-        file=io.StringIO(), width=WIDTH, record=True, highlight=False, emoji=False, markup=False
+        file=io.StringIO(),
+        width=WIDTH,
+        record=True,
+        highlight=False,
+        emoji=False,
+        markup=False,
+        force_jupyter=False,
     )
     console.print(view(value))
     return console

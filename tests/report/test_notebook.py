@@ -69,11 +69,24 @@ def test_a_fault_ends_a_cell_in_its_sentence():
     assert 2 == len(lines)
 
 
+class _Formatter:
+    """As much of IPython's formatters as the magics ask for."""
+
+    def __init__(self):
+        self.type_printers = {}
+        self.ipython_display_formatter = self
+
+    def for_type(self, kind, printer):
+        """Take the printer of *kind*."""
+        self.type_printers[kind] = printer
+
+
 class _Shell:
     """As much of an IPython shell as the magics use."""
 
     def __init__(self):
         self.magics = {}
+        self.display_formatter = _Formatter()
 
     def register_magic_function(self, function, kind, name):
         """Keep it."""

@@ -6,7 +6,6 @@ when it comes into view, in the page's colours.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +65,13 @@ def points(
 
 def library() -> str:
     """BokehJS as text that may stand in a page.  Raises `UsageError` where Bokeh is not installed."""
-    found = find_spec("bokeh")
-    if found is None or found.origin is None:
-        raise UsageError("the HTML report needs bokeh; install it with `pip install 'mlusim[report]'`")
-    folder = Path(found.origin).parent / "server" / "static" / "js"
+    try:
+        import bokeh  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError(
+            "the HTML report needs bokeh; install it with `pip install 'mlusim[report]'`"
+        ) from None
+    folder = Path(bokeh.__file__).parent / "server" / "static" / "js"
     text = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
     return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
 

@@ -41,17 +41,9 @@ def rendered(template: str, version: str, **contents: Any) -> str:
     )  # fmt: skip
     environment.filters |= dict(_FILTERS)
     environment.filters["compared"] = lambda found: headline(found, version)
-    environment.filters["breakable"] = _breakable
     environment.filters["worth_showing"] = _worth_showing
     page: str = environment.get_template(template).render(**contents, library=library())
     return page
-
-
-def _breakable(name: str) -> Any:
-    """*name*, which may be broken behind its underscores."""
-    from markupsafe import Markup, escape  # noqa: PLC0415 - comes with jinja2
-
-    return Markup("_<wbr>").join(escape(part) for part in str(name).split("_"))
 
 
 def _worth_showing(shown: Any) -> Iterable[Any]:
