@@ -55,7 +55,7 @@ def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:
         if args.set:
             raise UsageError("--set goes with --inputs; a case has its own parameters")
         chosen = find_case(spec, args.case) if args.case is not None else spec.cases[0]
-        inputs, params = chosen.make(case_generator(chosen))
+        inputs, params, spec = *chosen.make(case_generator(chosen)), spec.called_as(chosen)
         case, board = chosen.name, args.board or (chosen.boards or DEFAULT_BOARDS)[0]
     return OperatorProgram(
         spec, inputs, params, find_board(board).name, args.seed, args.effects, case, checks

@@ -145,7 +145,7 @@ def run_case(
     reference: bool = True,
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one."""
-    spec = _operator(operator)
+    spec = _operator(operator).called_as(case)
     inputs, params = case.make(case_generator(case))
     done = attempt(
         spec,

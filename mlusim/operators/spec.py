@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from mlusim.errors import UsageError
 from mlusim.host.status import Status
@@ -86,7 +86,8 @@ class Case:
     *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
     "network", "boundary", "random", "zero", "golden", "limit".  *slow* cases run only when named.
     *effort* is about how many seconds of one CPU it takes, where these are several: of many cases, the
-    longest start first.
+    longest start first.  *outputs* are the shapes of outputs that a caller passes although they do not follow from the
+    inputs and parameters; the host interface has to refuse them.
     """
 
     name: str
@@ -97,6 +98,7 @@ class Case:
     slow: bool = False
     note: str = ""
     effort: float = 0.0
+    outputs: Mapping[str, tuple[int, ...]] = field(factory=dict)
 
 
 @frozen
@@ -169,6 +171,26 @@ class Operator:
     def runs_on(self, architecture: str) -> bool:
         """Whether the operator supports an architecture, as "mtp_372"; on others its host function refuses."""
         return not self.architectures or architecture in self.architectures
+
+    def called_as(self, case: Case) -> "Operator":
+        """The same operator with the shapes of outputs that *case* declares.
+
+        Raises `UsageError` where it declares one of no output.
+        """
+        if not case.outputs:
+            return self
+        unknown = next((name for name in case.outputs if name not in {t.name for t in self.outputs}), None)
+        if unknown is not None:
+            known = ", ".join(t.name for t in self.outputs)
+            raise UsageError(
+                f"case {case.name} of {self.name} declares a shape of {unknown!r}; its outputs: {known}"
+            )
+
+        def shapes(inputs: Arrays, params: Params) -> Mapping[str, tuple[tuple[int, ...], str]]:
+            found = self.shapes(inputs, params)
+            return {name: (case.outputs.get(name, shape), dtype) for name, (shape, dtype) in found.items()}
+
+        return evolve(self, shapes=shapes)
 
     @property
     def primary(self) -> str:

@@ -277,6 +277,12 @@ def ask(question: Question, done: Callable[[WhatIf], None] | None = None) -> Wha
     case = find_case(spec, question.case)
     inputs, params = case.make(case_generator(case))
     answers = what_if(
-        spec, inputs, params, boards=question.boards, policy=question.policy, outputs=False, done=done
+        spec.called_as(case),
+        inputs,
+        params,
+        boards=question.boards,
+        policy=question.policy,
+        outputs=False,
+        done=done,
     )
     return study_of(spec.name, case.name, answers, case.group)

@@ -29,7 +29,6 @@ NETWORK = {
     9: (16, 128, 512, 256),
     10: (16, 512, 2048, 128),
 }
-# Case 12 gives grad_output no channels and grad_features no points; here both follow C = 0 and M = 0.
 ZERO = {
     11: (0, 128, 128, 128),
     12: (16, 0, 128, 0),
@@ -37,6 +36,8 @@ ZERO = {
     14: (16, 128, 0, 128),
     15: (0, 0, 0, 0),
 }
+# The document gives grad_output of case 12 no channels, but grad_features 128 and no points.
+OUTPUTS = {12: {"grad_features": (16, 128, 0)}}
 BOUNDARY = {
     16: (1, 1, 1, 1),
     17: (7, 63, 129, 127),
@@ -234,7 +235,9 @@ def _no_data(inputs: Inputs, *, dtype: str) -> None:
 def _refused() -> Iterator[Case]:
     """Yield what the host interface refuses: zero elements, and tensors that do not go together."""
     for number, shape in ZERO.items():
-        yield Case(f"case_{number}", "zero", partial(points, shape=shape), BAD_PARAM)
+        make, outputs = partial(points, shape=shape), OUTPUTS.get(number, {})
+        yield Case(f"case_{number}", "zero", make, BAD_PARAM, outputs=outputs)
+    yield Case("no_channels", "zero", partial(points, shape=(16, 0, 128, 128)), BAD_PARAM)
     rows: list[tuple[str, str, tuple[int, ...], str]] = [
         ("indices_columns", "indices", (4, 16, 4), "int32"),
         ("weights_columns", "weights", (4, 16, 4), "float32"),

@@ -231,3 +231,12 @@ def test_a_negative_size_is_a_status():
     ) as caught:
         ops.run("three_interpolate_backward", arrays, {"m": -1})
     assert Status.MLUOP_STATUS_BAD_PARAM is caught.value.status
+
+
+def test_a_case_declares_shapes_of_outputs_only():
+    """The shape that a case declares is what the host function gets; a name that is no output is refused."""
+    wrong = Case("wrong", "zero", make, outputs={"y": (7,)})
+
+    assert (7,) == SCALE.called_as(wrong).shapes({"x": np.ones(5, np.float32)}, {})["y"][0]
+    with pytest.raises(UsageError, match="case off of scale declares a shape of 'x'; its outputs: y"):
+        run_case(SCALE, Case("off", "zero", make, outputs={"x": (7,)}))

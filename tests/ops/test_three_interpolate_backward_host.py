@@ -1,10 +1,13 @@
 """Every check of mluOpThreeInterpolateBackward: its status, its sentence, its place in the order."""
 
+import logging
+
 import numpy as np
 import pytest
 
 import ops.host
 from mlusim.host import Handle, Status, TensorDescriptor
+from mlusim.operators.campaign import Job, perform
 
 NAMES = ("grad_output", "indices", "weights", "grad_features")
 B, C, N, M = 4, 8, 16, 5
@@ -267,3 +270,24 @@ def test_the_launch_takes_no_more_clusters_than_it_needs(shape, board, expected)
     _, _, launches = answer(_shapes(*shape), {k: handle.device.put(v) for k, v in arrays.items()}, handle)
 
     assert [(expected, "UNION1")] == [(launch.dim, launch.kind) for launch in launches]
+
+
+ZERO_SIZES = {  # the document's table, as printed
+    "case_11": ([0, 128, 128], [0, 128, 3], [0, 128, 3], [0, 128, 128]),
+    "case_12": ([16, 0, 128], [16, 128, 3], [16, 128, 3], [16, 128, 0]),
+    "case_13": ([16, 128, 128], [16, 128, 3], [16, 128, 3], [16, 128, 0]),
+    "case_14": ([16, 128, 0], [16, 0, 3], [16, 0, 3], [16, 128, 128]),
+    "case_15": ([0, 0, 0], [0, 0, 3], [0, 0, 3], [0, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("name", ZERO_SIZES)
+def test_the_cases_without_elements_have_the_sizes_of_the_document(name, caplog):
+    """What the host function is given, case 12 with the channels and points that its output has alone."""
+    with caplog.at_level(logging.DEBUG, "mlusim.host"):
+        record = perform(Job("three_interpolate_backward", name, "MLU370-X4"))
+    told = "\n".join(caplog.messages)
+
+    assert record.passed
+    for tensor, size in zip(NAMES, ZERO_SIZES[name], strict=True):
+        assert f"{tensor}_desc: shape {size}," in told
