@@ -130,13 +130,21 @@ def facts_in(name: str) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts, Ar
         if MEMBER not in stored.members:
             raise UsageError(f"{name} is no recording of the debugger; {MAKES}")
         try:
-            facts, program = _facts(stored.read(MEMBER, LARGEST).tobytes())
+            facts, program = _named_facts(name, stored.read(MEMBER, LARGEST).tobytes())
             arrays = {key: _array(stored, key, *facts.arrays[key]) for key in facts.arrays}
         except (TypeError, ValueError, OverflowError, RecursionError) as error:
             raise UsageError(
                 f"{name} is no recording of the debugger: {shown(' '.join(str(error).split()))[:200]}"
             ) from None
     return facts, program, arrays
+
+
+def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts]:
+    """The facts in *text*; what is unknown in them, as an operator that is not installed, is told with the file's name."""
+    try:
+        return _facts(text)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from None
 
 
 def _facts(text: bytes) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts]:

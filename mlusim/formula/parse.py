@@ -5,7 +5,9 @@ Accepted are integers, variables, board constants, ``+ - * /``, parentheses, ``m
 """
 
 import ast
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from attrs import frozen
 
@@ -114,12 +116,21 @@ def reader(text: str, variables: Mapping[str, Var], element: ElementType | None)
         raise UsageError(f"{shown(text)} has {len(text)} characters; a formula has at most {_LONGEST}")
     found = Reader(text, {**constants, **variables}, element)
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        with unwarned():
+            tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise found.fail("its parentheses or operators do not match up") from None
     if _depth(tree) > _DEEPEST:
         raise found.fail(f"its operations are nested more than {_DEEPEST} deep")
     return found, tree.body
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Hold back what Python remarks on the text of a person, as on ``1and 2``: it is right, or an error says what is wrong."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        yield
 
 
 def _depth(tree: ast.AST) -> int:

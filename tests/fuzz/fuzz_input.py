@@ -304,6 +304,45 @@ WORDS = st.sampled_from(
         ),
         *("--baseline", "stored.json", "--write-baseline", "other.json", "--threshold", "5%", "0.1", "x.py"),
         *("--compare", "--svg", "--all", "--slow", "--arch", "--command", "quit", "late", "eager", "junit"),
+        *(
+            "--policy",
+            "--restart",
+            "--html",
+            "--what-if",
+            "--limit",
+            "steps=9",
+            "time=1",
+            "--trust",
+            "--show",
+            "--engine",
+        ),
+        *(
+            "native",
+            "python",
+            "--kernel",
+            "K",
+            "--dim",
+            "1,1,1",
+            "--kind",
+            "block",
+            "--arg",
+            "n=1",
+            "-D",
+            "-I",
+            "-v",
+        ),
+        *(
+            "--launch",
+            "--lines",
+            "--claim",
+            "--frontier",
+            "T,HW",
+            "x.rec",
+            "x.mlu",
+            "kept.jsonl",
+            "\x1b[2J",
+            "a\nb",
+        ),
         *("S=15,T=104", "m=1", "-1", "0", "1e9", "nope", "", "/", "--", "--no-such", "x.npz", "x.py", "é"),
     ]
 )
@@ -322,6 +361,23 @@ HEADS = st.sampled_from(
         *(
             ("report", *SMALL, "--baseline", "stored.json"),
             ("report", *SMALL, "--write-baseline", "stored.json"),
+        ),
+        *(
+            ("profile", *SMALL),
+            ("what-if", *SMALL, "--board", "MLU270-S4"),
+            ("sweep", "nope"),
+            ("compile", "x.mlu"),
+        ),
+        *(
+            ("debug", "--replay", "x.rec"),
+            ("debug", "--replay", "x.rec", "--show"),
+            ("check", "--replay", "stored.json"),
+        ),
+        *(
+            ("profile", "x.py"),
+            ("run", "x.mlu", "--kernel", "K"),
+            ("plan", "x.py"),
+            ("report", *SMALL, "--html"),
         ),
         *(("debug", "tin_shift_forward", "--command", "quit"), ("debug", *SMALL, "--command", "step")),
     ]
@@ -351,7 +407,9 @@ def told(argv):
 def command(head, words):
     """A command line in a folder of its own."""
     argv = [*head, *words]
-    if {"--all", "demo"} & set(argv) or ({"run", "check", "report"} & set(argv) and "--case" not in argv):
+    if {"--all", "demo"} & set(argv) or (
+        {"run", "check", "report", "sweep"} & set(argv) and "--case" not in argv
+    ):
         argv += ["--board", "nope"]  # hours of work are legal, and would only take long
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         Path("stored.json").write_text(STORED)

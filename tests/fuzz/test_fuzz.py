@@ -5,6 +5,7 @@
 
 import numpy as np
 import pytest
+from fuzz_files import FILES, recording
 from fuzz_guided import Lines, Target, guided
 from fuzz_input import INPUTS, archive, npy
 from fuzz_kernels import KERNELS
@@ -15,10 +16,14 @@ from mlusim.bang import kernel
 from mlusim.check.replays import replay_in
 from mlusim.errors import RuleFault, UsageError
 from mlusim.files.arrays import read_arrays
+from mlusim.formula.parse import parse_formula
 from mlusim.observe.suppress import suppressions_in
 
-TARGETS = (*KERNELS, *INPUTS)
-SHARE = 100  # tries of each target in every run of the suite
+TARGETS = (*KERNELS, *INPUTS, *FILES)
+SHARE, SMALL = (
+    100,
+    40,
+)  # tries of each target in every run of the suite; fewer of files, each of which is written
 DRAWN, GUIDED = 1000, 1500  # tries of each target on request
 
 
@@ -29,7 +34,7 @@ def _name(target):
 @pytest.mark.parametrize("target", TARGETS, ids=_name)
 def test_a_share_of_the_tries(target):
     """Drawn by hypothesis."""
-    target.spread(SHARE)
+    target.spread(SMALL if target in FILES else SHARE)
 
 
 @pytest.mark.slow
@@ -51,9 +56,9 @@ def test_attacked_with_guidance(target):
     assert len(search.corpus) > 1
 
 
-def test_the_attack_is_of_ten_thousand_tries():
+def test_the_attack_is_of_twenty_thousand_tries():
     """All targets together."""
-    assert len(TARGETS) * (DRAWN + GUIDED) >= 10_000
+    assert len(TARGETS) * (DRAWN + GUIDED) >= 20_000
 
 
 def _locked(codes):
@@ -121,3 +126,19 @@ def test_brackets_without_end_are_refused(reader):
     """Deeper than Python can follow."""
     with pytest.raises(UsageError, match="^deep is no"):
         reader("x = " * (reader is suppressions_in) + "[" * 9999, "deep")
+
+
+@pytest.mark.parametrize("text", ["1e9and", "1if 2 else 3", "T is 3"])
+def test_python_remarks_on_no_formula(text, recwarn):
+    """What Python has to say about the text of a formula is no output of the program."""
+    with pytest.raises(UsageError):
+        parse_formula(text, {})
+
+    assert [] == list(recwarn)
+
+
+@pytest.mark.parametrize("member", ["operator", "board", "checks", "effects"])
+def test_a_recording_of_something_unknown_is_named(member):
+    """An operator that is not installed, a board that there is not: in the sentence stands which file says so."""
+    which = ["operator", "params", "board", "seed", "effects", "case", "checks"].index(member)
+    recording(0, [([1, which + 1], "in", ["nope"] if member == "checks" else "nope")], [])

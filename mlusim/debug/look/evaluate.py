@@ -14,6 +14,7 @@ from mlusim.debug.look.sandbox import BUILTINS, check, names_in, vetted
 from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import Fault, MlusimError, UsageError, said
+from mlusim.formula.parse import unwarned
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 
@@ -97,9 +98,10 @@ def _no(*_: Any) -> None:
 def parse(text: str) -> CodeType:
     """The code of an expression; raises `UsageError` for what is none."""
     try:
-        tree = ast.parse(text.strip(), "<expression>", "eval")
-        check(tree)
-        return compile(tree, "<expression>", "eval")
+        with unwarned():
+            tree = ast.parse(text.strip(), "<expression>", "eval")
+            check(tree)
+            return compile(tree, "<expression>", "eval")
     except (SyntaxError, ValueError) as error:
         reason = getattr(error, "msg", None) or str(error)
         raise UsageError(f"{text.strip()!r} is no expression: {reason}") from None
@@ -160,6 +162,6 @@ def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any
 
 def _is_attribute(text: str, name: str) -> bool:
     """Whether *name* stands in *text* only behind a dot."""
-    return not any(
-        isinstance(n, ast.Name) and n.id == name for n in ast.walk(ast.parse(text.strip(), mode="eval"))
-    )
+    with unwarned():
+        tree = ast.parse(text.strip(), mode="eval")
+    return not any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(tree))
