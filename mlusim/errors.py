@@ -25,6 +25,8 @@
 import importlib
 from typing import Any
 
+from mlusim.kernel_frames import shown_file
+
 
 class MlusimError(Exception):
     """The root of every error that mlusim raises on purpose; its text is one sentence or two."""
@@ -108,7 +110,7 @@ class Fault(MlusimError):
         text = "; ".join(parts)
         where = [] if self.task is None else [f"task {self.task}"]
         if self.file is not None:
-            where.insert(0, f"{self.file}:{self.line}")
+            where.insert(0, f"{shown_file(self.file)}:{self.line}")
         return f"{text} ({', '.join(where)})" if where else text
 
 

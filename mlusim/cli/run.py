@@ -240,7 +240,7 @@ def show(records: Sequence[Record]) -> None:
     console.print(efficiency_table(records))
     wrong = list(problems(records))
     for line in wrong:
-        console.print(line)
+        console.print(line, soft_wrap=True)  # a path longer than a line stays whole
     clean = sum(record.clean for record in records)
     console.print(Text(f"{clean} of {len(records)} as expected.", style="green" if not wrong else "bold red"))
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define
 
+from mlusim.kernel_frames import shown_file
 from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ class Site(NamedTuple):
     line: int
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return f"{shown_file(self.file)}:{self.line}"
 
 
 @define(eq=False)  # never changed, but made for every copy: a frozen class takes twice as long

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
+from mlusim.kernel_frames import shown_file
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
@@ -131,8 +132,8 @@ def caret(source: str, intrinsic: str | None) -> str:
 
 
 def short(file: str) -> str:
-    """Return *file* relative to the current folder where it lies below it."""
+    """Return *file* relative to the current folder where it lies below it, or as `shown_file` has it."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except (ValueError, FileNotFoundError):  # elsewhere, or the current directory is gone
-        return file
+        return shown_file(file)

@@ -1,8 +1,11 @@
 """Terminals of any width: no number, name or line that a table holds is ever cropped."""
 
+import re
+
 import pytest
 
 from mlusim.arch.catalog import BOARDS
+from mlusim.cli import report as report_verb
 from mlusim.cli.show import kib
 from mlusim.isa.table import ISA
 from mlusim.operators.registry import operators
@@ -66,3 +69,35 @@ def test_plan(wide):
 
     assert {region["name"] for region in regions} <= shown
     assert {str(region[what]) for region in regions for what in ("elements", "offset", "bytes")} <= shown
+
+
+def test_report_and_sweep(cli, samples, monkeypatch, tmp_path):
+    """Whatever the width, every word and number of the widest report and sweep is there, and so is every call."""
+    del samples
+    calls = ("sample", "tin_shift_forward", "faulty", "wrong", "--case", "small", "golden_document")
+    records, perform = [], report_verb.perform
+
+    def once(jobs, workers):
+        records.extend(() if records else perform(jobs, workers))
+        return records
+
+    monkeypatch.setattr(report_verb, "perform", once)
+    shown = {}
+    for width in (200, *range(40, 200, 7)):
+        monkeypatch.setenv("COLUMNS", str(width))
+        report = cli("report", *calls, "--explain", "--jobs", 1).out
+        sweep = cli("sweep", *calls, "--jobs", 1, "-o", tmp_path / "s.jsonl").out
+        shown[width] = _words(report), _words(sweep)
+    widest = shown[200]
+
+    for record in records:
+        named = {record.operator, record.case, record.board}
+        assert named <= widest[0]
+        assert named <= widest[1]
+    for width, words in shown.items():
+        for there, all_words in zip(words, widest, strict=True):
+            lost = {word for word in all_words - there - {"case"} if not set(word) <= {"─"}}
+            lost = {
+                word for word in lost if not set(re.findall("[^_]+_?", word)) <= there
+            }  # a long name's pieces
+            assert (width, set()) == (width, lost)
