@@ -2,6 +2,7 @@
 
 A package called ``ops`` on everybody's path would stand in the way of any team's folder of that name.  An
 editable installation keeps it, so that ``import ops`` is the folder in which the operators are written.
+The pages of the rules become ``mlusim/rule_pages``, for what `mlusim check` writes about them.
 """
 
 import sys
@@ -15,4 +16,7 @@ OPERATORS = find_packages(include=["ops", "ops.*"])
 if EDITABLE:
     setup(packages=[*OWN, *OPERATORS])
 else:
-    setup(packages=[*OWN, *(f"mlusim.{name}" for name in OPERATORS)], package_dir={"mlusim.ops": "ops"})
+    setup(
+        packages=[*OWN, *(f"mlusim.{name}" for name in OPERATORS), "mlusim.rule_pages"],
+        package_dir={"mlusim.ops": "ops", "mlusim.rule_pages": "docs/reference/rules"},
+    )

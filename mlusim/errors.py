@@ -23,9 +23,13 @@
 """
 
 import importlib
+import os
+import sysconfig
+from pathlib import Path
 from typing import Any
 
-from mlusim.kernel_frames import shown_file
+_OPERATORS = str(Path(__file__).resolve().parents[1] / "ops") + os.sep
+_PACKAGES = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib")})
 
 
 class MlusimError(Exception):
@@ -196,3 +200,10 @@ def said(error: BaseException) -> str:
         return str(error)
     except BaseException as broken:  # noqa: BLE001 - somebody's class raises as it likes
         return f"its text raises {type(broken).__name__}"
+
+
+def shown_file(file: str) -> str:
+    """*file* as messages name it: without the folders above the package where it is of an installed one, as operators are."""
+    if file.startswith(_OPERATORS):
+        return file[len(_OPERATORS) - len("ops") - 1 :]
+    return next((file[len(folder) :] for folder in _PACKAGES if file.startswith(folder)), file)

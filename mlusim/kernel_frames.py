@@ -2,14 +2,11 @@
 
 import os
 import sys
-import sysconfig
 from pathlib import Path
 from types import FrameType
 
 _HERE = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
 _OWN = ("<mlusim", _HERE)
-_OPERATORS = str(Path(__file__).resolve().parents[1] / "ops") + os.sep
-_PACKAGES = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "platlib")})
 
 
 def kernel_frame(frame: FrameType | None) -> FrameType | None:
@@ -30,10 +27,3 @@ def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:
     """File and line of the kernel statement in progress; ("<unknown>", 0) outside any kernel."""
     found = kernel_frame(frame if frame is not None else sys._getframe(1))  # noqa: SLF001 - the only way
     return (found.f_code.co_filename, found.f_lineno) if found is not None else ("<unknown>", 0)
-
-
-def shown_file(file: str) -> str:
-    """*file* as messages name it: without the folders above the package where it is of an installed one, as operators are."""
-    if file.startswith(_OPERATORS):
-        return file[len(_OPERATORS) - len("ops") - 1 :]
-    return next((file[len(folder) :] for folder in _PACKAGES if file.startswith(folder)), file)

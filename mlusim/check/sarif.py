@@ -8,13 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import mlusim
 from mlusim.check.findings import CheckReport
 from mlusim.observe.checker import Allowed
-from mlusim.observe.finding import Finding, Place
+from mlusim.observe.finding import Finding, Place, columns
 from mlusim.observe.rules import RULES
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "SRCROOT"
+PAGES = "docs/reference/rules"
 LEVELS = ("error", "warning", "note", "none")
 
 
@@ -45,11 +47,24 @@ def sarif(report: CheckReport, version: str, root: Path) -> dict[str, Any]:
 def _rule(rule: str, level: str) -> dict[str, Any]:
     known = RULES.get(rule)
     summary = known.summary if known else rule.replace("-", " ")
-    return {
+    page = rule_page(rule) if known else None
+    described: dict[str, Any] = {
         "id": rule,
         "shortDescription": {"text": summary},
         "defaultConfiguration": {"level": _level(known.level if known else level)},
     }
+    if page is None:
+        return described | {"help": {"text": f"{summary[:1].upper()}{summary[1:]}."}}
+    text = page.read_text(encoding="utf-8")
+    about = " ".join(text.partition("\n")[2].partition("\n## ")[0].split())
+    return described | {"helpUri": page.as_uri(), "help": {"text": about, "markdown": text}}
+
+
+def rule_page(rule: str) -> Path | None:
+    """The page of *rule*, installed with mlusim or beside it in the repository; None: not there."""
+    package = Path(mlusim.__file__).resolve().parent
+    found = (folder / f"{rule}.md" for folder in (package / "rule_pages", package.parent / PAGES))
+    return next((page for page in found if page.is_file()), None)
 
 
 def _level(level: str) -> str:
@@ -76,7 +91,9 @@ def _result(finding: Finding, rules: list[str], root: Path) -> dict[str, Any]:
         },
     }
     if finding.file is not None:
-        result["locations"] = [{"physicalLocation": _location(finding.file, finding.line, root)}]
+        result["locations"] = [
+            {"physicalLocation": _location(finding.file, finding.line, finding.intrinsic, root)}
+        ]
     if finding.places:
         result["relatedLocations"] = [_related(place, root) for place in finding.places]
     return result
@@ -98,10 +115,13 @@ def _fingerprint(finding: Finding) -> str:
     return hashlib.sha256("\0".join(facts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _location(file: str, line: int | None, root: Path) -> dict[str, Any]:
+def _location(file: str, line: int | None, intrinsic: str | None, root: Path) -> dict[str, Any]:
     location: dict[str, Any] = {"artifactLocation": _artifact(file, root)}
     if line is not None and line >= 1:
         location["region"] = {"startLine": line}
+        ends = columns(str(root / file), line, intrinsic)
+        if ends is not None:
+            location["region"] |= {"startColumn": ends[0], "endColumn": ends[1]}
     return location
 
 
@@ -117,6 +137,6 @@ def _artifact(file: str, root: Path) -> Mapping[str, str]:
 
 def _related(place: Place, root: Path) -> dict[str, Any]:
     return {
-        "physicalLocation": _location(place.file, place.line, root),
+        "physicalLocation": _location(place.file, place.line, None, root),
         "message": {"text": place.message},
     }

@@ -1,6 +1,5 @@
 """``mlusim isa mluop_...``: one function of the helper library, which is code and has no row in the table."""
 
-import difflib
 import inspect
 import re
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from typing import Any
 import mlusim.bang
 from mlusim.cli.show import output
 from mlusim.errors import UsageError
+from mlusim.near import near
 
 PREFIX = "mluop_"
 PAGE = "docs/reference/helpers.md"
@@ -16,7 +16,12 @@ PAGE = "docs/reference/helpers.md"
 
 def is_helper(name: str) -> bool:
     """Whether *name* is meant to be one of the helper library."""
-    return name.lstrip("_").startswith(PREFIX)
+    return name.lstrip("_").lower().startswith(PREFIX)
+
+
+def known_helper(name: str) -> bool:
+    """Whether there is a helper called *name*, with or without leading underscores, in any case."""
+    return name.lstrip("_").lower() in mlusim.bang.__all__
 
 
 def find_helper(name: str) -> Callable[..., Any]:
@@ -24,11 +29,11 @@ def find_helper(name: str) -> Callable[..., Any]:
 
     Raises `UsageError` with the nearest names for an unknown one.
     """
-    bare = name.lstrip("_")
+    bare = name.lstrip("_").lower()
     known = [n for n in mlusim.bang.__all__ if n.startswith(PREFIX)]
     if bare not in known:
-        near = difflib.get_close_matches(bare, known, n=3)
-        hint = f"did you mean {', '.join(near)}?" if near else f"{PAGE} lists them"
+        guesses = near(bare, known)
+        hint = f"did you mean {', '.join(guesses)}?" if guesses else f"{PAGE} lists them"
         raise UsageError(f"there is no helper {name!r}; {hint}")
     found: Callable[..., Any] = getattr(mlusim.bang, bare)
     return found

@@ -6,12 +6,13 @@ from typing import Any
 
 from mlusim.arch.catalog import ARCHES
 from mlusim.cli.coverage import show_coverage
-from mlusim.cli.helpers import find_helper, helper_document, is_helper, show_helper
+from mlusim.cli.helpers import find_helper, helper_document, is_helper, known_helper, show_helper
+from mlusim.cli.isa_words import USUAL, directions_of, directions_table, matches, word_of
 from mlusim.cli.show import emit, output
 from mlusim.formula.python import to_python
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import Intrinsic, Operand, Rule
-from mlusim.isa.table import ISA, find_intrinsic
+from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.text_grid import facts, table
 
 CERTAINTY = {"C": "certain", "D": "derived", "I": "inferred", "U": "unknown, a default was chosen"}
@@ -27,7 +28,10 @@ OVERLAP = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "name", nargs="?", metavar="NAME", help="one intrinsic in full; underscores may be left out"
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="one intrinsic, built-in variable or copy direction in full; a part of a name lists all that have it",
     )
     parser.add_argument(
         "--coverage",
@@ -42,17 +46,51 @@ def run(args: argparse.Namespace) -> int:
     """List the intrinsics or the vendor's names, or show one."""
     if args.coverage:
         show_coverage(args.name, json=args.json)
-    elif args.name is not None and is_helper(args.name):
-        helper = find_helper(args.name)
-        emit(helper_document(helper)) if args.json else show_helper(helper)
     elif args.name is not None:
-        row = find_intrinsic(args.name)
-        emit(row_document(row)) if args.json else _show(row)
+        _one(args.name, json=args.json)
     elif args.json:
         emit({"intrinsics": [row_document(row) for row in ISA.values()]})
     else:
         _list()
     return 0
+
+
+def _one(name: str, *, json: bool) -> None:
+    """Show what is called *name*, or everything that has it in its name."""
+    found = matches(name)
+    if (about := word_of(name)) is not None:
+        emit(about) if json else _show_word(about)
+    elif not is_intrinsic(name) and is_helper(name) and (known_helper(name) or not found):
+        helper = find_helper(name)
+        emit(helper_document(helper)) if json else show_helper(helper)
+    elif is_intrinsic(name) or not found:
+        row = find_intrinsic(name)
+        emit(row_document(row)) if json else _show(row)
+    elif len(found) == 1 and is_intrinsic(found[0][0]):
+        row = find_intrinsic(found[0][0])
+        emit(row_document(row)) if json else _show(row)
+    elif json:
+        emit({"found": [{"name": name, "kind": kind, "summary": doc} for name, kind, doc in found]})
+    else:
+        _show_found(name, found)
+
+
+def _show_word(about: dict[str, Any]) -> None:
+    console = output()
+    console.print(about["name"], style="bold")
+    console.print()
+    console.print(_unmarked(about["doc"]))
+    console.print()
+    console.print(facts([(what, about[what]) for what in ("kind", "python", "c")]))
+
+
+def _show_found(part: str, found: list[tuple[str, str, str]]) -> None:
+    shown = table("name", "pipe or kind", "what it does", fold=("what it does",))
+    for name, kind, summary in found:
+        shown.add_row(name, kind, _unmarked(summary))
+    console = output()
+    console.print(shown)
+    console.print(f"{len(found)} with {part!r} in their names.  `mlusim isa NAME` shows one in full.")
 
 
 def row_document(row: Intrinsic) -> dict[str, Any]:
@@ -91,6 +129,10 @@ def row_document(row: Intrinsic) -> dict[str, Any]:
         else {"extent": to_python(row.cost.extent), "operand": row.cost.operand},
         "approximation": None if row.approximation is None else _approximation(row.approximation),
         "architectures": _architectures(row),
+        "directions": [
+            {"name": token.name, "number": token.value, "pipe": pipe, "forms": forms}
+            for token, (pipe, forms) in (directions_of(row.name) if row.form == "copy" else {}).items()
+        ],
         "memory_core": row.memory_core,
         "certainty": CERTAINTY.get(row.certainty, row.certainty),
         "source": row.source,
@@ -139,6 +181,10 @@ def _show(row: Intrinsic) -> None:
         for o in row.operands.values():
             shown.add_row(o.name, _access(o), to_python(o.extent), _names(o.spaces), _names(o.dtypes))
         console.print(shown)
+        console.print()
+    if row.form == "copy":
+        console.print(directions_table(row.name))
+        console.print(f"on an {USUAL}; from __BANG_ARCH__ 322 on there is the 3-D form")
         console.print()
     console.print(facts(_about(row)))
 

@@ -5,7 +5,6 @@ refusal by a host interface is too; 3 a fault in the simulated machine; 130 when
 """
 
 import argparse
-import difflib
 import importlib
 import logging
 import shlex
@@ -25,6 +24,7 @@ from mlusim.engine.native.preference import preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.machine.limits import UNLIMITED, limiting
+from mlusim.near import near
 
 
 @frozen
@@ -195,8 +195,8 @@ def _module(name: str) -> Any:
 
 def _unknown_verb(word: str) -> str:
     names = [verb.name for verb in VERBS]
-    near = difflib.get_close_matches(word, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the verbs are {', '.join(names)}"
+    guesses = near(word, names, 1)
+    hint = f"did you mean {guesses[0]}?" if guesses else f"the verbs are {', '.join(names)}"
     return f"there is no verb {word!r}; {hint}"
 
 

@@ -34,6 +34,7 @@ from mlusim.isa import (
     vv,
 )
 from mlusim.isa.declare import Intrinsic
+from mlusim.near import near
 
 MODULES = (
     control,
@@ -83,6 +84,12 @@ FAMILIES: tuple[Family, ...] = tuple(_family(module) for module in MODULES)
 ISA: Mapping[str, Intrinsic] = MappingProxyType({row.name: row for family in FAMILIES for row in family.rows})
 
 
+def is_intrinsic(name: str) -> bool:
+    """Whether there is a row called *name*, with or without leading underscores, in any case."""
+    bare = name.lstrip("_").lower()
+    return bare in ISA or bare + "_" in ISA
+
+
 def find_intrinsic(name: str) -> Intrinsic:
     """The row called *name*, with or without leading underscores.
 
@@ -91,9 +98,7 @@ def find_intrinsic(name: str) -> Intrinsic:
     bare = name.lstrip("_").lower()
     row = ISA.get(bare) or ISA.get(bare + "_")
     if row is None:
-        import difflib  # noqa: PLC0415 - only a misspelling pays for it
-
-        near = difflib.get_close_matches(bare, ISA, n=3) or [n for n in ISA if bare and bare in n][:8]
-        hint = f"did you mean {', '.join(near)}?" if near else "`mlusim isa` lists them all"
+        guesses = near(bare, ISA, beside="bang_")
+        hint = f"did you mean {', '.join(guesses)}?" if guesses else "`mlusim isa` lists them all"
         raise UsageError(f"there is no intrinsic {name!r}; {hint}")
     return row

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define
 
-from mlusim.kernel_frames import shown_file
+from mlusim.errors import shown_file
 from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:

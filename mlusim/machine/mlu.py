@@ -1,10 +1,10 @@
 """`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `engine.issue`."""
 
-import difflib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlusim.memory.space import LDRAM, NRAM, WRAM
+from mlusim.near import near
 from mlusim.time.work import PLACES
 
 if TYPE_CHECKING:
@@ -108,8 +108,12 @@ class Mlu:
             raise AttributeError(
                 f"mlu has no {name!r}; helpers are functions: from mlusim.bang import {bare}, then {bare}(mlu, ...)"
             )
-        near = difflib.get_close_matches(bare, [n for n in dir(type(self)) if n[0] != "_"], n=3)
-        hint = f"did you mean mlu.{' or mlu.'.join(near)}?" if near else "`mlusim isa` lists the intrinsics"
+        guesses = near(bare, [n for n in dir(type(self)) if n[0] != "_"], beside="bang_")
+        hint = (
+            f"did you mean mlu.{' or mlu.'.join(guesses)}?"
+            if guesses
+            else "`mlusim isa` lists the intrinsics"
+        )
         raise AttributeError(f"mlu has no {name!r}; {hint}")
 
     # -- for the machine -----------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
 
-from mlusim.kernel_frames import shown_file
+from mlusim.errors import shown_file
 from mlusim.presenting import Presented
 
 if TYPE_CHECKING:
@@ -120,6 +120,20 @@ class Finding(Presented):
         parts += [] if self.kernel is None else [f"kernel {self.kernel}"]
         parts += [] if self.count == 1 else [f"{self.count} times"]
         return ", ".join(parts) or "in the whole launch"
+
+
+def columns(file: str, line: int | None, intrinsic: str | None) -> tuple[int, int] | None:
+    """The first column of the call of *intrinsic* in a *line* of *file*, or of what is there, and that behind its last.
+
+    Counted in characters from 1; None where the line cannot be read.
+    """
+    whole = linecache.getline(file, line) if line else ""
+    source = whole.strip()
+    if not source:
+        return None
+    marks = caret(source, intrinsic)
+    indent = len(whole) - len(whole.lstrip())
+    return indent + marks.index("^") + 1, indent + len(marks) + 1
 
 
 def caret(source: str, intrinsic: str | None) -> str:

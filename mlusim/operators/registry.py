@@ -1,6 +1,5 @@
 """Finding operators: mlusim's own and those of third parties, by the entry-point group."""
 
-import difflib
 import functools
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -9,6 +8,7 @@ from types import MappingProxyType
 from attrs import frozen
 
 from mlusim.errors import UsageError, said
+from mlusim.near import near
 from mlusim.operators.spec import Case, Operator
 
 GROUP = "mlusim.operators"
@@ -80,8 +80,8 @@ def find_operator(name: str) -> Operator:
         raise UsageError(f"{name!r:.80} is no operator; give a name or an Operator")
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`mlusim ops` lists them"
+    guesses = near(name, known)
+    hint = f"did you mean {' or '.join(guesses)}?" if guesses else "`mlusim ops` lists them"
     refusals = "".join(f"; {sentence}" for sentence in registered().refusals)
     raise UsageError(f"there is no operator {name!r}; {hint}{refusals}")
 
@@ -92,10 +92,8 @@ def find_case(operator: Operator, name: str) -> Case:
         if case.name == name:
             return case
     names = [c.name for c in operator.cases]
-    near = [n for n in names if name and name in n][:3] or difflib.get_close_matches(
-        name, names, n=3, cutoff=0.6
-    )
-    hint = f"did you mean {' or '.join(near)}?" if near else ""
+    guesses = near(name, names)
+    hint = f"did you mean {' or '.join(guesses)}?" if guesses else ""
     raise UsageError(
         f"{operator.name} has no case {name!r}; {hint or f'`mlusim ops {operator.name}` lists them'}"
     )

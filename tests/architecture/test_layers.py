@@ -10,6 +10,7 @@ ROOT = Path(__file__).parents[2]
 LAYERS = {
     "errors": 0,
     "kernel_frames": 0,
+    "near": 0,
     "text_grid": 0,
     "presenting": 0,
     "arch": 0,

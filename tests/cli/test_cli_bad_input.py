@@ -43,7 +43,7 @@ WORDS = {
     "missing operator": (("run",), "arguments are required: OP"),
     "unknown board": (("boards", "MLU999"), "no board is called 'MLU999'"),
     "unknown board of run": ((*GOLDEN, "--board", "MLU1"), "no board is called 'MLU1'"),
-    "unknown intrinsic": (("isa", "bang_transpos"), "did you mean bang_transpose"),
+    "unknown intrinsic": (("isa", "bang_trnaspose"), "did you mean bang_transpose"),
     "unknown helper": (("isa", "__mluop_dib"), "there is no helper '__mluop_dib'; did you mean mluop_div"),
     "helper like no other": (("isa", "mluop_xyzzy_qqq"), "docs/reference/helpers.md lists them"),
     "unknown operator": (("ops", "tin_shift"), "did you mean tin_shift_forward"),

@@ -168,3 +168,35 @@ def test_ops_json(cli):
     document = cli("ops", "--json").json()
 
     assert list(operators()) == [operator["name"] for operator in document["operators"]]
+
+
+@pytest.mark.parametrize(
+    ("word", "told"),
+    [
+        ("memcpy", ("GDRAM2NRAM", "IO-DMA", "SRAM2SRAM", "move-DMA", "1-D 2-D 3-D")),
+        ("taskid", ("taskId", "mlu.taskId", "built-in variable")),
+        ("shared", ("mlu.shared(dtype, count)", "__mlu_shared__ T name[count];")),
+        ("__MLU_shared__", ("mlu.shared(dtype, count)",)),
+        ("nram2gdram", ("NRAM2GDRAM", "from NRAM to GDRAM, on the IO-DMA pipe", "__memcpy_async")),
+        ("Cycle_a", ("__bang_cycle_add", "with 'Cycle_a' in their names")),
+        ("MLUOP_GATHER", ("mluop_gather(mlu, dst",)),
+        ("iota", ("there is no intrinsic 'iota'; `mlusim isa` lists them all",)),
+        ("trasnpose", ("did you mean bang_transpose?",)),
+    ],
+)
+def test_isa_answers_parts_of_names_and_words_of_kernels(cli, word, told):
+    """By a part of a name in any case: intrinsics, helpers, variables, memories, directions; noise is not guessed."""
+    done = cli("isa", word)
+
+    assert all(text in done.out + done.err for text in told), done.out + done.err
+
+
+def test_isa_json_of_words_and_parts(cli):
+    """A word is a document, a part a list, a copy has its directions."""
+    found = cli("isa", "gdram2", "--json").json()["found"]
+
+    assert "copy direction" == cli("isa", "GDRAM2NRAM", "--json").json()["kind"]
+    assert "GDRAM2NRAM" in {one["name"] for one in found}
+    assert {"name": "NRAM2NRAM", "number": 8, "pipe": "move-DMA", "forms": ["1-D", "2-D", "3-D"]} in cli(
+        "isa", "memcpy", "--json"
+    ).json()["directions"]

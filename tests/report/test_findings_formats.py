@@ -198,7 +198,7 @@ def test_sarif_names_places_relative_to_the_root():
 
     assert {
         "artifactLocation": {"uri": "tests/report/test_findings_formats.py", "uriBaseId": "SRCROOT"},
-        "region": {"startLine": 5},
+        "region": {"startLine": 5, "startColumn": 1, "endColumn": 35},
     } == race["locations"][0]["physicalLocation"]
     assert ("error", 4, "was issued") == (
         race["level"],
@@ -208,6 +208,26 @@ def test_sarif_names_places_relative_to_the_root():
     note = by_rule["memcheck-lanes-wasted"]["locations"][0]["physicalLocation"]
     assert {"uri": "file:///elsewhere/k.py"} == note["artifactLocation"]
     assert "locations" not in by_rule["theirs"]
+
+
+def test_sarif_tells_columns_and_what_a_rule_is_about(tmp_path):
+    """The call below the caret; the rule's page as address and text; of somebody else's rule what there is."""
+    file = tmp_path / "k.py"
+    file.write_text("def k(mlu):\n    ä = 1; mlu.bang_add(a, a, a, 4)  # here\n")
+    finding = evolve(RACE, file=str(file), line=2)
+    log = sarif(CheckReport((), (Checked("op", findings=(finding, BARE)),)), "0.1.0", tmp_path)
+    result = next(result for result in log["runs"][0]["results"] if "locations" in result)
+    rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
+    known = rules["racecheck-read-after-write"]
+
+    assert {"startLine": 2, "startColumn": 12, "endColumn": 24} == result["locations"][0]["physicalLocation"][
+        "region"
+    ]
+    assert known["helpUri"].startswith("file:///")
+    assert known["helpUri"].endswith("/racecheck-read-after-write.md")
+    assert known["help"]["markdown"].startswith("# racecheck-read-after-write")
+    assert "#" not in known["help"]["text"]
+    assert ("Theirs.", None) == (rules["theirs"]["help"]["text"], rules["theirs"].get("helpUri"))
 
 
 def test_sarif_sets_accepted_findings_apart():

@@ -1,12 +1,12 @@
 """`Command`: one row of the debugger's table of commands; help, completion and the manual are made from it."""
 
-import difflib
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from mlusim.errors import UsageError
+from mlusim.near import near
 
 if TYPE_CHECKING:
     from mlusim.debug.console.context import Context
@@ -47,7 +47,6 @@ def find_command(name: str, commands: Iterable[Command]) -> Command:
         return begun[0]
     if begun:
         raise UsageError(f"{name} may be {', '.join(c.name for c in begun)}; write more of it")
-    near = difflib.get_close_matches(name, [c.name for c in every], n=2)
-    raise UsageError(
-        f"there is no command {name!r}; {f'did you mean {chr(32).join(near)}?' if near else '`help` lists them'}"
-    )
+    guesses = near(name, [c.name for c in every], 2)
+    hint = f"did you mean {' or '.join(guesses)}?" if guesses else "`help` lists them"
+    raise UsageError(f"there is no command {name!r}; {hint}")

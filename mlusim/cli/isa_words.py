@@ -1,0 +1,144 @@
+"""``mlusim isa WORD``: what a kernel writes that is no intrinsic (built-in variables, memories, copy directions), and searches."""
+
+import inspect
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+import mlusim.bang
+from mlusim.arch.board import Arch
+from mlusim.arch.catalog import find_board
+from mlusim.cli.helpers import PREFIX
+from mlusim.engine.routes import routes
+from mlusim.isa.table import ISA
+from mlusim.machine.mlu import Mlu
+from mlusim.memory.direction import DIRECTIONS, Direction
+from mlusim.text_grid import Grid, table
+
+BUILT_IN: Mapping[str, str] = MappingProxyType(
+    {
+        "taskId": "the number of this task: taskIdZ * taskDimY * taskDimX + taskIdY * taskDimX + taskIdX",
+        "taskIdX": "the number of this task along X",
+        "taskIdY": "the number of this task along Y",
+        "taskIdZ": "the number of this task along Z",
+        "taskDim": "the number of tasks: taskDimX * taskDimY * taskDimZ",
+        "taskDimX": "the number of tasks along X",
+        "taskDimY": "the number of tasks along Y",
+        "taskDimZ": "the number of tasks along Z",
+        "clusterId": "the number of the cluster among those of the launch's union",
+        "clusterDim": "the number of clusters in the union; 0 for a Block task",
+        "coreId": "the number of the core in its cluster; 128 on a memory core",
+        "coreDim": "the number of IPU cores in a cluster",
+        "MAX_NRAM_SIZE": "bytes of NRAM that a kernel may declare",
+        "MAX_WRAM_SIZE": "bytes of WRAM that a kernel may declare",
+        "MAX_SRAM_SIZE": "bytes of SRAM that a cluster may declare",
+        "BANG_ARCH": "the number of the architecture, __BANG_ARCH__ of BANG C",
+    }
+)
+MEMORIES: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {
+        "nram": ("__nram__", "NRAM"),
+        "wram": ("__wram__", "WRAM"),
+        "ldram": ("__ldram__", "LDRAM"),
+        "shared": ("__mlu_shared__", "SRAM"),
+    }
+)
+USUAL = "MLU370-X4"  # the board whose directions are shown
+
+
+def word_of(name: str) -> dict[str, Any] | None:
+    """What *name* is, in any case and with or without underscores, where it is a word of kernels but no intrinsic."""
+    bare = name.strip("_").lower()
+    for word, meaning in BUILT_IN.items():
+        if bare == word.lower():
+            return {
+                "name": word,
+                "kind": "built-in variable",
+                "python": f"mlu.{word}",
+                "c": f"__{word}__" if word.isupper() else word,
+                "doc": f"{meaning}.",
+            }
+    for word, (spelling, space) in MEMORIES.items():
+        if bare in (word, spelling.strip("_"), space.lower()):
+            method = getattr(Mlu, word)
+            given = ", ".join(str(p) for p in list(inspect.signature(method).parameters)[1:])
+            return {
+                "name": word,
+                "kind": f"declaration of {space}",
+                "python": f"name = mlu.{word}({given})",
+                "c": f"{spelling} T name[count];",
+                "doc": inspect.getdoc(method) or "",
+            }
+    for token in DIRECTIONS:
+        if bare == token.name.lower():
+            return _direction(token)
+    return None
+
+
+def _direction(token: Direction) -> dict[str, Any]:
+    arch = find_board(USUAL).arch
+    return {
+        "name": token.name,
+        "kind": "copy direction",
+        "python": f"mlu.memcpy(dst, src, size, {token})",
+        "c": f"__memcpy(dst, src, size, {token})",
+        "doc": f"Number {token.value}: from {token.src} to {token.dst}, "
+        f"on the {_lanes(arch, asynchronous=False)[token][0]} pipe; {', '.join(_forms(token, arch))}.",
+    }
+
+
+def _forms(token: Direction, arch: Arch) -> list[str]:
+    blocking, starting = _lanes(arch, asynchronous=False), _lanes(arch, asynchronous=True)
+    told = [f"__memcpy in {' '.join(blocking[token][1])}"]
+    return [*told, f"__memcpy_async in {' '.join(starting[token][1])}"] if token in starting else told
+
+
+def _lanes(arch: Arch, *, asynchronous: bool) -> dict[Direction, tuple[str, list[str]]]:
+    """The pipe of each direction, and the forms that take it."""
+    known = routes(arch, memory_core=False, block=False)
+    forms = {
+        name: known.form(numbers, asynchronous) for name, numbers in (("1-D", 0), ("2-D", 3), ("3-D", 8))
+    }
+    every = [token for token in DIRECTIONS if any(token in lanes for lanes in forms.values())]
+    return {
+        token: (
+            next(lanes[token].value for lanes in forms.values() if token in lanes),
+            [name for name, lanes in forms.items() if token in lanes],
+        )
+        for token in every
+    }
+
+
+def directions_of(name: str) -> dict[Direction, tuple[str, list[str]]]:
+    """Directions that the copy called *name* takes on an MLU370-X4: the pipe that carries each, and its forms."""
+    return _lanes(find_board(USUAL).arch, asynchronous=name.endswith("_async"))
+
+
+def directions_table(name: str) -> Grid:
+    """The directions of a copy, for people."""
+    shown = table("direction", "number", "pipe", "forms", right=("number",))
+    for token, (pipe, forms) in directions_of(name).items():
+        shown.add_row(token.name, str(token.value), pipe, " ".join(forms))
+    return shown
+
+
+def matches(part: str) -> list[tuple[str, str, str]]:
+    """Spelling, kind and summary of everything that has *part* in its name, in any case."""
+    wanted = part.strip("_").lower()
+    if not wanted:
+        return []
+    found = [
+        (row.spelling, row.pipe.value, row.summary) for name, row in ISA.items() if wanted in name.lower()
+    ]
+    helpers = (name for name in mlusim.bang.__all__ if name.startswith(PREFIX) and wanted in name)
+    found += [(f"__{name}", "helper", _summary(getattr(mlusim.bang, name))) for name in helpers]
+    found += [(word, "variable", f"{doc}.") for word, doc in BUILT_IN.items() if wanted in word.lower()]
+    words = [*MEMORIES, *(token.name for token in DIRECTIONS)]
+    for word in (word for word in words if wanted in word.lower()):
+        about = word_of(word) or {}
+        found.append((word, about["kind"].partition(" of ")[0], about["doc"].splitlines()[0]))
+    return found
+
+
+def _summary(helper: Any) -> str:
+    return (inspect.getdoc(helper) or "").splitlines()[0]

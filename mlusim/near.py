@@ -1,0 +1,44 @@
+"""What somebody who wrote a name that there is not may have meant."""
+
+from collections.abc import Iterable
+
+SHORT = 6  # characters: a shorter name is misspelt behind its first letter
+PART = 3  # characters from which a part of a name stands for it
+
+
+def near(name: str, known: Iterable[str], most: int = 3, *, beside: str = "") -> list[str]:
+    """At most *most* of *known* that *name* may be meant to be: those it is a part of, then those it misspells.
+
+    A misspelling differs in one letter of a short name and in one of four of a long one, a swap of neighbours
+    counting once; *beside* is what names may begin with and people leave out.  Case and underscores do not count.
+    """
+    wanted = _plain(name)
+    every = {one: _plain(one.removeprefix(beside)) for one in known}
+    parts = [one for one in every if len(wanted) >= PART and wanted in _plain(one)]
+    if parts:
+        return sorted(parts, key=len)[:most]
+    whole = _plain(name.removeprefix(beside))
+    ranked = sorted((distance(whole, plain), one) for one, plain in every.items() if _alike(whole, plain))
+    return [one for apart, one in ranked if apart <= max(1, len(whole) // 4)][:most]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace("-", "")
+
+
+def _alike(one: str, other: str) -> bool:
+    return len(one) >= SHORT or one[:1] == other[:1]
+
+
+def distance(one: str, other: str) -> int:
+    """Letters to insert, drop, replace or swap with their neighbours to make *other* of *one*."""
+    rows = [list(range(len(other) + 1))]
+    for i, letter in enumerate(one, 1):
+        row = [i]
+        for j, there in enumerate(other, 1):
+            least = min(rows[-1][j] + 1, row[-1] + 1, rows[-1][j - 1] + (letter != there))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == there:
+                least = min(least, rows[-2][j - 2] + 1)
+            row.append(least)
+        rows.append(row)
+    return rows[-1][-1]
