@@ -9,6 +9,7 @@ from mlusim.engine.contract import Mlu
 from mlusim.formula.python import to_python
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
+from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import View
 from mlusim.time.step_log import SPACES, NotedLog
 
@@ -42,15 +43,18 @@ def _noting(method: Callable[..., Any], number: int, place: int) -> Callable[...
     @functools.wraps(method)
     def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
         lanes = given[place] if 0 <= place < len(given) else 0
-        log = mlu.core.log
-        log.begin(sys._getframe(1), number, lanes if lanes.__class__ is int else 0)  # noqa: SLF001
+        if lanes.__class__ is not int:
+            lanes = -1 - lanes.value if lanes.__class__ is Direction else 0
+        mlu.core.log.begin(sys._getframe(1), number, lanes)  # noqa: SLF001
         return method(mlu, *given, **named)
 
     return noting
 
 
 def _place_of_lanes(row: Intrinsic) -> int:
-    """Which argument says how many elements the instruction takes; -1 where no single one does."""
+    """Which argument says how many elements the instruction takes, or which way a copy goes; -1 where no single one does."""
     names = [p.name for p in row.given]
+    if "direction" in names:
+        return names.index("direction")
     lanes = to_python(row.cost.extent) if row.cost is not None else ""
     return names.index(lanes) if lanes in names else -1

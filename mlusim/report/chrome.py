@@ -1,18 +1,19 @@
 """Launches as a trace-event file, which Perfetto and chrome://tracing show: a track per core and pipe, arrows for waits.
 
-The spans are those of the launch's timeline: what the timing model finds, no more and no less.  The bytes
-depend on the launches alone.
+The spans are those of the launch's timeline: what the timing model finds, no more and no less; a span has its line with
+the path, the call as it is written there, and of a copy direction and bytes.  The file depends on the launches alone.
 """
 
 import json
+import linecache
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from attrs import define, field
 
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
+from mlusim.report.counters import Counters
 from mlusim.time.timeline import MOST_SPANS, PLACES, CoreSpan, Scene, Span
 from mlusim.time.timing import LAUNCH_US
 
@@ -74,7 +75,9 @@ class _Trace:
         for launch in launches:
             facts = {"dim": launch.dim, "kind": launch.kind, "bound": launch.bound, "time_us": launch.time_us}
             yield _complete(launch.kernel, "launch", begin, begin + launch.time_us, (LAUNCHES, 0), facts)
+            counters = Counters(launch)
             for scene in launch.timeline.scenes(self.most):
+                counters.add(scene, begin + LAUNCH_US)
                 self.most -= len(scene.spans)
                 self.tasks += len(scene.cores)
                 if not scene.complete and scene.spans:
@@ -82,6 +85,7 @@ class _Trace:
                 elif not scene.complete:
                     self.bare += len(scene.cores)
                 yield from self._scene(scene, launch, begin + LAUNCH_US)
+            yield from counters.events(LAUNCHES, _thread(LAUNCHES, 0))
             begin += launch.time_us
 
     def _scene(self, scene: Scene, launch: Launch, begin: float) -> Iterator[Event]:
@@ -139,7 +143,10 @@ def _task(core: CoreSpan, home: int, begin: float, left_out: str) -> Event:
 def _event(span: Span, core: CoreSpan, track: tuple[int, int], begin: float) -> Event:
     facts: Event = {"task": core.task}
     if span.line:
-        facts["line"] = f"{Path(span.file).name}:{span.line}"
+        facts["line"] = f"{span.file}:{span.line}"
+        facts["call"] = linecache.getline(span.file, span.line).strip()
+    if span.direction:
+        facts["direction"] = span.direction
     if span.amount:
         facts[span.unit] = span.amount
     waits = span.end_us - span.start_us - span.busy_us

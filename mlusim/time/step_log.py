@@ -29,7 +29,10 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class At(NamedTuple):
-    """An instruction at a place: the number of the place, of the intrinsic, and how many elements it takes."""
+    """An instruction at a place: the number of the place, of the intrinsic, and how many elements it takes.
+
+    Of a copy ``lanes`` is negative: -1 less the number of its direction.
+    """
 
     site: int
     number: int

@@ -7,6 +7,7 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
+from mlusim.memory.direction import DIRECTIONS
 from mlusim.time.contention import Warp, warps
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_STORE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.time.log import (
@@ -66,7 +67,8 @@ class Span:
 
     ``member`` is the place of the task in its scene, ``where`` a pipe or "wait".  ``busy_us`` is the time
     that it takes by itself; it lasts longer where the off-chip memory is shared.  ``amount`` is in ``unit``:
-    bytes, elements, cycles, products or operations.  A span without a line is a whole row of the log.
+    bytes, elements, cycles, products or operations; ``direction`` is that of a copy.  A span without a line is a whole row
+    of the log.
     """
 
     member: int
@@ -79,6 +81,7 @@ class Span:
     busy_us: float
     amount: int = 0
     unit: str = ""
+    direction: str = ""
 
 
 @frozen
@@ -235,7 +238,8 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[Span]:
         file, line = table.sites[done.at.site]
         name = table.name(done.at.number)
         amount, unit = _amount(done, where)
-        yield Span(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit)
+        direction = DIRECTIONS[-1 - done.at.lanes].name if done.at.lanes < 0 else ""
+        yield Span(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit, direction)
 
 
 def _amount(step: Step, where: int) -> tuple[int, str]:
@@ -243,7 +247,7 @@ def _amount(step: Step, where: int) -> tuple[int, str]:
     if where in (ON_IO, ON_MOVE, ON_STORE):
         return step.nbytes, "bytes"
     if where == ON_VECTOR:
-        return (step.at.lanes, "elements") if step.at.lanes else (sums[VECTOR], "cycles")
+        return (step.at.lanes, "elements") if step.at.lanes > 0 else (sums[VECTOR], "cycles")
     if where == ON_TENSOR:
         return sums[TENSOR], "products"
     return (step.issued, "accesses") if LOAD <= step.at.number < LEAVE else (0, "")

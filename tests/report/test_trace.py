@@ -18,7 +18,13 @@ from mlusim.time.timing import PIPES
 
 COUNT = 4096
 NEAR = 2e-6  # us; times are rounded to 1e-6
-KEYS = {"X": {"ts", "dur", "args"}, "M": {"args"}, "s": {"ts", "id"}, "f": {"ts", "id", "bp"}}
+KEYS = {
+    "C": {"ts", "args"},
+    "X": {"ts", "dur", "args"},
+    "M": {"args"},
+    "s": {"ts", "id"},
+    "f": {"ts", "id", "bp"},
+}
 
 
 @kernel
@@ -157,10 +163,32 @@ def test_a_slice_says_its_line_its_task_and_its_bytes():
     lines = Path(__file__).read_text().splitlines()
     at = 1 + next(n for n, text in enumerate(lines) if "mlu.memcpy(dst" in text)
 
-    assert {"task": 3, "line": f"test_trace.py:{at}", "bytes": 4 * COUNT} == {
+    assert {"task": 3, "line": f"{__file__}:{at}", "bytes": 4 * COUNT} == {
         key: store[key] for key in ("task", "line", "bytes")
     }
+    assert ("NRAM2GDRAM", lines[at - 1].strip()) == (store["direction"], store["call"])
+    assert "direction" not in product
     assert COUNT == product["elements"]
+
+
+def test_counters_add_up_to_what_the_launch_did():
+    """The rate over time is the bytes that moved; cores, NRAM and bytes in flight begin and end with nothing."""
+    launch = launched()
+    counted = {}
+    for event in document_of([launch])["traceEvents"]:
+        if event["ph"] == "C":
+            counted.setdefault(event["name"], []).append((event["ts"], event["args"]["value"]))
+    moved = sum(
+        rate * 1e3 * (later - now) for (now, rate), (later, _) in pairwise(counted["GB/s off the chip"])
+    )
+    most = {name: max(value for _, value in points) for name, points in counted.items()}
+
+    assert launch.io_bytes == pytest.approx(moved, rel=1e-3)
+    assert 4 == most["cores at work"]
+    assert 4 * launch.memory["NRAM"].high_water == most["NRAM in use, bytes"]
+    assert COUNT * 4 <= most["bytes in flight"] <= 4 * COUNT * 4
+    assert {0} == {points[-1][1] for points in counted.values()}
+    assert all(sorted(points) == points for points in counted.values())
 
 
 def test_tracks_have_names_and_no_two_cores_share_one():
