@@ -33,7 +33,12 @@ _PACKAGES = tuple({sysconfig.get_path(kind) + os.sep for kind in ("purelib", "pl
 
 
 class MlusimError(Exception):
-    """The root of every error that mlusim raises on purpose; its text is one sentence or two."""
+    """The root of every error that mlusim raises on purpose; its text is one sentence or two.
+
+    ``shown`` is what a terminal shows beneath the first sentence as it stands: a line of source with its caret.
+    """
+
+    shown: str = ""
 
 
 class UsageError(MlusimError):

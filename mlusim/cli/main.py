@@ -91,7 +91,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as leaving:  # argparse, after --help and --version
         return leaving.code if isinstance(leaving.code, int) else CLEAN
     except MlusimError as error:
-        return _tell(str(error), FAULT if isinstance(error, Fault) else USAGE)
+        return _refuse(error)
     except BrokenPipeError:
         return _pipe_closed()
     except KeyboardInterrupt:
@@ -202,6 +202,17 @@ def _unknown_verb(word: str) -> str:
 
 def _tell(sentence: str, code: int) -> int:
     print(f"error: {shown(' '.join(sentence.split()))}", file=sys.stderr)
+    return code
+
+
+def _refuse(error: MlusimError) -> int:
+    """One sentence, and beneath it what the error shows: a line of source with its caret."""
+    code = FAULT if isinstance(error, Fault) else USAGE
+    if not error.shown:
+        return _tell(str(error), code)
+    _tell(str(error.args[0]), code)
+    for line in error.shown.splitlines():
+        print(shown(line.expandtabs(4)).rstrip(), file=sys.stderr)
     return code
 
 

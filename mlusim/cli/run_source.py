@@ -15,7 +15,7 @@ from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, output
 from mlusim.cli.sources import board_of, defines, split
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, said
 from mlusim.files.writing import write_arrays
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
@@ -106,7 +106,13 @@ def _judged(reference: Any, call: KernelCall, done: Called) -> dict[str, Accurac
     for name, text in call.arguments.items():
         if name not in given and not text.startswith("out:"):
             given[name] = None if text in ("null", "nullptr") else _plain(text)
-    expected = reference(**given)
+    try:
+        expected = reference(**given)
+    except Exception as error:
+        raise UsageError(
+            f"the reference, called with {', '.join(f'{name}=' for name in given)}, ended with {type(error).__name__}: "
+            f"{said(error)}; it takes what goes in, and returns what comes back by name"
+        ) from error
     if not isinstance(expected, Mapping):
         if len(done.outputs) != 1:
             raise UsageError(

@@ -13,6 +13,7 @@ from mlusim.isa.vv import ELEMENTS
 from mlusim.memory.direction import DIRECTIONS
 
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
+ANNOTATION = "__mlusim_intrinsic__"  # what carries it, before the type of each
 
 ENUMERATORS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
@@ -31,11 +32,11 @@ def header_lines() -> Iterator[str]:
         yield f"typedef enum {{ {', '.join(f'{n} = {v}' for n, v in values.items())} }} {name};"
     for dtype in ELEMENTS:
         yield f"struct vv_{dtype.name} {{ unsigned char bytes[{BYTES}]; }};"
-    yield f'#define __mlusim_intrinsic__ __attribute__((device, annotate("{MARK}")))'
+    yield f'#define {ANNOTATION} __attribute__((device, annotate("{MARK}")))'
     for prototype in all_prototypes():
         text = str(prototype)
         head, sep, rest = text.partition("> ") if text.startswith("template") else ("", "", text)
-        yield f"{head}{sep}__mlusim_intrinsic__ {rest};"
+        yield f"{head}{sep}{ANNOTATION} {rest};"
 
 
 def header_text() -> str:

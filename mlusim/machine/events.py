@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from mlusim.machine.observed import Core
 
 
+BANG_C = (
+    ".mlu",
+    ".mluh",
+    ".cpp",
+    ".cc",
+    ".cxx",
+    ".c",
+    ".hpp",
+    ".h",
+)  # files in which names are spelled as in C
+
+
 class Site(NamedTuple):
     """A place in a kernel's source."""
 
@@ -21,6 +33,20 @@ class Site(NamedTuple):
 
     def __str__(self) -> str:
         return f"{shown_file(self.file)}:{self.line}"
+
+    @property
+    def python(self) -> bool:
+        """Whether the kernel is written in Python, not in BANG C."""
+        return not self.file.endswith(BANG_C)
+
+    def spelled(self, name: str) -> str:
+        """*name*, an intrinsic or a built-in variable without underscores, as the language of the file spells it.
+
+        ``sync`` is ``mlu.sync`` in Python and ``__sync`` in BANG C, ``taskId`` is ``mlu.taskId`` and ``taskId``.
+        """
+        if self.python:
+            return f"mlu.{name}"
+        return f"__{name}" if name.islower() else name
 
 
 @define(eq=False)  # never changed, but made for every copy: a frozen class takes twice as long

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
+from mlusim.machine.events import Site
 from mlusim.observe.cuts import LAUNCH, SCOPES, Accused, Cut, Recorded
 from mlusim.observe.handovers import Handing
 from mlusim.observe.pipes import Remedy
@@ -59,7 +60,8 @@ class Blame:
         withheld = self._handing.missed(one.pairs)
         if withheld is not None:
             text = (
-                f"put mlu.sync() before line {withheld.site.line}, which hands on only what is over by then"
+                f"put {withheld.site.spelled('sync')}() before line {withheld.site.line}, which hands on only what is "
+                "over by then"
             )
             self._tell(one, Remedy(text, verified=True), self._waits, withheld.site)
             return True
@@ -127,14 +129,20 @@ def _alone(recorded: Recorded, one: Accused) -> Remedy:
     a, b = one.conflict.first, one.conflict.second
     if a.statement == b.statement:
         if (a.low, a.high) == (b.low, b.high):
-            return Remedy("let one task do it: `if mlu.taskId == 0:`", verified=True)
+            return Remedy(f"let one task do it: `{_task_0(a.statement.site)}`", verified=True)
         return Remedy(
             "the shares of the tasks overlap: check where each begins and how many it takes", verified=False
         )
     if one.scope == LAUNCH:
         return Remedy(NEXT_LAUNCH, verified=True)
     lines = f"lines {recorded.line(one.first)} and {recorded.line(one.second)}"
-    return Remedy(f"put mlu.{SCOPES[one.scope]}() between {lines}, where all of them pass", verified=False)
+    sync = recorded.site(one.first).spelled(SCOPES[one.scope])
+    return Remedy(f"put {sync}() between {lines}, where all of them pass", verified=False)
+
+
+def _task_0(site: Site) -> str:
+    """The condition that only task 0 meets, in the language of *site*."""
+    return "if mlu.taskId == 0:" if site.python else "if (taskId == 0)"
 
 
 def _text(recorded: Recorded, cut: Cut) -> str:
@@ -142,7 +150,8 @@ def _text(recorded: Recorded, cut: Cut) -> str:
     if cut.scope == LAUNCH:
         return NEXT_LAUNCH
     lines = " and before line ".join(str(recorded.line(number)) for number in cut.before)
+    sync = recorded.site(cut.before[0]).spelled(SCOPES[cut.scope])
     if cut.behind is None:
-        return f"put mlu.{SCOPES[cut.scope]}() before line {lines}, where all of them pass"
+        return f"put {sync}() before line {lines}, where all of them pass"
     behind = recorded.line(cut.behind)
-    return f"put mlu.{SCOPES[cut.scope]}() behind line {behind} and before line {lines}, so that all of them meet there"
+    return f"put {sync}() behind line {behind} and before line {lines}, so that all of them meet there"

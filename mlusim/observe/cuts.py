@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlusim.machine.events import Site
 from mlusim.memory.footprint import Ints
 from mlusim.observe.cells import READ, SITE, TIME
 from mlusim.observe.sharing import Conflict, Sharing
@@ -55,9 +56,13 @@ class Recorded:
         first, second = (self._numbers[party.statement] for party in (conflict.first, conflict.second))
         return Accused(conflict, first, second, pairs, self._scope(pairs))
 
+    def site(self, statement: int) -> Site:
+        """The place of a statement."""
+        return self._sharing.statements[statement].site
+
     def line(self, statement: int) -> int:
         """The line of a statement."""
-        return self._sharing.statements[statement].site.line
+        return self.site(statement).line
 
     # -- whether a barrier is enough -----------------------------------------------------------
 

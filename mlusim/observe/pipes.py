@@ -209,8 +209,13 @@ def wait_for(order: PipeOrder, effect: Effect) -> Wait:
         tried.wait(pipes)
         if next(tried.clashes(effect), None) is None:
             covers = frozenset(order.pending()).difference(tried.pending())
-            return Wait(Remedy(f"put mlu.{name}() before line {effect.site.line}", verified=True), covers)
-    return Wait(Remedy("put mlu.sync() between the two lines", verified=False), frozenset())
+            return Wait(
+                Remedy(f"put {effect.site.spelled(name)}() before line {effect.site.line}", verified=True),
+                covers,
+            )
+    return Wait(
+        Remedy(f"put {effect.site.spelled('sync')}() between the two lines", verified=False), frozenset()
+    )
 
 
 def at_issue(step: Step) -> Step | None:

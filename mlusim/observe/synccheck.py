@@ -87,5 +87,5 @@ def _alone(sync: Sync, site: Site) -> Finding:
         **place_of(site),
         task=sync.core.place.task,
         intrinsic=sync.name,
-        hint="launch as UNION1 or wider if tasks are to meet, or write mlu.sync()",
+        hint=f"launch as UNION1 or wider if tasks are to meet, or write {site.spelled('sync')}()",
     )

@@ -40,6 +40,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "expected_scale.py").write_text(
         "def scaled(src, n, factor):\n    return {'dst': src * factor}\n"
         "def wrong(src, n, factor):\n    return src * 3\n"
+        "def shy(src):\n    return src\n"
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -92,6 +93,10 @@ def test_run_saves_and_compares(folder, capsys):
         (("--kernel", "Other"), "there is no kernel 'Other'"),
         ((*CALL, "--arg", "dst=out:float32:128", "--arg", "m=1"), "has no parameter 'm'"),
         ((*CALL, "--arg", "dst=out:float32:x"), "write out:TYPE:SIZES"),
+        (
+            (*CALL, "--arg", "dst=out:float32:128", "--reference", "expected_scale:shy"),
+            "the reference, called with src=, n=, factor=, ended with TypeError",
+        ),
         ((*CALL, "--kind", "union3", "--arg", "dst=null"), "kind 'union3' is unknown"),
     ],
 )
@@ -103,6 +108,45 @@ def test_a_wrong_call_is_one_sentence(folder, capsys, words, sentence):
     assert code == 2
     assert sentence in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        (
+            "__bang_mul_scalar(",
+            "__bang_mul_scaler(",
+            (
+                "scale.mlu:6:3: use of undeclared identifier '__bang_mul_scaler'; did you mean '__bang_mul_scalar'?\n"
+                "  __bang_mul_scaler(buffer, buffer, factor, n);\n  ^\n"
+            ),
+        ),
+        (
+            "sizeof(T), GDRAM2NRAM)",
+            "sizeof(T))",
+            (
+                "note: candidate function not viable: requires 4 arguments, but 3 were provided: "
+                "void __memcpy(void *dst, const void *src, int size, mluMemcpyDirection_t direction)\n"
+            ),
+        ),
+    ],
+)
+def test_a_mistake_in_the_source_is_shown_with_its_caret(folder, capsys, right, wrong, told):
+    """The line of the source stands under the sentence as it is, then the prototypes that there are."""
+    (folder / "scale.mlu").write_text(SOURCE.replace(right, wrong))
+    code = main(["run", "scale.mlu", *CALL, "--arg", "dst=out:float32:128"])
+
+    assert 2 == code
+    assert told in capsys.readouterr().err
+
+
+def test_what_to_do_is_said_in_the_language_of_the_source(folder, capsys):
+    """A wait is `__sync_io()` in BANG C."""
+    (folder / "scale.mlu").write_text(SOURCE.replace("__memcpy(buffer", "__memcpy_async(buffer"))
+    code = main(["check", "scale.mlu", *CALL, "--arg", "dst=out:float32:128"])
+
+    assert 1 == code
+    assert "put __sync_io() before line 6" in capsys.readouterr().out
 
 
 def test_check_finds_at_the_line_of_the_source(folder, capsys):

@@ -21,9 +21,18 @@ class Diagnostic:
     excerpt: str = ""
     notes: tuple[str, ...] = ()
 
+    @property
+    def head(self) -> str:
+        """Where, and what."""
+        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+
+    @property
+    def below(self) -> str:
+        """The line with its caret, and the notes."""
+        return "\n".join([*([self.excerpt] if self.excerpt else []), *self.notes])
+
     def __str__(self) -> str:
-        head = f"{self.file}:{self.line}:{self.column}: {self.message}"
-        return "\n".join([head, *([self.excerpt] if self.excerpt else []), *self.notes])
+        return "\n".join(filter(None, (self.head, self.below)))
 
 
 class SourceError(UsageError):
@@ -34,10 +43,14 @@ class SourceError(UsageError):
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         first = diagnostics[0]
-        more = f"\n(and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
-        super().__init__(f"{first}{more}")
+        more = f"(and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
+        super().__init__(first.head)
         self.diagnostics = diagnostics
+        self.shown = "\n".join(filter(None, (first.below, more)))
         self.file, self.line, self.column = first.file, first.line, first.column
+
+    def __str__(self) -> str:
+        return "\n".join(filter(None, (super().__str__(), self.shown)))
 
 
 def diagnostic_of(function: "Function") -> Diagnostic:

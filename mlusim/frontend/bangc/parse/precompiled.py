@@ -21,7 +21,7 @@ from mlusim.frontend.bangc.parse.library import Library
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
 FLAGS = (
     "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
-    "-nostdinc", "-nostdinc++",
+    "-nostdinc", "-nostdinc++", "-fspell-checking",
 )  # fmt: skip
 _INCOMPLETE = 0x02 | 0x10  # a header, to be kept
 

@@ -1,6 +1,7 @@
 """One translation unit: parsed, with what is declared at file scope."""
 
 import hashlib
+import linecache
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.tree import Declaration, Reader
+from mlusim.isa.header import ANNOTATION
 
 REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
@@ -165,8 +167,18 @@ def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagno
         name = wanted[min(line - last - 1, len(wanted) - 1)]
         return Diagnostic(path, 1, 1, f"there is no kernel {name}: {message}")
     text = source if file == path else read(file) if Path(file).is_file() else ""
-    notes = [f"{_where(c)}note: {c.spelling}" for c in d.children if "candidate" in str(c.spelling)][:_NOTES]
+    notes = [_note(c) for c in d.children if "candidate" in str(c.spelling)][:_NOTES]
     return Diagnostic(file, line, column, message, excerpt_of(text, line, column), tuple(notes))
+
+
+def _note(d: Any) -> str:
+    """A candidate by its prototype where it is an intrinsic, by its place where it is a function of the source."""
+    location = d.location
+    if location.file is not None and Path(str(location.file)).name == prelude.INTRINSICS:
+        line = linecache.getline(str(location.file), location.line)
+        prototype = line.partition(ANNOTATION)[2].strip().rstrip(";")
+        return f"note: {d.spelling}: {prototype}"
+    return f"{_where(d)}note: {d.spelling}"
 
 
 def _where(d: Any) -> str:
