@@ -10,6 +10,7 @@ from rich.text import Text
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
+from mlusim.cli import report_source
 from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
@@ -18,6 +19,7 @@ from mlusim.cli.gate import add_gate, exists, report_gate, show_comparison, tell
 from mlusim.cli.run import exit_code, perform, show
 from mlusim.cli.settings import add_limit, boards_in, names_in, workers
 from mlusim.cli.show import output
+from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.studies import studies_of
 from mlusim.engine.native.preference import NATIVE
 from mlusim.errors import UsageError
@@ -44,12 +46,14 @@ EXAMPLES = """examples:
   mlusim report --format html -o report.html
   mlusim report dynamic_scatter_backward --policy all
   mlusim report --write-baseline efficiency.json
-  mlusim report --baseline efficiency.json --threshold 2%"""
+  mlusim report --baseline efficiency.json --threshold 2%
+  mlusim report scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_selection(parser)
+    add_call_arguments(parser)
     add = parser.add_argument
     add(
         "--format",
@@ -118,6 +122,9 @@ def run(args: argparse.Namespace) -> int:
     if form == "table" and args.output:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
+    if args.operators and is_source(args.operators[0]):
+        return report_source.report(args, args.operators, form)
+    refuse_call_arguments(args)
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
     policies = names_in(args.policy)

@@ -182,3 +182,32 @@ def test_a_comment_in_the_source_allows_a_finding(folder, capsys):
     document = json.loads(capsys.readouterr().out)
 
     assert (code, document["findings"]) == (0, [])
+
+
+def test_what_if_retimes_and_compiles_for_other_architectures(folder, capsys):
+    """Boards of one architecture are re-timed; for another the file is compiled again, and a fault there is the answer."""
+    boards = ("MLU370-X8", "MLU590-H8", "MLU270-S4")
+    given = ("--arg", "dst=out:float32:128", "--board", *boards, "--json")
+    code = main(["what-if", "scale.mlu", *CALL, *given])
+    rows = {row["board"]: row for row in json.loads(capsys.readouterr().out)["rows"]}
+    wrong = main(["what-if", "scale.mlu", *CALL, "--case", "golden"])
+
+    assert (0, 2) == (code, wrong)
+    assert {"MLU370-X4": "recorded", "MLU370-X8": "re-timed", "MLU590-H8": "run", "MLU270-S4": "run"} == {
+        board: row["how"] for board, row in rows.items()
+    }
+    assert all(row["time_us"] > 1 for row in rows.values())
+    assert "--case goes with an operator" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "md", "html"])
+def test_report_of_a_kernel_on_both_boards(folder, capsys, form):
+    """Each board's launch in every format."""
+    code = main(["report", "scale.mlu", *CALL, "--arg", "dst=out:float32:128", "--format", form])
+    told = capsys.readouterr().out
+
+    assert 0 == code
+    assert all(word in told for word in ("MLU370-X4", "MLU590-H8"))
+    assert ("Scale&lt;float&gt;" if form == "html" else "Scale<float>") in told
+    if form == "json":
+        assert 2 == len(json.loads(told)["launches"])
