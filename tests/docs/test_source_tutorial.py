@@ -1,0 +1,72 @@
+"""The tutorial about BANG C does what it prints: its files, its commands, their output."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlusim.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+TUTORIAL = ROOT / "docs" / "tutorial" / "first-mlu.md"
+BLOCK = re.compile(r"```(c|python|console)\n(.*?)```", re.DOTALL)
+NAME = re.compile(r"(?://|#) (\w+\.\w+)\n")
+
+
+def stripped(text):
+    """Return *text* without blanks at the ends of lines."""
+    return [line.rstrip() for line in text.strip().splitlines()]
+
+
+def said(command, capsys):
+    """Return what *command* prints in the working directory, without the name of that directory."""
+    words = shlex.split(command.removeprefix("$ "))
+    if words[0] == "mlusim":
+        capsys.readouterr()
+        main(words[1:])
+        printed = capsys.readouterr()
+        return (printed.out + printed.err).replace(f"{Path.cwd()}/", "")
+    told = [sys.executable, *words[1:]] if words[0] == "python" else ["sh", "-c", command.removeprefix("$ ")]
+    return subprocess.run(told, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder as the working directory, and a terminal of 88 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "88")
+    return tmp_path
+
+
+def test_the_tutorial_prints_what_it_says(folder, capsys):
+    """Every file is written, every command run in order, and the lines behind it are what it printed."""
+    compared = 0
+    for language, text in BLOCK.findall(TUTORIAL.read_text(encoding="utf-8")):
+        name = NAME.match(text)
+        if name is not None:
+            (folder / name[1]).write_text(text)
+        elif language == "python":
+            exec(compile(text, TUTORIAL.name, "exec"), {"__name__": "page"})  # noqa: S102 - the page is the test
+        else:
+            for step in re.split(r"^(?=\$ )", text, flags=re.MULTILINE)[1:]:
+                command, _, expected = step.partition("\n")
+                compared += bool(expected.strip())
+
+                assert stripped(expected) == stripped(said(command, capsys))
+    assert 7 == compared
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_first_kernel_of_the_readme_prints_what_it_says(name, folder, capsys):
+    """The kernel in C at the top, and the command beneath it."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    source, step = re.search(r"```c\n(.*?)```\n\n```console\n(.*?)```", text, re.DOTALL).groups()
+    (folder / "scale.mlu").write_text(source)
+    np.save("x.npy", np.arange(10000, dtype=np.float32))
+    command, _, expected = step.partition("\n")
+
+    assert stripped(expected) == stripped(said(command, capsys))
