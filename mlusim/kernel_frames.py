@@ -2,11 +2,13 @@
 
 import os
 import sys
+import sysconfig
 from pathlib import Path
 from types import FrameType
 
-_HERE = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
-_OWN = ("<mlusim", _HERE)
+OWN = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
+_GENERATED = ("<mlusim", OWN)
+LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def kernel_frame(frame: FrameType | None) -> FrameType | None:
@@ -20,7 +22,12 @@ def kernel_frame(frame: FrameType | None) -> FrameType | None:
 
 def is_own(frame: FrameType) -> bool:
     """Whether *frame* is mlusim's own, or of code that mlusim has generated."""
-    return frame.f_code.co_filename.startswith(_OWN)
+    return frame.f_code.co_filename.startswith(_GENERATED)
+
+
+def installed(filename: str) -> bool:
+    """Whether *filename* is Python's, mlusim's, or an installed package's."""
+    return filename.startswith((*LIBRARIES, OWN))
 
 
 def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:

@@ -17,7 +17,7 @@ from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
 from mlusim.errors import Fault, StatusError, said
 from mlusim.files.reading import refuse_no_file
 from mlusim.machine.hub import attending
-from mlusim.machine.schedule import Decision, Director, directing
+from mlusim.machine.scheduling.schedule import Decision, Director, directing
 from mlusim.observe.collect import Collector, collecting
 from mlusim.observe.comments import unused_comments
 from mlusim.observe.finding import NOTE

@@ -7,10 +7,13 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.machine.hub import Observer, adoption
 from mlusim.machine.limits import limit_of, take_over
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Launch
 
 
 class Forked(Observer):
@@ -25,7 +28,7 @@ class Forked(Observer):
         self._home = os.getpid()
         self._names = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Note a launch in another process."""
         if os.getpid() != self._home:
             os.write(self._names.fileno(), f"{launch.request.kernel.name}\n".encode())

@@ -9,8 +9,7 @@ from attrs import frozen
 from mlusim.check.schedules import Schedule
 from mlusim.check.subjects import OperatorSubject, ScriptSubject, script_digest
 from mlusim.errors import UsageError
-from mlusim.machine.device import EFFECTS
-from mlusim.machine.schedule import LAND, NEXT, STOP, Decision
+from mlusim.machine.scheduling.schedule import EFFECTS, LAND, NEXT, STOP, Decision
 from mlusim.observe.finding import Finding
 
 FORMAT = 1

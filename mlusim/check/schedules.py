@@ -12,8 +12,7 @@ from attrs import frozen
 
 from mlusim.check.delta import smallest
 from mlusim.check.subjects import Subject
-from mlusim.machine.device import EFFECTS
-from mlusim.machine.schedule import Decision, Director
+from mlusim.machine.scheduling.schedule import EFFECTS, Decision, Director
 from mlusim.observe.finding import Finding
 
 RULE = "schedule-difference"

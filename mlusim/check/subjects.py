@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 import io
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from attrs import define, field, frozen
@@ -12,12 +12,15 @@ from mlusim.errors import Fault, UsageError
 from mlusim.files.paths import brief, path_of
 from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
-from mlusim.machine.schedule import Director, directing
+from mlusim.machine.scheduling.schedule import Director, directing
 from mlusim.operators.accuracy import bit_equal, judge
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import Run, run_case
 from mlusim.operators.spec import Operator, Thresholds
 from mlusim.programs.program import ScriptProgram
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core, Launch
 
 Array = np.ndarray[Any, Any]
 ROUNDED = Thresholds(diff1=1e-5, diff2=1e-5)
@@ -137,7 +140,7 @@ class Leavings(Observer):
     def __init__(self) -> None:
         self.launches: list[Left] = []
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Begin with nothing."""
         self.launches.append(Left(launch.request.kernel.name))
 
@@ -149,7 +152,7 @@ class Leavings(Observer):
             self.launches[-1].atomic = True
         return True
 
-    def launch_end(self, launch: Any) -> None:
+    def launch_end(self, launch: "Launch") -> None:
         """Copy the tensors."""
         for place, argument in enumerate(launch.request.arguments):
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
@@ -158,7 +161,7 @@ class Leavings(Observer):
                 whole = len(raw) % argument.dtype.size == 0
                 self.launches[-1].tensors[place] = raw.view(argument.dtype.dtype) if whole else raw
 
-    def fault(self, core: Any, fault: Fault) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Note how the launch has ended."""
         del core
         self.launches[-1].fault = type(fault).__name__

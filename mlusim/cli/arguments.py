@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli.settings import whole
-from mlusim.machine.device import EFFECTS
+from mlusim.machine.scheduling.schedule import EFFECTS
 
 
 def add_program(parser: ArgumentParser, metavar: str, what: str, words: str) -> None:

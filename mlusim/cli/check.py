@@ -26,10 +26,10 @@ from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
-from mlusim.cli import run_source
 from mlusim.cli.engines import add_watched_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
+from mlusim.cli.programs import source_program
 from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
@@ -38,8 +38,8 @@ from mlusim.errors import UsageError
 from mlusim.files.paths import shown
 from mlusim.files.reading import read_text
 from mlusim.files.writing import check_writable
-from mlusim.machine.device import EFFECTS
 from mlusim.machine.limits import USUAL
+from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
@@ -192,7 +192,7 @@ def _source(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator or a script")
     args.check = ()
-    call = run_source.program_of(args, [args.program, *args.arguments], ())
+    call = source_program(args, [args.program, *args.arguments], ())
     return check_program(call, args.program, names, notes=args.notes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mlusim.cli import debug, programs
+from mlusim.cli import debug_arguments, programs
 from mlusim.cli.exits import CLEAN
 from mlusim.cli.sources import is_source
 from mlusim.debug.dap.server import serve, serve_socket
@@ -59,7 +59,7 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     if not arguments.get("program"):
         raise UsageError("the launch names no program; give an operator or a script as `program`")
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    debug.add_arguments(parser)
+    debug_arguments.add_arguments(parser)
     words = _words(arguments)
     try:
         return programs.program_of(parser.parse_args(words))

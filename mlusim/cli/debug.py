@@ -8,16 +8,14 @@ from typing import Any
 
 from attrs import evolve
 
-from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
-from mlusim.cli.engines import add_watched_engine
+from mlusim.cli.debug_arguments import add_arguments
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.programs import program_of
-from mlusim.cli.settings import whole
 from mlusim.cli.show import emit
-from mlusim.cli.sources import add_call_arguments
 from mlusim.cli.terminal import begin, recalled, show, ticking
-from mlusim.cli.trust import TRUST, allowed, listing
+from mlusim.cli.trust import allowed, listing
 from mlusim.debug import Console, DebugSession, Reply
+from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import Recording, load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
 from mlusim.debug.worker import interruptible
@@ -28,39 +26,7 @@ PROMPT = "(mlusim) "
 
 RUNS_PROGRAMS = True
 
-EXAMPLES = """examples:
-  mlusim debug tin_shift_forward --case golden_document
-  mlusim debug mutual_information_backward --command "break bang_pow2" --command run --command where
-  mlusim debug my_script.py --script commands.txt
-  mlusim debug scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-Without --command and --script it reads commands from the terminal, or from a pipe; `help` lists them."""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add = parser.add_argument
-    add_program(
-        parser,
-        "OP|SCRIPT.py|FILE.mlu",
-        "an operator, a script that launches kernels, or BANG C",
-        "arguments of the script",
-    )
-    add_call_arguments(parser)
-    add_call(parser)
-    add_checkers(parser)
-    add_schedule(parser)
-    add_watched_engine(parser)
-    add(
-        "--history", metavar="MIB", type=whole, help="MiB of tensors kept of earlier launches (default: 1024)"
-    )
-    add("--replay", metavar="F", help="stand at the place of a recording that the command `record` has made")
-    add("--trust", action="store_true", help=f"with --replay, {TRUST}")
-    add("--show", action="store_true", help="with --replay, print the code in the file, and run nothing")
-    add("--command", metavar="TEXT", action="append", default=[], help="execute a command; may be repeated")
-    add("--script", metavar="F", help="execute the commands of a file, one a line, after --command")
-    add("--tui", action="store_true", help="the full-screen view; needs the extra mlusim[tui]")
-    add("--json", action="store_true", help="the commands and their answers as one JSON document")
-    parser.epilog = EXAMPLES
+__all__ = ["RUNS_PROGRAMS", "add_arguments", "run"]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -122,7 +88,7 @@ def _console(
     """A console on the program that was named, or on a recording; and what is not as recorded."""
     if recording is None:
         return Console(DebugSession(program_of(args), history=history)), []
-    session = DebugSession(recording.program(), history=history)
+    session = DebugSession(program_in(recording), history=history)
     return Console(session), stand(session, recording)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.cli.report import GROUP
-from mlusim.cli.run import exit_code, perform
+from mlusim.cli.jobs import GROUP
+from mlusim.cli.results import exit_code, perform
 from mlusim.cli.settings import boards_in, workers
 from mlusim.cli.show import emit, output
 from mlusim.cli.studies import studies_of

@@ -23,7 +23,6 @@ from mlusim.errors import UsageError
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim
 from mlusim.plan.claims import Claim, Comparison, Verdict
-from mlusim.plan.frontier import Frontier
 from mlusim.plan.plan import Plan
 from mlusim.plan.regimes import check_names, choose, values_of
 from mlusim.plan.render import (
@@ -34,6 +33,7 @@ from mlusim.plan.render import (
     layout_view,
     plan_view,
 )
+from mlusim.plan.solver.frontier import Frontier
 from mlusim.plan.svg import frontier_svg, layout_svg
 from mlusim.report.json_values import json_text
 

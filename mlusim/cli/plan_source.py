@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.run_source import program_of
+from mlusim.cli.programs import source_program
 from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, words: list[str]) -> int:
     if len(boards) > 1:
         raise UsageError("name one board; the sizes of a kernel of BANG C are compiled for it")
     args.board = boards[0] if boards else None
-    call = program_of(args, words, ())
+    call = source_program(args, words, ())
     if not isinstance(call, KernelCall):
         raise UsageError(f"a plan is that of one kernel; name it, as in `mlusim plan {words[0]} --kernel K`")
     found = carve(call)

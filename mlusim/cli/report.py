@@ -9,15 +9,15 @@ from attrs import evolve
 from rich.text import Text
 
 import mlusim
-from mlusim.arch.catalog import DEFAULT_BOARDS
 from mlusim.cli import report_source
 from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import add_gate, exists, report_gate, show_comparison, tell_comparison
-from mlusim.cli.run import exit_code, perform, show
-from mlusim.cli.settings import add_limit, boards_in, names_in, workers
+from mlusim.cli.jobs import EVERY, add_selection, jobs
+from mlusim.cli.results import exit_code, perform, show
+from mlusim.cli.settings import add_limit, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.studies import studies_of
@@ -25,9 +25,6 @@ from mlusim.engine.native.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.writing import check_writable
 from mlusim.machine.limits import USUAL
-from mlusim.observe.names import observers_of
-from mlusim.operators.campaign import Job, matching_cases
-from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.sweep import jobs_of
 from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.compare import measured_call
@@ -38,8 +35,6 @@ from mlusim.report.tables.files import boards_of
 from mlusim.report.tables.records import work_table
 from mlusim.report.tables.whatif import what_if_table
 
-GROUP = "network"
-EVERY = "all"  # of the groups, without the cases that run only when named
 EXAMPLES = """examples:
   mlusim report
   mlusim report tin_shift_forward --board MLU370-X4 --board MLU590-H8 --format md
@@ -87,33 +82,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_limit(parser, USUAL)
     parser.epilog = EXAMPLES
-
-
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that select operators, boards and cases."""
-    add = parser.add_argument
-    add("operators", nargs="*", metavar="OP", help="operators (default: all)")
-    add(
-        "--board",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="B",
-        help=f"boards (default: {', '.join(DEFAULT_BOARDS)})",
-    )
-    add(
-        "--case",
-        nargs="+",
-        action="extend",
-        default=[],
-        metavar="NAME",
-        help=f"cases (default: the group {GROUP})",
-    )
-    add(
-        "--group",
-        metavar="G",
-        help=f"all cases of a group: network, boundary, random, zero, golden, limit, or {EVERY}",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -190,26 +158,3 @@ def _format(args: argparse.Namespace) -> str:
         return "json"
     suffix = Path(args.output or "").suffix.removeprefix(".").lower()
     return str(args.format or (suffix if suffix in FORMATS else "table"))
-
-
-def jobs(args: argparse.Namespace) -> list[Job]:
-    """The calls that the command line asks for: operators, then boards, then cases."""
-    wanted = [find_operator(name) for name in names_in(args.operators)] or list(operators().values())
-    checks = tuple(names_in(args.check))
-    observers_of(checks)
-    names = names_in(args.case)
-    if names and args.group:
-        raise UsageError("--case and --group exclude each other; give one of them")
-    for name in names:
-        if not any(name == case.name for operator in wanted for case in operator.cases):
-            find_case(wanted[0], name)  # raises, with the nearest names
-    group = args.group or GROUP
-    groups = sorted({case.group for operator in wanted for case in operator.cases})
-    if args.group and group not in [*groups, EVERY]:
-        raise UsageError(f"no case is of group {group!r}; the groups are {', '.join([*groups, EVERY])}")
-    return [
-        Job(operator.name, case.name, board, checks, engine=args.engine)
-        for operator in wanted
-        for board in boards_in(args.board, DEFAULT_BOARDS)
-        for case in matching_cases(operator, board, group=None if group == EVERY else group, names=names)
-    ]

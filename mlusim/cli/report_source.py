@@ -10,7 +10,7 @@ from typing import Any
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
-from mlusim.cli.run_source import program_of
+from mlusim.cli.programs import source_program
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
 from mlusim.errors import UsageError
@@ -87,7 +87,7 @@ def _launched(
     given = argparse.Namespace(
         **{**vars(args), "board": board, "case": None, "inputs": None, "policy": None, "jobs": None}
     )
-    program = program_of(given, words, checks)
+    program = source_program(given, words, checks)
     found = Profiled(lines=lines)
     with attending([found]):
         program.run(())

@@ -1,7 +1,6 @@
 """``mlusim run``: one operator on its cases or on the user's arrays, or a kernel of BANG C sources."""
 
 import argparse
-from collections.abc import Sequence
 
 from rich.text import Text
 
@@ -9,17 +8,19 @@ from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli import run_source
 from mlusim.cli.arguments import add_call, add_checkers, add_schedule
 from mlusim.cli.engines import add_engine
-from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
+from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
+from mlusim.cli.programs import source_program
+from mlusim.cli.results import exit_code, perform, show
 from mlusim.cli.settings import add_limit, names_in, parameters, workers
-from mlusim.cli.show import emit, output, progress
+from mlusim.cli.show import emit, output
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import check_writable, write_arrays
 from mlusim.machine.limits import UNLIMITED
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
-from mlusim.operators.campaign import Job, matching_cases, perform_all, usual_workers
+from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
@@ -27,7 +28,7 @@ from mlusim.operators.spec import Case, Operator, policy_of
 from mlusim.report.launches import write_launches
 from mlusim.report.record import Record
 from mlusim.report.tables.lines import lines_table
-from mlusim.report.tables.records import detail, efficiency_table, problems
+from mlusim.report.tables.records import detail
 
 EXAMPLES = """examples:
   mlusim run tin_shift_forward
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
     if is_source(args.operator[0]):
         check_writable(args.save, args.trace)
-        return run_source.run(args, args.operator)
+        return run_source.run(args, source_program(args, args.operator, tuple(names_in(args.check))))
     if len(args.operator) > 1:
         raise UsageError(f"mlusim run takes one operator, and no {args.operator[1]!r}")
     refuse_call_arguments(args)
@@ -222,31 +223,3 @@ def _cases(args: argparse.Namespace, operator: Operator) -> int:
         if left:
             output().print(f"Slow cases run only when named with --case: {', '.join(left)}.", style="dim")
     return exit_code(records)
-
-
-def perform(jobs: Sequence[Job], workers: int | None) -> list[Record]:
-    """Run *jobs* with a progress bar; raises `UsageError` where there are none."""
-    if not jobs:
-        raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
-    with progress("running", len(jobs)) as step:
-        return perform_all(
-            jobs, workers or usual_workers(jobs), lambda r: step(f"{r.operator} {r.case} {r.board}")
-        )
-
-
-def show(records: Sequence[Record]) -> None:
-    """Print the efficiency table, then what went wrong, then the count."""
-    console = output()
-    console.print(efficiency_table(records))
-    wrong = list(problems(records))
-    for line in wrong:
-        console.print(line, soft_wrap=True)  # a path longer than a line stays whole
-    clean = sum(record.clean for record in records)
-    console.print(Text(f"{clean} of {len(records)} as expected.", style="green" if not wrong else "bold red"))
-
-
-def exit_code(records: Sequence[Record]) -> int:
-    """3 after a fault, 1 after findings or failed accuracy, else 0."""
-    if any(record.fault is not None for record in records):
-        return FAULT
-    return CLEAN if all(record.clean for record in records) else FINDINGS

@@ -2,7 +2,7 @@
 
 import argparse
 import contextlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -12,13 +12,15 @@ from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError
 from mlusim.files.writing import write
 from mlusim.observe.every_step import EveryStep
-from mlusim.programs.host_program import HostProgram
 from mlusim.report.chrome import write_trace
+
+if TYPE_CHECKING:
+    from mlusim.programs.host_program import HostProgram
 
 OF_CALLS = ("reference", "save", "lines")
 
 
-def run(args: argparse.Namespace, program: HostProgram) -> int:
+def run(args: argparse.Namespace, program: "HostProgram") -> int:
     """Execute ``main``; returns its exit status, or 1 where that is 0 and there are findings."""
     unfit = next((o for o in OF_CALLS if getattr(args, o, None)), None)
     if unfit is not None:
@@ -39,7 +41,7 @@ def run(args: argparse.Namespace, program: HostProgram) -> int:
     return status or (FINDINGS if findings else status)
 
 
-def _show(program: HostProgram, findings: list[Any]) -> None:
+def _show(program: "HostProgram", findings: list[Any]) -> None:
     """What kernels printed, and what the checkers found; the program has printed the rest."""
     console = output()
     for launch in program.launches:
@@ -49,7 +51,7 @@ def _show(program: HostProgram, findings: list[Any]) -> None:
         console.print("", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n")
 
 
-def _document(program: HostProgram, status: int, findings: list[Any]) -> dict[str, Any]:
+def _document(program: "HostProgram", status: int, findings: list[Any]) -> dict[str, Any]:
     return {
         "program": program.sources.paths[0],
         "arguments": list(program.arguments),

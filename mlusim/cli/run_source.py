@@ -5,66 +5,31 @@ import importlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.text import Text
 
 from mlusim.cli import run_host
 from mlusim.cli.exits import CLEAN, FINDINGS
-from mlusim.cli.settings import names_in
 from mlusim.cli.show import emit, output
-from mlusim.cli.sources import board_of, defines, split
 from mlusim.errors import UsageError, said
 from mlusim.files.writing import write_arrays
 from mlusim.observe.every_step import EveryStep
-from mlusim.observe.names import observers_of
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
 from mlusim.programs.host_program import HostProgram
-from mlusim.programs.kernel_call import Called, KernelCall, Sources, arguments_of, dim_of, kind_of
 from mlusim.report.launches import write_launches
+
+if TYPE_CHECKING:
+    from mlusim.programs.kernel_call import Called, KernelCall
 
 Array = np.ndarray[Any, Any]
 CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
-OF_OPERATORS = ("case", "inputs", "policy", "jobs")
-OF_KERNELS = ("kernel", "dim", "kind", "arg")
 
 
-def program_of(
-    args: argparse.Namespace, words: list[str], checks: tuple[str, ...]
-) -> KernelCall | HostProgram:
-    """What the command line describes: one call of a kernel or, where nothing says how a kernel is called, ``main``.
-
-    *words* are the files and what is behind them.
-    """
-    files, rest = split(words)
-    unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
-    if unfit is not None:
-        raise UsageError(f"--{unfit} goes with an operator; a BANG C file takes --kernel and --arg")
-    observers_of(checks)
-    sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
-    if not any(getattr(args, o) for o in OF_KERNELS) and sources.load().has_main:
-        effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
-        return HostProgram(sources, tuple(rest), checks, seed, effects, getattr(args, "engine", "auto"))
-    if rest:
-        raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
-    return KernelCall(
-        sources,
-        args.kernel,
-        dim_of(args.dim),
-        kind_of(args.kind),
-        arguments_of(args.arg),
-        checks,
-        getattr(args, "seed", None),
-        getattr(args, "effects", None) or "late",
-        getattr(args, "engine", "auto"),
-    )
-
-
-def run(args: argparse.Namespace, words: list[str]) -> int:
+def run(args: argparse.Namespace, call: "KernelCall | HostProgram") -> int:
     """Launch, show, compare, save; returns 1 for findings or failed accuracy, and of a ``main`` its exit status."""
-    call = program_of(args, words, tuple(names_in(args.check)))
     if isinstance(call, HostProgram):
         return run_host.run(args, call)
     reference = _reference(args.reference)
@@ -100,7 +65,7 @@ def _reference(name: str | None) -> Any:
         sys.path.pop(0)
 
 
-def _judged(reference: Any, call: KernelCall, done: Called) -> dict[str, Accuracy]:
+def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Accuracy]:
     """Compare what came back with ``reference(**inputs and numbers)``: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
     for name, text in call.arguments.items():
@@ -136,7 +101,7 @@ def _plain(text: str) -> float:
         return float(text)
 
 
-def _document(call: KernelCall, done: Called, judged: Mapping[str, Accuracy]) -> dict[str, Any]:
+def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Accuracy]) -> dict[str, Any]:
     launch = done.launch
     return {
         "program": call.sources.paths[0],
@@ -164,7 +129,7 @@ def _document(call: KernelCall, done: Called, judged: Mapping[str, Accuracy]) ->
     }
 
 
-def _show(done: Called, judged: Mapping[str, Accuracy]) -> None:
+def _show(done: "Called", judged: Mapping[str, Accuracy]) -> None:
     console, launch = output(), done.launch
     dim = ",".join(map(str, launch.dim))
     console.print(

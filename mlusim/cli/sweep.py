@@ -8,8 +8,8 @@ from concurrent.futures import Executor
 import mlusim
 from mlusim.cli.dask import cluster
 from mlusim.cli.engines import add_engine
-from mlusim.cli.report import add_selection, jobs
-from mlusim.cli.run import exit_code, show
+from mlusim.cli.jobs import add_selection, jobs
+from mlusim.cli.results import exit_code, show
 from mlusim.cli.settings import names_in, workers
 from mlusim.cli.show import emit, progress
 from mlusim.errors import UsageError

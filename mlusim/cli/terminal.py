@@ -7,12 +7,14 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console as Terminal
 from rich.syntax import Syntax
 from rich.text import Text
 
-from mlusim.debug import Console
+if TYPE_CHECKING:
+    from mlusim.debug import Console
 
 HOME = Path("~/.mlusim")
 INIT, HISTORY = "debug-init", "debug-history"
@@ -45,7 +47,7 @@ def show(text: str, *, terminal: bool) -> None:
         print(text)
 
 
-def begin(console: Console) -> Iterator[str]:
+def begin(console: "Console") -> Iterator[str]:
     """Execute the lines of the user's init file, if there is one; the answers."""
     path = HOME.expanduser() / INIT
     if path.is_file():
@@ -55,7 +57,7 @@ def begin(console: Console) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def recalled(console: Console) -> Iterator[None]:
+def recalled(console: "Console") -> Iterator[None]:
     """While it lasts, lines can be recalled, those of earlier sessions too, and the tab key completes."""
     try:
         import readline  # noqa: PLC0415 - not on every system

@@ -4,7 +4,8 @@ from mlusim.debug.console.console import COMMANDS, Console
 from mlusim.debug.console.context import Reply
 from mlusim.debug.session import DebugSession
 from mlusim.debug.stop.moments import Position, Stop
-from mlusim.programs.program import FunctionProgram, OperatorProgram, Program, ScriptProgram
+from mlusim.programs.operator_program import OperatorProgram
+from mlusim.programs.program import FunctionProgram, Program, ScriptProgram
 
 __all__ = [
     "COMMANDS",

@@ -1,6 +1,6 @@
 """What the bytes under a watchpoint hold before and behind the instruction at which it stops."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
@@ -9,16 +9,18 @@ from mlusim.debug.look.describe import elements
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import owner_in
 from mlusim.debug.look.regions import array_of
-from mlusim.debug.session import DebugSession
 from mlusim.debug.stop.breakpoints import Breakpoint, Watch
 from mlusim.debug.stop.moments import Position
 from mlusim.errors import MlusimError
+
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
 
 Array = np.ndarray[Any, Any]
 SHOWN = 4  # elements that are shown one by one
 
 
-def change_of(session: DebugSession, made: Breakpoint) -> str:
+def change_of(session: "DebugSession", made: Breakpoint) -> str:
     """``buffer[3]: 0 -> 7``: the elements that are about to change; nothing where that cannot be told.
 
     What they will be is read from a run of the launch that goes one moment further.

@@ -7,7 +7,7 @@ makes the change again at its place, so that going back and forth keeps it.
 import ctypes
 import sys
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,16 +16,18 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.run.tracer import Tracer
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import kernel_frames
 from mlusim.debug.stop.moments import LINE, Stop
 from mlusim.debug.stop.span import Span
 from mlusim.errors import UsageError
-from mlusim.machine.core import Core
+
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
+    from mlusim.machine.core import Core
 
 
-def assign(session: DebugSession, target: str, text: str) -> str:
+def assign(session: "DebugSession", target: str, text: str) -> str:
     """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; say what has become.
 
     Raises `UsageError` for what is neither, and for a value that it cannot hold.
@@ -47,7 +49,7 @@ def assign(session: DebugSession, target: str, text: str) -> str:
     return _changed(session, f"{target} = {text.strip()}", apply)
 
 
-def patch(session: DebugSession, span: Span, raw: bytes) -> str:
+def patch(session: "DebugSession", span: Span, raw: bytes) -> str:
     """Write *raw* to the first bytes of *span*."""
     label = span.owner if span.owner is not None and span.owner.startswith("task") else session.focus
 
@@ -61,7 +63,7 @@ def patch(session: DebugSession, span: Span, raw: bytes) -> str:
     return _changed(session, f"{len(raw)} bytes at {span}", apply)
 
 
-def _changed(session: DebugSession, text: str, apply: Any) -> str:
+def _changed(session: "DebugSession", text: str, apply: Any) -> str:
     forked = bool(session.recorded.edits)
     goes_on = session.change(text, apply)
     launch = session.position.launch
@@ -76,8 +78,8 @@ def _changed(session: DebugSession, text: str, apply: Any) -> str:
 
 
 def _there(
-    session: DebugSession, tracer: Tracer, label: str, level: int
-) -> tuple[PausedRun, Core | None, FrameType | None]:
+    session: "DebugSession", tracer: Tracer, label: str, level: int
+) -> "tuple[PausedRun, Core | None, FrameType | None]":
     """The run of *tracer* where it is, the core called *label*, and its frame."""
     assert tracer.session is not None
     own = next((core for core in tracer.cores if name_of(core) == label), None)
@@ -101,7 +103,7 @@ def _bind(frame: FrameType | None, name: str, value: Any) -> None:
         ctypes.pythonapi.PyFrame_LocalsToFast(ctypes.py_object(frame), ctypes.c_int(0))
 
 
-def _store(paused: PausedRun, core: Core | None, frame: FrameType | None, target: str, value: Any) -> None:
+def _store(paused: PausedRun, core: "Core | None", frame: FrameType | None, target: str, value: Any) -> None:
     """Give elements of memory a value, or values."""
     span = resolve(target, paused, core, frame)
     allocation, start = locate(span, paused, core)

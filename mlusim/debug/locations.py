@@ -6,6 +6,7 @@ A front names places by words, as ``kernel.py:94`` or ``bang_add``; `break_at` a
 import re
 from collections.abc import Callable, Iterable
 from types import CodeType, FrameType
+from typing import TYPE_CHECKING
 
 from attrs import evolve
 
@@ -15,7 +16,6 @@ from mlusim.debug.look.evaluate import condition, unknown_names
 from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
 from mlusim.debug.run.program_run import HEARD
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import parse_name
 from mlusim.debug.source.functions import Function, find_function, find_line, knows_file, lines_naming, nested
 from mlusim.debug.stop.breakpoints import (
@@ -40,6 +40,9 @@ from mlusim.machine.core import Core
 from mlusim.observe.names import CHECKERS, checkers
 from mlusim.observe.rules import RULES
 
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
+
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?P<line>\d+)$")
 PIPES = {pipe.value.lower(): pipe.value for pipe in Pipe} | {"io": "IO-DMA", "move": "move-DMA"}
 Test = Callable[[Core, FrameType | None], bool | str]
@@ -49,7 +52,7 @@ Test = Callable[[Core, FrameType | None], bool | str]
 
 
 def break_at(
-    session: DebugSession,
+    session: "DebugSession",
     place: str,
     *,
     text: str | None = None,
@@ -66,7 +69,7 @@ def break_at(
 
 
 def watch_at(
-    session: DebugSession,
+    session: "DebugSession",
     place: str,
     *,
     writes: bool,
@@ -87,7 +90,7 @@ def watch_at(
     return _add(session, Breakpoint(0, location, task=task, ignore=ignore, words=place), text)
 
 
-def _add(session: DebugSession, made: Breakpoint, text: str | None) -> Breakpoint:
+def _add(session: "DebugSession", made: Breakpoint, text: str | None) -> Breakpoint:
     if text is not None:
         set_condition(session, made, text)
     session.numbered += 1
@@ -96,13 +99,13 @@ def _add(session: DebugSession, made: Breakpoint, text: str | None) -> Breakpoin
     return made
 
 
-def set_condition(session: DebugSession, made: Breakpoint, text: str | None) -> None:
+def set_condition(session: "DebugSession", made: Breakpoint, text: str | None) -> None:
     """Let *made* stop only where *text* holds, or always; raises `UsageError` where it names what there is not."""
     test = None if text is None else tested(session, made.location, text)
     made.condition, made.test = text, test
 
 
-def tested(session: DebugSession, location: Location, text: str) -> Test:
+def tested(session: "DebugSession", location: Location, text: str) -> Test:
     """A test of *text*, whose names a kernel has at *location*; raises `UsageError` for others."""
     test: Test = condition(text)
     functions = session.recorded.functions
@@ -131,7 +134,7 @@ def _codes(location: Location, functions: Iterable[Function]) -> Iterable[CodeTy
             yield code
 
 
-def doubt(session: DebugSession, made: Breakpoint) -> str:
+def doubt(session: "DebugSession", made: Breakpoint) -> str:
     """A remark on a task that this launch does not have; another launch of the program may."""
     label = made.location.label if isinstance(made.location, TaskLocation) else made.task
     return no_such_task(session.look(), label) if label is not None else ""
@@ -140,7 +143,7 @@ def doubt(session: DebugSession, made: Breakpoint) -> str:
 # -- places ------------------------------------------------------------------------------------------
 
 
-def location_of(session: DebugSession, place: str) -> Location:
+def location_of(session: "DebugSession", place: str) -> Location:
     """What the words of `break` mean; raises `UsageError` for what is no place."""
     try:
         return _location(session, place)
@@ -152,7 +155,7 @@ def location_of(session: DebugSession, place: str) -> Location:
     raise UsageError(f"{rest!r} behind {first} is neither `task N` nor `ignore N` nor `if EXPR`")
 
 
-def _location(session: DebugSession, place: str) -> Location:
+def _location(session: "DebugSession", place: str) -> Location:
     if not place:
         site = session.site()
         if site is None:
@@ -178,7 +181,7 @@ def _location(session: DebugSession, place: str) -> Location:
     return FunctionLocation(function.code, function.name)
 
 
-def _at_line(session: DebugSession, file: str | None, number: int, place: str) -> Location:
+def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> Location:
     """A line of a file; where nothing of the file is loaded, the place is kept until something is."""
     recorded = session.recorded
     site = session.site()
@@ -189,7 +192,7 @@ def _at_line(session: DebugSession, file: str | None, number: int, place: str) -
     return LineLocation(found, number)
 
 
-def _loaded(session: DebugSession, name: str, number: int) -> Location | None:
+def _loaded(session: "DebugSession", name: str, number: int) -> Location | None:
     """The line, once a file called *name* is loaded; None before, and where it has no such line."""
     recorded = session.recorded
     try:
@@ -199,7 +202,7 @@ def _loaded(session: DebugSession, name: str, number: int) -> Location | None:
     return LineLocation(found, line)
 
 
-def _intrinsic(session: DebugSession, name: str) -> Location:
+def _intrinsic(session: "DebugSession", name: str) -> Location:
     """Every issue of an intrinsic; of one that the machine does not announce, the lines that name it."""
     spelling = ISA[name].spelling
     if name in HEARD:
@@ -210,26 +213,26 @@ def _intrinsic(session: DebugSession, name: str) -> Location:
     return CallLocation(places, spelling)
 
 
-def _scalar(session: DebugSession, kind: str, rest: str) -> Location:
+def _scalar(session: "DebugSession", kind: str, rest: str) -> Location:
     del session
     if rest not in ("load", "store"):
         raise UsageError(f"{kind} {rest} is no place; there are `scalar load` and `scalar store`")
     return IntrinsicLocation(f"{kind} {rest}", f"{kind} {rest}")
 
 
-def _task(session: DebugSession, kind: str, rest: str) -> Location:
+def _task(session: "DebugSession", kind: str, rest: str) -> Location:
     del session, kind
     return TaskLocation(parse_name(rest), f"beginning of {parse_name(rest)}")
 
 
-def _pipe(session: DebugSession, kind: str, rest: str) -> Location:
+def _pipe(session: "DebugSession", kind: str, rest: str) -> Location:
     del session
     if rest.lower() not in PIPES:
         raise UsageError(f"there is no {kind} {rest!r}; the pipes are {', '.join(p.value for p in Pipe)}")
     return PipeLocation(PIPES[rest.lower()], f"pipe {PIPES[rest.lower()]}")
 
 
-def _moment(session: DebugSession, kind: str, rest: str) -> Location:
+def _moment(session: "DebugSession", kind: str, rest: str) -> Location:
     del session
     if not rest.isdigit() or int(rest) < 1:
         raise UsageError(
@@ -238,7 +241,7 @@ def _moment(session: DebugSession, kind: str, rest: str) -> Location:
     return MomentLocation(int(rest), f"moment {rest}")
 
 
-def _finding(session: DebugSession, kind: str, rest: str) -> Location:
+def _finding(session: "DebugSession", kind: str, rest: str) -> Location:
     del session
     name = rest.partition("-")[0]
     if rest and name not in checkers():
@@ -249,7 +252,7 @@ def _finding(session: DebugSession, kind: str, rest: str) -> Location:
     return FindingLocation(rest or None, f"{kind} {rest}".strip())
 
 
-def _time(session: DebugSession, kind: str, rest: str) -> Location:
+def _time(session: "DebugSession", kind: str, rest: str) -> Location:
     time_us = parse_time(rest)
     if time_us is None:
         raise UsageError(f"{rest!r} is no {kind}; give predicted microseconds, as in `break time 12.5us`")
@@ -263,7 +266,7 @@ def _time(session: DebugSession, kind: str, rest: str) -> Location:
     return TimeLocation(session.recorded.index, moments, f"{time_us:g} us of predicted time")
 
 
-SPECIAL: dict[str, Callable[[DebugSession, str, str], Location]] = {
+SPECIAL: "dict[str, Callable[[DebugSession, str, str], Location]]" = {
     "pipe": _pipe,
     "task": _task,
     "moment": _moment,

@@ -15,7 +15,7 @@ from mlusim.errors import UsageError
 from mlusim.files.arrays import ArrayFile, open_arrays
 from mlusim.files.paths import shown
 from mlusim.files.typed import typed
-from mlusim.machine.device import EFFECTS
+from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.memory.space import SPACES
 from mlusim.observe.names import observers_of
 from mlusim.operators.registry import find_operator

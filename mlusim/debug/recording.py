@@ -8,12 +8,9 @@ is refused, a condition switched off, until the recording is trusted.
 
 import hashlib
 import json
-import shutil
-import sys
-import tempfile
-import weakref
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -31,18 +28,18 @@ from mlusim.debug.recorded import (
     WatchFacts,
     facts_in,
 )
-from mlusim.debug.session import DebugSession
-from mlusim.debug.source.frames import installed
 from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
 from mlusim.debug.stop.moments import Position
 from mlusim.debug.stop.span import Span
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
-from mlusim.files.paths import brief, shown
+from mlusim.files.paths import shown
 from mlusim.files.writing import write
 from mlusim.memory.space import SPACES
-from mlusim.operators.registry import find_operator
-from mlusim.programs.program import OperatorProgram, Program, ScriptProgram
+
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
+    from mlusim.programs.program import Program
 
 NEARBY = 32  # lines that are looked at beyond those of a recording, before its place is given up
 
@@ -69,23 +66,6 @@ class Recording:
         case = f" {stored.case}" if isinstance(stored, OperatorFacts) and stored.case else ""
         return shown((stored.operator if isinstance(stored, OperatorFacts) else stored.name) + case)
 
-    def program(self) -> Program:
-        """What is debugged.  Raises `UsageError` for a script that may not run."""
-        if isinstance(self.stored, ScriptFacts):
-            if not self.trusted:
-                raise UsageError(untrusted(self))
-            return _stored_script(self.stored)
-        return OperatorProgram(
-            find_operator(self.stored.operator),
-            {key.removeprefix("input."): array for key, array in self.arrays.items()},
-            self.stored.params,
-            self.stored.board,
-            self.stored.seed,
-            self.stored.effects,
-            self.stored.case,
-            self.stored.checks,
-        )
-
 
 def untrusted(recording: Recording) -> str:
     """The sentence of a recording whose script has not been allowed to run."""
@@ -99,12 +79,12 @@ def untrusted(recording: Recording) -> str:
 # -- writing -----------------------------------------------------------------------------------------
 
 
-def save(session: DebugSession, name: str) -> int:
+def save(session: "DebugSession", name: str) -> int:
     """Write the session's program, place and breakpoints to the file *name*; return its size in bytes.
 
     Raises `UsageError` for a program that is neither an operator's call nor a script.
     """
-    program, arrays = _program_facts(session.program)
+    program, arrays = _facts_of(session.program)
     session.leave_interrupt()
     position = session.position
     facts = {
@@ -130,49 +110,14 @@ def _plain(value: Any) -> Any:
     raise UsageError(f"{value!r} is a parameter that cannot be written to a file")
 
 
-def _program_facts(program: Program) -> tuple[dict[str, Any], Arrays]:
-    if isinstance(program, OperatorProgram):
-        facts = {
-            "kind": "operator",
-            "operator": program.operator.name,
-            "params": dict(program.params),
-            "board": str(getattr(program.board, "name", program.board)),
-            "seed": program.seed,
-            "effects": program.effects,
-            "case": program.case,
-            "checks": list(program.checks),
-        }
-        return facts, {f"input.{name}": np.asarray(value) for name, value in program.inputs.items()}
-    if isinstance(program, ScriptProgram):
-        facts = {
-            "kind": "script",
-            "name": program.name,
-            "source": Path(program.path).read_text(encoding="utf-8"),
-            "beside": _beside(Path(program.path).resolve()),
-            "arguments": list(program.arguments),
-            "checks": list(program.checks),
-        }
-        return facts, {}
-    raise UsageError(
-        f"{program.name} is a function of this process; only operators and scripts can be replayed elsewhere"
-    )
-
-
-def _beside(script: Path) -> dict[str, str]:
-    """The text of every module that has been imported from the script's folder, by its path there."""
-    found = {}
-    for module in tuple(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if (
-            isinstance(file, str)
-            and file.endswith(".py")
-            and Path(file).resolve().is_relative_to(script.parent)
-        ):
-            path = Path(file).resolve()
-            inside = path.relative_to(script.parent)
-            if path != script and not installed(str(path)) and path.is_file():
-                found[inside.as_posix()] = path.read_text(encoding="utf-8")
-    return found
+def _facts_of(program: "Program") -> tuple[Mapping[str, Any], Mapping[str, np.ndarray[Any, Any]]]:
+    recorded = getattr(program, "recorded", None)
+    if recorded is None:
+        raise UsageError(
+            f"{program.name} is a function of this process; only operators and scripts can be replayed elsewhere"
+        )
+    facts: tuple[Mapping[str, Any], Mapping[str, np.ndarray[Any, Any]]] = recorded()
+    return facts
 
 
 def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
@@ -207,7 +152,7 @@ def _words(made: Breakpoint) -> str:
     return made.words
 
 
-def _sources(session: DebugSession) -> dict[str, str]:
+def _sources(session: "DebugSession") -> dict[str, str]:
     """A hash of each source file that a kernel of the program reaches, by the end of its path."""
     files = {f.code.co_filename for recorded in session.launches for f in recorded.functions}
     return {_tail(file): _hash(file) for file in sorted(files) if Path(file).is_file()}
@@ -233,24 +178,7 @@ def load(name: str, *, trust: bool = False) -> Recording:
     return Recording(name, facts, program, arrays, trust)
 
 
-def _stored_script(facts: ScriptFacts) -> Program:
-    """The script in a folder of its own, which goes when the program does."""
-    folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
-    sources = facts.sources
-    program = ScriptProgram(str(folder / next(iter(sources))), facts.arguments, facts.checks)
-    weakref.finalize(program, shutil.rmtree, folder, ignore_errors=True)
-    try:
-        for name, source in sources.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(source, encoding="utf-8", errors="surrogatepass")
-    except OSError as error:
-        raise UsageError(
-            f"the script of the recording cannot be written to {folder}: {brief(error)}"
-        ) from None
-    return program
-
-
-def stand(session: DebugSession, recording: Recording) -> list[str]:
+def stand(session: "DebugSession", recording: Recording) -> list[str]:
     """Bring a fresh session to the place of *recording*; return sentences about what is not as recorded."""
     facts = recording.facts
     launch, moment, lines = facts.position
@@ -276,7 +204,7 @@ def stand(session: DebugSession, recording: Recording) -> list[str]:
     return notes
 
 
-def _go(session: DebugSession, position: Position) -> None:
+def _go(session: "DebugSession", position: Position) -> None:
     """Travel there; where the moment has fewer lines, to the moment."""
     try:
         session.travel(position)
@@ -286,7 +214,7 @@ def _go(session: DebugSession, position: Position) -> None:
         session.travel(Position(position.launch, position.moment))
 
 
-def _settle(session: DebugSession, lines: int, digest: str) -> None:
+def _settle(session: "DebugSession", lines: int, digest: str) -> None:
     """Another version of Python may count lines differently: look for the state *digest* at lines near by."""
     here = session.position
     if not lines or session.digest() == digest:
@@ -300,7 +228,7 @@ def _settle(session: DebugSession, lines: int, digest: str) -> None:
         session.travel(here)
 
 
-def _restore(session: DebugSession, recording: Recording) -> list[str]:
+def _restore(session: "DebugSession", recording: Recording) -> list[str]:
     """Set the breakpoints; conditions are code, and stay switched off where the recording is not trusted."""
     notes = []
     for facts in recording.facts.breakpoints:

@@ -8,7 +8,7 @@ So going back is the same as going forward, and costs no more than running there
 import hashlib
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.look.describe import failed_text
 from mlusim.debug.look.paused_run import PausedRun
@@ -23,9 +23,11 @@ from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLo
 from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
 from mlusim.debug.stop.steppers import Interrupt
 from mlusim.errors import UsageError
-from mlusim.machine.core import Core
 from mlusim.observe.names import checkers
 from mlusim.programs.program import Program, as_program
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
 NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
@@ -140,7 +142,7 @@ class DebugSession:
         self.runs.holder.take(here.hold)
         return PausedRun(recorded, here.session, here.tracer, here.stop)
 
-    def core(self) -> Core | None:
+    def core(self) -> "Core | None":
         """The core in focus; None where none has begun, or all have ended."""
         if self.stop.kind is LAUNCH_END:
             return None

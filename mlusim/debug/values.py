@@ -4,7 +4,7 @@ Everything here belongs to one stop; after the next movement it is out of date.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -15,11 +15,13 @@ from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.regions import RegionState as Region
 from mlusim.debug.look.states import TaskState
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import line_of, variables_of
-from mlusim.machine.core import Core
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
+    from mlusim.machine.core import Core
 
 LONGEST = 4096  # elements of a value that can be unfolded
 BUILT_IN = tuple(f"{n}{axis}" for n in ("taskId", "taskDim") for axis in ("", "X", "Y", "Z"))
@@ -76,12 +78,12 @@ class Memory:
     capacity: int
 
 
-def tasks(session: DebugSession) -> tuple[TaskState, ...]:
+def tasks(session: "DebugSession") -> tuple[TaskState, ...]:
     """The tasks that have begun and not ended."""
     return tuple(states.tasks(session.look()))
 
 
-def frames(session: DebugSession, task: str | None = None) -> tuple[Frame, ...]:
+def frames(session: "DebugSession", task: str | None = None) -> tuple[Frame, ...]:
     """The functions that *task*, or the task in focus, is in, innermost first; none where it is not in the kernel."""
     paused = session.look()
     core = session.core() if task is None else paused.core(task)
@@ -94,7 +96,7 @@ def frames(session: DebugSession, task: str | None = None) -> tuple[Frame, ...]:
     )
 
 
-def scopes(session: DebugSession) -> tuple[Scope, ...]:
+def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     """What there is to see from the frame in focus, the nearest first; empty groups are left out."""
     paused, core, frame = session.look(), session.core(), session.frame()
     found: list[Scope] = []
@@ -124,13 +126,13 @@ def scopes(session: DebugSession) -> tuple[Scope, ...]:
     return tuple(scope for scope in found if scope.variables)
 
 
-def on_chip(session: DebugSession) -> list[Region]:
+def on_chip(session: "DebugSession") -> list[Region]:
     """The regions of the plan of the task in focus; where it has none, its declarations."""
     paused, core = session.look(), session.core()
     return regions.plan_regions(paused, core) or regions.declarations(paused, core)
 
 
-def memories(core: Core | None) -> list[Memory]:
+def memories(core: "Core | None") -> list[Memory]:
     """The memories of *core* and its cluster in which something is declared."""
     if core is None:
         return []

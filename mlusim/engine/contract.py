@@ -7,18 +7,20 @@ same machine, and calls up for what is rare.
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
 
 from mlusim.arch.dtypes import DType
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.polls import Polls
-from mlusim.isa.declare import Intrinsic
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Port, Ptr, View
 from mlusim.time.work import Load
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Intrinsic
 
 Accesses = tuple[Access, ...]
 
@@ -32,16 +34,18 @@ class Announced(Protocol):
 class Announcer(Protocol):
     """Tells the observers of one core what its instructions do; there is none while nobody listens."""
 
-    def row(self, row: Intrinsic, operands: tuple[Any, ...], arguments: tuple[Any, ...]) -> Announced | None:
+    def row(
+        self, row: "Intrinsic", operands: tuple[Any, ...], arguments: tuple[Any, ...]
+    ) -> Announced | None:
         """Announce a dense instruction, unless nobody wants to hear of it just now."""
 
     def copy(
-        self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
+        self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
     ) -> Any:
         """Announce a blocking effect."""
 
     def flight(
-        self, row: Intrinsic, pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
+        self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]
     ) -> Any:
         """Announce the issue of an asynchronous effect."""
 

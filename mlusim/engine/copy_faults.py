@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 from mlusim.engine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.engine.routes import steps_of
 from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
-from mlusim.isa.declare import Intrinsic
 from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction, grain
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
@@ -13,13 +12,14 @@ from mlusim.memory.space import NRAM, SRAM, WRAM
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
+    from mlusim.isa.declare import Intrinsic
 
 FORMS = {0: "1-D", 1: "1-D", 3: "2-D", 4: "2-D", 8: "3-D", 9: "3-D"}
 
 
 def explain_copy(
     mlu: "Mlu",
-    row: Intrinsic,
+    row: "Intrinsic",
     dst: Any,
     src: Any,
     size: Any,

@@ -1,13 +1,15 @@
 """A call's arguments as the values of a row's formulas."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.formula.condition import Fact
 from mlusim.formula.expr import Expr, SizeOf, symbol
 from mlusim.formula.python import to_python
-from mlusim.isa.declare import Operand
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Operand
 
 
 def environment(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +32,7 @@ def value(formula: Expr, arguments: Mapping[str, Any]) -> Any:
     return formula.evaluate(environment(arguments))
 
 
-def extent(operand: Operand, arguments: Mapping[str, Any]) -> int:
+def extent(operand: "Operand", arguments: Mapping[str, Any]) -> int:
     """The number of elements of *operand* in a call with *arguments*."""
     known = environment(arguments)
     known["sizeof_T"] = arguments[operand.name].view.itemsize

@@ -5,12 +5,14 @@ As in C the types of the arguments decide; the shorter form's own code only look
 
 from collections.abc import Callable, Iterator, Mapping
 from inspect import Parameter, signature
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.engine.refuse import refuse_here
 from mlusim.errors import RuleFault
-from mlusim.isa.declare import Intrinsic
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.isa.declare import Intrinsic
 
 
 class Left:
@@ -31,13 +33,13 @@ def present(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not LEFT}
 
 
-def open_signature(row: Intrinsic) -> str:
+def open_signature(row: "Intrinsic") -> str:
     """Parameters that take a call of either form."""
     names = (f"{p.name}=LEFT" if p.kind == "count" else p.name for p in row.given)
     return ", ".join(("mlu", *names, "*more", "**named"))
 
 
-def other_form(row: Intrinsic, arguments: str) -> Iterator[str]:
+def other_form(row: "Intrinsic", arguments: str) -> Iterator[str]:
     """Code that passes a call of the longer form on, and fills in the defaults of this one."""
     counts = [p for p in row.given if p.kind == "count"]
     longer = f"longer(mlu, *present({arguments}).values(), *more)"
@@ -48,7 +50,7 @@ def other_form(row: Intrinsic, arguments: str) -> Iterator[str]:
             yield f"if {p.name} is LEFT: {p.name} = default_{p.name}"
 
 
-def complete(row: Intrinsic, longer: Callable[..., Any]) -> Callable[..., Any]:
+def complete(row: "Intrinsic", longer: Callable[..., Any]) -> Callable[..., Any]:
     """The method *longer*, which refuses calls that lack operands as faults of *row*, whose name was written."""
     own = signature(longer).parameters.values()
     needed = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.default is p.empty for p in own) - 1
@@ -63,7 +65,7 @@ def complete(row: Intrinsic, longer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def either_form(
-    row: Intrinsic, shorter: Callable[..., Any], longer: Callable[..., Any]
+    row: "Intrinsic", shorter: Callable[..., Any], longer: Callable[..., Any]
 ) -> Callable[..., Any]:
     """The method of *row* that passes calls of the longer form on to the method *longer*."""
     assert row.overload is not None

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 from mlusim.engine.refuse import count_of
-from mlusim.isa.declare import Intrinsic
 from mlusim.isa.parameters import Parameter
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
+    from mlusim.isa.declare import Intrinsic
 
 
 class Padded(int):
@@ -65,7 +65,7 @@ def count_code(counts: list[Parameter], *, vector: bool) -> Iterator[str]:
 
 
 def padded_count(
-    mlu: "Mlu", row: Intrinsic, name: str, value: Any, before: Mapping[str, int] | None
+    mlu: "Mlu", row: "Intrinsic", name: str, value: Any, before: Mapping[str, int] | None
 ) -> tuple[int, Mapping[str, int] | None]:
     """*value* as `count_of` gives it, and *before* with what it was before it was padded, if it was."""
     if value.__class__ is Padded:

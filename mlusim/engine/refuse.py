@@ -9,27 +9,27 @@ from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32, is_numbe
 from mlusim.engine.environment import environment, extent
 from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, UsageError, WrongSpace
 from mlusim.formula.python import to_python
-from mlusim.isa.declare import Intrinsic, Operand, Refused
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
+    from mlusim.isa.declare import Intrinsic, Operand, Refused
 
 
-def refuse(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
+def refuse(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault:
     """The fault of a call of *row* with *arguments* that some check rejected."""
     fault = _diagnose(mlu, row, arguments)
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
-def refuse_here(mlu: "Mlu", row: Intrinsic, fault: Fault) -> Fault:
+def refuse_here(mlu: "Mlu", row: "Intrinsic", fault: Fault) -> Fault:
     """Complete a fault that is known already."""
     fault.intrinsic = row.spelling
     return mlu.core.blame(fault)
 
 
-def unsupported(mlu: "Mlu", row: Intrinsic) -> Fault:
+def unsupported(mlu: "Mlu", row: "Intrinsic") -> Fault:
     """The fault of an intrinsic that the architecture, or a memory core, lacks."""
     arch = mlu.core.session.board.arch
     if mlu.core.place.memory_core and not row.memory_core:
@@ -48,7 +48,7 @@ def unsupported(mlu: "Mlu", row: Intrinsic) -> Fault:
     return refuse_here(mlu, row, fault)
 
 
-def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
+def count_of(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> int:
     """*value* as a Python integer; raises a fault for what is no integer."""
     try:
         return value.__index__()  # type: ignore[no-any-return]
@@ -60,7 +60,7 @@ def count_of(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> int:
         ) from None
 
 
-def refuse_body(mlu: "Mlu", row: Intrinsic, refused: Refused, arguments: Mapping[str, Any]) -> Fault:
+def refuse_body(mlu: "Mlu", row: "Intrinsic", refused: "Refused", arguments: Mapping[str, Any]) -> Fault:
     """The fault of a call whose data the body of *row* refused."""
     fault: Fault = RuleFault(str(refused), operand=refused.operand, legal=refused.legal)
     if refused.needs is not None and refused.operand is not None:
@@ -131,7 +131,7 @@ def overlap(first: View, i: int, j: int, second: View, k: int, m: int, how: str)
 C_TYPES: Mapping[type, DType] = {d.dtype.type: d for d in DTYPES}  # of the scalars that know their C type
 
 
-def constant(mlu: "Mlu", row: Intrinsic, name: str, view: View, value: Any) -> Any:
+def constant(mlu: "Mlu", row: "Intrinsic", name: str, view: View, value: Any) -> Any:
     """*value* as an element of *view*, converted as C does; raises a fault for what is no number."""
     try:
         if value.__class__ is int or isinstance(value, (int, float, np.generic)):
@@ -154,7 +154,7 @@ def _scalar_hint(value: Any) -> str | None:
     return "load it with [0] if the first element is meant" if isinstance(value, Ptr) else None
 
 
-def typed(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType]:
+def typed(mlu: "Mlu", row: "Intrinsic", name: str, value: Any) -> tuple[Any, DType]:
     """A scalar whose own type decides the instruction: (the scalar, its element type)."""
     if isinstance(value, int):
         return (value if -(1 << 31) <= value < 1 << 31 else int32(value)), int32
@@ -177,7 +177,7 @@ def typed(mlu: "Mlu", row: Intrinsic, name: str, value: Any) -> tuple[Any, DType
 # -- what a check has to say -----------------------------------------------------------------------
 
 
-def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault:
+def _diagnose(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault:
     first: View | None = None
     generation = mlu.core.session.board.arch.generation
     for operand in row.operands.values():
@@ -200,22 +200,22 @@ def _diagnose(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault
     )
 
 
-def _contradiction(row: Intrinsic) -> Fault:
+def _contradiction(row: "Intrinsic") -> Fault:
     """The fault of a check that fired although every rule holds; it would be an error of mlusim."""
     return Fault(f"an operand was refused although each rule of {row.name} holds", hint="please report this")
 
 
-def _is_either(row: Intrinsic, name: str) -> bool:
+def _is_either(row: "Intrinsic", name: str) -> bool:
     return any(p.name == name and p.kind == "either" for p in row.parameters)
 
 
-def spaces(operand: Operand) -> str:
+def spaces(operand: "Operand") -> str:
     """The memories that *operand* may lie in, in words."""
     return " or ".join(space.name for space in operand.spaces)
 
 
 def check_kind(
-    row: Intrinsic, operand: Operand, view: View, first: View | None, generation: int
+    row: "Intrinsic", operand: "Operand", view: View, first: View | None, generation: int
 ) -> Fault | None:
     """The fault of an operand in the wrong memory or of the wrong type; *first* gives the common type."""
     name = operand.name
@@ -244,7 +244,7 @@ def check_kind(
     return None
 
 
-def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
     spans = {}
     for operand in row.operands.values():
         pointer = arguments[operand.name]
@@ -275,7 +275,7 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
     return _check_overlap(row, spans)
 
 
-def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]]) -> Fault | None:
+def _check_overlap(row: "Intrinsic", spans: Mapping[str, tuple[Ptr, int, int]]) -> Fault | None:
     targets = [o.name for o in row.operands.values() if o.access != "read" and o.name in spans]
     for source, how in row.overlap.items():
         if source not in spans or how == "free":
@@ -295,7 +295,7 @@ def _check_overlap(row: Intrinsic, spans: Mapping[str, tuple[Ptr, int, int]]) ->
     return None
 
 
-def check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
+def check_rules(row: "Intrinsic", arguments: Mapping[str, Any], generation: int) -> Fault | None:
     """The fault of the first rule of *row* that is broken."""
     known = environment(arguments)
     for rule in row.rules:
@@ -306,7 +306,7 @@ def check_rules(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -
     return None
 
 
-def _check_alignment(row: Intrinsic, arguments: Mapping[str, Any], generation: int) -> Fault | None:
+def _check_alignment(row: "Intrinsic", arguments: Mapping[str, Any], generation: int) -> Fault | None:
     for operand in row.operands.values():
         pointer = arguments[operand.name]
         if generation != 2 or operand.name not in row.aligned or not isinstance(pointer, Ptr):

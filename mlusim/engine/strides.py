@@ -16,19 +16,19 @@ from mlusim.engine.environment import environment, extent, value
 from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, refuse_here, spaces
 from mlusim.errors import Fault, ReadOnly, RuleFault
 from mlusim.formula.python import to_python
-from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 from mlusim.time.work import ATOMICS, LINE, charge, charge_flight, load_of
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
+    from mlusim.isa.declare import Intrinsic, Operand
 
 IN_PLACE = ("exact", "whole")  # the ways to overlap that the strided form knows
 MOST = 65535  # iterations beyond the first; documented for the copies, inferred for the other rows
 
 
-def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any]) -> None:
+def strided(mlu: "Mlu", row: "Intrinsic", number: int, arguments: Mapping[str, Any]) -> None:
     """Execute the strided form of *row*; raises the faults of the dense form and those of strides."""
     fault = _check(mlu, row, arguments)
     if fault is not None:
@@ -69,7 +69,7 @@ def strided(mlu: "Mlu", row: Intrinsic, number: int, arguments: Mapping[str, Any
     mlu.counts[number] += 1
 
 
-def access_of(operand: Operand, arguments: Mapping[str, Any]) -> Access:
+def access_of(operand: "Operand", arguments: Mapping[str, Any]) -> Access:
     """The bytes that *operand* takes in a strided call."""
     pointer = arguments[operand.name]
     view = pointer.view
@@ -86,7 +86,7 @@ def _array(view: View, access: Access) -> np.ndarray[Any, Any]:
     return np.ndarray(counts, view.dtype.dtype, view.raw, access.start, strides)
 
 
-def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+def _check(mlu: "Mlu", row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
     generation = mlu.core.session.board.arch.generation
     missing = [n for o in row.operands.values() for n in sorted(o.stride_names) if arguments[n] is None]
     if missing:
@@ -107,7 +107,7 @@ def _check(mlu: "Mlu", row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | 
     return check_rules(row, arguments, generation) or _check_ranges(row, arguments)
 
 
-def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
+def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | None:
     for operand in row.operands.values():
         access, view = access_of(operand, arguments), arguments[operand.name].view
         for _, more in operand.strides:
@@ -135,7 +135,7 @@ def _check_ranges(row: Intrinsic, arguments: Mapping[str, Any]) -> Fault | None:
 
 
 def _check_target(
-    row: Intrinsic, operand: Operand, access: Access, arguments: Mapping[str, Any]
+    row: "Intrinsic", operand: "Operand", access: Access, arguments: Mapping[str, Any]
 ) -> Fault | None:
     view = arguments[operand.name].view
     if not view.allocation.writable:

@@ -13,12 +13,14 @@ elements cannot be added to bytes unnoticed.  Build one with ordinary operators:
 
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import field, frozen
 
-from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.arch.dtypes import DType
 
 INT32_MAX = 2**31 - 1
 
@@ -195,7 +197,7 @@ class ElementType:
     """A type parameter of a kernel (the documents' ``T``): one of *choices*, the first by default."""
 
     name: str
-    choices: tuple[DType, ...]
+    choices: "tuple[DType, ...]"
 
     def __str__(self) -> str:
         return self.name
@@ -207,11 +209,11 @@ class ElementType:
 class SizeOf(Expr):
     """``sizeof(type)``: bytes per element."""
 
-    type: DType | ElementType
+    type: "DType | ElementType"
 
     def evaluate(self, env: Mapping[str, int]) -> int:
         """Return the size in bytes; of a type parameter what *env* says."""
-        return self.type.size if isinstance(self.type, DType) else Expr.evaluate(self, env)
+        return Expr.evaluate(self, env) if isinstance(self.type, ElementType) else self.type.size
 
 
 @frozen(repr=False, order=False)
@@ -293,7 +295,7 @@ def nbytes(count: int) -> Expr:
     return Const(int(count), Unit.BYTES)
 
 
-def sizeof(type_: DType | ElementType) -> Expr:
+def sizeof(type_: "DType | ElementType") -> Expr:
     """``sizeof(type)`` in bytes."""
     return SizeOf(type_)
 

@@ -20,17 +20,16 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.errors import UsageError
-from mlusim.host.descriptor import TensorDescriptor
+from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import LOG, Handle
 from mlusim.host.status import Status
-from mlusim.machine.device import DeviceTensor
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 
 BAD_PARAM = Status.MLUOP_STATUS_BAD_PARAM
 NOT_SUPPORTED = Status.MLUOP_STATUS_NOT_SUPPORTED
 ARCH_MISMATCH = Status.MLUOP_STATUS_ARCH_MISMATCH
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
-LARGE_TENSOR = 1 << 31  # elements from which a tensor is "large"
 
 
 @frozen

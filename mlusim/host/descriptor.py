@@ -10,6 +10,7 @@ from attrs import field, frozen
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.errors import UsageError
 
+LARGE_TENSOR = 1 << 31  # elements from which a tensor is "large"
 LAYOUTS = ("ARRAY", "NHWC", "NCHW", "HWCN", "NDHWC", "NCDHW", "NTC", "TNC", "NLC", "NC")
 
 

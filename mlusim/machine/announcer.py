@@ -3,10 +3,11 @@
 A core has one only while somebody listens, or another schedule explores; everything here costs nothing otherwise.
 """
 
+import itertools
 import sys
 from pathlib import PurePath
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
 
@@ -15,15 +16,37 @@ from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import kernel_frame
 from mlusim.machine.events import Effect, Site, Step
-from mlusim.machine.schedule import Choices
+from mlusim.machine.observed import Core as Announced
+from mlusim.machine.observed import Launch
+from mlusim.machine.scheduling.schedule import Choices
 from mlusim.memory.footprint import Access
 
 if TYPE_CHECKING:
-    from mlusim.machine.observed import Core
+    from mlusim.machine.hub import Hub
     from mlusim.memory.pointer import View
+
 
 STEPS = 4096  # steps of either kind that a core remembers; beyond that it begins anew
 LOUD = -1
+
+
+class Session(Launch, Protocol):
+    """The launch, for those who announce: who listens, the numbers of effects, and who runs next."""
+
+    hub: "Hub"
+    numbers: "itertools.count[int]"
+    scheduler: Any
+
+
+class Core(Announced, Protocol):
+    """The core that is announced."""
+
+    @property
+    def session(self) -> Session:
+        """Its launch."""
+
+    def land_one(self, pipe: Pipe) -> None:
+        """Land the oldest effect in flight on *pipe*."""
 
 
 @define(eq=False)

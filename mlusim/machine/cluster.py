@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import Deadlock, Divergence, RuleFault, SyncFault
-from mlusim.machine.barrier import SCOPES, Meeting, participants
 from mlusim.machine.events import Sync
-from mlusim.machine.split_barrier import SplitBarriers
+from mlusim.machine.sync.barrier import SCOPES, Meeting, participants
+from mlusim.machine.sync.split_barrier import SplitBarriers
 from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.declaration import Declaration
 

@@ -12,11 +12,11 @@ from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
-from mlusim.machine.inside import wait_inside
-from mlusim.machine.mutex import lock, unlock
 from mlusim.machine.place import Place
 from mlusim.machine.placements import Placements
-from mlusim.machine.split_barrier import half_barrier
+from mlusim.machine.sync.inside import wait_inside
+from mlusim.machine.sync.mutex import lock, unlock
+from mlusim.machine.sync.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import Declaration
 from mlusim.memory.initial import initialise
@@ -29,11 +29,11 @@ from mlusim.time.work import Load
 if TYPE_CHECKING:
     from mlusim.engine.noting import Accesses
     from mlusim.machine.announcer import Watch
-    from mlusim.machine.carrier import Carrier
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.owner import Owner
+    from mlusim.machine.scheduling.carrier import Carrier
 
 NOTHING = Load()
 

@@ -18,73 +18,18 @@ from mlusim.machine.hub import attendants, handed, looks_inside, tell_fetched, t
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
-from mlusim.machine.schedule import choices_of, effects_of
+from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
 from mlusim.machine.session import Request, Session
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
 from mlusim.memory.declaration import Declaration
-from mlusim.memory.pointer import Ptr, View
+from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
 from mlusim.presenting import Presented
 from mlusim.time.timeline import Timeline
 from mlusim.time.timing import UNTIMED, predict
-
-EFFECTS = ("late", "eager")
-
-
-class DeviceTensor(Presented):
-    """An array in GDRAM: ``shape``, ``dtype``, ``size`` (elements), ``nbytes``, ``address``.
-
-    Passed to a launch it becomes a pointer to its first element; ``tensor + n`` is a pointer to
-    element n.
-    """
-
-    __slots__ = ("allocation", "device", "dtype", "shape")
-    __array_ufunc__ = None  # so that `numpy_integer + tensor` reaches __radd__
-
-    def __init__(
-        self, device: "Device", allocation: Allocation, shape: tuple[int, ...], dtype: DType
-    ) -> None:
-        self.device = device
-        self.allocation = allocation
-        self.shape = shape
-        self.dtype = dtype
-
-    @property
-    def size(self) -> int:
-        """Elements."""
-        return math.prod(self.shape)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes."""
-        return self.size * self.dtype.size
-
-    @property
-    def address(self) -> int:
-        """The device address of the first byte."""
-        return self.allocation.address
-
-    @property
-    def ptr(self) -> Ptr:
-        """A pointer to the first element, for kernel arguments."""
-        if not self.allocation.live:
-            raise UsageError(f"{self!r} was freed; there is nothing to point at")
-        return Ptr(View(self.allocation, self.dtype, None))
-
-    def __add__(self, n: int) -> Ptr:
-        return self.ptr + n
-
-    __radd__ = __add__
-
-    def __array__(self, *_: Any, **__: Any) -> Any:
-        raise UsageError(f"{self!r} is in GDRAM; copy it to the host with device.get()")
-
-    def __repr__(self) -> str:
-        return (
-            f"<DeviceTensor {self.dtype}{list(self.shape)} at {self.address:#x} of {self.device.board.name}>"
-        )
 
 
 class Device(Presented):

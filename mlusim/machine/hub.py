@@ -4,7 +4,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from mlusim.errors import Fault
+    from mlusim.machine.events import Effect, Sync
+    from mlusim.machine.observed import Core, Launch
+    from mlusim.memory.allocation import Allocation
+    from mlusim.memory.regions import Placement
 
 EVENTS = (
     "launch_begin",
@@ -48,55 +55,55 @@ class Observer:
         """What the observer has to say at the end."""
         return ()
 
-    def launch_begin(self, launch: Any) -> None:
-        """A launch begins; *launch* is the machine's session."""
+    def launch_begin(self, launch: "Launch") -> None:
+        """A launch begins; and has a board and what was asked of it."""
 
-    def task_begin(self, core: Any) -> None:
+    def task_begin(self, core: "Core") -> None:
         """A task, or a memory core, begins on *core*."""
 
-    def declare(self, core: Any, allocation: Any) -> None:
+    def declare(self, core: "Core", allocation: "Allocation") -> None:
         """*core* declared on-chip memory."""
 
-    def place(self, core: Any, placements: Any) -> None:
+    def place(self, core: "Core", placements: "tuple[Placement, ...]") -> None:
         """*placements* are now the plans of *core*'s buffers, as `mlusim.memory.regions.Placement`."""
 
-    def scalar(self, effect: Any) -> bool | None:
+    def scalar(self, effect: "Effect") -> bool | None:
         """A scalar load or store, for those who do not care for other instructions; before its issue.
 
         True: say nothing of this step until something is new.
         """
 
-    def issue(self, effect: Any) -> bool | None:
+    def issue(self, effect: "Effect") -> bool | None:
         """An instruction was issued.  True: say nothing of this step until something is new."""
 
-    def effect(self, effect: Any) -> bool | None:
+    def effect(self, effect: "Effect") -> bool | None:
         """The bytes are about to change.  True: say nothing of this step until something is new."""
 
-    def retire(self, effect: Any) -> None:
+    def retire(self, effect: "Effect") -> None:
         """The bytes have changed."""
 
-    def control(self, core: Any, name: str) -> None:
+    def control(self, core: "Core", name: str) -> None:
         """*core* begins *name*: a wait for its pipes, for other cores or for a mutex, or the end of one."""
 
-    def block(self, core: Any, reason: str) -> None:
+    def block(self, core: "Core", reason: str) -> None:
         """*core* waits at a barrier."""
 
-    def sync(self, sync: Any) -> None:
+    def sync(self, sync: "Sync") -> None:
         """A core waited for its pipes, or a barrier completed."""
 
-    def fault(self, core: Any, fault: Any) -> None:
+    def fault(self, core: "Core", fault: "Fault") -> None:
         """*core* did what the machine cannot do; the launch ends here, without `launch_end`."""
 
-    def error(self, core: Any, error: Any) -> None:
+    def error(self, core: "Core", error: BaseException) -> None:
         """The kernel raised what is no fault of the machine; the launch ends here, without `launch_end`."""
 
-    def task_end(self, core: Any) -> None:
+    def task_end(self, core: "Core") -> None:
         """A task has ended."""
 
-    def launch_end(self, launch: Any) -> None:
+    def launch_end(self, launch: "Launch") -> None:
         """The launch is over."""
 
-    def fetched(self, allocation: Any) -> None:
+    def fetched(self, allocation: "Allocation") -> None:
         """The host copied a tensor back, after launches; heard by those who attend every launch."""
 
     def launched(self, launch: Any) -> None:

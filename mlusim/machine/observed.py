@@ -1,52 +1,158 @@
-"""A core as observers know it: where it runs, what is in flight, what it declared; they change nothing of it."""
+"""A launch and its cores as observers know them: they read what stands here, and change nothing of it.
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+The machine's own classes have more; `Observer` is declared over these, so that a checker sees no more than this.
+"""
 
-from mlusim.engine.contract import Flight
-from mlusim.machine.hub import Hub
-from mlusim.machine.place import Place
-from mlusim.memory.allocation import Arena
-from mlusim.memory.space import Space
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from mlusim.arch.board import Board
+    from mlusim.engine.contract import Flight
+    from mlusim.machine.events import Step
+    from mlusim.machine.hub import Hub
+    from mlusim.machine.place import Place
+    from mlusim.memory.allocation import Arena
+    from mlusim.memory.regions import Placement, RegionMap
+    from mlusim.memory.space import Space
+
+
+class Kernel(Protocol):
+    """What runs: its name, and the function where it has one."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def body(self) -> Callable[..., Any]:
+        """What is called for each task."""
+
+
+class Request(Protocol):
+    """What was asked of a launch."""
+
+    @property
+    def kernel(self) -> Kernel:
+        """What runs."""
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the kernel is given."""
+
+    @property
+    def layout(self) -> "RegionMap | None":
+        """The plan of its NRAM, where one was given."""
+
+
+class Launch(Protocol):
+    """A launch while it runs."""
+
+    @property
+    def board(self) -> "Board":
+        """Where it runs."""
+
+    @property
+    def request(self) -> Request:
+        """What was asked of it."""
+
+
+class Cluster(Protocol):
+    """The cores that share SRAM."""
+
+    @property
+    def number(self) -> int:
+        """Its number on the board."""
+
+    @property
+    def sram(self) -> "Arena":
+        """Their memory."""
+
+
+class Union(Protocol):
+    """The cores that may meet at a barrier."""
+
+    @property
+    def block(self) -> bool:
+        """Whether it is the lone core of a Block task."""
+
+    @property
+    def clusters(self) -> Sequence[Cluster]:
+        """Its clusters."""
+
+    @property
+    def cores(self) -> "Sequence[Core]":
+        """Its cores."""
+
+    def finished(self) -> bool:
+        """Whether every core of it has ended."""
+
+
+class Steps(Protocol):
+    """What a core has done, step by step."""
+
+    def mark(self) -> "list[Step]":
+        """The steps since the last mark, announced or not, each once."""
+
+
+class Mlu(Protocol):
+    """What a kernel was handed."""
+
+    @property
+    def watch(self) -> Any:
+        """The core's `Steps`; there are such while somebody listens to instructions."""
+
+
+class Placed(Protocol):
+    """The plans of a core's buffers."""
+
+    @property
+    def live(self) -> "tuple[Placement, ...]":
+        """Those in force."""
 
 
 class Core(Protocol):
-    """The core of an effect or of a sync."""
-
-    hub: Hub
-    number: int
-    place: Place
+    """A core: where it runs, what is in flight, what it declared."""
 
     @property
-    def mlu(self) -> Any:
+    def hub(self) -> "Hub":
+        """Who listens; `Hub.renew` asks for steps that were left out."""
+
+    @property
+    def number(self) -> int:
+        """Its number, in the order in which the cores of the launch begin."""
+
+    @property
+    def place(self) -> "Place":
+        """Which task it runs, and where."""
+
+    @property
+    def mlu(self) -> Mlu:
         """What its kernel was handed."""
 
     @property
-    def session(self) -> Any:
+    def session(self) -> Launch:
         """Its launch."""
 
     @property
-    def placements(self) -> Any:
-        """The plans of its buffers, as `mlusim.machine.placements.Placements`."""
+    def placements(self) -> Placed:
+        """The plans of its buffers."""
 
     @property
-    def union(self) -> Any:
+    def union(self) -> Union:
         """The cores that may meet it at a barrier."""
 
     @property
-    def cluster(self) -> Any:
+    def cluster(self) -> Cluster | None:
         """Its cluster; None for a Block task."""
 
     @property
-    def flights(self) -> Iterable[Flight]:
+    def flights(self) -> "Iterable[Flight]":
         """Its asynchronous effects that have not landed."""
 
     @property
-    def arenas(self) -> Mapping[Space, Arena]:
+    def arenas(self) -> "Mapping[Space, Arena]":
         """Its own memories."""
 
     def site(self) -> tuple[str, int]:
         """File and line of the kernel statement that it is at."""
-
-    def land_one(self, pipe: Any) -> None:
-        """Land the oldest effect in flight on *pipe*."""

@@ -13,7 +13,7 @@ from mlusim.memory.space import Space
 from mlusim.time.log import Log
 
 if TYPE_CHECKING:
-    from mlusim.machine.scheduler import Scheduler
+    from mlusim.machine.scheduling.scheduler import Scheduler
 
 
 class Owner(Protocol):

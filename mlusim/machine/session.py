@@ -22,8 +22,8 @@ from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.place import Place
-from mlusim.machine.schedule import Choices, Drawn
-from mlusim.machine.scheduler import Scheduler
+from mlusim.machine.scheduling.schedule import Choices, Drawn
+from mlusim.machine.scheduling.scheduler import Scheduler
 from mlusim.machine.tally import Tally
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.direction import DIRECTIONS

@@ -3,7 +3,7 @@
 import linecache
 import re
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, frozen
 
@@ -11,6 +11,9 @@ from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer
 from mlusim.observe.finding import NOTE, Finding, Place
 from mlusim.observe.rules import RULES
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Launch
 
 MOST = 200  # different findings of one checker in one launch; what comes behind them is counted only
 COMMENT = re.compile(r"(?:#|//)\s*mlusim:\s*allow\s+(?P<id>[\w-]+)\s*(?::\s*(?P<reason>.*))?$")
@@ -45,7 +48,7 @@ class Checker(Observer):
         self.kernel = ""
         self._begin()
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Forget the last launch."""
         self.kernel = launch.request.kernel.name
         self._begin()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.errors import Fault, SyncFault
 from mlusim.machine.hub import Observer, attending
@@ -13,6 +13,9 @@ from mlusim.observe.finding import ERROR, Finding
 from mlusim.observe.memcheck import MemCheck, MemCheckNotes
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.rules import RULES
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core, Launch
 
 
 class Collector(Observer):
@@ -42,7 +45,7 @@ class Collector(Observer):
         self._untold: Fault | None = None
         self._read: set[Any] = set()
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Take what the launch before has left."""
         self.close()
         self.launches += 1
@@ -52,7 +55,7 @@ class Collector(Observer):
             self.comments.update(dict.fromkeys(comments_in(launch.request.kernel.body)))
         self._open = True
 
-    def fault(self, core: Any, fault: Fault) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Note the fault; the checkers hear of it after this."""
         del core
         self.faults.append(fault)

@@ -6,11 +6,12 @@ for want of it, and, at the instruction that mixed lanes, when what it was mixed
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve, frozen
 
+from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
 from mlusim.isa.table import ISA
 from mlusim.machine.events import Effect, Site, Step
@@ -23,6 +24,9 @@ from mlusim.observe.origin import in_flight, lacking, neighbours, never_stored, 
 from mlusim.observe.scattered import atomics, index_reads
 from mlusim.observe.shadow import Mask, Shadow, Write
 from mlusim.observe.value_flow import dependence
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core, Launch
 
 ABSORBING = frozenset(
     {np.bitwise_and, np.bitwise_or, np.logical_and, np.logical_or}
@@ -58,7 +62,7 @@ class InitCheck(Checker):
 
     # -- memory comes and goes -----------------------------------------------------------------
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
         self._shadows, self._mixed = {}, set()
@@ -67,12 +71,12 @@ class InitCheck(Checker):
             if allocation is not None and allocation not in self._shadows:
                 self._shadows[allocation] = _remembered(allocation)
 
-    def declare(self, core: Any, allocation: Allocation) -> None:
+    def declare(self, core: "Core", allocation: Allocation) -> None:
         """Note fresh memory."""
         del core
         self._shadows[allocation] = Shadow(allocation, filled=allocation.filled)
 
-    def task_end(self, core: Any) -> None:
+    def task_end(self, core: "Core") -> None:
         """Forget the task's memory, and the cluster's with its last task."""
         arenas = list(core.arenas.values())
         if core.union.finished():
@@ -81,18 +85,18 @@ class InitCheck(Checker):
             for allocation in arena.allocations:
                 self._shadows.pop(allocation, None)
 
-    def fault(self, core: Any, fault: Any) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
         if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
             self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
         self._keep()
 
-    def error(self, core: Any, error: Any) -> None:
+    def error(self, core: "Core", error: BaseException) -> None:
         """Keep what is known of the tensors."""
         del core, error
         self._keep()
 
-    def launch_end(self, launch: Any) -> None:
+    def launch_end(self, launch: "Launch") -> None:
         """Keep what is known of the tensors."""
         del launch
         self._keep()
@@ -281,10 +285,10 @@ class InitCheck(Checker):
         return context, note, hint, tuple(places(hops))
 
 
-def _refused(core: Any, fault: Any) -> Effect:
+def _refused(core: "Core", fault: Fault) -> Effect:
     """The instruction of *fault* as it would have been announced."""
-    name = fault.intrinsic.lstrip("_")
-    row, site = ISA[name], Site(fault.file, fault.line)
+    name = (fault.intrinsic or "").lstrip("_")
+    row, site = ISA[name], Site(fault.file or "<unknown>", fault.line or 0)
     return Effect(Step(name, row, row.pipe, row.flow, fault.read, (), site), core, NEVER)
 
 

@@ -5,7 +5,7 @@ turns the fault into a finding that names the neighbours, and adds what the mach
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
@@ -26,6 +26,9 @@ from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
 from mlusim.observe.regions import region_label
 
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core, Launch
+
 LINE = 128  # bytes that the vector unit takes in a cycle
 HALF = 64  # bytes; MLU2xx wants addresses that are multiples
 
@@ -45,12 +48,12 @@ class MemCheck(Checker):
 
     name = "memcheck"
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Learn the tensors among the arguments."""
         super().launch_begin(launch)
         self._known = _Neighbours(_tensors(launch.request.arguments))
 
-    def declare(self, core: Any, allocation: Allocation) -> None:
+    def declare(self, core: "Core", allocation: Allocation) -> None:
         """Learn a declaration."""
         del core
         self._known.add(allocation)
@@ -64,13 +67,13 @@ class MemCheck(Checker):
             return False
         return True
 
-    def fault(self, core: Any, fault: Fault) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding."""
         rule = next((name for kind, name in RULE_OF if isinstance(fault, kind)), None)
         if rule is not None:
             self.report((rule, fault.file, fault.line), lambda: self._refused(rule, core, fault))
 
-    def _refused(self, rule: str, core: Any, fault: Fault) -> Finding:
+    def _refused(self, rule: str, core: "Core", fault: Fault) -> Finding:
         context = [] if fault.legal is None else [f"legal: {fault.legal}"]
         if isinstance(fault, OutOfBounds) and not isinstance(fault, Ended) and fault.address is not None:
             context += self._known.around(fault.address, fault.space)
@@ -111,7 +114,7 @@ class MemCheckNotes(MemCheck):
     def __init__(self) -> None:
         super().__init__(notes=True)
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Ask the architecture whether alignment is a rule, which the machine enforces, or advice."""
         super().launch_begin(launch)
         self._advice = launch.board.arch.generation > 2

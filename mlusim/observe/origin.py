@@ -1,7 +1,7 @@
 """Where bytes without a value come from: the way back from where they escaped to where they were declared."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, Place
 from mlusim.observe.shadow import Shadow, Write
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core
 
 HOPS = 12
 
@@ -75,7 +78,7 @@ def lacking(shadow: Shadow, access: Access) -> tuple[int, int]:
     return access.offset_of(first), int(len(flags) - np.count_nonzero(flags))
 
 
-def in_flight(core: Any, hop: Hop) -> Place | None:
+def in_flight(core: "Core", hop: Hop) -> Place | None:
     """Return the asynchronous instruction of *core* that would write the byte of *hop* and has not landed."""
     effects: list[Effect] = [flight.effect for flight in core.flights if flight.effect is not None]
     for effect in effects:

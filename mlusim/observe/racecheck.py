@@ -1,27 +1,31 @@
 """racecheck: accesses to the same bytes that nothing puts in order, within a core and between tasks.
 
-Within a core the pipes run side by side (`mlusim.observe.pipes`); between tasks only barriers, mutexes
-and atomics on a common word put anything in order (`mlusim.observe.sharing`).
+Within a core the pipes run side by side (`mlusim.observe.races.pipes`); between tasks only barriers, mutexes
+and atomics on a common word put anything in order (`mlusim.observe.races.sharing`).
 """
 
 import functools
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlusim.arch.pipe import Pipe
+from mlusim.errors import Fault
 from mlusim.machine.events import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
-from mlusim.observe.blame import Blame, Court
-from mlusim.observe.cells import ATOMIC, READ, WRITE
 from mlusim.observe.checker import Checker, place_of
-from mlusim.observe.clocks import Clocks
 from mlusim.observe.finding import Finding, Place
-from mlusim.observe.handovers import Handing, Withheld
-from mlusim.observe.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
-from mlusim.observe.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, wait_for
-from mlusim.observe.sharing import WORD, Conflict, Party, Sharing
+from mlusim.observe.races.blame import Blame, Court
+from mlusim.observe.races.cells import ATOMIC, READ, WRITE
+from mlusim.observe.races.clocks import Clocks
+from mlusim.observe.races.handovers import Handing, Withheld
+from mlusim.observe.races.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
+from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, wait_for
+from mlusim.observe.races.sharing import WORD, Conflict, Party, Sharing
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core, Launch
 
 DOES = {READ: "reads", ATOMIC: "changes", WRITE: "writes"}
 TELLS = {
@@ -38,13 +42,15 @@ class RaceCheck(Checker):
 
     name = "racecheck"
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Begin with no task."""
         super().launch_begin(launch)
-        self._cores: list[Any] = []
-        self._tasks: dict[Any, int] = {}
-        self._orders: dict[Any, PipeOrder] = {}
-        self._blamed: dict[Any, dict[Step, Hashable]] = {}  # what one missing sync has left open: its finding
+        self._cores: list[Core] = []
+        self._tasks: dict[Core, int] = {}
+        self._orders: dict[Core, PipeOrder] = {}
+        self._blamed: dict[
+            Core, dict[Step, Hashable]
+        ] = {}  # what one missing sync has left open: its finding
         self._clocks = Clocks()
         self._handing, self._now = Handing(), 0
         self._sharing = Sharing(self._clocks, lambda found: self._blame.judge(found, self._cores))
@@ -54,13 +60,13 @@ class RaceCheck(Checker):
             self._clocks.keep_log()
             self._sharing.whole = True
 
-    def task_begin(self, core: Any) -> None:
+    def task_begin(self, core: "Core") -> None:
         """Begin a task."""
         self._tasks[core] = self._clocks.begin()
         self._cores.append(core)
         self._orders[core] = PipeOrder()
 
-    def task_end(self, core: Any) -> None:
+    def task_end(self, core: "Core") -> None:
         """End a task, and the SRAM of its clusters with the last one."""
         del self._orders[core]
         if self._idle is not None:
@@ -69,17 +75,17 @@ class RaceCheck(Checker):
             ended = (allocation for cluster in core.union.clusters for allocation in cluster.sram.allocations)
             self._sharing.forget(ended)
 
-    def fault(self, core: Any, fault: Any) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Judge what there is."""
         del core, fault
         self._sharing.judge()
 
-    def error(self, core: Any, error: Any) -> None:
+    def error(self, core: "Core", error: BaseException) -> None:
         """Judge what there is."""
         del core, error
         self._sharing.judge()
 
-    def launch_end(self, launch: Any) -> None:
+    def launch_end(self, launch: "Launch") -> None:
         """Judge what there is, and let go of the cores."""
         del launch
         self._sharing.judge()
@@ -143,7 +149,7 @@ class RaceCheck(Checker):
             self._clash(order, effect, clash)
         return bool(clashes)
 
-    def _catch_up(self, core: Any, order: PipeOrder) -> None:
+    def _catch_up(self, core: "Core", order: PipeOrder) -> None:
         """Learn what scalar code and the vector unit have done since the last look."""
         blamed = self._blamed.get(core)
         for step in core.mlu.watch.mark():
@@ -168,7 +174,7 @@ class RaceCheck(Checker):
             if len(sync.participants) > 1:
                 self._clocks.meet((self._tasks[core] for core in sync.participants), self._barrier(sync))
 
-    def _wait(self, core: Any, pipes: tuple[str, ...], sync: Sync) -> None:
+    def _wait(self, core: "Core", pipes: tuple[str, ...], sync: Sync) -> None:
         order = self._orders[core]
         self._catch_up(core, order)
         if sync.waiting:
@@ -210,7 +216,7 @@ class RaceCheck(Checker):
             self._idle.useful.add(place_of_sync(sync, sync.core))
         self._release(sync.core, task, key)
 
-    def _release(self, core: Any, task: int, key: Any) -> None:
+    def _release(self, core: "Core", task: int, key: Any) -> None:
         """Let others know what the task did, unless some of it is still on its way to shared memory."""
         if not self._orders[core].shared:
             self._clocks.release(task, key)

@@ -1,12 +1,15 @@
 """Plans as observers see them: which region a byte is in."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlusim.errors import Fault
 
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core
 
-def region_label(core: Any, fault: Fault) -> Iterator[str]:
+
+def region_label(core: "Core", fault: Fault) -> Iterator[str]:
     """Say in which region of a placed plan the operand of a fault begins."""
     for placement in core.placements.live:
         if fault.address is None or fault.space != placement.allocation.space.name:

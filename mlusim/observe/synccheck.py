@@ -1,11 +1,14 @@
 """synccheck: barriers that not everybody reaches, and barriers that meet nobody."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.machine.events import Site, Sync
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, Place
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core, Launch
 
 SHOWN = 8  # places of waiting cores in one finding
 
@@ -19,7 +22,7 @@ class SyncCheck(Checker):
 
     name = "synccheck"
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Begin with no barrier passed."""
         super().launch_begin(launch)
         self._passed: dict[str, tuple[str, Site]] = {}
@@ -35,13 +38,13 @@ class SyncCheck(Checker):
             site = sync.site
             self.report((sync.name, site), lambda: _alone(sync, site))
 
-    def fault(self, core: Any, fault: Fault) -> None:
+    def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding."""
         if isinstance(fault, SyncFault):
             rule = _rule(fault)
             self.report((rule, fault.file, fault.line), lambda: self._told(rule, core, fault))
 
-    def _told(self, rule: str, core: Any, fault: SyncFault) -> Finding:
+    def _told(self, rule: str, core: "Core", fault: SyncFault) -> Finding:
         own = (fault.file, fault.line)
         passed = [
             Place(*site, f"{label} passed {name} here last")

@@ -11,8 +11,7 @@ from attrs import evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, StatusError, UsageError
-from mlusim.host.checks import LARGE_TENSOR
-from mlusim.host.descriptor import TensorDescriptor
+from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
 from mlusim.machine.launch import Launch

@@ -13,7 +13,7 @@ from attrs import evolve, frozen
 
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError, said
-from mlusim.machine.device import EFFECTS
+from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, longest_first, perform, usual_workers
 from mlusim.operators.executors import carried

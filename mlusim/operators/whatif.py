@@ -10,9 +10,9 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
-from mlusim.machine.device import DeviceTensor
 from mlusim.machine.kernel import UNION1, Kernel, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import SUCCESS, Run, attempt, case_generator

@@ -23,12 +23,12 @@ from mlusim.plan.boards import board_constants
 from mlusim.plan.check import PlanFinding
 from mlusim.plan.claims import Claim, Comparison, Limit, Run, Value, Verdict
 from mlusim.plan.declare import Region, Stage
-from mlusim.plan.frontier import Frontier
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan
 from mlusim.plan.pointers import Regions
 from mlusim.plan.regimes import choose
-from mlusim.plan.solve import Largest
+from mlusim.plan.solver.frontier import Frontier
+from mlusim.plan.solver.solve import Largest
 
 __all__ = [
     "CLUSTERS",

@@ -25,10 +25,10 @@ from mlusim.formula.expr import (
     walk,
 )
 from mlusim.plan.boards import constant_ranges
-from mlusim.plan.bounds import Interval, extremes, interval
 from mlusim.plan.declare import Place, StagePlaces
-from mlusim.plan.normal import difference, formula
-from mlusim.plan.solve import Problem, largest_value
+from mlusim.plan.solver.bounds import Interval, extremes, interval
+from mlusim.plan.solver.normal import difference, formula
+from mlusim.plan.solver.solve import Problem, largest_value
 from mlusim.plan.units import unit_faults
 
 RULES: Mapping[str, str] = {

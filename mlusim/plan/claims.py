@@ -16,8 +16,8 @@ from mlusim.errors import UsageError
 from mlusim.formula.compiled import compile_exprs
 from mlusim.formula.expr import DIV, Call, Constraint, Expr, Unit, as_expr
 from mlusim.plan.differ import Span, differences
-from mlusim.plan.normal import constant, difference
-from mlusim.plan.solve import Problem
+from mlusim.plan.solver.normal import constant, difference
+from mlusim.plan.solver.solve import Problem
 from mlusim.plan.units import unit
 
 

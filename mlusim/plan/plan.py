@@ -15,11 +15,11 @@ from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var
 from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare
 from mlusim.plan.declare import Place, Stage, StagePlaces, place_stages
-from mlusim.plan.frontier import Frontier, trace
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.pointers import Pointer, Regions
 from mlusim.plan.scope import Scope, is_known, smallest
-from mlusim.plan.solve import Largest, Problem, largest_value
+from mlusim.plan.solver.frontier import Frontier, trace
+from mlusim.plan.solver.solve import Largest, Problem, largest_value
 from mlusim.plan.totals import total
 from mlusim.presenting import Presented
 

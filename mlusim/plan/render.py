@@ -10,11 +10,11 @@ from rich.text import Text
 
 from mlusim.plan.check import PlanFinding
 from mlusim.plan.claims import Comparison, Run
-from mlusim.plan.frontier import Frontier
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan
 from mlusim.plan.segments import Segment, lanes, ruler, segments
-from mlusim.plan.solve import Largest
+from mlusim.plan.solver.frontier import Frontier
+from mlusim.plan.solver.solve import Largest
 from mlusim.text_grid import Column, Grid
 
 MAP_COLUMNS = 76

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from itertools import pairwise
 
-from mlusim.plan.frontier import Frontier
 from mlusim.plan.layout import Layout, StageLayout
 from mlusim.plan.segments import Segment, lanes, ruler, segments
+from mlusim.plan.solver.frontier import Frontier
 
 WIDTH = 900
 _LEFT, _RIGHT = 16, 16

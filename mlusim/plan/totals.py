@@ -1,7 +1,7 @@
 """Totals as a reader wants them: ``(3*S*T+2*S+2*T+3*min(S,T)+5)*sizeof(float)``."""
 
 from mlusim.formula.expr import Call, Const, Expr, SizeOf, Unit, text, walk
-from mlusim.plan.normal import Poly, formula, normal
+from mlusim.plan.solver.normal import Poly, formula, normal
 
 
 def _one_sizeof(expr: Expr) -> SizeOf | None:

@@ -6,7 +6,7 @@ learns what is touched through each of them, and whether one overwrites what ano
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, evolve, field, frozen
@@ -20,8 +20,10 @@ from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, Place
-from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.pointer_frames import Chain, Frames, Name
+
+if TYPE_CHECKING:
+    from mlusim.programs.kernel_call import KernelCall
 
 ON_CHIP = ("NRAM", "WRAM", "SRAM")
 OVERLAP = "plan-carved-overlap"
@@ -86,7 +88,7 @@ class Carving:
         return max((part.high or 0 for part in self.parts_of(array)), default=0)
 
 
-def carve(call: KernelCall) -> Carving:
+def carve(call: "KernelCall") -> Carving:
     """Run *call* twice and tell how its kernel divides on-chip memory.
 
     Raises what the launch raises; a fault ends the kernel before its plan is known.

@@ -11,7 +11,8 @@ from mlusim.machine.elsewhere import devices_on
 from mlusim.machine.launch import Launch
 from mlusim.operators.whatif import FIRST, WhatIf, launches_row, study_of, what_if
 from mlusim.programs.kernel_call import KernelCall
-from mlusim.programs.program import OperatorProgram, Program
+from mlusim.programs.operator_program import OperatorProgram
+from mlusim.programs.program import Program
 from mlusim.report.profiled import Profiled
 from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow, WhatIfStudy
 

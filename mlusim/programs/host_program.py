@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field
@@ -12,14 +12,16 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.observe.names import observers_of
-from mlusim.programs.kernel_call import Sources
+
+if TYPE_CHECKING:
+    from mlusim.programs.kernel_call import Sources
 
 
 @define(eq=False)
 class HostProgram:
     """The ``main`` of BANG C sources, with *arguments* behind the program's name; a `Program`."""
 
-    sources: Sources
+    sources: "Sources"
     arguments: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     seed: int | None = None

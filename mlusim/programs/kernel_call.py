@@ -15,9 +15,10 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.module import Module
-from mlusim.machine.device import Device, DeviceTensor
+from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.tensor import DeviceTensor
 
 Array = np.ndarray[Any, Any]
 

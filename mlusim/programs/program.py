@@ -10,11 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import field, frozen
 
-from mlusim.arch.board import Board
+from mlusim.kernel_frames import installed
 from mlusim.machine.hub import attending
 from mlusim.observe.names import observers_of
-from mlusim.operators.runner import SUCCESS, attempt, judged
-from mlusim.operators.spec import Operator
 
 
 class Program(Protocol):
@@ -55,55 +53,6 @@ class FunctionProgram:
 
 
 @frozen(eq=False)
-class OperatorProgram:
-    """One call of an operator; its run is judged against the reference where it succeeds."""
-
-    operator: Operator
-    inputs: Mapping[str, np.ndarray[Any, Any]]
-    params: Mapping[str, Any]
-    board: str | Board = "MLU370-X4"
-    seed: int | None = None
-    effects: str = "late"
-    case: str | None = None
-    checks: tuple[str, ...] = field(default=())
-    _arrays: dict[str, np.ndarray[Any, Any]] = field(factory=dict, init=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        """The operator's name, and the case's."""
-        return self.operator.name + (f" {self.case}" if self.case else "")
-
-    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Inputs and reference under the names ``input.NAME`` and ``reference.NAME``, for comparisons."""
-        if not self._arrays:
-            self._arrays.update({f"input.{name}": np.asarray(value) for name, value in self.inputs.items()})
-            self._arrays.update({f"reference.{name}": array for name, array in self._expected().items()})
-        return self._arrays
-
-    def _expected(self) -> dict[str, np.ndarray[Any, Any]]:
-        params = {p.name: self.params.get(p.name, p.default) for p in self.operator.params}
-        try:
-            expected = self.operator.reference(self.inputs, params)
-        except Exception:  # noqa: BLE001 - inputs that the host interface refuses have no reference
-            return {}
-        return {name: np.asarray(value) for name, value in expected.items()}
-
-    def run(self, observe: Iterable[Any]) -> Any:
-        """Call the host interface."""
-        inputs = {name: np.array(value) for name, value in self.inputs.items()}
-        done = attempt(
-            self.operator,
-            inputs,
-            self.params,
-            board=self.board,
-            observe=(*self.checks, *observe),
-            seed=self.seed,
-            effects=self.effects,
-        )
-        return judged(done, self.inputs, self.params) if done.status == SUCCESS else done
-
-
-@frozen(eq=False)
 class ScriptProgram:
     """A Python script that launches kernels; it runs as ``__main__`` with *arguments* behind its name."""
 
@@ -122,6 +71,18 @@ class ScriptProgram:
         known = vars(self._modules[-1]) if self._modules else {}
         return {name: value for name, value in known.items() if isinstance(value, np.ndarray)}
 
+    def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+        """What a recording holds of it: its text, and that of what it imports from its folder; no arrays."""
+        facts = {
+            "kind": "script",
+            "name": self.name,
+            "source": Path(self.path).read_text(encoding="utf-8"),
+            "beside": _beside(Path(self.path).resolve()),
+            "arguments": list(self.arguments),
+            "checks": list(self.checks),
+        }
+        return facts, {}
+
     def run(self, observe: Iterable[Any]) -> Any:
         """Run the script as by itself, in a fresh ``__main__``; every launch that it makes takes the observers."""
         path = str(Path(self.path).resolve())
@@ -138,6 +99,23 @@ class ScriptProgram:
         except SystemExit as leaving:
             if leaving.code:
                 raise
+
+
+def _beside(script: Path) -> dict[str, str]:
+    """The text of every module that has been imported from the script's folder, by its path there."""
+    found = {}
+    for module in tuple(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if (
+            isinstance(file, str)
+            and file.endswith(".py")
+            and Path(file).resolve().is_relative_to(script.parent)
+        ):
+            path = Path(file).resolve()
+            inside = path.relative_to(script.parent)
+            if path != script and not installed(str(path)) and path.is_file():
+                found[inside.as_posix()] = path.read_text(encoding="utf-8")
+    return found
 
 
 @contextmanager

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import asdict, frozen
 
 from mlusim.arch.catalog import find_board
-from mlusim.machine.launch import Launch
 from mlusim.report.acceptance import Acceptance, acceptance
 from mlusim.report.figures import Figures, figures
 from mlusim.report.quantities import count, percent, size, whole
@@ -14,6 +13,7 @@ from mlusim.time.rates import DRAM_CEILING
 from mlusim.time.timing import LAUNCH_US
 
 if TYPE_CHECKING:
+    from mlusim.machine.launch import Launch
     from mlusim.report.record import LaunchRecord, Record
 
 GOOD_TRANSFER = 512  # bytes; the vendor's helpers say that transfers are best from here on
@@ -101,7 +101,7 @@ def explained(record: "Record") -> Explanation:
     )
 
 
-def because(launch: Launch) -> tuple[str, ...]:
+def because(launch: "Launch") -> tuple[str, ...]:
     """What sets the time of *launch* and what adds to it, the weightiest first; none where it was not timed."""
     if not launch.tasks:
         return ()

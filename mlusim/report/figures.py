@@ -5,18 +5,21 @@ Everything follows from what the launch left behind; nothing is measured again.
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.machine.launch import Launch
-from mlusim.machine.tally import Lanes
 from mlusim.time.log import IO_FLIGHT, KIND, SUMS
 from mlusim.time.replay import moved
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import LAUNCH_US, PIPES
 from mlusim.time.work import IO_STARTS, VECTOR
+
+if TYPE_CHECKING:
+    from mlusim.machine.launch import Launch
+    from mlusim.machine.tally import Lanes
 
 
 @frozen
@@ -44,7 +47,7 @@ class Figures:
     waves: int
     last_wave: float
     busy: Mapping[str, float]
-    lanes: Mapping[str, Lanes]
+    lanes: "Mapping[str, Lanes]"
     vectors: int
     starts: float
     transfers: int
@@ -54,7 +57,7 @@ class Figures:
     waits: Mapping[str, float]
 
 
-def figures(launch: Launch, board: Board) -> Figures:
+def figures(launch: "Launch", board: Board) -> Figures:
     """The figures of *launch*, which ran on *board*."""
     spent = launch.profile
     width = board.arch.cores_per_cluster
@@ -84,7 +87,7 @@ def figures(launch: Launch, board: Board) -> Figures:
     )
 
 
-def _busy(launch: Launch, working: int) -> dict[str, float]:
+def _busy(launch: "Launch", working: int) -> dict[str, float]:
     """Each pipe's share of the launch less its start, over the working cores."""
     whole = (launch.time_us - LAUNCH_US) * working
     own = [span.busy_us for span in launch.timeline if not span.memory_core]
@@ -92,7 +95,7 @@ def _busy(launch: Launch, working: int) -> dict[str, float]:
     return {pipe: us / whole if whole > 0 else 0.0 for pipe, us in zip(PIPES, sums, strict=True)}
 
 
-def _starts(launch: Launch) -> float:
+def _starts(launch: "Launch") -> float:
     """The share of the vector cycles that are no lines: instructions that start, on-chip copies of MLU2xx."""
     cycles = sum(task.work[VECTOR] for task in launch.tasks)
     lines = sum(lanes.paid for lanes in launch.lanes.values()) // 128

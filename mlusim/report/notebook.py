@@ -13,8 +13,9 @@ from rich.text import Text
 from mlusim.arch.board import Board
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
-from mlusim.machine.device import Device, DeviceTensor
+from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import POISON
 from mlusim.memory.pointer import Ptr
 from mlusim.observe.finding import Finding

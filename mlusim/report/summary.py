@@ -1,11 +1,14 @@
 """Operators summed over their cases: one line for each operator and board."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from mlusim.report.acceptance import acceptance
-from mlusim.report.record import Record
+
+if TYPE_CHECKING:
+    from mlusim.report.record import Record
 
 
 @frozen
@@ -30,7 +33,7 @@ class Summary:
     accepted: int
 
 
-def summaries(records: Sequence[Record]) -> list[Summary]:
+def summaries(records: "Sequence[Record]") -> list[Summary]:
     """A summary for each operator and board, in the order of *records*."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
@@ -38,7 +41,7 @@ def summaries(records: Sequence[Record]) -> list[Summary]:
     return [_summary(operator, board, calls) for (operator, board), calls in groups.items()]
 
 
-def _summary(operator: str, board: str, calls: Sequence[Record]) -> Summary:
+def _summary(operator: str, board: str, calls: "Sequence[Record]") -> Summary:
     timed = [
         (r.efficiency, r) for r in calls if r.efficiency is not None and r.efficiency.hardware_time_us > 0
     ]

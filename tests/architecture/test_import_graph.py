@@ -14,18 +14,17 @@ def test_no_large_circle():
 
 
 def test_depth_does_not_grow():
-    """The longest way down is as the architecture page says, or shorter."""
+    """The longest way down is 20 files."""
     length, way = depth(graph(KNOWN, types=False))
 
-    assert length <= 36, way
+    assert length <= 20, way
 
 
 def test_rooms_stay_small():
-    """A folder that is no catalogue holds a screen of files."""
+    """A folder that is no catalogue holds 20 files at most."""
     large = {room: count for room, count in rooms(KNOWN).items() if count > 20 and room not in CATALOGUES}
 
-    assert set(large) <= {"mlusim/machine", "mlusim/observe", "mlusim/plan"}
-    assert all(count <= 26 for count in large.values())
+    assert {} == large
 
 
 def test_a_circle_and_a_depth_are_seen():

@@ -16,6 +16,7 @@ from debug_tools import console_on, refuses, says
 
 from mlusim.cli.trust import allowed
 from mlusim.debug import Console, DebugSession, OperatorProgram, ScriptProgram
+from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import load, save, stand
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
@@ -44,7 +45,7 @@ def test_an_operator_is_replayed_to_the_byte(operator, tmp_path):
     following = says(operator, "continue")
     operator.session.close()
     recording = load(f"{tmp_path}/here", trust=True)
-    session = DebugSession(recording.program())
+    session = DebugSession(program_in(recording))
 
     assert [] == stand(session, recording)
     assert (digest, position) == (session.digest(), session.position)
@@ -94,7 +95,7 @@ def test_what_is_not_as_recorded_is_said(operator, tmp_path):
     with (tmp_path / "other").open("wb") as file:
         np.savez(file, record=text, **arrays)
     recording = load(str(tmp_path / "other"))
-    session = DebugSession(recording.program())
+    session = DebugSession(program_in(recording))
     notes = stand(session, recording)
 
     assert "mutual_information_backward/kernel.py is not the file of the recording" in notes
@@ -171,7 +172,7 @@ def test_another_count_of_lines_is_made_good(operator, tmp_path):
         recording = load(f"{tmp_path}/here")
         launch, moment, lines = recording.facts.position
         recording = evolve(recording, facts=evolve(recording.facts, position=(launch, moment, lines + shift)))
-        session = DebugSession(recording.program())
+        session = DebugSession(program_in(recording))
 
         assert [] == stand(session, recording)
         assert (digest, site) == (session.digest(), session.site())
@@ -190,7 +191,7 @@ def test_numbers_of_numpy_among_the_parameters(operator, tmp_path):
     says(Console(session), f"record {tmp_path}/here")
     session.close()
 
-    assert load(f"{tmp_path}/here").program().params["overwrite_ans_grad"] is True
+    assert program_in(load(f"{tmp_path}/here")).params["overwrite_ans_grad"] is True
 
 
 def test_a_recording_writes_nowhere_else(tmp_path):
@@ -237,7 +238,7 @@ def test_conditions_of_a_recording_wait_for_a_person(operator, tmp_path):
     answer = says(console, f"replay {name}", "continue")
 
     assert not mark.exists()
-    notes = stand(DebugSession(load(name).program()), load(name))
+    notes = stand(DebugSession(program_in(load(name))), load(name))
     assert any(note.startswith("breakpoint 1 is disabled: its condition `open(") for note in notes)
     assert "the program has ended" in answer
     assert "its condition cannot be evaluated: name 'open'" in says(
@@ -270,7 +271,7 @@ def test_a_script_of_a_recording_waits_for_a_person(tmp_path):
     assert "open(" in seen.stdout
     assert not mark.exists()
     with pytest.raises(UsageError, match="add --trust where it may run"):
-        load(str(tmp_path / "here")).program()
+        program_in(load(str(tmp_path / "here")))
     assert 0 == done("--trust", "--command", "continue").returncode
     assert mark.exists()
 

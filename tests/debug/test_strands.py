@@ -6,7 +6,7 @@ import sys
 WALK = """
 import random
 import numpy as np
-from mlusim.machine.carrier import Carrier, Strand
+from mlusim.machine.scheduling.carrier import Carrier, Strand
 
 def deeper(draw, depth, act):
     if depth == 0:

@@ -17,7 +17,7 @@ from debug_tools import console_on, place, refuses, says
 from mlusim.debug import DebugSession, OperatorProgram
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.regions import array_of
-from mlusim.machine.schedule import Director, directing
+from mlusim.machine.scheduling.schedule import Director, directing
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import case_generator
 

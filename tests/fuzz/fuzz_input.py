@@ -17,8 +17,8 @@ from mlusim.check.replays import replay_in
 from mlusim.cli.main import main
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.arrays import read_arrays
-from mlusim.machine.device import EFFECTS
 from mlusim.machine.kernel import KINDS
+from mlusim.machine.scheduling.schedule import EFFECTS
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.suppress import suppressions_in
 from mlusim.report.baseline import Baseline, Entry, baseline_in, baseline_text

@@ -10,6 +10,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import float32, half, int32, uint8, uint32
 from mlusim.engine.native.door import NUMBERS, Given, Use, door
 from mlusim.engine.native.program import Program, assemble
+from mlusim.engine.native.run import Loaded
 from mlusim.errors import Fault
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.machine.kernel import Kernel
@@ -207,6 +208,10 @@ class Form:
     def program(self, _):
         """The library of the family."""
         return self._program
+
+    def loaded(self, _):
+        """The library, for one launch."""
+        return Loaded(self, self._program)
 
     def words(self, core, arguments, words):
         """The number of the use, then what is passed."""

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int32, kernel
-from mlusim.machine.schedule import Decision, Director, directing
+from mlusim.machine.scheduling.schedule import Decision, Director, directing
 
 N = 16
 

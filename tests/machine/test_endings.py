@@ -10,7 +10,7 @@ import mlusim
 from mlusim import UNION1, UNION2
 from mlusim.bang import GDRAM2NRAM, float32, int32, kernel
 from mlusim.errors import Deadlock, Divergence, UsageError
-from mlusim.machine import scheduler
+from mlusim.machine.scheduling import scheduler
 
 
 @pytest.fixture

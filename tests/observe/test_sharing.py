@@ -12,10 +12,10 @@ from mlusim.machine.events import Site
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
-from mlusim.observe import sharing as module
-from mlusim.observe.cells import ATOMIC, READ, WRITE
-from mlusim.observe.clocks import Clocks
-from mlusim.observe.sharing import Sharing
+from mlusim.observe.races import sharing as module
+from mlusim.observe.races.cells import ATOMIC, READ, WRITE
+from mlusim.observe.races.clocks import Clocks
+from mlusim.observe.races.sharing import Sharing
 
 SIZE = 24
 TENSOR = Allocation(GDRAM, 0, np.zeros(SIZE, np.uint8), "tensor")

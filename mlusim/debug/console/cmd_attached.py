@@ -1,17 +1,20 @@
 """The commands that go with breakpoints and tasks: what is done at a stop, what is kept for another session."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mlusim.debug.console.command import STOPPING, Command
-from mlusim.debug.console.context import Context
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of, parse_name
 from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 
+if TYPE_CHECKING:
+    from mlusim.debug.console.context import Context
+    from mlusim.debug.session import DebugSession
 
-def commands(console: Context, words: str) -> str:
+
+def commands(console: "Context", words: str) -> str:
     """What is executed where a breakpoint stops."""
     number, _, rest = words.partition(" ")
     if not number:
@@ -26,7 +29,7 @@ def commands(console: Context, words: str) -> str:
     return f"commands for breakpoint {number}, one a line, until `end`"
 
 
-def attach(console: Context, number: int, lines: list[str]) -> None:
+def attach(console: "Context", number: int, lines: list[str]) -> None:
     """Keep the commands of a breakpoint; none of them: forget them."""
     kept = [line.strip() for line in lines if line.strip()]
     console.attached[number] = kept
@@ -34,13 +37,13 @@ def attach(console: Context, number: int, lines: list[str]) -> None:
         del console.attached[number]
 
 
-def told(console: Context, number: int) -> str:
+def told(console: "Context", number: int) -> str:
     """What is executed at a breakpoint."""
     lines = console.attached.get(number, [])
     return f"breakpoint {number}: {'; '.join(lines) if lines else 'no commands'}"
 
 
-def save(console: Context, words: str) -> str:
+def save(console: "Context", words: str) -> str:
     """Breakpoints as commands in a file."""
     kind, _, name = words.partition(" ")
     if kind not in ("breakpoints", "b") or not name.strip():
@@ -50,7 +53,7 @@ def save(console: Context, words: str) -> str:
     return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
 
 
-def _lines(console: Context, made: Breakpoint) -> Iterator[str]:
+def _lines(console: "Context", made: Breakpoint) -> Iterator[str]:
     """The commands that set a breakpoint again."""
     location, place = made.location, made.words
     verb = "tbreak" if made.temporary else "break"
@@ -68,7 +71,7 @@ def _lines(console: Context, made: Breakpoint) -> Iterator[str]:
         yield "disable $"
 
 
-def apply(console: Context, words: str) -> str:
+def apply(console: "Context", words: str) -> str:
     """One command for several tasks, one after the other."""
     who, _, line = words.partition(" ")
     session = console.session
@@ -84,7 +87,7 @@ def apply(console: Context, words: str) -> str:
     return "\n".join(_applied(console, session, chosen, line.strip()))
 
 
-def _applied(console: Context, session: DebugSession, chosen: list[str], line: str) -> Iterator[str]:
+def _applied(console: "Context", session: "DebugSession", chosen: list[str], line: str) -> Iterator[str]:
     before, stop = (session.focus, session.level), session.stop
     for name in chosen:
         session.focus, session.level = name, 0

@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING
 
 from mlusim.debug.console.cmd_stop import describe
 from mlusim.debug.console.columns import pairs, table
-from mlusim.debug.console.context import Context
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.look.describe import launch_text, value_text, where_text
 from mlusim.debug.look.paused_run import need_core
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
 from mlusim.debug.source.frames import line_of, place_of, variables_of
 from mlusim.errors import UsageError
@@ -19,11 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
+    from mlusim.debug.console.context import Context
+    from mlusim.debug.session import DebugSession
+
 
 BAR = 32  # columns of a bar
 
 
-def info(console: Context, words: str) -> str:
+def info(console: "Context", words: str) -> str:
     """One of the views."""
     name, _, rest = words.partition(" ")
     found = [view for view in INFO if view.startswith(name)] if name else []
@@ -34,7 +35,7 @@ def info(console: Context, words: str) -> str:
     return INFO[found[0]][0](console.session, rest.strip())
 
 
-def _tasks(session: DebugSession, words: str) -> str:
+def _tasks(session: "DebugSession", words: str) -> str:
     del words
     paused = session.look()
     focus = session.core()
@@ -59,7 +60,7 @@ def _tasks(session: DebugSession, words: str) -> str:
     )
 
 
-def _cores(session: DebugSession, words: str) -> str:
+def _cores(session: "DebugSession", words: str) -> str:
     del words
     rows = [[n, c, k, i, size(int(b))] for n, c, k, i, b in states.cores(session.look())]
     return (
@@ -69,7 +70,7 @@ def _cores(session: DebugSession, words: str) -> str:
     )
 
 
-def _clusters(session: DebugSession, words: str) -> str:
+def _clusters(session: "DebugSession", words: str) -> str:
     del words
     rows = [[name, members, size(int(nbytes))] for name, members, nbytes in states.clusters(session.look())]
     return (
@@ -79,7 +80,7 @@ def _clusters(session: DebugSession, words: str) -> str:
     )
 
 
-def _pipes(session: DebugSession, words: str) -> str:
+def _pipes(session: "DebugSession", words: str) -> str:
     paused = session.watched()
     core = need_core(paused, parse_name(words)) if words else session.core()
     if core is None:
@@ -93,7 +94,7 @@ def _pipes(session: DebugSession, words: str) -> str:
     return "\n".join(lines)
 
 
-def _barriers(session: DebugSession, words: str) -> str:
+def _barriers(session: "DebugSession", words: str) -> str:
     del words
     lines = [
         f"{b.name} ({b.who}): {', '.join(b.arrived) or 'nobody'} arrived; "
@@ -105,7 +106,7 @@ def _barriers(session: DebugSession, words: str) -> str:
     return "\n".join(lines) or "nobody waits at a barrier, and no mutex is held"
 
 
-def _breakpoints(session: DebugSession, words: str) -> str:
+def _breakpoints(session: "DebugSession", words: str) -> str:
     del words
     lines = [
         describe(b) + (f"; {b.hits} hit{'s' * (b.hits != 1)}" if b.hits else "")
@@ -114,7 +115,7 @@ def _breakpoints(session: DebugSession, words: str) -> str:
     return "\n".join(lines) or "no breakpoints"
 
 
-def _locals(session: DebugSession, words: str) -> str:
+def _locals(session: "DebugSession", words: str) -> str:
     del words
     frame = session.frame()
     if frame is None:
@@ -123,7 +124,7 @@ def _locals(session: DebugSession, words: str) -> str:
     return pairs(rows) or "this function has no variables yet"
 
 
-def _launch(session: DebugSession, words: str) -> str:
+def _launch(session: "DebugSession", words: str) -> str:
     del words
     paused, recorded = session.look(), session.recorded
     request = paused.session.request
@@ -139,7 +140,7 @@ def _launch(session: DebugSession, words: str) -> str:
     return pairs([*head, *rows])
 
 
-def _launches(session: DebugSession, words: str) -> str:
+def _launches(session: "DebugSession", words: str) -> str:
     del words
     rows = []
     for one in session.launches:
@@ -150,7 +151,7 @@ def _launches(session: DebugSession, words: str) -> str:
     return table(["", "launch", "kernel", "moments", "tensors kept"], rows)
 
 
-def _time(session: DebugSession, words: str) -> str:
+def _time(session: "DebugSession", words: str) -> str:
     del words
     clock = clock_of(session.runs, session.recorded.index)
     mhz = session.recorded.session.board.clock_mhz
@@ -167,18 +168,18 @@ def _time(session: DebugSession, words: str) -> str:
     return (table(heads, rows) + "\n" if rows else "") + whole + note
 
 
-def _changes(session: DebugSession, words: str) -> str:
+def _changes(session: "DebugSession", words: str) -> str:
     del words
     lines = [f"{edit.position}: {edit.text}" for edit in session.recorded.edits]
     return "\n".join(lines) or "nothing has been changed by hand in this launch"
 
 
-def _printed(session: DebugSession, words: str) -> str:
+def _printed(session: "DebugSession", words: str) -> str:
     del words
     return "\n".join(session.look().session.printed) or "__bang_printf has printed nothing yet"
 
 
-def _functions(session: DebugSession, words: str) -> str:
+def _functions(session: "DebugSession", words: str) -> str:
     del words
     rows = [
         [f.name, f"{place_of(f.code.co_filename)}:{f.code.co_firstlineno}"]
@@ -197,7 +198,7 @@ def _state_rows(rows: list[regions.RegionState]) -> str:
     )  # fmt: skip
 
 
-def _regions(session: DebugSession, words: str) -> str:
+def _regions(session: "DebugSession", words: str) -> str:
     del words
     paused, core = session.look(), session.core()
     rows = regions.plan_regions(paused, core) or regions.declarations(paused, core)
@@ -206,13 +207,13 @@ def _regions(session: DebugSession, words: str) -> str:
     return _state_rows(rows)
 
 
-def _tensors(session: DebugSession, words: str) -> str:
+def _tensors(session: "DebugSession", words: str) -> str:
     del words
     rows = regions.tensors(session.look())
     return _state_rows(rows) if rows else "the launch has no tensors"
 
 
-def _nram(session: DebugSession, words: str) -> str:
+def _nram(session: "DebugSession", words: str) -> str:
     del words
     paused, core = session.look(), session.core()
     if core is None:
@@ -236,7 +237,7 @@ def _nram(session: DebugSession, words: str) -> str:
     return "\n".join(lines)
 
 
-def _line(session: DebugSession, words: str) -> str:
+def _line(session: "DebugSession", words: str) -> str:
     del words
     frame: FrameType | None = session.frame()
     if frame is None:

@@ -1,25 +1,28 @@
 """The commands that look around: where, list, focus, info, history."""
 
 import linecache
+from typing import TYPE_CHECKING
 
 from mlusim.debug.console.cmd_attached import apply
 from mlusim.debug.console.cmd_info import VIEWS, info
 from mlusim.debug.console.columns import table
 from mlusim.debug.console.command import LOOKING, Command
-from mlusim.debug.console.context import Context
 from mlusim.debug.look.describe import effect_text, where_text
 from mlusim.debug.look.paused_run import need_core
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
 from mlusim.debug.source.frames import line_of, place_of
 from mlusim.debug.source.functions import find_function
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
 
+if TYPE_CHECKING:
+    from mlusim.debug.console.context import Context
+    from mlusim.debug.session import DebugSession
+
 AROUND = 5  # lines of source shown before and behind the current one
 
 
-def where(console: Context, words: str) -> str:
+def where(console: "Context", words: str) -> str:
     """The stack."""
     del words
     session = console.session
@@ -36,17 +39,17 @@ def where(console: Context, words: str) -> str:
     return "\n".join([f"{full_name(core)}, {session.place}", *lines])
 
 
-def up(console: Context, words: str) -> str:
+def up(console: "Context", words: str) -> str:
     """To the caller."""
     return _level(console.session, console.session.level + _steps(words))
 
 
-def down(console: Context, words: str) -> str:
+def down(console: "Context", words: str) -> str:
     """To the function called."""
     return _level(console.session, console.session.level - _steps(words))
 
 
-def frame_(console: Context, words: str) -> str:
+def frame_(console: "Context", words: str) -> str:
     """To a frame by its number."""
     if words and not words.isdigit():
         raise UsageError(f"{words!r} is no number of a frame; `where` shows them")
@@ -59,7 +62,7 @@ def _steps(words: str) -> int:
     return int(words) if words else 1
 
 
-def _level(session: DebugSession, level: int) -> str:
+def _level(session: "DebugSession", level: int) -> str:
     stack = session.stack()
     if not stack:
         raise UsageError("no task is in the kernel here")
@@ -70,7 +73,7 @@ def _level(session: DebugSession, level: int) -> str:
     return f"frame {level}, {where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)}"
 
 
-def list_(console: Context, words: str) -> str:
+def list_(console: "Context", words: str) -> str:
     """Source around a line."""
     session = console.session
     site = session.site()
@@ -96,7 +99,7 @@ def list_(console: Context, words: str) -> str:
     return listing(session, site[0], site[1], AROUND, AROUND)
 
 
-def listing(session: DebugSession, file: str, line: int, before: int, behind: int) -> str:
+def listing(session: "DebugSession", file: str, line: int, before: int, behind: int) -> str:
     """Lines of source with the current one and breakpoints marked."""
     source = linecache.getlines(file)
     if not source:
@@ -115,7 +118,7 @@ def listing(session: DebugSession, file: str, line: int, before: int, behind: in
     return "\n".join(lines)
 
 
-def task(console: Context, words: str) -> str:
+def task(console: "Context", words: str) -> str:
     """Look at another task."""
     session = console.session
     if words.startswith("apply "):
@@ -137,7 +140,7 @@ def task(console: Context, words: str) -> str:
     return f"{text}\n{line}\t{source}" if source else text
 
 
-def history(console: Context, words: str) -> str:
+def history(console: "Context", words: str) -> str:
     """The last operations."""
     session = console.session
     given = words.split()

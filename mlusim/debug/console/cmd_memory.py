@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.console.context import Context
 from mlusim.debug.look.describe import pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
@@ -16,7 +15,6 @@ from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.moments import END, Position
 from mlusim.debug.stop.span import Span
@@ -30,13 +28,16 @@ from mlusim.memory.space import GDRAM
 if TYPE_CHECKING:
     from typing import Any
 
+    from mlusim.debug.console.context import Context
+    from mlusim.debug.session import DebugSession
+
 
 _FORM = re.compile(r"/(?P<count>\d*)(?P<letters>[a-z]*)$")
 MOST = 100_000  # elements shown at once
 SHOWN = 16  # elements of a pointer that `print` shows
 
 
-def print_(console: Context, words: str) -> str:
+def print_(console: "Context", words: str) -> str:
     """A value."""
     session = console.session
     form, words = _form(words)
@@ -58,7 +59,7 @@ def print_(console: Context, words: str) -> str:
     return f"{words} = {value_text(value, paused)}"
 
 
-def _known(session: DebugSession) -> "dict[str, Any]":
+def _known(session: "DebugSession") -> "dict[str, Any]":
     """Names for expressions: memory, and the arrays of the host, dotted ones as members of what is before the dot."""
     arrays = session.arrays()
     known: dict[str, Any] = {name: array for name, array in arrays.items() if "." not in name}
@@ -68,7 +69,7 @@ def _known(session: DebugSession) -> "dict[str, Any]":
     return known | names_of(session.look(), session.core())
 
 
-def _elements(session: DebugSession, words: str) -> "np.ndarray[Any, Any] | np.generic | None":
+def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np.generic | None":
     """The element or elements that brackets with commas or a colon mean, which are no expression of Python; else None."""
     if not words.endswith("]"):
         return None
@@ -80,7 +81,7 @@ def _elements(session: DebugSession, words: str) -> "np.ndarray[Any, Any] | np.g
         return None
 
 
-def examine_(console: Context, words: str) -> str:
+def examine_(console: "Context", words: str) -> str:
     """Memory, element by element."""
     session = console.session
     form, words = _form(words)
@@ -115,7 +116,7 @@ def _form(words: str) -> "tuple[re.Match[str] | None, str]":
 # -- comparing and saving ----------------------------------------------------------------------------
 
 
-def diff(console: Context, words: str) -> str:
+def diff(console: "Context", words: str) -> str:
     """A region against something else."""
     session = console.session
     place, _, other = words.rpartition(" ")
@@ -128,7 +129,7 @@ def diff(console: Context, words: str) -> str:
     return "\n".join([f"{place} here ({session.place}) and {other} there:", *lines])
 
 
-def _other(session: DebugSession, span: Span, text: str) -> "np.ndarray[Any, Any]":
+def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
     if text.startswith("@"):
         return _at_moment(session, span, text[1:])
     if text in session.arrays():
@@ -152,7 +153,7 @@ def _other(session: DebugSession, span: Span, text: str) -> "np.ndarray[Any, Any
         return stored.read(key)
 
 
-def _here(session: DebugSession, text: str) -> "np.ndarray[Any, Any] | None":
+def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
     """The elements of another place of the device, as they are now; None where *text* is none."""
     try:
         span = resolve(text, session.look(), session.core(), session.frame())
@@ -161,7 +162,7 @@ def _here(session: DebugSession, text: str) -> "np.ndarray[Any, Any] | None":
         return None
 
 
-def _at_moment(session: DebugSession, span: Span, text: str) -> "np.ndarray[Any, Any]":
+def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
     launch, _, moment = text.rpartition(":")
     number = {"begin": 0, "end": END}.get(moment)
     if number is None:
@@ -180,7 +181,7 @@ def _at_moment(session: DebugSession, span: Span, text: str) -> "np.ndarray[Any,
         run.abandon()
 
 
-def _same_tensor(session: DebugSession, span: Span, launch: int) -> None:
+def _same_tensor(session: "DebugSession", span: Span, launch: int) -> None:
     """Raises `UsageError` where *launch* was not given the tensor of GDRAM that *span* lies in here."""
     homes = session.recorded.homes
     home = next((a for a in homes if a.address <= span.low < a.address + a.nbytes), None)
@@ -188,7 +189,7 @@ def _same_tensor(session: DebugSession, span: Span, launch: int) -> None:
         raise UsageError(f"launch {launch} was not given the tensor that {span.text} is in")
 
 
-def dump(console: Context, words: str) -> str:
+def dump(console: "Context", words: str) -> str:
     """A region to a file."""
     session = console.session
     place, _, name = words.rpartition(" ")
@@ -203,7 +204,7 @@ def dump(console: Context, words: str) -> str:
 # -- origins -----------------------------------------------------------------------------------------
 
 
-def who_wrote(console: Context, words: str) -> str:
+def who_wrote(console: "Context", words: str) -> str:
     """Who wrote a byte."""
     session = console.session
     place, _, number = words.rpartition(" ")
@@ -219,7 +220,7 @@ def who_wrote(console: Context, words: str) -> str:
     return "\n".join(_told(session, origin))
 
 
-def _told(session: DebugSession, origin: Origin, level: int = 0) -> "list[str]":
+def _told(session: "DebugSession", origin: Origin, level: int = 0) -> "list[str]":
     indent = "  " * level
     head = f"{indent}{'from ' * (level > 0)}{origin.place}"
     if not origin.moment:
@@ -232,7 +233,7 @@ def _told(session: DebugSession, origin: Origin, level: int = 0) -> "list[str]":
     return [line, *(text for source in origin.sources for text in _told(session, source, level + 1))]
 
 
-def _when(session: DebugSession, origin: Origin) -> str:
+def _when(session: "DebugSession", origin: Origin) -> str:
     """The predicted time of a write, where `info time` has asked for the launch's."""
     clock = session.runs.recorded(origin.launch).clock
     known = clock.at(origin.task, origin.moment) if clock is not None else None

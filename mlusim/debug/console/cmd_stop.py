@@ -1,54 +1,56 @@
 """The commands that say where to stop."""
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.console.command import STOPPING, Command
-from mlusim.debug.console.context import Context
 from mlusim.debug.locations import break_at, doubt, watch_at
 from mlusim.debug.locations import set_condition as change_condition
 from mlusim.debug.look.evaluate import parse
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import parse_name
 from mlusim.debug.stop.breakpoints import Breakpoint, PendingLocation, Watch
 from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.debug.console.context import Context
+    from mlusim.debug.session import DebugSession
 
 _IF = re.compile(r"(?:^|\s)if(?:\s+(?P<text>.*))?$")
 _TASK = re.compile(r"\s+task\s+(?P<task>\d+\s*m?)$")
 _COUNT = re.compile(r"\s+ignore\s+(?P<count>\d+)$")
 
 
-def break_(console: Context, words: str) -> str:
+def break_(console: "Context", words: str) -> str:
     """Stop at a place."""
     return _set(console.session, words, temporary=False)
 
 
-def tbreak(console: Context, words: str) -> str:
+def tbreak(console: "Context", words: str) -> str:
     """Stop at a place once."""
     return _set(console.session, words, temporary=True)
 
 
-def watch(console: Context, words: str) -> str:
+def watch(console: "Context", words: str) -> str:
     """Stop before bytes are written."""
     return _watch(console.session, words, writes=True, reads=False)
 
 
-def rwatch(console: Context, words: str) -> str:
+def rwatch(console: "Context", words: str) -> str:
     """Stop before bytes are read."""
     return _watch(console.session, words, writes=False, reads=True)
 
 
-def awatch(console: Context, words: str) -> str:
+def awatch(console: "Context", words: str) -> str:
     """Stop before bytes are read or written."""
     return _watch(console.session, words, writes=True, reads=True)
 
 
-def _set(session: DebugSession, words: str, *, temporary: bool) -> str:
+def _set(session: "DebugSession", words: str, *, temporary: bool) -> str:
     place, said = _conditions(words)
     return _told(session, break_at(session, place, temporary=temporary, **said))
 
 
-def _watch(session: DebugSession, words: str, *, writes: bool, reads: bool) -> str:
+def _watch(session: "DebugSession", words: str, *, writes: bool, reads: bool) -> str:
     place, said = _conditions(words)
     anyone = place.endswith(" all")
     place = place.removesuffix(" all").strip()
@@ -84,7 +86,7 @@ def _expression(text: str) -> None:
         raise
 
 
-def _told(session: DebugSession, made: Breakpoint) -> str:
+def _told(session: "DebugSession", made: Breakpoint) -> str:
     note = doubt(session, made)
     return describe(made) + (f"\nnote: {note}" if note else "")
 
@@ -107,7 +109,7 @@ def describe(made: Breakpoint) -> str:
 # -- changing them -----------------------------------------------------------------------------------
 
 
-def delete(console: Context, words: str) -> str:
+def delete(console: "Context", words: str) -> str:
     """Forget breakpoints."""
     chosen = _chosen(console.session, words)
     for made in chosen:
@@ -115,24 +117,24 @@ def delete(console: Context, words: str) -> str:
     return f"{len(chosen)} deleted"
 
 
-def enable(console: Context, words: str) -> str:
+def enable(console: "Context", words: str) -> str:
     """Let breakpoints stop again."""
     return _switch(console.session, words, on=True)
 
 
-def disable(console: Context, words: str) -> str:
+def disable(console: "Context", words: str) -> str:
     """Keep breakpoints from stopping."""
     return _switch(console.session, words, on=False)
 
 
-def _switch(session: DebugSession, words: str, *, on: bool) -> str:
+def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
     chosen = _chosen(session, words)
     for made in chosen:
         made.enabled = on
     return "\n".join(describe(made) for made in chosen)
 
 
-def set_condition(console: Context, words: str) -> str:
+def set_condition(console: "Context", words: str) -> str:
     """Give a breakpoint a condition, or take it away."""
     number, _, text = words.partition(" ")
     made = _one(console.session, number)
@@ -140,7 +142,7 @@ def set_condition(console: Context, words: str) -> str:
     return describe(made)
 
 
-def ignore(console: Context, words: str) -> str:
+def ignore(console: "Context", words: str) -> str:
     """Pass over the next hits of a breakpoint."""
     number, _, count = words.partition(" ")
     made = _one(console.session, number)
@@ -152,13 +154,13 @@ def ignore(console: Context, words: str) -> str:
     return describe(made)
 
 
-def _chosen(session: DebugSession, words: str) -> list[Breakpoint]:
+def _chosen(session: "DebugSession", words: str) -> list[Breakpoint]:
     if not words:
         return list(session.breakpoints.values())
     return [_one(session, word) for word in words.replace(",", " ").split()]
 
 
-def _one(session: DebugSession, word: str) -> Breakpoint:
+def _one(session: "DebugSession", word: str) -> Breakpoint:
     if word == "$" and session.breakpoints:
         return session.breakpoints[max(session.breakpoints)]
     if not word.isdigit() or int(word) not in session.breakpoints:

@@ -1,15 +1,19 @@
 """The commands about values: types, changes by hand, and what is shown at every stop."""
 
+from typing import TYPE_CHECKING
+
 from mlusim.debug import editing
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.console.context import Context
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.values import variable
 from mlusim.errors import MlusimError, UsageError
 
+if TYPE_CHECKING:
+    from mlusim.debug.console.context import Context
 
-def set_(console: Context, words: str) -> str:
+
+def set_(console: "Context", words: str) -> str:
     """Change a variable or memory."""
     target, equals, text = words.removeprefix("var ").partition("=")
     if not (target.strip() and equals and text.strip()) or text.startswith("="):
@@ -19,7 +23,7 @@ def set_(console: Context, words: str) -> str:
     return editing.assign(console.session, target, text)
 
 
-def whatis(console: Context, words: str) -> str:
+def whatis(console: "Context", words: str) -> str:
     """The type of an expression."""
     if not words:
         raise UsageError("whatis takes an expression, as in `whatis buffer`")
@@ -28,7 +32,7 @@ def whatis(console: Context, words: str) -> str:
     return f"{words}: {variable(words, value).type}"
 
 
-def display(console: Context, words: str) -> str:
+def display(console: "Context", words: str) -> str:
     """Show an expression at every stop."""
     if words:
         parse(words)
@@ -37,7 +41,7 @@ def display(console: Context, words: str) -> str:
     return displays_text(console) or "nothing is displayed"
 
 
-def undisplay(console: Context, words: str) -> str:
+def undisplay(console: "Context", words: str) -> str:
     """Show it no more."""
     if words and (not words.isdigit() or int(words) not in console.displays):
         known = ", ".join(map(str, console.displays)) or "none"
@@ -47,7 +51,7 @@ def undisplay(console: Context, words: str) -> str:
     return displays_text(console) or "nothing is displayed"
 
 
-def displays_text(console: Context) -> str:
+def displays_text(console: "Context") -> str:
     """Every displayed expression with its value here; where it has none, why."""
     session = console.session
     lines = []

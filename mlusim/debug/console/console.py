@@ -17,6 +17,7 @@ from mlusim.debug.console.command import Command, find_command
 from mlusim.debug.console.context import Context, Reply
 from mlusim.debug.look.describe import end_text, failed_text, stop_text
 from mlusim.debug.look.names import names_of
+from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import load, stand
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.core_names import name_of
@@ -129,7 +130,7 @@ class Console(Context):
     def replay(self, name: str, *, trust: bool = False) -> list[str]:
         """Leave the session for that of a recording; return what is not as recorded."""
         recording = load(name, trust=trust)
-        session = DebugSession(recording.program(), history=self.session.host.history)
+        session = DebugSession(program_in(recording), history=self.session.host.history)
         self.session.close()
         self.session = session
         return stand(session, recording)

@@ -2,11 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
 from mlusim.debug.console.command import Command
-from mlusim.debug.session import DebugSession
+
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
 
 
 @frozen
@@ -25,7 +28,7 @@ class Context(ABC):
     shows, by number, ``attached`` the commands of breakpoints, ``collecting`` the lines of such that are being typed.
     """
 
-    def __init__(self, session: DebugSession, commands: tuple[Command, ...]) -> None:
+    def __init__(self, session: "DebugSession", commands: tuple[Command, ...]) -> None:
         self.session = session
         self.commands = commands
         self.leaves = False

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug import verbs
 from mlusim.debug.console.console import Console
@@ -11,7 +11,9 @@ from mlusim.debug.dap.protocol import Connection, Message
 from mlusim.debug.dap.state import Arguments, Body, Handler, State
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.errors import UsageError
-from mlusim.programs.program import Program
+
+if TYPE_CHECKING:
+    from mlusim.programs.program import Program
 
 CAPABILITIES = {
     "supportsConfigurationDoneRequest": True,
@@ -48,7 +50,7 @@ CAPABILITIES = {
 class Adapter:
     """Answers requests on *connection*; *make* makes the program that a launch names."""
 
-    def __init__(self, connection: Connection, make: Callable[[Mapping[str, Any]], Program]) -> None:
+    def __init__(self, connection: Connection, make: "Callable[[Mapping[str, Any]], Program]") -> None:
         self.state = State(connection)
         self._make = make
         self._handlers: dict[str, Handler] = {

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from mlusim.debug.look.places import resolve
-from mlusim.debug.session import DebugSession
 from mlusim.debug.stop.span import Span
 from mlusim.debug.values import Variable
 from mlusim.errors import MlusimError, UsageError
@@ -14,6 +13,7 @@ from mlusim.memory.space import SPACES
 
 if TYPE_CHECKING:
     from mlusim.debug.dap.state import State
+    from mlusim.debug.session import DebugSession
 
 _REFERENCE = re.compile(r"(?:(?P<owner>[^/]*)/)?(?:(?P<space>\w+)/)?(?P<address>0x[0-9a-fA-F]+)$")
 
@@ -25,7 +25,7 @@ class FrameAt:
     task: str
     level: int
 
-    def focus(self, session: DebugSession) -> None:
+    def focus(self, session: "DebugSession") -> None:
         """Look at it."""
         if self.task and session.look().core(self.task) is not None:
             session.focus, session.level = self.task, self.level
@@ -59,7 +59,7 @@ def name_in(state: "State", reference: object, name: str) -> str:
     return child_of(held, name)
 
 
-def memory_reference(session: DebugSession, one: Variable) -> str | None:
+def memory_reference(session: "DebugSession", one: Variable) -> str | None:
     """Where the bytes of a variable are, as ``task 3/NRAM/0x200100``; None where it has none."""
     if not one.place:
         return None
@@ -70,7 +70,7 @@ def memory_reference(session: DebugSession, one: Variable) -> str | None:
     return f"{span.owner or ''}/{span.space}/{span.low:#x}"
 
 
-def span_at(session: DebugSession, reference: str, offset: int) -> Span:
+def span_at(session: "DebugSession", reference: str, offset: int) -> Span:
     """The bytes from *offset* behind a reference on; raises `UsageError` for what is none."""
     found = _REFERENCE.match(reference)
     if found is None:

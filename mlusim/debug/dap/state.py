@@ -1,17 +1,19 @@
 """`State`: what the editor's requests share: the session, numbers for what they name, and how a stop is announced."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from mlusim.debug.console.console import Console
 from mlusim.debug.dap.protocol import Connection
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import parse_name
 from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
 from mlusim.debug.stop.moments import FAULT, Stop
 from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.debug.console.console import Console
+    from mlusim.debug.session import DebugSession
 
 Arguments = Mapping[str, Any]
 Body = dict[str, Any] | None
@@ -36,7 +38,7 @@ class State:
     """
 
     connection: Connection
-    console: Console | None = None
+    console: "Console | None" = None
     asked: dict[int, Asked] = field(factory=dict)
     targets: list[Any] = field(factory=list)
     faults: bool = True
@@ -45,7 +47,7 @@ class State:
     lines_from_1: bool = True
 
     @property
-    def session(self) -> DebugSession:
+    def session(self) -> "DebugSession":
         """The session; raises `UsageError` before the launch."""
         if self.console is None:
             raise UsageError("nothing is launched yet; send `launch` with a program first")

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.dap.naming import FrameAt, name_in
 from mlusim.debug.dap.state import Arguments, Asked, Body, Handler, State, breakpoint_body
@@ -18,7 +18,9 @@ from mlusim.debug.look.places import resolve
 from mlusim.debug.source.functions import code_lines
 from mlusim.debug.stop.breakpoints import Breakpoint
 from mlusim.errors import MlusimError, UsageError
-from mlusim.machine.core import Core
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 FILTERS = [
     {
@@ -214,13 +216,13 @@ def _hits(text: str | None) -> Callable[[int], bool] | None:
     return tests.get(found["operator"] or "", equal)
 
 
-def _log(state: State, text: str | None) -> Callable[[Core, FrameType | None], None] | None:
+def _log(state: State, text: str | None) -> "Callable[[Core, FrameType | None], None] | None":
     """What a log point does: shows *text* with the expressions in braces evaluated, and goes on."""
     if not text:
         return None
     codes = {piece: parse(piece) for piece in _PIECE.findall(text)}
 
-    def log(core: Core, frame: FrameType | None) -> None:
+    def log(core: "Core", frame: FrameType | None) -> None:
         def value(found: re.Match[str]) -> str:
             try:
                 return value_text(evaluate(codes[found[1]], frame, core))

@@ -7,14 +7,12 @@ predicted time is that of the board, where tasks run at once.  So a time is a mo
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, frozen
 
-from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import KeptLaunch
 from mlusim.debug.run.output import Ear, Shown
-from mlusim.debug.run.runs import Runs
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import END, Position
@@ -24,6 +22,10 @@ from mlusim.machine.hub import Observer
 from mlusim.observe.every_step import EveryStep
 from mlusim.time.timeline import CoreSpan, Span, Timeline
 from mlusim.time.timing import predict
+
+if TYPE_CHECKING:
+    from mlusim.debug.run.launch_run import LaunchRun
+    from mlusim.debug.run.runs import Runs
 
 ISSUES = 1_000_000  # instructions whose moments are kept
 Key = tuple[str, str, str, int]  # the core, the instruction, and its line
@@ -62,7 +64,7 @@ class _Issues(Observer):
     def __attrs_post_init__(self) -> None:
         self.found: dict[Key, array[int]] = {}
 
-    def begin(self, run: LaunchRun) -> None:
+    def begin(self, run: "LaunchRun") -> None:
         """Listen to *run*."""
         self.tracer = run.tracer
 
@@ -76,7 +78,7 @@ class _Issues(Observer):
         self.found.setdefault(key, array("q")).append(self.tracer.moment)
 
 
-def clock_of(runs: Runs, launch: int) -> Clock:
+def clock_of(runs: "Runs", launch: int) -> Clock:
     """The clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
 
     Raises `UsageError` where the launch fails, because a launch that does not end has no time.

@@ -1,14 +1,13 @@
 """Sentences about what the machine does: bytes by the names of regions and tensors, effects, stops."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.debug.look.declared import declared
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.run.launches import KeptLaunch
 from mlusim.debug.run.program_run import INTERRUPTED
 from mlusim.debug.source.core_names import full_name, name_of
 from mlusim.debug.source.frames import line_of, place_of, raised_at, source_line
@@ -25,11 +24,14 @@ from mlusim.debug.stop.moments import (
     Stop,
 )
 from mlusim.errors import Fault, said
-from mlusim.machine.core import Core
 from mlusim.machine.events import Effect
 from mlusim.memory.allocation import POISON, Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.debug.run.launches import KeptLaunch
+    from mlusim.machine.core import Core
 
 PIECES = 4  # pieces of an instruction's bytes that are named
 PIECEWISE = ("gather", "discrete")  # forms of rows whose accesses are pieces of one operand
@@ -192,7 +194,7 @@ def op_text(paused: PausedRun, op: Op) -> str:
     )
 
 
-def end_text(recorded: KeptLaunch, stop: Stop) -> str:
+def end_text(recorded: "KeptLaunch", stop: Stop) -> str:
     """That a launch has ended, and why somebody wanted to know."""
     count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
     lines = [reason for reason in stop.reasons if reason]
@@ -248,6 +250,6 @@ def launch_text(paused: PausedRun) -> str:
     )
 
 
-def short_name(core: Core | None) -> str:
+def short_name(core: "Core | None") -> str:
     """The core's name, or a dash."""
     return "-" if core is None else name_of(core)

@@ -3,22 +3,24 @@
 import re
 from collections.abc import Mapping
 from types import FrameType, SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.look.declared import declared
 from mlusim.debug.look.evaluate import pointer_at
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import variables_of
-from mlusim.machine.core import Core
-from mlusim.machine.device import DeviceTensor
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 BARE = re.compile(r"(?:(?P<of>tensor|region)\.)?(?P<name>[A-Za-z_]\w*)$")
 
 
-def named(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Ptr | None:
+def named(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr | None:
     """The pointer called *text*: a variable of the frame, a region of the plan, a tensor, or a declaration.
 
     ``region.NAME`` and ``tensor.NAME`` say which, where a region and a tensor share a name.
@@ -46,7 +48,7 @@ def tensor_at(pointer: Ptr, paused: PausedRun) -> DeviceTensor | None:
     return None
 
 
-def names_of(paused: PausedRun, core: Core | None) -> dict[str, Any]:
+def names_of(paused: PausedRun, core: "Core | None") -> dict[str, Any]:
     """What an expression may name besides the frame's variables, as pointers."""
     tensors, regions = tensor_pointers(paused), region_pointers(paused, core)
     both = {"tensor": SimpleNamespace(**tensors), "region": SimpleNamespace(**regions)}
@@ -62,7 +64,7 @@ def tensor_pointers(paused: PausedRun) -> dict[str, Ptr]:
     return found
 
 
-def region_pointers(paused: PausedRun, core: Core | None) -> dict[str, Ptr]:
+def region_pointers(paused: PausedRun, core: "Core | None") -> dict[str, Ptr]:
     """A pointer to each region of the plans in *core*'s memories, by name."""
     found: dict[str, Ptr] = {}
     for placement in paused.placements(core):
@@ -74,7 +76,7 @@ def region_pointers(paused: PausedRun, core: Core | None) -> dict[str, Ptr]:
     return found
 
 
-def declared_pointers(paused: PausedRun, core: Core | None) -> Mapping[str, Ptr]:
+def declared_pointers(paused: PausedRun, core: "Core | None") -> Mapping[str, Ptr]:
     """A pointer to each declaration of *core* and its cluster that one variable alone keeps, by that name."""
     if core is None:
         return {}

@@ -2,14 +2,13 @@
 
 from array import array
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.debug.look.describe import access_text
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.run.launch_run import LaunchRun
-from mlusim.debug.run.runs import Runs
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.core_names import name_of, owner_of
 from mlusim.debug.stop.moments import END, Position
@@ -21,6 +20,10 @@ from mlusim.machine.observed import Core
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM, Space
+
+if TYPE_CHECKING:
+    from mlusim.debug.run.launch_run import LaunchRun
+    from mlusim.debug.run.runs import Runs
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
@@ -75,7 +78,7 @@ class WriteLog(Observer):
         self._steps: list[Logged] = []
         self._known: dict[Step, int] = {}
 
-    def begin(self, run: LaunchRun) -> None:
+    def begin(self, run: "LaunchRun") -> None:
         """Listen to *run*, which is watched from some moment on."""
         self.tracer, self.since = run.tracer, run.since
 
@@ -151,7 +154,7 @@ class Origin:
 class Search:
     """Follows bytes back through the launches of *runs*, from the position *here*."""
 
-    def __init__(self, runs: Runs, here: Position, depth: int = DEPTH, nodes: int = NODES) -> None:
+    def __init__(self, runs: "Runs", here: Position, depth: int = DEPTH, nodes: int = NODES) -> None:
         self._all, self._here = runs, here
         self._depth = depth
         self._nodes = nodes

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define
 
@@ -13,13 +13,15 @@ from mlusim.debug.source.core_names import cluster_name, name_of
 from mlusim.debug.source.frames import stack_of
 from mlusim.debug.stop.moments import Op, Stop
 from mlusim.errors import UsageError
-from mlusim.machine.core import Core
-from mlusim.machine.device import DeviceTensor
-from mlusim.machine.session import Session
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import Placement
 from mlusim.memory.space import GDRAM, GDRAM_BASE, LDRAM_BASE, NRAM, SRAM, WRAM, Space
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+    from mlusim.machine.session import Session
 
 
 @define(eq=False)
@@ -27,12 +29,12 @@ class PausedRun:
     """One launch at one place: its session, its cores that have begun and not ended, and why it stands."""
 
     recorded: KeptLaunch
-    session: Session
+    session: "Session"
     observed: RunObserver
     stop: Stop
 
     @property
-    def cores(self) -> list[Core]:
+    def cores(self) -> "list[Core]":
         """The cores that have begun and not ended, in the order of their tasks."""
         return sorted(self.observed.cores, key=lambda c: (c.place.task, c.place.memory_core))
 
@@ -46,11 +48,11 @@ class PausedRun:
         """Whether every instruction was announced, so that what is in flight is known."""
         return isinstance(self.observed, Tracer)
 
-    def core(self, name: str) -> Core | None:
+    def core(self, name: str) -> "Core | None":
         """The core called *name*, if it has begun and not ended."""
         return next((core for core in self.observed.cores if name_of(core) == name), None)
 
-    def stack(self, core: Core) -> list[FrameType]:
+    def stack(self, core: "Core") -> list[FrameType]:
         """The kernel frames of *core*, innermost first."""
         return stack_of(core, self.stop.error if core is self.observed.failed else None)
 
@@ -68,7 +70,7 @@ class PausedRun:
         """The names of the plans' regions, of every stage."""
         return {region.name for _, region in self.nram_regions}
 
-    def placements(self, core: Core | None) -> tuple[Placement, ...]:
+    def placements(self, core: "Core | None") -> tuple[Placement, ...]:
         """The plans that lie in the memories of *core*, the latest first."""
         return () if core is None else core.placements.live[::-1]
 
@@ -84,7 +86,7 @@ class PausedRun:
                 found[name] = allocation, argument
         return found
 
-    def allocations(self, core: Core | None) -> list[tuple[str | None, Allocation]]:
+    def allocations(self, core: "Core | None") -> list[tuple[str | None, Allocation]]:
         """Everything that *core* can address, with the owner: tensors, its cluster's SRAM, its own memories."""
         found: dict[Allocation, str | None] = {a: None for a, _ in self.tensors.values()}
         if core is not None:
@@ -129,7 +131,7 @@ def tensor_of(argument: Any) -> Allocation | None:
     return argument.view.allocation if isinstance(argument, Ptr) else None
 
 
-def need_core(paused: PausedRun, name: str) -> Core:
+def need_core(paused: PausedRun, name: str) -> "Core":
     """The core called *name*; raises `UsageError` with what has become of it."""
     found = paused.core(name)
     if found is None:

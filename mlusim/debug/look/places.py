@@ -2,7 +2,7 @@
 
 import re
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import evolve
@@ -16,10 +16,12 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.core_names import cluster_name, name_of
 from mlusim.debug.stop.span import Span
 from mlusim.errors import UsageError
-from mlusim.machine.core import Core
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM, LDRAM_SIZE, NRAM, SPACES, SRAM, WRAM, Space
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 _NUMBER = r"(0x[0-9a-f]+|\d+)"
 _SPACE = re.compile(rf"(gdram|ldram|nram|wram|sram)(?:\s*([+-])\s*{_NUMBER})?(?::{_NUMBER})?$", re.IGNORECASE)
@@ -27,7 +29,7 @@ _ADDRESS = re.compile(rf"(0x[0-9a-f]+)(?::{_NUMBER})?$", re.IGNORECASE)
 _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
 
 
-def resolve(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Span:
+def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Span:
     """The bytes that *text* means on *core*, in the variables of *frame*.
 
     A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), both to the end of what is
@@ -90,7 +92,7 @@ def _capacity(space: Space, paused: PausedRun) -> int:
     return sizes.get(space, LDRAM_SIZE)
 
 
-def locate(span: Span, paused: PausedRun, core: Core | None) -> tuple[Allocation, int]:
+def locate(span: Span, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:
     """The allocation that *span* lies in, and the byte of it at which it begins.
 
     Raises `UsageError` for bytes that belong to nothing that is alive.
@@ -106,13 +108,13 @@ def locate(span: Span, paused: PausedRun, core: Core | None) -> tuple[Allocation
     )
 
 
-def bytes_of(span: Span, paused: PausedRun, core: Core | None) -> np.ndarray[Any, Any]:
+def bytes_of(span: Span, paused: PausedRun, core: "Core | None") -> np.ndarray[Any, Any]:
     """The bytes of *span*, as far as its allocation reaches, as a view."""
     allocation, start = locate(span, paused, core)
     return allocation.raw[start : start + span.nbytes]
 
 
-def owner_in(space: Space, core: Core | None) -> str | None:
+def owner_in(space: Space, core: "Core | None") -> str | None:
     """Whose memory an address of *space* is, seen from *core*."""
     if space is GDRAM:
         return None
@@ -128,7 +130,7 @@ def owner_in(space: Space, core: Core | None) -> str | None:
 # -- the forms, one by one -------------------------------------------------------------------------
 
 
-def _by_number(text: str, paused: PausedRun, core: Core | None) -> Span | None:
+def _by_number(text: str, paused: PausedRun, core: "Core | None") -> Span | None:
     space_form = _SPACE.match(text)
     if space_form is not None:
         space = next(s for s in SPACES if s.name == space_form[1].upper())
@@ -161,14 +163,14 @@ def _bounded(span: Span, nbytes: str | None) -> Span:
     return evolve(span, high=span.low + count)
 
 
-def _rest(span: Span, paused: PausedRun, core: Core | None) -> Span:
+def _rest(span: Span, paused: PausedRun, core: "Core | None") -> Span:
     allocation, start = locate(span, paused, core)
     dtype = declared(paused, allocation)[1]
     fits = dtype is not None and start % dtype.size == 0
     return evolve(span, high=allocation.address + allocation.nbytes, dtype=dtype if fits else None)
 
 
-def _by_item(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Span | None:
+def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Span | None:
     parts = _ITEM.match(text)
     if parts is None:
         return None
@@ -188,7 +190,7 @@ def _by_item(text: str, paused: PausedRun, core: Core | None, frame: FrameType |
 
 
 def _based(
-    text: str, paused: PausedRun, core: Core | None, frame: FrameType | None
+    text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None
 ) -> tuple[Ptr | None, tuple[int, ...] | None]:
     """The pointer that brackets are behind, and the shape, where it is a whole tensor's."""
     name = text.strip()
@@ -201,7 +203,7 @@ def _based(
 
 
 def _elements(
-    item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: Core | None
+    item: str, shape: tuple[int, ...] | None, frame: FrameType | None, core: "Core | None"
 ) -> tuple[int, int]:
     """The first element that *item* means and the one behind the last."""
 
@@ -231,7 +233,7 @@ def _elements(
         raise UsageError(f"[{item}] is no element number") from None
 
 
-def _by_name(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Span | None:
+def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Span | None:
     pointer = named(text, paused, core, frame)
     if pointer is None:
         return None
@@ -247,7 +249,7 @@ def _by_name(text: str, paused: PausedRun, core: Core | None, frame: FrameType |
     return Span(pointer.space, pointer.address, high, text, pointer.dtype, owner)
 
 
-def _pointer(text: str, paused: PausedRun, core: Core | None, frame: FrameType | None) -> Ptr:
+def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr:
     value = evaluate(parse(text), frame, core, names_of(paused, core))
     if not isinstance(value, Ptr):
         shown = value_text(value)
@@ -256,7 +258,7 @@ def _pointer(text: str, paused: PausedRun, core: Core | None, frame: FrameType |
     return value
 
 
-def _one(pointer: Ptr, text: str, paused: PausedRun, core: Core | None) -> Span:
+def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> Span:
     low, size = pointer.address, pointer.view.itemsize
     allocation = pointer.view.allocation
     if (

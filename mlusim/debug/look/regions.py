@@ -1,7 +1,7 @@
 """Memory as the user sees it: regions, tensors, values, files."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import frozen
@@ -27,9 +27,11 @@ from mlusim.debug.look.places import locate, owner_in
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.span import Span
 from mlusim.errors import UsageError
-from mlusim.machine.core import Core
-from mlusim.machine.device import DeviceTensor
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 USUAL, LONGEST = 8, 1024  # elements shown where nobody says: from a place on, and of a place with an end
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
@@ -59,7 +61,7 @@ class RegionState:
     first: str
 
 
-def plan_regions(paused: PausedRun, core: Core | None) -> list[RegionState]:
+def plan_regions(paused: PausedRun, core: "Core | None") -> list[RegionState]:
     """The regions of the plans in *core*'s memories, each once; none without a plan."""
     found: dict[str, RegionState] = {}
     for placement in paused.placements(core):
@@ -74,7 +76,7 @@ def plan_regions(paused: PausedRun, core: Core | None) -> list[RegionState]:
     return list(found.values())
 
 
-def declarations(paused: PausedRun, core: Core | None) -> list[RegionState]:
+def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
     """What *core* and its cluster have declared on the chip, by the names of the variables that point there."""
     rows = []
     for owner, allocation in paused.allocations(core):
@@ -126,7 +128,7 @@ def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[
 
 def examine(
     paused: PausedRun,
-    core: Core | None,
+    core: "Core | None",
     span: Span,
     count: int | None,
     letter: str,
@@ -192,7 +194,7 @@ def _formatted(array: np.ndarray[Any, Any], letter: str) -> list[str]:
     return elements(array)
 
 
-def array_of(paused: PausedRun, core: Core | None, span: Span) -> np.ndarray[Any, Any]:
+def array_of(paused: PausedRun, core: "Core | None", span: Span) -> np.ndarray[Any, Any]:
     """The elements of *span* as a copy, in the tensor's shape where it is a whole tensor; bytes without a type."""
     allocation, start = locate(span, paused, core)
     nbytes = min(span.nbytes, allocation.nbytes - start)
@@ -241,7 +243,7 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.isnan(array.astype(np.float64)))
 
 
-def same_place(span: Span, other: PausedRun, core: Core | None) -> tuple[Span, Core | None]:
+def same_place(span: Span, other: PausedRun, core: "Core | None") -> "tuple[Span, Core | None]":
     """The bytes of *span* in another paused: of the core with the same name.
 
     Raises `UsageError` where that core does not run there.

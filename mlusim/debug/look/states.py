@@ -1,6 +1,7 @@
 """What every task, pipe, barrier, core and cluster is doing: the rows behind `info`."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
@@ -11,9 +12,11 @@ from mlusim.debug.source.core_names import cluster_name, name_at, name_of
 from mlusim.debug.source.frames import line_of, place_of
 from mlusim.debug.stop.moments import ISSUE, Op
 from mlusim.engine.contract import Flight
-from mlusim.machine.barrier import SCOPES, Meeting
-from mlusim.machine.core import Core
-from mlusim.machine.split_barrier import Half
+from mlusim.machine.sync.barrier import SCOPES, Meeting
+from mlusim.machine.sync.split_barrier import Half
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 
 @frozen
@@ -64,7 +67,7 @@ def others(paused: PausedRun) -> tuple[int, int]:
     return ended, total - ended - len(paused.cores)
 
 
-def task(paused: PausedRun, core: Core) -> TaskState:
+def task(paused: PausedRun, core: "Core") -> TaskState:
     """One of them."""
     place, stack = core.place, paused.stack(core)
     state, waits = _doing(paused, core)
@@ -77,7 +80,7 @@ def task(paused: PausedRun, core: Core) -> TaskState:
     return TaskState(name_of(core), cluster, number, state, where, waits)
 
 
-def _doing(paused: PausedRun, core: Core) -> tuple[str, str]:
+def _doing(paused: PausedRun, core: "Core") -> tuple[str, str]:
     """The state of a core, and what it waits for."""
     if core is paused.observed.failed:
         return "failed", ""
@@ -97,7 +100,7 @@ def _doing(paused: PausedRun, core: Core) -> tuple[str, str]:
     return "ready", ""
 
 
-def _absent(core: Core) -> str:
+def _absent(core: "Core") -> str:
     """The name of a core that has not arrived, and whether it ever can."""
     return f"{name_of(core)} (ended)" if core.ended else name_of(core)
 
@@ -105,7 +108,7 @@ def _absent(core: Core) -> str:
 # -- pipes -----------------------------------------------------------------------------------------
 
 
-def pipes(paused: PausedRun, core: Core) -> list[PipeState]:
+def pipes(paused: PausedRun, core: "Core") -> list[PipeState]:
     """The five pipes of *core*."""
     current = paused.stop.op if paused.stop.core is core else None
     return [

@@ -10,7 +10,7 @@ from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, Stopper
 from mlusim.debug.stop.moments import END, LAUNCH_END, Position, Stop
 from mlusim.debug.stop.steppers import Trap
-from mlusim.machine.carrier import Strand
+from mlusim.machine.scheduling.carrier import Strand
 from mlusim.observe.names import observers_of
 
 

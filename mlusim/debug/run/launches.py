@@ -3,7 +3,7 @@
 import copy
 import inspect
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
@@ -15,11 +15,13 @@ from mlusim.debug.run.output import Shown
 from mlusim.debug.source.frames import Owned
 from mlusim.debug.source.functions import Function, reachable
 from mlusim.errors import UsageError
-from mlusim.machine.device import DeviceTensor
-from mlusim.machine.schedule import Choices
-from mlusim.machine.session import Session
+from mlusim.machine.scheduling.schedule import Choices
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.pointer import Ptr, View
+
+if TYPE_CHECKING:
+    from mlusim.machine.session import Session
 
 DEFAULT_HISTORY = 1 << 30  # bytes of tensors kept of a program's launches
 
@@ -37,7 +39,7 @@ class KeptLaunch:
     """
 
     index: int
-    session: Session
+    session: "Session"
     tensors: dict[Allocation, Bytes] | None
     owned: Owned
     milestones: Milestones
@@ -50,7 +52,7 @@ class KeptLaunch:
     edits: list[Edit] = field(factory=list)
 
     @classmethod
-    def of(cls, index: int, session: Session, room: int) -> "KeptLaunch":
+    def of(cls, index: int, session: "Session", room: int) -> "KeptLaunch":
         """Keep the launch that is about to begin; snapshots of it may take *room* bytes."""
         found = (_allocation(argument) for argument in session.request.arguments)
         tensors = {a: a.raw.copy() for a in found if a is not None and a.writable}
@@ -99,7 +101,7 @@ class KeptLaunch:
 
     def again(
         self, observers: Iterable[Any], snapshot: Snapshot | None = None, *, timing: bool = False
-    ) -> tuple[Session, dict[Allocation, Allocation]]:
+    ) -> "tuple[Session, dict[Allocation, Allocation]]":
         """The same launch once more, not yet run, from its beginning or from *snapshot*.
 
         It works on copies of the tensors; the second value says which copy stands for which tensor.
@@ -140,7 +142,7 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
     return Ptr(View(twin, view.dtype, None, view.phase), argument.index)
 
 
-def explored(session: Session) -> bool:
+def explored(session: "Session") -> bool:
     """Whether the launch follows another schedule than the default one."""
     return session.choices is not None
 

@@ -4,17 +4,19 @@ Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.
 itself goes on only where the debugger has nothing to stop for.
 """
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.run.bindings import Holder
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
 from mlusim.debug.run.output import Ear, Shown
 from mlusim.debug.run.run_observer import RunObserver
 from mlusim.isa.table import ISA
-from mlusim.machine.carrier import Strand
-from mlusim.machine.core import Core
+from mlusim.machine.scheduling.carrier import Strand
 from mlusim.memory.allocation import Allocation, Bytes
-from mlusim.programs.program import Program
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+    from mlusim.programs.program import Program
 
 LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
 
@@ -44,7 +46,7 @@ class ProgramRun(RunObserver):
     It observes the launches of the program: their beginning, where it pauses, their end, and faults.
     """
 
-    def __init__(self, program: Program, history: int = DEFAULT_HISTORY) -> None:
+    def __init__(self, program: "Program", history: int = DEFAULT_HISTORY) -> None:
         super().__init__()
         self.program = program
         self.history = history
@@ -151,6 +153,6 @@ class ProgramRun(RunObserver):
             self._pause(FAILED)
 
 
-def _issued(core: Core) -> int:
+def _issued(core: "Core") -> int:
     scalars = sum(core.loads) + sum(core.stores)
     return scalars + sum(core.mlu.counts[number] for number in ANNOUNCED)

@@ -1,11 +1,13 @@
 """Who plays in a run: the base of the debugger's observers."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.source.core_names import name_of
-from mlusim.machine.core import Core
 from mlusim.machine.hub import Observer
-from mlusim.machine.session import Session
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
+    from mlusim.machine.session import Session
 
 
 class RunObserver(Observer):

@@ -1,27 +1,19 @@
 """The frames of a kernel: which are the user's, where a parked core is, what its source says."""
 
 import linecache
-import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.kernel_frames import kernel_frame
+from mlusim.kernel_frames import LIBRARIES, OWN, installed, kernel_frame
 from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 ADDED = "_c_"  # how names begin that a translation adds
-LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 LONGEST = 48  # characters of a path that is shown with its folders
-_OWN = str(Path(__file__).resolve().parents[2])
-
-
-def installed(filename: str) -> bool:
-    """Whether *filename* is Python's, mlusim's, or an installed package's."""
-    return filename.startswith((*LIBRARIES, _OWN))
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:
@@ -56,7 +48,7 @@ class Owned:
     def _decide(self, filename: str) -> bool:
         if filename == self._kernel_file:
             return True
-        if filename.startswith(("<", _OWN)) and not filename.startswith("<ipython"):
+        if filename.startswith(("<", OWN)) and not filename.startswith("<ipython"):
             return False  # generated code has names like <string>
         return not filename.startswith(LIBRARIES) or filename.startswith(self._home)
 

@@ -1,12 +1,16 @@
 """`Span`: bytes of one memory, and whose memory it is."""
 
+from typing import TYPE_CHECKING
+
 from attrs import frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.debug.source.core_names import owner_of
-from mlusim.machine.core import Core
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.space import Space
+
+if TYPE_CHECKING:
+    from mlusim.machine.core import Core
 
 
 @frozen
@@ -30,7 +34,7 @@ class Span:
         """How many bytes."""
         return self.high - self.low
 
-    def belongs(self, core: Core, allocation: Allocation) -> bool:
+    def belongs(self, core: "Core", allocation: Allocation) -> bool:
         """Whether *allocation*, which an instruction of *core* names, is in this memory."""
         return self.anyone or self.owner is None or owner_of(core, allocation) == self.owner
 

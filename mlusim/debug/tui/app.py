@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.text import Text
 from textual import events, on
@@ -13,11 +13,13 @@ from textual.driver import Driver
 from textual.message import Message
 from textual.widgets import Footer, RichLog, Static
 
-from mlusim.debug.console.console import Console
 from mlusim.debug.tui.driver import beside_main, typed_ahead
 from mlusim.debug.tui.engine import Engine
 from mlusim.debug.tui.panes import CommandLine, Pane, Source, tasks_text
 from mlusim.debug.tui.views import Answer, Views
+
+if TYPE_CHECKING:
+    from mlusim.debug.console.console import Console
 
 PATIENCE = 3  # seconds that a kernel has to end in when the view is left
 KILLED = 130  # what the process ends with where it does not
@@ -288,7 +290,7 @@ class DebuggerApp(App[None]):
         self.engine.close()
 
 
-def show(make: Callable[[], Console]) -> BaseException | None:
+def show(make: "Callable[[], Console]") -> BaseException | None:
     """Debug on the full screen what *make* makes; return the error that ended it.  Called in the main thread.
 
     A kernel that takes no end, because it catches what ends it, is left with the process.

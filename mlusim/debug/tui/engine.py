@@ -2,11 +2,14 @@
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from mlusim.debug.console.console import Console
 from mlusim.debug.console.context import Reply
 from mlusim.debug.tui.views import Answer, Views, look
 from mlusim.debug.worker import Worker
+
+if TYPE_CHECKING:
+    from mlusim.debug.console.console import Console
 
 
 class Engine:
@@ -15,10 +18,10 @@ class Engine:
     `serve` is called in the main thread; *deliver* is called there too, and must not wait for the view.
     """
 
-    def __init__(self, make: Callable[[], Console]) -> None:
+    def __init__(self, make: "Callable[[], Console]") -> None:
         self._ready = threading.Event()  # the view is there, and takes what the program prints
 
-        def begin() -> Console:
+        def begin() -> "Console":
             self._ready.wait()
             if self.worker.closing:
                 raise KeyboardInterrupt
@@ -95,7 +98,7 @@ class Engine:
         """Tell what the last word of *text* may become."""
         self.worker.submit(lambda console: tell(console.complete(text)))
 
-    def _execute(self, console: Console, line: str, asked: int) -> None:
+    def _execute(self, console: "Console", line: str, asked: int) -> None:
         reply = (
             console.execute(line)
             if asked == self._asked
@@ -107,7 +110,7 @@ class Engine:
             self._place, self._letters = place.strip(), form.lstrip("0123456789")
         self._answer(console, line, reply)
 
-    def _answer(self, console: Console, line: str, reply: Reply) -> None:
+    def _answer(self, console: "Console", line: str, reply: Reply) -> None:
         """Deliver; where the looking is interrupted, with what was to be seen before."""
         if self.worker.closing:
             return

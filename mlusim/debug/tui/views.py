@@ -2,21 +2,24 @@
 
 import linecache
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from mlusim.debug import values
 from mlusim.debug.console.cmd_stop import describe
 from mlusim.debug.console.columns import pairs
-from mlusim.debug.console.console import Console
 from mlusim.debug.console.context import Reply
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.states import TaskState
-from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
+
+if TYPE_CHECKING:
+    from mlusim.debug.console.console import Console
+    from mlusim.debug.session import DebugSession
 
 MEMORY = 64  # elements that the memory view shows
 BAR = 24  # columns of a bar
@@ -48,7 +51,7 @@ class Views:
     memory: str = ""
 
 
-def look(console: Console, place: str = "", letters: str = "") -> Views:
+def look(console: "Console", place: str = "", letters: str = "") -> Views:
     """The views of the place where the session stands; *place* is what the memory view shows, in the form *letters*."""
     session = console.session
     if not session.launches:
@@ -77,20 +80,20 @@ def look(console: Console, place: str = "", letters: str = "") -> Views:
     )
 
 
-def _stack(session: DebugSession) -> str:
+def _stack(session: "DebugSession") -> str:
     frames = values.frames(session)
     return "\n".join(
         f"{'*' if f.level == session.level else ' '} {f.level}  {f.function}, line {f.line}" for f in frames
     )
 
 
-def _variables(session: DebugSession) -> str:
+def _variables(session: "DebugSession") -> str:
     """The variables of the function in focus, arguments behind the others."""
     shown = [v for s in values.scopes(session) if s.kind in ("locals", "arguments") for v in s.variables]
     return pairs((v.name, v.text) for v in shown) or "no task is in the kernel here"
 
 
-def _pipes(session: DebugSession) -> str:
+def _pipes(session: "DebugSession") -> str:
     """What the pipes of the task in focus do; the idle ones in one line."""
     paused = session.watched()
     core = session.core()
@@ -104,7 +107,7 @@ def _pipes(session: DebugSession) -> str:
     return "\n".join([*lines, f"idle: {', '.join(idle)}"] if idle else lines)
 
 
-def _nram(session: DebugSession) -> str:
+def _nram(session: "DebugSession") -> str:
     """A map of what lies in the task's NRAM, and how much of each memory is declared."""
     lines = [f"{m.name}: {m.used} of {m.capacity} bytes declared" for m in values.memories(session.core())]
     rows = [r for r in values.on_chip(session) if r.memory == "NRAM"]
@@ -117,13 +120,13 @@ def _nram(session: DebugSession) -> str:
     return "\n".join(lines)
 
 
-def _kernel(console: Console) -> tuple[str, int]:
+def _kernel(console: "Console") -> tuple[str, int]:
     """Where the kernel begins: shown while no task is in it."""
     functions = console.session.recorded.functions
     return (functions[0].code.co_filename, functions[0].code.co_firstlineno) if functions else ("", 0)
 
 
-def _stops(session: DebugSession, file: str) -> dict[int, int]:
+def _stops(session: "DebugSession", file: str) -> dict[int, int]:
     return {
         b.location.line: b.number
         for b in session.breakpoints.values()
@@ -131,7 +134,7 @@ def _stops(session: DebugSession, file: str) -> dict[int, int]:
     }
 
 
-def _memory(console: Console, place: str, letters: str) -> tuple[str, str]:
+def _memory(console: "Console", place: str, letters: str) -> tuple[str, str]:
     """The place that is shown, and its elements: the one asked for, else the task's first declaration, else a tensor."""
     session = console.session
     paused, core = session.look(), session.core()

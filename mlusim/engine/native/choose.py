@@ -1,16 +1,18 @@
 """Which engine runs a launch."""
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Board
 from mlusim.engine.native.build import BuildError, available, no_compiler
 from mlusim.engine.native.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
-from mlusim.engine.native.run import Loaded
 from mlusim.errors import UsageError
 
+if TYPE_CHECKING:
+    from mlusim.engine.native.run import Loaded
 
-def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool) -> Loaded | None:
+
+def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool) -> "Loaded | None":
     """The compiled program of *kernel* where C runs it, None where Python does.
 
     *watched* launches have observers, *drawn* ones another schedule; both are Python's.  "native" raises `UsageError`
@@ -27,9 +29,9 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
                 warnings.warn(no_compiler(), RuntimeWarning, stacklevel=3)
             return None
         try:
-            program = kernel.native.program(board.arch)
-            if program is not None:
-                return Loaded(kernel.native, program)
+            loaded: Loaded | None = kernel.native.loaded(board.arch)
+            if loaded is not None:
+                return loaded
         except BuildError as error:
             if engine == NATIVE:
                 raise

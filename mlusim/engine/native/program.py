@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from importlib.resources import files
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
@@ -11,6 +11,9 @@ from mlusim.arch.board import Arch
 from mlusim.engine.native.door import Use, door
 from mlusim.engine.native.layout import preamble
 from mlusim.errors import Fault
+
+if TYPE_CHECKING:
+    from mlusim.engine.native.run import Loaded
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 
@@ -43,6 +46,9 @@ class NativeForm(Protocol):
 
     def program(self, arch: Arch) -> Program | None:
         """The kernel's C for *arch*; None where something in it has none."""
+
+    def loaded(self, arch: Arch) -> "Loaded | None":
+        """That C compiled and loaded, for one launch."""
 
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """The arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""

@@ -7,12 +7,12 @@ from typing import Any
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.file import layout
 from mlusim.frontend.bangc.link import Plan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.pointers import see
+from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.kernel import Kernel
 

@@ -1,28 +1,12 @@
 """One translation unit of a module: its intermediate form, and its functions as Python where they are wanted."""
 
 import ast
-from collections.abc import Callable, Mapping
-from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, field
 
-from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.render.expressions import Uses
 from mlusim.frontend.bangc.render.functions import Rendered, initial, render
-from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout, RegisterLayout
-
-Find = Callable[[int, Any], Any]
-
-
-@frozen
-class HostTypes:
-    """What types are on the host alone: ``double``, and classes by name and arguments."""
-
-    double: DType
-    classes: Callable[[str, tuple[Any, ...]], Any]
 
 
 @define(eq=False)
@@ -49,41 +33,3 @@ class File:
         if found is None:
             found = self.initials[symbol] = initial(self.form.globals[symbol], expression)
         return found
-
-
-def resolve(wanted: Mapping[str, t.Type], find: Find, host: HostTypes | None = None) -> dict[str, Any]:
-    """What the names of layouts mean to who finds by *find* what an integer points to."""
-    records: dict[str, RecordLayout] = {}
-    made: dict[str, Any] = {}
-    for name, kind in wanted.items():
-        if name.startswith(layouts.NUMBER) and isinstance(kind, t.Scalar):
-            made[name] = layouts.dtype(kind).dtype.type
-        else:
-            made[name] = layout(kind, find, records, host)
-    return made
-
-
-def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout], host: HostTypes | None = None) -> Any:
-    """What the run-time knows of a type."""
-    while isinstance(kind, t.Pointer) and kind.reference:
-        kind = t.Pointer(kind.to)
-    if isinstance(kind, t.Scalar):
-        return host.double if host is not None and kind == t.DOUBLE else layouts.dtype(kind)
-    if isinstance(kind, t.Pointer):
-        return PointerLayout(layout(kind.to, find, records, host), find)
-    if isinstance(kind, t.Array):
-        return ArrayLayout(layout(kind.of, find, records, host), kind.count)
-    if isinstance(kind, t.VectorRegister):
-        return RegisterLayout(layouts.dtype(kind.of))
-    if isinstance(kind, t.Record):
-        found = records.get(kind.name)
-        if found is None:
-            found = records[kind.name] = RecordLayout(kind)
-            found.fields = {f.name: (layout(f.type, find, records, host), f.offset) for f in kind.fields}
-        return found
-    if isinstance(kind, t.ClassType) and host is not None:
-        inner = (a if isinstance(a, int) else layout(a, find, records, host) for a in kind.arguments)
-        made = host.classes(kind.name, tuple(inner))
-        if made is not None:
-            return made
-    return t.DTYPE_OF[t.UINT8]

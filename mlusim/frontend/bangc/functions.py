@@ -9,17 +9,18 @@ from attrs import frozen
 from mlusim.errors import OutOfBounds, UsageError
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
-from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.given import Given, result_of
 from mlusim.frontend.bangc.runtime.host import Process, host_code
 from mlusim.frontend.bangc.runtime.host_library import Ended
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.host.handle import Handle
-from mlusim.machine.device import Device, DeviceTensor
+from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
+from mlusim.machine.tensor import DeviceTensor
 
 if TYPE_CHECKING:
+    from mlusim.frontend.bangc.file import File
     from mlusim.frontend.bangc.module import Module
 
 
@@ -45,7 +46,7 @@ def run_main(
     return int(status or 0) & 0xFF
 
 
-def _main(module: "Module") -> tuple[File, ir.Function]:
+def _main(module: "Module") -> "tuple[File, ir.Function]":
     for file, function in module.functions_of("host"):
         if function.name == "main":
             if function.problem is not None:
@@ -76,7 +77,7 @@ class HostFunctions(Mapping[str, "HostFunction"]):
     def __init__(self, module: "Module") -> None:
         self._module = module
 
-    def _all(self) -> Iterator[tuple[File, ir.Function]]:
+    def _all(self) -> "Iterator[tuple[File, ir.Function]]":
         supplied = str(prelude.INCLUDE)
         for file, function in self._module.functions_of("host"):
             method = function.parameters and function.parameters[0].name == "this"
@@ -95,7 +96,7 @@ class HostFunctions(Mapping[str, "HostFunction"]):
             self._module.instantiate(name, f"host function {name!r}", list(self))
         return HostFunction(self._module, name, tuple(self._found(name)))
 
-    def _found(self, name: str) -> list[tuple[File, ir.Function]]:
+    def _found(self, name: str) -> "list[tuple[File, ir.Function]]":
         plain = name.replace(" ", "")
         return [(file, f) for file, f in self._all() if f.name.replace(" ", "") == plain]
 
@@ -106,7 +107,7 @@ class HostFunction:
 
     module: "Module"
     name: str
-    forms: tuple[tuple[File, ir.Function], ...]
+    forms: "tuple[tuple[File, ir.Function], ...]"
 
     def __call__(self, *arguments: Any) -> Any:
         """Call it: tuples are ``cnrtDim3_t``, kinds or vendor names ``cnrtFunctionType_t``, None a queue or null.
@@ -132,7 +133,7 @@ class HostFunction:
             finally:
                 sys.stdout.flush()
 
-    def _fitting(self, count: int) -> tuple[File, ir.Function]:
+    def _fitting(self, count: int) -> "tuple[File, ir.Function]":
         found = [form for form in self.forms if len(form[1].parameters) == count]
         if len(found) == 1:
             return found[0]

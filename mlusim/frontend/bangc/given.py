@@ -11,17 +11,17 @@ from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.file import layout
 from mlusim.frontend.bangc.runtime.host import Process
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr, array_block
 from mlusim.frontend.bangc.runtime.layouts import NULL, ArrayLayout, Object, RecordLayout
 from mlusim.frontend.bangc.runtime.pointers import see
+from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.host.descriptor import TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
-from mlusim.machine.device import DeviceTensor
 from mlusim.machine.kernel import Kind
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 
 _KINDS: Mapping[int, int] = MappingProxyType(

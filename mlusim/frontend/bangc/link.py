@@ -3,24 +3,26 @@
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.render.expressions import Uses
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.file import File
 
 
 @define(eq=False)
 class Part:
     """What is reached of one file: code by symbol, code that declares variables by their symbols, layouts by name."""
 
-    file: File
+    file: "File"
     code: dict[str, CodeType] = field(factory=dict)
     declarations: dict[str, CodeType] = field(factory=dict)
     layouts: dict[str, t.Type] = field(factory=dict)
@@ -37,7 +39,7 @@ class Plan:
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
 
 
-def find(files: Sequence[File], file: File, symbol: str) -> tuple[File, ir.Function] | None:
+def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.Function] | None":
     """The definition of *symbol*: that of *file*, otherwise another's."""
     for candidate in (file, *files):
         found = candidate.form.functions.get(symbol)
@@ -46,7 +48,7 @@ def find(files: Sequence[File], file: File, symbol: str) -> tuple[File, ir.Funct
     return None
 
 
-def link(files: Sequence[File], file: File, symbol: str) -> Plan:
+def link(files: "Sequence[File]", file: "File", symbol: str) -> Plan:
     """All that *symbol* of *file* reaches; each file keeps its own variables."""
     plan = Plan(symbol)
     parts: dict[int, Part] = {}
@@ -85,7 +87,7 @@ def _met(plan: Plan, part: Part, uses: Uses) -> Iterator[str]:
                 yield from _met(plan, part, initial[1])
 
 
-def _absent(unit: File, symbol: str, function: ir.Function | None) -> Callable[..., Any]:
+def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable[..., Any]:
     """A function that says, where it is called, why it is not there."""
     declared = function or unit.form.functions.get(symbol)
     name = declared.name if declared is not None else symbol

@@ -1,14 +1,17 @@
 """A representative piece of a launch's timeline: some cores of one task, pipe by pipe; its picture."""
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.machine.launch import Launch
 from mlusim.report.page.figure import COLORS, SMALL, Picture, bars, line, marks, words
 from mlusim.report.page.live import Boxes
 from mlusim.report.quantities import microseconds
 from mlusim.time.timeline import PLACES, WAIT, Arrow, Scene, Span
+
+if TYPE_CHECKING:
+    from mlusim.machine.launch import Launch
 
 MOST_CORES = 4  # IPU cores that are shown
 WHOLE = 400  # spans of the shown cores, up to which everything is shown
@@ -31,7 +34,7 @@ class Excerpt:
     says: str
 
 
-def excerpt_of(launch: Launch) -> Excerpt | None:
+def excerpt_of(launch: "Launch") -> Excerpt | None:
     """The piece of *launch* that stands for it; None where it does nothing.
 
     It is the whole of the first task or union that has work if that is short, else its middle, of its first cores.

@@ -3,15 +3,18 @@
 import linecache
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.machine.launch import Launch
 from mlusim.report.quantities import brief, count, share, size
 from mlusim.report.record import LaunchRecord, Record
 from mlusim.text_grid import table
 from mlusim.time.lines import Line
+
+if TYPE_CHECKING:
+    from mlusim.machine.launch import Launch
 
 LEAST = 0.001  # of the time of a launch; lines below are summed up in one
 NUMBERS = ("time", "us", "count", "scalar", "vector", "tensor", "IO", "move", "wait", "bytes")
@@ -31,7 +34,7 @@ def lines_table(record: Record) -> RenderableType:
     return Group(*parts, Text(NOTE, style="dim")) if parts else Text("no launch, so no lines", style="dim")
 
 
-def launch_lines(launch: LaunchRecord | Launch, most: int | None = None) -> RenderableType:
+def launch_lines(launch: "LaunchRecord | Launch", most: int | None = None) -> RenderableType:
     """The lines of *launch*, which kept its instructions, the dearest first; at most *most* by themselves."""
     shown = table("line", *NUMBERS, right=NUMBERS, title=f"lines of {launch.kernel}", tight=True)
     total = sum(line.time_us for line in launch.lines)

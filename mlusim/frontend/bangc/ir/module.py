@@ -1,13 +1,16 @@
 """Functions and modules of the intermediate form."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
-from mlusim.frontend.bangc.ir.expressions import Expr
 from mlusim.frontend.bangc.ir.names import Global, Local, Problem, Span
-from mlusim.frontend.bangc.ir.statements import Statement
 from mlusim.frontend.bangc.types import Record, Type
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.ir.expressions import Expr
+    from mlusim.frontend.bangc.ir.statements import Statement
 
 
 @define(eq=False)
@@ -26,7 +29,7 @@ class Function:
     parameters: tuple[Local, ...]
     locals: tuple[Local, ...]
     result: Type
-    body: tuple[Statement, ...]
+    body: "tuple[Statement, ...]"
     span: Span
     problem: Problem | None = None
     external: bool = False  # declared here, defined in another file: found by symbol when linked
@@ -39,7 +42,7 @@ class Module:
     path: str
     functions: dict[str, Function] = Factory(dict)
     globals: dict[str, Global] = Factory(dict)
-    initialisers: dict[str, Expr] = Factory(dict)  # of host variables whose value is no constant, by symbol
+    initialisers: "dict[str, Expr]" = Factory(dict)  # of host variables whose value is no constant, by symbol
     records: dict[str, Record] = Factory(dict)
     enumerations: Mapping[str, Mapping[str, int]] = Factory(dict)  # numbers by name, by the name of the type
     includes: Mapping[str, str] = Factory(dict)  # path of everything read -> digest of its content

@@ -1,11 +1,12 @@
 """What nodes refer to: pieces of source text, locals, variables at file scope."""
 
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define, frozen
 
-from mlusim.frontend.bangc.types import Type
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.types import Type
 
 
 class Span(NamedTuple):
@@ -41,7 +42,7 @@ class Local:
 
     name: str
     source_name: str
-    type: Type
+    type: "Type"
     spelling: str
     span: Span
     storage: Storage = Storage.VALUE
@@ -59,7 +60,7 @@ class Global:
 
     name: str
     symbol: str
-    type: Type
+    type: "Type"
     space: str
     span: Span
     initial: "tuple[Any, ...] | None" = None

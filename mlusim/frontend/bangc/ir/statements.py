@@ -1,9 +1,13 @@
 """Statements of the intermediate form."""
 
+from typing import TYPE_CHECKING
+
 from attrs import define
 
-from mlusim.frontend.bangc.ir.expressions import Expr
 from mlusim.frontend.bangc.ir.names import Local, Span
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.ir.expressions import Expr
 
 
 @define(eq=False)
@@ -14,7 +18,7 @@ class Declare:
     """
 
     local: Local
-    value: Expr | None
+    value: "Expr | None"
     span: Span
 
 
@@ -22,7 +26,7 @@ class Declare:
 class Evaluate:
     """An expression for its effect."""
 
-    value: Expr
+    value: "Expr"
     span: Span
 
 
@@ -30,7 +34,7 @@ class Evaluate:
 class If:
     """``if``; *other* may be empty.  The test is a bool."""
 
-    test: Expr
+    test: "Expr"
     then: "tuple[Statement, ...]"
     other: "tuple[Statement, ...]"
     span: Span
@@ -44,8 +48,8 @@ class Loop:
     in a `Block` around the loop.
     """
 
-    test: Expr | None
-    step: Expr | None
+    test: "Expr | None"
+    step: "Expr | None"
     body: "tuple[Statement, ...]"
     late: bool
     span: Span
@@ -68,7 +72,7 @@ class Section:
 class Switch:
     """A switch over an integer."""
 
-    value: Expr
+    value: "Expr"
     sections: tuple[Section, ...]
     span: Span
 
@@ -91,7 +95,7 @@ class Continue:
 class Return:
     """Leave the function, with a value of its result type."""
 
-    value: Expr | None
+    value: "Expr | None"
     span: Span
 
 

@@ -23,8 +23,8 @@ from mlusim.frontend.bangc.lower import containers, expressions, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import Scope, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
-from mlusim.frontend.bangc.parse.precompiled import MARK
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.frontend.bangc.prelude import MARK
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _TRANSPARENT = ("move", "forward")

@@ -1,15 +1,18 @@
 """The three parts of a ``for``: the library leaves out those that are absent without saying which."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.parse.tree import Node
-from mlusim.frontend.bangc.parse.unit import Unit
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.parse.unit import Unit
 
 Parts = tuple[Node | None, Node | None, Node | None]
 
 
-def parts(unit: Unit, node: Node) -> Parts:
+def parts(unit: "Unit", node: Node) -> Parts:
     """What a loop begins with, its test and its step."""
     found = node.children[:-1]
     if len(found) == 3:

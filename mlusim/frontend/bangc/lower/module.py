@@ -1,7 +1,7 @@
 """A whole file: which functions it has, in which specialisations, and each of them lowered."""
 
 from collections import deque
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
@@ -25,7 +25,9 @@ from mlusim.frontend.bangc.lower import expressions, statements
 from mlusim.frontend.bangc.lower.scope import Scope, Surroundings, Untranslated, number
 from mlusim.frontend.bangc.lower.storage import settle
 from mlusim.frontend.bangc.parse.tree import Declaration
-from mlusim.frontend.bangc.parse.unit import Unit
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.parse.unit import Unit
 
 _SPACES = ("nram", "wram", "sram", "ldram")
 
@@ -33,7 +35,7 @@ _SPACES = ("nram", "wram", "sram", "ldram")
 class Lowering:
     """The lowering of one file."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: "Unit") -> None:
         self.unit = unit
         types = unit.reader.types
         self.module = Module(
@@ -193,6 +195,6 @@ def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
     return made
 
 
-def lower(unit: Unit) -> Module:
+def lower(unit: "Unit") -> Module:
     """*unit* in the intermediate form; what does not translate has a problem and no body."""
     return Lowering(unit).run()

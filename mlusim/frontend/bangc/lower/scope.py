@@ -2,7 +2,7 @@
 
 import keyword
 from collections.abc import Callable
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from attrs import define, field
 
@@ -23,7 +23,9 @@ from mlusim.frontend.bangc.ir import (
     Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
-from mlusim.frontend.bangc.parse.unit import Unit
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.parse.unit import Unit
 
 HELPERS = "_c_"  # how names begin that a rendering may add
 
@@ -40,7 +42,7 @@ class Untranslated(Exception):
 class Surroundings:
     """What the functions of a file share while they are lowered."""
 
-    unit: Unit
+    unit: "Unit"
     need: Callable[[Declaration], str]  # asks for a function; its symbol
     variable: Callable[[Declaration], Global]
     as_bytes: set[str]  # records that are seen as bytes somewhere

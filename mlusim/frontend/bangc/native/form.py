@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,10 +10,10 @@ from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES
 from mlusim.engine.native.core import NativeCore
 from mlusim.engine.native.program import Program, Words, assemble
+from mlusim.engine.native.run import Loaded
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.link import Plan
 from mlusim.frontend.bangc.native.expressions import Context
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
 from mlusim.frontend.bangc.native.statements import function, prototype
@@ -24,6 +24,9 @@ from mlusim.frontend.bangc.scalars import converted
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.link import Plan
+
 FAULTS = (too_deep, by_zero, too_deep)  # by the numbers of scalars.h
 _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
 
@@ -31,7 +34,7 @@ _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
 class BangForm:
     """What a kernel has as ``native``: made once for each architecture; ``problem`` says why there is none."""
 
-    def __init__(self, form: ir.Function, plan: Callable[[], Plan], bang_arch: int) -> None:
+    def __init__(self, form: ir.Function, plan: "Callable[[], Plan]", bang_arch: int) -> None:
         self.form = form
         self._plan = plan
         self._bang_arch = bang_arch
@@ -48,6 +51,11 @@ class BangForm:
                 self.problem = str(why)
                 self._made[arch.name] = None
         return self._made[arch.name]
+
+    def loaded(self, arch: Arch) -> Loaded | None:
+        """The compiled program for one launch on *arch*; None where something in it has no C."""
+        program = self.program(arch)
+        return None if program is None else Loaded(self, program)
 
     def _render(self, arch: Arch) -> Program:
         if arch.bang_arch != self._bang_arch:

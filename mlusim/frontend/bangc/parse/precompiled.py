@@ -18,7 +18,6 @@ from mlusim.arch.board import Board
 from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.parse.library import Library
 
-MARK = "mlusim_intrinsic"  # the annotation of every prototype
 FLAGS = (
     "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
     "-nostdinc", "-nostdinc++", "-fspell-checking",
@@ -79,7 +78,7 @@ def _intrinsics() -> tuple[str, dict[int, str]]:
     from mlusim.isa.prototypes import all_prototypes  # noqa: PLC0415 - the same
 
     lines = list(header_lines())
-    first = next(n for n, line in enumerate(lines) if line.startswith("#define") and MARK in line) + 2
+    first = next(n for n, line in enumerate(lines) if line.startswith("#define") and prelude.MARK in line) + 2
     return "\n".join(lines) + "\n", {first + n: p.row for n, p in enumerate(all_prototypes())}
 
 

@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,8 +11,6 @@ from mlusim.arch.dtypes import uint8
 from mlusim.errors import Fault, RuleFault
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.file import resolve
-from mlusim.frontend.bangc.link import Plan
 from mlusim.frontend.bangc.runtime import assembly
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import (
@@ -25,6 +23,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
 )  # fmt: skip
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy, see
+from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
@@ -32,6 +31,9 @@ from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.link import Plan
 
 _BUILTINS = (
     "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ", "clusterId",
@@ -98,7 +100,7 @@ def _set_register(target: Register, source: Register) -> None:
 class Task:
     """Translated code on one core: declares its memory, finds what integers point to."""
 
-    def __init__(self, mlu: Mlu, plan: Plan) -> None:
+    def __init__(self, mlu: Mlu, plan: "Plan") -> None:
         self.mlu = mlu
         self.core: Core = mlu.core
         self.plan = plan

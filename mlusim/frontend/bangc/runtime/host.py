@@ -4,7 +4,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field
@@ -12,7 +12,6 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import scalars
-from mlusim.frontend.bangc.file import File, HostTypes, resolve
 from mlusim.frontend.bangc.link import Part, link
 from mlusim.frontend.bangc.runtime.core import by_zero, common
 from mlusim.frontend.bangc.runtime.host_driver import Driver
@@ -30,10 +29,14 @@ from mlusim.frontend.bangc.runtime.layouts import (
     constant,
 )
 from mlusim.frontend.bangc.runtime.pointers import Address, Cell, Items
-from mlusim.machine.device import Device
+from mlusim.frontend.bangc.runtime.resolve import HostTypes, resolve
 from mlusim.machine.kernel import KINDS, Kernel
 from mlusim.machine.launch import Launch
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.file import File
+    from mlusim.machine.device import Device
 
 DEPTH = 12_000  # calls inside each other
 _UNIONS: Mapping[int, int] = {1: 0, 4: 1, 8: 2, 16: 4, 32: 8, 64: 16}  # of cnrtFunctionType_t
@@ -46,9 +49,9 @@ class Process:
     *kernel* finds a kernel by symbol; *options* go to every launch that the device makes.
     """
 
-    files: Sequence[File]
+    files: "Sequence[File]"
     kernel: Callable[[str], Kernel]
-    device: Device
+    device: "Device"
     launches: list[Launch] = field(factory=list)
     options: Mapping[str, Any] = field(factory=dict)
     start: Callable[..., Launch] | None = None  # what launches instead of the device
@@ -84,7 +87,7 @@ class Process:
 
     # -- functions -------------------------------------------------------------------------------
 
-    def function(self, file: File, symbol: str) -> Callable[..., Any]:
+    def function(self, file: "File", symbol: str) -> Callable[..., Any]:
         """The function called *symbol*, with everything that it reaches."""
         found = self.functions.get(symbol)
         if found is not None:
@@ -110,7 +113,7 @@ class Process:
         space.update(resolve(part.layouts, self.find, self.types))
         return space
 
-    def _declare(self, file: File, name: str, code: CodeType, space: dict[str, Any]) -> None:
+    def _declare(self, file: "File", name: str, code: CodeType, space: dict[str, Any]) -> None:
         if (id(file), name) not in self._declared:
             self._declared.add((id(file), name))
             exec(code, space)  # noqa: S102 - a declaration, at its own line

@@ -7,7 +7,7 @@ launches alone.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
@@ -19,8 +19,11 @@ from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, Hos
 from mlusim.frontend.bangc.runtime.host_objects import HostObject
 from mlusim.frontend.bangc.runtime.pointers import Address, Cell
 from mlusim.kernel_frames import kernel_site
-from mlusim.machine.device import Device, DeviceTensor
+from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.machine.device import Device
 
 _HEADER = (prelude.INCLUDE / "cnrt.h").read_text()
 CODES: Mapping[str, int] = MappingProxyType(
@@ -60,7 +63,7 @@ class Notifier(HostObject):
 class Driver:
     """The state of the driver in one program."""
 
-    device: Device
+    device: "Device"
     memory: HostMemory
     usual: Queue = field(factory=Queue)  # of launches without a queue
     last: int = OK

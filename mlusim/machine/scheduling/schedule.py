@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from mlusim.arch.pipe import Pipe
 
+EFFECTS = ("late", "eager")  # when asynchronous effects land; the first is the default
 LAND, STOP, NEXT = "land", "stop", "next"
 STOPS, LANDS = 0.25, 0.5  # how often a drawn schedule departs where it may
 

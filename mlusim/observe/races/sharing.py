@@ -10,7 +10,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access, Ints
-from mlusim.observe.cells import (
+from mlusim.observe.races.cells import (
     ATOMIC,
     COLUMNS,
     KIND,
@@ -25,7 +25,7 @@ from mlusim.observe.cells import (
     latest,
     pairs,
 )
-from mlusim.observe.clocks import Clocks, Segment
+from mlusim.observe.races.clocks import Clocks, Segment
 
 WINDOW = 1 << 16  # accesses that are judged together
 WORD = 8  # bytes; the values of writes of no more are kept

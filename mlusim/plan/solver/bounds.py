@@ -27,8 +27,8 @@ from mlusim.formula.expr import (
     symbol,
     walk,
 )
-from mlusim.plan.normal import difference, shift
-from mlusim.plan.normal import formula as as_formula
+from mlusim.plan.solver.normal import difference, shift
+from mlusim.plan.solver.normal import formula as as_formula
 
 
 @frozen

@@ -8,8 +8,8 @@ from attrs import evolve, frozen
 
 from mlusim.errors import UsageError
 from mlusim.formula.expr import Constraint
-from mlusim.plan.bounds import Interval, Trend, interval, trend
-from mlusim.plan.solve import Problem, Search, bisect, largest_value, last_index, search
+from mlusim.plan.solver.bounds import Interval, Trend, interval, trend
+from mlusim.plan.solver.solve import Problem, Search, bisect, largest_value, last_index, search
 
 _MOST_BOXES = 20_000  # looked at before the question is given back
 

@@ -1,14 +1,17 @@
 """Where a barrier would have to stand for accesses of different tasks to be in order, tried out on the recorded run."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mlusim.machine.events import Site
 from mlusim.memory.footprint import Ints
-from mlusim.observe.cells import READ, SITE, TIME
-from mlusim.observe.sharing import Conflict, Sharing
+from mlusim.observe.races.cells import READ, SITE, TIME
+from mlusim.observe.races.sharing import Conflict, Sharing
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core
 
 LAUNCH = "launch"  # the scope of what only the next launch orders: Block tasks, and tasks of different unions
 SCOPES = {  # what a barrier reaches, the cheapest first, and its name
@@ -171,7 +174,7 @@ class Recorded:
             found = self._grouped[scope] = groups, members
         return found
 
-    def _group(self, core: Any, scope: str) -> int:
+    def _group(self, core: "Core", scope: str) -> int:
         if scope == LAUNCH:
             return 0
         if core.union.block or (scope.endswith("_ipu") and core.place.memory_core):

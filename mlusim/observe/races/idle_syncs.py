@@ -7,12 +7,15 @@ between tasks.
 
 from collections import deque
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mlusim.machine.events import Effect, Site, Sync
-from mlusim.observe.clocks import Clocks, Segment
-from mlusim.observe.pipes import PipeOrder
-from mlusim.observe.sharing import Sharing
+from mlusim.observe.races.clocks import Clocks, Segment
+from mlusim.observe.races.pipes import PipeOrder
+from mlusim.observe.races.sharing import Sharing
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core
 
 KEPT = 256  # syncs of a core whose use is still open; older ones count as of use
 
@@ -35,7 +38,7 @@ class IdleSyncs:
 
     # -- what happens --------------------------------------------------------------------------
 
-    def wait(self, core: Any, place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
+    def wait(self, core: "Core", place: SyncPlace, order: PipeOrder, pipes: Collection[str]) -> None:
         """Take note of a sync at *place*, before *order* learns of it."""
         self.seen[place] = self.seen.get(place, 0) + 1
         if place in self.useful:
@@ -58,12 +61,12 @@ class IdleSyncs:
             self.useful |= needed
             self._behind[effect.core] = deque(entry for entry in entries if entry[0] not in needed)
 
-    def publish(self, core: Any) -> None:
+    def publish(self, core: "Core") -> None:
         """Other tasks learn of *core*'s past: a sync that finished stores to shared memory was needed."""
         entries = self._behind.get(core, ())
         self.useful.update(place for place, closed in entries if closed.shared)
 
-    def end(self, core: Any) -> None:
+    def end(self, core: "Core") -> None:
         """A task has ended."""
         self._behind.pop(core, None)
 
@@ -80,7 +83,7 @@ class IdleSyncs:
         return ((place, count) for place, count in self.seen.items() if place not in self.useful)
 
 
-def place_of_sync(sync: Sync, core: Any) -> SyncPlace:
+def place_of_sync(sync: Sync, core: "Core") -> SyncPlace:
     """The place at which *core* is, in *sync*."""
     return SyncPlace(sync.name, Site(*core.site()))
 

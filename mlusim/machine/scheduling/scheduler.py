@@ -7,9 +7,9 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, NoReturn
 
 from mlusim.errors import Fault, Outside, UsageError
-from mlusim.machine.carrier import Carrier
 from mlusim.machine.cluster import stuck
-from mlusim.machine.schedule import Choices
+from mlusim.machine.scheduling.carrier import Carrier
+from mlusim.machine.scheduling.schedule import Choices
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core

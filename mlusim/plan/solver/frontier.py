@@ -10,9 +10,9 @@ from attrs import field, frozen
 from mlusim.errors import UsageError
 from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import Constraint, walk
-from mlusim.plan.bounds import Interval, Trend, interval, trend
-from mlusim.plan.reach import span, ways
-from mlusim.plan.solve import Problem, largest_value, search
+from mlusim.plan.solver.bounds import Interval, Trend, interval, trend
+from mlusim.plan.solver.reach import span, ways
+from mlusim.plan.solver.solve import Problem, largest_value, search
 
 MOST_POINTS = 2_000_000
 """Points of a frontier, and of a table of values, beyond which a question is refused."""

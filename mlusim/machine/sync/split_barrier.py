@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from mlusim.isa.declare import Refused
-from mlusim.machine.barrier import Meeting, participants
 from mlusim.machine.events import Sync
+from mlusim.machine.sync.barrier import Meeting, participants
 from mlusim.time.log import ARRIVES, ROLE, WAITS_FOR
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
 from mlusim.machine.events import Site
-from mlusim.observe.cuts import LAUNCH, SCOPES, Accused, Cut, Recorded
-from mlusim.observe.handovers import Handing
-from mlusim.observe.pipes import Remedy
-from mlusim.observe.sharing import Conflict, Sharing
+from mlusim.observe.races.cuts import LAUNCH, SCOPES, Accused, Cut, Recorded
+from mlusim.observe.races.handovers import Handing
+from mlusim.observe.races.pipes import Remedy
+from mlusim.observe.races.sharing import Conflict, Sharing
 
 TOGETHER = 32  # conflicts for which one barrier is looked for
 NEXT_LAUNCH = (

@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from mlusim.errors import UsageError
 from mlusim.formula.expr import Constraint, Expr, Var
-from mlusim.plan.bounds import Interval, Trend, interval, trend
+from mlusim.plan.solver.bounds import Interval, Trend, interval, trend
 
 
 @frozen

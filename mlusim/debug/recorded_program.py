@@ -1,0 +1,50 @@
+"""The program that a recording holds: an operator's call, or a script in a folder of its own."""
+
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+from mlusim.debug.recorded import ScriptFacts
+from mlusim.debug.recording import Recording, untrusted
+from mlusim.errors import UsageError
+from mlusim.files.paths import brief
+from mlusim.operators.registry import find_operator
+from mlusim.programs.operator_program import OperatorProgram
+from mlusim.programs.program import Program, ScriptProgram
+
+
+def program_in(recording: Recording) -> Program:
+    """What is debugged.  Raises `UsageError` for a script that may not run."""
+    stored = recording.stored
+    if isinstance(stored, ScriptFacts):
+        if not recording.trusted:
+            raise UsageError(untrusted(recording))
+        return _stored_script(stored)
+    return OperatorProgram(
+        find_operator(stored.operator),
+        {key.removeprefix("input."): array for key, array in recording.arrays.items()},
+        stored.params,
+        stored.board,
+        stored.seed,
+        stored.effects,
+        stored.case,
+        stored.checks,
+    )
+
+
+def _stored_script(facts: ScriptFacts) -> Program:
+    """The script in a folder of its own, which goes when the program does."""
+    folder = Path(tempfile.mkdtemp(prefix="mlusim-replay-"))
+    sources = facts.sources
+    program = ScriptProgram(str(folder / next(iter(sources))), facts.arguments, facts.checks)
+    weakref.finalize(program, shutil.rmtree, folder, ignore_errors=True)
+    try:
+        for name, source in sources.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(source, encoding="utf-8", errors="surrogatepass")
+    except OSError as error:
+        raise UsageError(
+            f"the script of the recording cannot be written to {folder}: {brief(error)}"
+        ) from None
+    return program

@@ -1,0 +1,1 @@
+"""Which core runs next, and when asynchronous effects land."""
