@@ -297,7 +297,7 @@ RUNAWAY = textwrap.dedent(
 
     @kernel
     def runaway(mlu):
-        rounds = 0
+        rounds = 1
         print("STARTED", flush=True)
         while True:
             rounds = rounds + 1

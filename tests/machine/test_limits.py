@@ -151,7 +151,7 @@ def test_a_launch_that_ends_in_time_leaves_nothing_behind():
 
 def test_functions_can_be_traced_after_an_alarm():
     """An interruption taken back halfway would hold up the first traced call for ever."""
-    ended(insists, "seconds=0.05")
+    ended(thinks, "seconds=0.05")
     lines = []
     sys.settrace(lambda frame, event, _: lines.append(event))
     try:
