@@ -6,7 +6,7 @@ export OPENBLAS_NUM_THREADS := 1
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test attack check bench docs editor clean
+.PHONY: demo test attack check bench docs site editor clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,12 @@ docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.manual.debugger > docs/reference/debugger.md.new
 	mv docs/reference/debugger.md.new docs/reference/debugger.md
 	$(BIN)/python -m tests.notebooks.run_gallery
+
+# The documentation as a site in out/site, with search and the Python interface from docstrings; a warning is an error.
+site: | $(BIN)/python
+	$(PIP) -e ".[docs]"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet -f site/mkdocs.yml
+	@echo "site: out/site/index.html"
 
 # The extension for VS Code; needs npm, and nothing else here needs it.
 editor: $(VENV)/test.stamp

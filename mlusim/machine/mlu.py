@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from mlusim.machine.described import Described
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 from mlusim.near import near
 from mlusim.time.work import PLACES
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from mlusim.memory.pointer import Ptr
 
 
-class Mlu:
+class Mlu(metaclass=Described):
     """The machine as one task sees it: the built-in variables, its memories, and the intrinsics.
 
     The built-in variables keep the vendor's spelling: ``taskId``, ``taskIdX/Y/Z``, ``taskDim``,

@@ -1,0 +1,55 @@
+"""Intrinsics as attributes of the class `Mlu`, which has none of its own: signature and documentation, for `help`."""
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from mlusim.errors import UsageError
+from mlusim.isa.declare import Intrinsic
+from mlusim.isa.table import ISA
+
+
+class Described(type):
+    """The class of `Mlu`: asked for an intrinsic, it answers with a function that carries its documentation.
+
+    The classes that kernels are handed are made for an architecture and have methods of their own.
+    """
+
+    def __getattr__(cls, name: str) -> Any:
+        row = ISA.get(name) if cls.__base__ is object else None
+        if row is None:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return described(row)
+
+    def __dir__(cls) -> list[str]:
+        own = type.__dir__(cls)
+        return sorted({*own, *ISA}) if cls.__base__ is object else list(own)
+
+
+def described(row: Intrinsic) -> Callable[..., Any]:
+    """A function with the name, the signature and the documentation of *row*; only a kernel's `Mlu` can execute it."""
+
+    def intrinsic(*given: Any, **named: Any) -> Any:
+        del given, named
+        raise UsageError(f"{row.name} runs in a kernel; call it on the `mlu` that the kernel is handed")
+
+    kinds = inspect.Parameter
+    parameters = [kinds("mlu", kinds.POSITIONAL_OR_KEYWORD)]
+    for p in row.given:
+        kind = kinds.VAR_POSITIONAL if p.kind == "rest" else kinds.POSITIONAL_OR_KEYWORD
+        default = kinds.empty if p.kind == "rest" else p.default
+        parameters.append(kinds(p.name, kind, default=default))
+    intrinsic.__name__ = row.name
+    intrinsic.__qualname__ = f"Mlu.{row.name}"
+    intrinsic.__doc__ = "\n\n".join([inspect.cleandoc(row.doc), *_facts(row)])
+    intrinsic.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return intrinsic
+
+
+def _facts(row: Intrinsic) -> list[str]:
+    """Spelling, pipe and rules; the page of the reference has the rest."""
+    rules = "\n".join(f"* {rule.legal}" for rule in row.rules)
+    way = any(p.name == "direction" for p in row.given)  # which decides the pipe of a copy
+    pipe = "" if way else f"; runs on the {row.pipe.value} pipe"
+    told = f"Spelled {row.spelling} in BANG C{pipe}.  `mlusim isa {row.name}` says more."
+    return [told, *([f"Rules:\n\n{rules}"] if rules else [])]
