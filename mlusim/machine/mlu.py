@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlusim.machine.described import Described
+from mlusim.isa.described import Described
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 from mlusim.near import near
 from mlusim.time.work import PLACES

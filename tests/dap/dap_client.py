@@ -115,9 +115,9 @@ class Editor:
             if message["event"] == name:
                 return message.get("body", {})
 
-    def launch(self, program, *, setup=None, **arguments):
-        """Launch, set breakpoints by *setup*, and begin."""
-        self.ask("initialize", adapterID="mlusim", linesStartAt1=True)
+    def launch(self, program, *, setup=None, progress=False, **arguments):
+        """Launch, set breakpoints by *setup*, and begin; with *progress* as an editor that shows it."""
+        self.ask("initialize", adapterID="mlusim", linesStartAt1=True, supportsProgressReporting=progress)
         number = self.send("launch", program=str(program), **arguments)
         answer = self.response(number)
         assert answer["success"], answer["message"]

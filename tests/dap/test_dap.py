@@ -324,6 +324,24 @@ def test_a_runaway_kernel_is_paused_and_left(tmp_path):
     assert 0 == editor.close()
 
 
+def test_slow_work_shows_its_progress_and_is_cancelled(tmp_path):
+    """An editor that shows progress is told what goes on; its cancel stops the kernel, and the end comes before the stop."""
+    (tmp_path / "runaway.py").write_text(RUNAWAY)
+    editor = Editor(cwd=tmp_path)
+    editor.launch("runaway.py", cwd=str(tmp_path), progress=True)
+    start = editor.event("progressStart")
+    editor.ask("cancel", progressId=start["progressId"])
+    stop = editor.event("stopped")
+    told = [one["body"] for one in editor.seen if one["event"].startswith("progress")]
+    ended = [one["event"] for one in editor.seen if one["event"] in {"progressEnd", "stopped"}]
+    editor.close()
+
+    assert ("running", True) == (start["title"], start["cancellable"])
+    assert {start["progressId"]} == {one["progressId"] for one in told}
+    assert ["progressEnd", "stopped"] == ended
+    assert "pause" == stop["reason"]
+
+
 def test_an_operator_over_tcp():
     """`--port 0` says which port it has; the first editor that connects is served."""
     import socket  # noqa: PLC0415

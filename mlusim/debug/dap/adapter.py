@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.debug import verbs
 from mlusim.debug.console.console import Console
 from mlusim.debug.dap import inspecting, moving, stopping
+from mlusim.debug.dap.progress import progressing
 from mlusim.debug.dap.protocol import Connection, Message
 from mlusim.debug.dap.state import Arguments, Body, Handler, State
 from mlusim.debug.session import NOT_LAUNCHED, DebugSession
@@ -113,7 +114,8 @@ class Adapter:
         program = self._make(arguments)
         self._entry = bool(arguments.get("stopOnEntry", False))
         state.stop_at_end = bool(arguments.get("stopAtEnd", True))
-        session = DebugSession(program)
+        with progressing(state, f"running {program.name} up to its first launch"):
+            session = DebugSession(program)
         if not session.launches:
             failure = session.host.failure
             session.close()
@@ -137,6 +139,7 @@ class Adapter:
 
 def _initialize(state: State, arguments: Arguments) -> Body:
     state.lines_from_1 = bool(arguments.get("linesStartAt1", True))
+    state.shows_progress = bool(arguments.get("supportsProgressReporting", False))
     return dict(CAPABILITIES)
 
 

@@ -3,18 +3,21 @@
 The editor is answered first and told of the stop afterwards, so that it can interrupt in between.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from attrs import frozen
 
 from mlusim.debug import verbs
+from mlusim.debug.dap.progress import progressing
 from mlusim.debug.dap.state import Arguments, Body, Handler, State, thread_name
 from mlusim.debug.source.functions import find_line
 from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.debug.stop.moments import Position
 from mlusim.errors import MlusimError, UsageError
 
+_TITLES: Mapping[str, str] = MappingProxyType({"step": "stepping", "goto": "going there"})
 Move = Callable[[State], Any]
 
 
@@ -32,7 +35,8 @@ def moved(state: State, move: Move, reason: str) -> None:
     """Move, and tell the editor of the stop; where it cannot move, why, and that it stands where it stood."""
     text = ""
     try:
-        move(state)
+        with progressing(state, _TITLES.get(reason, "running")):
+            move(state)
     except KeyboardInterrupt:
         reason = "pause"
     except MlusimError as error:

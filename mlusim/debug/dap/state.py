@@ -45,6 +45,8 @@ class State:
     stop_at_end: bool = True
     begun: bool = False
     lines_from_1: bool = True
+    shows_progress: bool = False
+    slow: int = 0  # works that the editor was or could have been told of
 
     @property
     def session(self) -> "DebugSession":
