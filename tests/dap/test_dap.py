@@ -330,15 +330,20 @@ def test_slow_work_shows_its_progress_and_is_cancelled(tmp_path):
     editor = Editor(cwd=tmp_path)
     editor.launch("runaway.py", cwd=str(tmp_path), progress=True)
     start = editor.event("progressStart")
+    while start["title"] != "running":  # on a busy machine the launch itself is slow
+        start = editor.event("progressStart")
     editor.ask("cancel", progressId=start["progressId"])
     stop = editor.event("stopped")
-    told = [one["body"] for one in editor.seen if one["event"].startswith("progress")]
-    ended = [one["event"] for one in editor.seen if one["event"] in {"progressEnd", "stopped"}]
+    ended = [
+        one["event"]
+        for one in editor.seen
+        if one.get("body", {}).get("progressId", start["progressId"]) == start["progressId"]
+        and one["event"] in {"progressStart", "progressEnd", "stopped"}
+    ]
     editor.close()
 
-    assert ("running", True) == (start["title"], start["cancellable"])
-    assert {start["progressId"]} == {one["progressId"] for one in told}
-    assert ["progressEnd", "stopped"] == ended
+    assert start["cancellable"]
+    assert ["progressStart", "progressEnd", "stopped"] == ended
     assert "pause" == stop["reason"]
 
 
