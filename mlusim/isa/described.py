@@ -1,4 +1,4 @@
-"""Intrinsics as attributes of the class `Mlu`, which has none of its own: signature and documentation, for `help`."""
+"""What the class `Mlu`, which has no intrinsics of its own, answers when it is asked for one: what `help` shows."""
 
 import inspect
 from collections.abc import Callable
@@ -9,24 +9,18 @@ from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
 
 
-class Described(type):
-    """The class of `Mlu`: asked for an intrinsic, it answers with a function that carries its documentation.
-
-    The classes that kernels are handed are made for an architecture and have methods of their own.
-    """
-
-    def __getattr__(cls, name: str) -> Any:
-        row = ISA.get(name) if cls.__base__ is object else None
-        if row is None:
-            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
-        return described(row)
-
-    def __dir__(cls) -> list[str]:
-        own = type.__dir__(cls)
-        return sorted({*own, *ISA}) if cls.__base__ is object else list(own)
+def names() -> tuple[str, ...]:
+    """The names of all intrinsics."""
+    return tuple(ISA)
 
 
-def described(row: Intrinsic) -> Callable[..., Any]:
+def described(name: str) -> Callable[..., Any] | None:
+    """A function that stands for the intrinsic called *name*; None where there is none."""
+    row = ISA.get(name)
+    return None if row is None else _standing_for(row)
+
+
+def _standing_for(row: Intrinsic) -> Callable[..., Any]:
     """A function with the name, the signature and the documentation of *row*; only a kernel's `Mlu` can execute it."""
 
     def intrinsic(*given: Any, **named: Any) -> Any:

@@ -1,9 +1,9 @@
 """`Mlu`: what a kernel is handed.  Its intrinsics are installed from the table by `engine.issue`."""
 
+import importlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlusim.isa.described import Described
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 from mlusim.near import near
 from mlusim.time.work import PLACES
@@ -14,7 +14,29 @@ if TYPE_CHECKING:
     from mlusim.memory.pointer import Ptr
 
 
-class Mlu(metaclass=Described):
+class _Described(type):
+    """The class of `Mlu`: asked for an intrinsic, it answers with a function that carries its documentation.
+
+    The classes that kernels are handed are made for an architecture and have methods of their own.  The table is found
+    by name, for it stands on another floor.
+    """
+
+    def __getattr__(cls, name: str) -> Any:
+        found = _described().described(name) if cls.__base__ is object and name[:1] != "_" else None
+        if found is None:
+            raise AttributeError(f"type object {cls.__name__!r} has no attribute {name!r}")
+        return found
+
+    def __dir__(cls) -> list[str]:
+        own = list(type.__dir__(cls))
+        return sorted({*own, *_described().names()}) if cls.__base__ is object else own
+
+
+def _described() -> Any:
+    return importlib.import_module("mlusim.isa.described")
+
+
+class Mlu(metaclass=_Described):
     """The machine as one task sees it: the built-in variables, its memories, and the intrinsics.
 
     The built-in variables keep the vendor's spelling: ``taskId``, ``taskIdX/Y/Z``, ``taskDim``,
