@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import mlusim.bang
 import ops
 from mlusim import Device
-from mlusim.bang import PAD_UP, float32, half, int8, kernel
+from mlusim.bang import PAD_DOWN, PAD_UP, float32, half, int8, kernel
 from mlusim.errors import Fault, LaunchError, OutOfBounds, OutOfMemory, UsageError
 from mlusim.host import TensorDescriptor
 from mlusim.isa.table import find_intrinsic
@@ -189,9 +189,16 @@ def test_ba_12_descriptors_stay_on_the_host():
 
 def test_ba_13_nfu_align_num_has_no_definition():
     """BANG C knows bytes, NFU_ALIGN_SIZE; only 128 / sizeof(T) keeps a pass aligned and as long as fits."""
+
+    @kernel
+    def literal(mlu):
+        return PAD_DOWN((655360 - 128 - 128) // (4 * 4 + 4), NFU_ALIGN_NUM)  # noqa: F821 - that is the defect
+
     room = (655360 - 128 - 128) // (4 * float32.size + 4), (655360 - 128 - 128) // (4 * half.size + 4)
     taken = [PLAN.describe("MLU370-X4", dtype=t, C=10**6).values["deal_num"] for t in (float32, half)]
 
+    with pytest.raises(NameError, match="NFU_ALIGN_NUM"):
+        Device().launch(literal)
     assert not hasattr(mlusim.bang, "NFU_ALIGN_NUM")
     assert [n // a * a for n, a in zip(room, (32, 64), strict=True)] == taken
     assert [n // 128 * 128 for n in room] != taken
@@ -199,7 +206,7 @@ def test_ba_13_nfu_align_num_has_no_definition():
 
 @given(st.integers(0, 5000), st.integers(1, 64))
 def test_ba_14_the_split_is_right(total, tasks):
-    """The document's start_per_core: every border once, in order, and no core has two more than another."""
+    """The document's start_per_core, no defect: every border once, in order, and no core has two more than another."""
     parts = [share(total, task, tasks) for task in range(tasks)]
     numbers = [end - start for start, end in parts]
 

@@ -184,7 +184,7 @@ def test_ds_8_taking_the_flag_before_the_loop_that_takes_it(seed):
 
 
 def test_ds_8_as_written_does_nothing():
-    """As a comparison it has no effect: the corrected kernel, without it, takes each flag once."""
+    """As a comparison it has no effect, so that nothing can show it: the port, without it, takes each flag once."""
     inputs = inputs_of([0, 1, 2, 3], 3)
     launch = ops.run(NAME, inputs, MAX).launches[3]
 
@@ -323,14 +323,30 @@ def test_ds_13_output_that_nobody_zeroed():
     ("literal", "meant"), [("__bang_equal", "__bang_eq"), ("__bang_mul_saclar", "__bang_mul_scalar")]
 )
 def test_ds_14_names_of_instructions(literal, meant):
-    """The listing's spellings name nothing; the ones that they mean exist."""
+    """The listing's spellings name nothing, in a kernel neither; the ones that they mean exist."""
+
+    @kernel
+    def printed(mlu):
+        a = mlu.nram(float32, 32)
+        getattr(mlu, literal.removeprefix("__"))(a, a, a, 32)
+
     with pytest.raises(UsageError, match=literal):
         find_intrinsic(literal)
+    with pytest.raises(AttributeError, match=literal.removeprefix("__")):
+        Device().launch(printed)
     assert meant == find_intrinsic(meant).spelling
 
 
 def test_ds_14_name_of_a_direction():
-    """GRRAM2NRAM is none; and the output's name is grad_feats."""
+    """GRRAM2NRAM is none, and ends a kernel that copies with it; and the output's name is grad_feats."""
+
+    @kernel
+    def printed(mlu, src):
+        mlu.memcpy(mlu.nram(float32, 8), src, 32, GRRAM2NRAM)  # noqa: F821 - that is the defect
+
+    device = Device()
+    with pytest.raises(NameError, match="GRRAM2NRAM"):
+        device.launch(printed, args=(device.put(np.zeros(8, np.float32)),))
     names = {direction.name for direction in DIRECTIONS}
 
     assert "GRRAM2NRAM" not in names
@@ -354,7 +370,10 @@ def owner_computes(tasks, inputs, *, asks_first=True):
 
 @pytest.mark.parametrize("tasks", [1, 4, 32])
 def test_ds_15_the_shipped_plan_finds_the_same(tasks):
-    """Owned voxels and flat indices with the sentinel N*C, without flags, scatter to the same gradients."""
+    """Owned voxels and flat indices with the sentinel N*C, without flags, scatter to the same gradients.
+
+    This is no defect but another plan, here in NumPy.
+    """
     inputs = inputs_of([3, 0, -1, 2, 3, 1, 0, 2] * 5, 6, levels=3)
     inputs["voxel_feats"][2, 1] += 1
     points, width = inputs["feats"].shape

@@ -1,7 +1,7 @@
 """What the document of three_interpolate_backward says literally, and why it cannot be meant: TI-1 to TI-11.
 
-A literal reading replaces a device function of the kernel, or stands here as a few lines of NumPy;
-in either case it meets the definition and loses.
+A literal reading replaces a device function or a loop of the kernel, meets the definition and loses; where it stands
+here as a few lines of NumPy too, that says by itself what is lost.
 """
 
 import re
@@ -22,8 +22,8 @@ from three_interpolate_tools import (
 
 import ops
 from mlusim import UNION1, Device
-from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32
-from mlusim.errors import OutOfBounds, StatusError
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, int8, int32
+from mlusim.errors import Fault, OutOfBounds, StatusError
 from ops.three_interpolate_backward import kernel as ported
 from ops.three_interpolate_backward.plan import DRAWING, PLAN
 
@@ -110,6 +110,39 @@ def test_ti_2_one_pass_over_steps_5_to_9_takes_one_neighbour():
     assert not is_right(by_steps(inputs, 20, neighbours=2), inputs, 20)
 
 
+def ranging(monkeypatch, literal):
+    """Let the loops of the kernel run over what *literal* makes of the arguments of their `range`."""
+    monkeypatch.setattr(ported, "range", lambda *ends: literal(*ends) or range(*ends), raising=False)
+
+
+def test_ti_2_in_the_kernel(monkeypatch):
+    """The same in the simulator: the loop over the neighbours left out."""
+    inputs = integers((2, 3, 20, 20))
+    ranging(monkeypatch, lambda *ends: range(1) if ends == (3,) else None)
+    literal, _ = launched(inputs, 20, TILES)
+
+    assert not is_right(literal, inputs, 20)
+    assert np.array_equal(by_steps(inputs, 20, neighbours=1), literal)
+
+
+@pytest.mark.parametrize("which", ["m_tiles", "c_tiles", "n_tiles"])
+def test_ti_3_in_the_kernel(which, monkeypatch):
+    """Loops over whole tiles only, in the simulator: what no tile stores is still the sevens of the output."""
+    b, c, n, m = 2, 40, 70, 50
+    inputs = integers((b, c, n, m))
+    total = {"m_tiles": m, "c_tiles": c, "n_tiles": n}[which]
+    if which == "m_tiles":
+        monkeypatch.setattr(ported, "DIV_UP", lambda whole, part: whole // part)
+    ranging(
+        monkeypatch, lambda *ends: range(0, total // UNIT * UNIT, UNIT) if ends == (0, total, UNIT) else None
+    )
+    literal, _ = launched(inputs, m, TILES)
+
+    assert not is_right(literal, inputs, m)
+    assert (literal[:, :, UNIT:] == 7).all() == (which == "m_tiles")
+    assert (literal[:, UNIT:] == 7).all() == (which == "c_tiles")
+
+
 @pytest.mark.parametrize("which", ["m_tiles", "c_tiles", "n_tiles"])
 def test_ti_3_quotients_without_their_tails_lose_data(which):
     """M / Mo, C / Co and N / No of C integers leave the last, short tile out."""
@@ -123,7 +156,11 @@ def test_ti_3_quotients_without_their_tails_lose_data(which):
 
 
 def test_ti_3_b_times_m_over_mo_straddles_batches():
-    """B * M / Mo counts tiles of the flattened B * M: too few of them, and one that begins in one batch ends in the next."""
+    """B * M / Mo counts tiles of the flattened B * M: too few of them, and one that begins in one batch ends in the next.
+
+    The document does not say which indices a tile in two batches would load, so its literal form cannot run: shown is
+    which tiles there would be, and what the kernel stores.
+    """
     b, m = 3, 50
     literal = [(i * UNIT, (i + 1) * UNIT) for i in range(b * m // UNIT)]
 
@@ -246,6 +283,39 @@ def test_ti_6_a_weight_of_zero_is_not_enough():
     assert np.isnan(literal[0, 0]).any()
 
 
+def into_row_zero(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal):
+    """Step 8 with weight 0 and row 0 for an index outside the tile."""
+    del spare
+    cells, weight = nram.indices_transpose + j * n_deal, nram.weights_transpose + j * n_deal
+    inside, other = (
+        region.cast(int32) for region in (nram.indices_transpose_float, nram.indices_transpose_float_addition)
+    )
+    offsets = nram.indices_transpose_addition
+    mlu.bang_ge_scalar(inside, cells, m_begin, n_deal)
+    mlu.bang_lt_scalar(other, cells, m_end, n_deal)
+    mlu.bang_and(inside, inside, other, n_deal)
+    mlu.bang_sub_scalar(offsets, cells, m_begin, n_deal)
+    mlu.bang_mul(offsets, offsets, inside, n_deal)
+    mlu.bang_mul_scalar(offsets, offsets, c_deal, n_deal)
+    mlu.bang_mul_scalar(inside, inside, -1, n_deal)
+    mlu.bang_band(weight.cast(int8), weight.cast(int8), inside.cast(int8), n_deal * 4)
+
+
+def test_ti_6_a_weight_of_zero_in_the_kernel(monkeypatch):
+    """The same in the simulator: finite values do not tell, a NaN that belongs to no feature reaches row 0."""
+    inputs = integers((1, 2, 4, 3))
+    inputs["indices"][0, 1] = (-1, 3, 2**31 - 1)
+    monkeypatch.setattr(ported, "select_rows", into_row_zero)
+    finite, _ = launched(inputs, 3, TILES)
+    inputs["grad_output"][0, 0, 1] = np.nan
+    literal, _ = launched(inputs, 3, TILES)
+
+    assert np.array_equal(
+        by_steps(inputs | {"grad_output": np.nan_to_num(inputs["grad_output"])}, 3)[0, 1], finite[0, 1]
+    )
+    assert np.isnan(literal[0, 0, 0])
+
+
 def spilled(plan, monkeypatch):
     """Return (result, bytes of row additions outside the region of the features) with *plan*."""
     inputs = integers((1, 3, UNIT, UNIT))
@@ -354,6 +424,20 @@ def test_ti_11_step_10_counts_points(n, m):
     else:
         with pytest.raises(IndexError):
             by_steps(inputs, m, n_tiles=literal)
+
+
+@pytest.mark.parametrize(("n", "m"), [(32, 96), (96, 32)])
+def test_ti_11_step_10_in_the_kernel(n, m, monkeypatch):
+    """The same in the simulator: a tile of N behind the last point is a fault, one that is left out is missing."""
+    inputs = integers((1, 3, n, m))
+    ranging(monkeypatch, lambda *ends: range(0, m, UNIT) if ends == (0, n, UNIT) else None)
+    if m > n:
+        with pytest.raises(Fault):
+            launched(inputs, m, TILES)
+        return
+    literal, _ = launched(inputs, m, TILES)
+
+    assert not is_right(literal, inputs, m)
 
 
 def test_ti_11_step_13_counts_the_cores_own_tiles():

@@ -179,6 +179,22 @@ def test_ts3_group_of_a_channel():
     assert channel_start(5, 3, 4, 2) == 1 * 3 * 4 * 2 + 1 * 2
 
 
+@pytest.mark.parametrize("name", ["n_index", "group_id"])
+def test_ts3_the_index_names_what_nothing_defines(name):
+    """Step 1.1 as printed ends the kernel: neither the batch of a channel nor its group is given a value there."""
+
+    def literal(mlu, src, shifts, dst):
+        """The formula of step 1.1, and the shift of the channel's group."""
+        a, cur_channel_index = mlu.nram(float32, 12), 1
+        if name == "n_index":
+            index = (cur_channel_index % 2) * 3 + n_index * 4 * 2 * 3  # noqa: F821 - that is the defect
+            mlu.memcpy(a, src + index, 12, GDRAM2NRAM, 12, 24, 3)
+        return int(shifts[group_id])  # noqa: F821 - so is that
+
+    with pytest.raises(NameError, match=name):
+        _literal(literal, _data((1, 4, 2, 3)), [[0, 0]])
+
+
 def test_ts4_offset_is_a_name_that_nothing_has():
     """Branching on `offset`, as printed, ends the kernel: the listing only ever gives the shift the name t_shift."""
 
@@ -226,7 +242,10 @@ def test_ts5_bytes_on_a_typed_pointer_leave_the_buffer():
 
 @pytest.mark.parametrize("t", [1, 2, 7, 12])
 def test_ts6_every_segment_and_shift(t):
-    """The range of valid frames holds for every segment length and shift, against the definition."""
+    """The port's range of valid frames holds for every segment length and shift, against the definition.
+
+    The document has pictures of regimes 2 and 3 and no formulas, so there is no literal form that could run and fail.
+    """
     for frames in range(1, t + 1):
         for shift in range(-t - 2, t + 3):
             for first in range(0, t, frames):
