@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
+
+from mlusim.files.paths import lines_shown
 
 
 @frozen
@@ -31,14 +33,15 @@ class Grid:
     def __init__(self, columns: Sequence[Column], title: str | None, *, gap: int, ruled: bool) -> None:
         """An empty table."""
         self.columns = tuple(columns)
-        self.title = title
+        self.title = None if title is None else lines_shown(title)
         self.gap = gap
         self.ruled = ruled
         self.rows: list[tuple[tuple[RenderableType, ...], str]] = []
 
     def add_row(self, *cells: RenderableType, style: str = "") -> None:
         """One row more; cells that are left out are empty."""
-        self.rows.append((cells + ("",) * (len(self.columns) - len(cells)), style))
+        whole = cells + ("",) * (len(self.columns) - len(cells))
+        self.rows.append((tuple(map(_escaped, whole)), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The columns side by side, or row by row where they are too wide for that."""
@@ -103,6 +106,15 @@ class Grid:
             for line in _packed(pairs, width - 2):
                 made = Text(line, style=style, overflow="fold")
                 yield Padding(made, (0, 0, 0, 2)) if len(line) > width - 2 else Text("  ").append_text(made)
+
+
+def _escaped(cell: RenderableType) -> RenderableType:
+    """The cell with control bytes as they will be shown, so that its column is as wide as that."""
+    if isinstance(cell, str):
+        return lines_shown(cell)
+    if isinstance(cell, Text) and lines_shown(cell.plain) != cell.plain:
+        return Text(lines_shown(cell.plain), style=cell.style)
+    return evolve(cell, text=lines_shown(cell.text)) if isinstance(cell, Name) else cell
 
 
 UNLIMITED = 10_000  # columns, wider than any table

@@ -9,7 +9,7 @@ from attrs import frozen
 from mlusim.check.findings import Checked, CheckReport, fold
 from mlusim.observe.finding import NOTE, Finding
 
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @frozen

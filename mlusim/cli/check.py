@@ -33,6 +33,7 @@ from mlusim.cli.programs import source_program
 from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.tell import remark
 from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
@@ -139,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
     if report.faults:
         return FAULT
     if script and report.problems and not report.errors:
-        print(f"error: {report.problems[0]}", file=sys.stderr)
+        remark(f"error: {report.problems[0]}")
         return USAGE
     return CLEAN if report.clean else FINDINGS
 
@@ -332,7 +333,7 @@ def _refuse_odd_schedules(args: argparse.Namespace) -> None:
 def _write(args: argparse.Namespace, form: str, report: CheckReport) -> None:
     if args.output:
         write_text(args.output, FORMATS[form](report))
-        print(f"{args.output}: {summary(report)}", file=sys.stderr)
+        remark(f"{args.output}: {summary(report)}")
     elif form == "text":
         console = output()
         for part in renderables(report):
@@ -345,7 +346,7 @@ def _record(name: str, runs: Sequence[Checked]) -> None:
     """Write the replay file of the difference; without one there is none to write."""
     found = next((f for run in runs for f in run.findings if f.id == RULE), None)
     if found is None:
-        print(f"{name}: not written, for no schedule differs", file=sys.stderr)
+        remark(f"{name}: not written, for no schedule differs")
     else:
         write_text(name, json_text(replay_document(found, mlusim.__version__)))
-        print(f"{name}: run it with `mlusim check --replay {name}`", file=sys.stderr)
+        remark(f"{name}: run it with `mlusim check --replay {name}`")

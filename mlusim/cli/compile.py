@@ -11,6 +11,7 @@ from mlusim.cli.show import emit, kib, output
 from mlusim.cli.sources import add_source_arguments, board_of, defines
 from mlusim.engine.native.build import cache_folder, clean_cache
 from mlusim.errors import UsageError
+from mlusim.files.paths import lines_shown
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.survey import SPACES, FileFacts, survey
@@ -69,7 +70,7 @@ def _clean(args: argparse.Namespace) -> None:
         emit({"folder": str(cache_folder()), "kernels": kernels, "translations": translations})
     else:
         said = f"{cache_folder()}: {kernels} compiled kernels and {translations} translations removed"
-        print(said, file=sys.stderr if args.json else sys.stdout)
+        print(lines_shown(said), file=sys.stderr if args.json else sys.stdout)
 
 
 def _broken(name: str, error: SourceError) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from mlusim.cli.debug_arguments import add_arguments
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.programs import program_of
 from mlusim.cli.show import emit
+from mlusim.cli.tell import remark, say
 from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.trust import allowed, listing
 from mlusim.debug import Console, DebugSession, Reply
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             with interruptible(lambda: console.session.interrupt()):  # noqa: PLW0108 - `replay` changes the session
                 for note in notes:
-                    print(f"note: {note}", file=sys.stderr)
+                    remark(f"note: {note}")
                 if not (args.command or args.script):
                     return _interactive(console)
                 replies = _scripted(args, console)
@@ -75,10 +76,10 @@ def _recording(args: argparse.Namespace) -> Recording | None:
 def _shown(recording: Recording | None) -> int:
     """Print what the recording would run."""
     if recording is not None:
-        print(listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}")
+        say(listing(recording.code) or f"{recording.name} holds a call of {recording.stored_name}")
         for made in recording.facts.breakpoints:
             if made.condition:
-                print(listing({f"the condition of breakpoint {made.words}": made.condition}))
+                say(listing({f"the condition of breakpoint {made.words}": made.condition}))
     return CLEAN
 
 
@@ -100,11 +101,11 @@ def _scripted(args: argparse.Namespace, console: Console) -> list[tuple[str, Rep
     replies: list[tuple[str, Reply]] = []
     for text in _given(args):
         if not args.json:
-            print(f"{PROMPT}{text}")
+            say(f"{PROMPT}{text}")
         reply = console.execute(text)
         replies.append((text, reply))
         if not args.json and reply.text:
-            print(reply.text)
+            say(reply.text)
         if not reply.ok or reply.leaves:
             break
     return replies
@@ -146,7 +147,7 @@ def _code(console: Console, ok: bool) -> int:
 def _interactive(console: Console) -> int:
     """Read commands until one leaves or there are no more."""
     terminal = sys.stdin.isatty()
-    print(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
+    say(f"mlusim debug {console.session.program.name}: `help` lists the commands, `run` begins")
     show(console.stop_text(), terminal=terminal)
     if not terminal:
         return _code(console, _conversation(console, terminal=False))

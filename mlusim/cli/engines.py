@@ -1,8 +1,8 @@
 """``--engine`` on the command line, and what is said where there is no compiler."""
 
 import argparse
-import sys
 
+from mlusim.cli.tell import remark
 from mlusim.engine.native.preference import AUTO, ENGINES, NATIVE, PYTHON
 from mlusim.errors import UsageError
 
@@ -39,7 +39,7 @@ def settled(args: argparse.Namespace) -> str:
         from mlusim.engine.native.build import available, no_compiler  # noqa: PLC0415 - few commands ask
 
         if available() is None:
-            print(f"note: {no_compiler()}", file=sys.stderr)
+            remark(f"note: {no_compiler()}")
             chosen = PYTHON
     if hasattr(args, "engine"):
         args.engine = chosen

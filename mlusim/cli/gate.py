@@ -2,7 +2,6 @@
 
 import argparse
 import math
-import sys
 from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from rich.text import Text
 import mlusim
 from mlusim.cli.files import write_text
 from mlusim.cli.show import output
+from mlusim.cli.tell import remark
 from mlusim.errors import UsageError
 from mlusim.files.locking import changing
 from mlusim.files.reading import read_text
@@ -79,7 +79,7 @@ class Gate:
             write_text(self.target, baseline_text(made))
         unfit = sum(not one.fit for one in measured)
         left = f"; {unfit} that did not pass left out" if unfit else ""
-        print(f"{self.target}: {len(made.entries)} {self.of}{left}", file=sys.stderr)
+        remark(f"{self.target}: {len(made.entries)} {self.of}{left}")
 
 
 def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
@@ -131,8 +131,8 @@ def show_comparison(found: Comparison) -> None:
 def tell_comparison(found: Comparison) -> None:
     """Say it on standard error, where standard output is a file's."""
     for kind, text in lines(found):
-        print(f"{kind}: {text}", file=sys.stderr)
-    print(headline(found, mlusim.__version__), file=sys.stderr)
+        remark(f"{kind}: {text}")
+    remark(headline(found, mlusim.__version__))
 
 
 def threshold(text: str) -> float:

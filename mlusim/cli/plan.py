@@ -19,6 +19,7 @@ from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.tell import remark
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim
@@ -234,7 +235,7 @@ def _concerned(question: Question, names: Sequence[str]) -> list[Plan]:
 def _largest(question: Question, variable: str) -> list[Answer]:
     if variable in question.values:
         given = f"{variable}={question.values[variable]}"
-        print(f"note: --max looks for {variable}; {given} of --set is not used", file=sys.stderr)
+        remark(f"note: --max looks for {variable}; {given} of --set is not used")
     answers = []
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
@@ -262,7 +263,7 @@ def _frontiers(question: Question, text: str) -> list[Answer]:
     if refusals and not answers:
         raise refusals[0]
     for sentence in dict.fromkeys(str(refusal) for refusal in refusals):
-        print(f"left out: {sentence}", file=sys.stderr)
+        remark(f"left out: {sentence}")
     return answers
 
 

@@ -3,7 +3,6 @@
 import argparse
 import contextlib
 import os
-import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,6 +19,7 @@ from mlusim.cli.programs import program_of
 from mlusim.cli.settings import add_limit, boards_in, whole
 from mlusim.cli.show import emit, output
 from mlusim.cli.sources import add_call_arguments, is_source
+from mlusim.cli.tell import remark
 from mlusim.errors import Fault, UsageError, said
 from mlusim.files.writing import check_writable
 from mlusim.machine.hub import attending
@@ -180,7 +180,7 @@ def _code(launches: Sequence[Launch], ended: Any) -> int:
     if not sentence and not launches:
         sentence = "nothing was launched" + (f": {ended.message}" if isinstance(ended, Run) else "")
     if sentence:
-        print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
+        remark(f"error: {' '.join(sentence.split())}")
         return FAULT if isinstance(ended, Fault) else USAGE
     complaints = (finding for launch in launches for finding in launch.findings)
     return FINDINGS if any(getattr(found, "level", "") != "note" for found in complaints) else CLEAN

@@ -21,8 +21,10 @@ from mlusim.cli.settings import add_limit, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.studies import studies_of
+from mlusim.cli.tell import remark
 from mlusim.engine.native.preference import NATIVE
 from mlusim.errors import UsageError
+from mlusim.files.paths import lines_shown
 from mlusim.files.writing import check_writable
 from mlusim.machine.limits import USUAL
 from mlusim.operators.sweep import jobs_of
@@ -124,9 +126,9 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[Record], extra
     text = FORMATS[form](records, extras, mlusim.__version__)
     if args.output:
         write_text(args.output, text)
-        print(f"{args.output}: {len(records)} calls", file=sys.stderr)
+        remark(f"{args.output}: {len(records)} calls")
     else:
-        sys.stdout.write(text)
+        sys.stdout.write(text if form == "json" else lines_shown(text))
     if found is not None and (args.output or form not in GATED):
         tell_comparison(found)
 

@@ -9,6 +9,7 @@ from attrs import frozen
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.segment import Segment
 
+from mlusim.files.paths import lines_shown, shown
 from mlusim.report.json_values import json_text
 
 
@@ -26,7 +27,7 @@ class Output(Console):
 
 @frozen
 class _Trimmed:
-    """What it shows without the blanks at the ends of lines, which only fill columns."""
+    """What it shows without the blanks at the ends of lines, which only fill columns, and with control bytes escaped."""
 
     shown: ConsoleRenderable
 
@@ -34,7 +35,7 @@ class _Trimmed:
         """The same, line by line."""
         line: list[Segment] = []
         for segment in console.render(self.shown, options):
-            *ended, rest = segment.text.split("\n")
+            *ended, rest = (segment.text if segment.control else lines_shown(segment.text)).split("\n")
             for text in ended:
                 yield from _trimmed([*line, Segment(text, segment.style)])
                 yield Segment.line()
@@ -97,6 +98,6 @@ def progress(what: str, total: int) -> Iterator[Callable[[str], None]]:
         task = bar.add_task(what, total=total)
 
         def step(name: str) -> None:
-            bar.update(task, advance=1, description=name)
+            bar.update(task, advance=1, description=shown(name))
 
         yield step

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import sys
 from concurrent.futures import Executor
 
 import mlusim
@@ -12,6 +11,7 @@ from mlusim.cli.jobs import add_selection, jobs
 from mlusim.cli.results import exit_code, show
 from mlusim.cli.settings import names_in, workers
 from mlusim.cli.show import emit, progress
+from mlusim.cli.tell import remark
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
@@ -106,13 +106,11 @@ def _swept(
             restart=args.restart,
         )
         if swept.reused:
-            print(
-                f"{args.output}: {swept.reused} of {swept.total} results are there already", file=sys.stderr
-            )
+            remark(f"{args.output}: {swept.reused} of {swept.total} results are there already")
         try:
             with swept:
                 return list(swept)
         except KeyboardInterrupt:
             if args.output is not None:
-                print(f"{args.output} holds what has ended; the same command goes on", file=sys.stderr)
+                remark(f"{args.output} holds what has ended; the same command goes on")
             raise

@@ -13,6 +13,9 @@ from rich.console import Console as Terminal
 from rich.syntax import Syntax
 from rich.text import Text
 
+from mlusim.cli.tell import say
+from mlusim.files.paths import lines_shown
+
 if TYPE_CHECKING:
     from mlusim.debug import Console
 
@@ -42,9 +45,9 @@ def coloured(text: str) -> Text:
 def show(text: str, *, terminal: bool) -> None:
     """Print an answer; on a terminal with colours, unless NO_COLOR says otherwise."""
     if terminal and sys.stdout.isatty():
-        Terminal(soft_wrap=True, highlight=False, markup=False).print(coloured(text))
+        Terminal(soft_wrap=True, highlight=False, markup=False).print(coloured(lines_shown(text)))
     else:
-        print(text)
+        say(text)
 
 
 def begin(console: "Console") -> Iterator[str]:

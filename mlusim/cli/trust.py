@@ -16,7 +16,7 @@ def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     print(listing(texts), file=sys.stderr)
-    print(f"{name} would run this{how}.  Run it? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{shown(name)} would run this{shown(how)}.  Run it? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 

@@ -25,3 +25,10 @@ def brief(error: Exception) -> str:
 def shown(text: str) -> str:
     """*text* with what would move the cursor, ring or recolour a terminal written as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def lines_shown(text: str) -> str:
+    """*text* of several lines, as `shown`: ends of lines and tabs stay what they are."""
+    if text.isprintable():
+        return text
+    return "".join(c if c in "\n\t" or c.isprintable() else shown(c) for c in text)

@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+# Characters that JSON lets through and terminals obey.
+CONTROLS = {code: f"\\u{code:04x}" for code in range(0x7F, 0xA0)}
+
 
 def plain(value: Any) -> Any:
     """Return *value* out of dicts, lists, strings, numbers, booleans and None.
@@ -35,4 +38,5 @@ def plain(value: Any) -> Any:
 
 def json_text(document: Mapping[str, Any]) -> str:
     """Return *document* as indented JSON that ends with a newline."""
-    return json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = json.dumps(plain(document), indent=2, ensure_ascii=False, allow_nan=False)
+    return text.translate(CONTROLS) + "\n"

@@ -107,7 +107,8 @@ class Order:
         narrow = {"io": "sync_io", "move": "sync_move", "compute": "sync_compute"}
         if len(held) == 1 and held <= narrow.keys() and draw.random() < 0.7:
             (pipe,) = held
-            return Op(f"mlu.{narrow[pipe]}()", clears=(pipe,))
+            inside = ("move",) if pipe == "compute" else ()  # it waits for copies inside NRAM, too
+            return Op(f"mlu.{narrow[pipe]}()", clears=(pipe, *inside))
         return Op("mlu.sync()", clears=tuple(self.running))
 
     def take(self, op):

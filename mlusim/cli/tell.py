@@ -1,0 +1,24 @@
+"""Plain text on the two streams; names of files, members and operators in it move no cursor and ring no bell."""
+
+import logging
+import sys
+
+from mlusim.files.paths import lines_shown, shown
+
+
+class Shown(logging.Formatter):
+    """Lines of a log, as `say` prints text."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of *record*."""
+        return lines_shown(super().format(record))
+
+
+def say(text: str) -> None:
+    """Print *text*, of one line or several, on standard output."""
+    print(lines_shown(text))
+
+
+def remark(text: str) -> None:
+    """Print a line on standard error, which says what happened besides."""
+    print(shown(text), file=sys.stderr)
