@@ -9,8 +9,9 @@ from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.kernel import KINDS
-from mlusim.machine.tally import Instructions, Lanes, Usage
+from mlusim.machine.tally import Instructions, Usage
 from mlusim.presenting import Presented, presenter
+from mlusim.time.lanes import Lanes
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
 from mlusim.time.rates import Bound

@@ -10,6 +10,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.time.lanes import Lanes
 from mlusim.time.log import CoreLog
 from mlusim.time.step_log import CoreSteps, NotedLog
 from mlusim.time.task_work import TaskWork
@@ -39,14 +40,6 @@ class Usage:
 
     capacity: int
     high_water: int
-
-
-@frozen
-class Lanes:
-    """Lanes of the vector unit, in bytes: those that held an element, and those of all lines that were taken."""
-
-    used: int
-    paid: int
 
 
 class Tally:

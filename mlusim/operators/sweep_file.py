@@ -132,9 +132,10 @@ class Keep:
                 "--restart starts it over"
             )
         if head.get("sources") != self._head["sources"]:
+            made = shown(f"{head.get('mlusim')!s:.20}, {head.get('sources')!s:.20}")
             raise UsageError(
                 f"the results in {self.name} are of other sources of mlusim, its operators or NumPy "
-                f"(mlusim {head.get('mlusim')!s:.20}, {head.get('sources')!s:.20}) than these "
+                f"(mlusim {made}) than these "
                 f"({self._head['mlusim']}, {self._head['sources']}); name another file, or --restart to start it over"
             )
 

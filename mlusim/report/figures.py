@@ -11,6 +11,7 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
+from mlusim.time.lanes import Lanes
 from mlusim.time.log import IO_FLIGHT, KIND, SUMS
 from mlusim.time.replay import moved
 from mlusim.time.task_work import TaskWork
@@ -19,7 +20,6 @@ from mlusim.time.work import IO_STARTS, VECTOR
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
-    from mlusim.machine.tally import Lanes
 
 
 @frozen

@@ -5,7 +5,7 @@
 
 import numpy as np
 import pytest
-from fuzz_files import FILES, recording
+from fuzz_files import FILES, recording, sweep
 from fuzz_guided import Lines, Target, guided
 from fuzz_input import INPUTS, archive, npy
 from fuzz_kernels import KERNELS
@@ -142,3 +142,10 @@ def test_a_recording_of_something_unknown_is_named(member):
     """An operator that is not installed, a board that there is not: in the sentence stands which file says so."""
     which = ["operator", "params", "board", "seed", "effects", "case", "checks"].index(member)
     recording(0, [([1, which + 1], "in", ["nope"] if member == "checks" else "nope")], [])
+
+
+def test_the_version_that_a_sweep_names_is_shown_escaped():
+    """What another program has written into the head of the file goes into the sentence, and no control byte with it."""
+    head = [([1, at], "in", "\x1b[2J") for at in (1, 2)]
+
+    sweep(0, head, [], False)

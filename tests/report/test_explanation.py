@@ -7,13 +7,14 @@ from attrs import evolve
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
-from mlusim.machine.tally import Lanes, Usage
+from mlusim.machine.tally import Usage
 from mlusim.report.acceptance import Rule, acceptance, headline, verdicts
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
 from mlusim.report.json_values import plain
 from mlusim.report.record import LaunchRecord, Record
+from mlusim.time.lanes import Lanes
 
 BOARD = find_board("MLU370-X4")
 SUCCESS = "MLUOP_STATUS_SUCCESS"

@@ -5,7 +5,7 @@ import re
 import pytest
 from attrs import evolve
 
-from mlusim.machine.tally import Lanes, Usage
+from mlusim.machine.tally import Usage
 from mlusim.report.page.html import html_text
 from mlusim.report.tables.whatif import (
     WORK,
@@ -16,6 +16,7 @@ from mlusim.report.tables.whatif import (
     what_if_markdown,
     what_if_table,
 )
+from mlusim.time.lanes import Lanes
 from tests.report.test_explanation import EVEN, record
 from tests.report.test_why import shown
 
