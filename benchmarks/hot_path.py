@@ -12,7 +12,7 @@ FLOATS = 163840
 
 
 def hot_path() -> Iterator[Row]:
-    """Ratios of intrinsics and copies inside a kernel, all counting on and nobody listening."""
+    """Ratios of intrinsics and copies inside a kernel, all counting on and no observer."""
     rows: list[Row] = []
     device = mlusim.Device("MLU370-X4")
     source = device.put(np.zeros(FLOATS, np.float32))

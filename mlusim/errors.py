@@ -19,7 +19,7 @@
         ├── LimitReached     a launch that went on beyond its limit
         └── SyncFault        barriers that can never complete
             ├── Divergence       a participant left without arriving
-            └── Deadlock         nobody can go on
+            └── Deadlock         no task can go on
 """
 
 import importlib
@@ -177,7 +177,7 @@ class SyncFault(Fault):
     """Barriers that can never complete.
 
     ``waits`` has (core, barrier, file, line) for each core that waits, ``spins`` (core, file, line) for
-    each that looks at memory again and again, ``absent`` the cores that others wait for in vain.
+    each that looks at memory again and again, ``absent`` the cores that others wait for without end.
     """
 
     ends_launch = True
@@ -203,7 +203,7 @@ def said(error: BaseException) -> str:
     """What *error* says, whatever its class does when it is asked."""
     try:
         return str(error)
-    except BaseException as broken:  # noqa: BLE001 - somebody's class raises as it likes
+    except BaseException as broken:  # noqa: BLE001 - a class of the user may raise anything
         return f"its text raises {type(broken).__name__}"
 
 

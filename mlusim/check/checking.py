@@ -209,7 +209,7 @@ def report_of(
 ) -> CheckReport:
     """The report of *runs*; findings that *suppressions* cover are set apart, unused ones are remarked on.
 
-    Of a rule that nobody could report, for its checker did not watch or *notes* were not asked for,
+    Of a rule that could not be reported, for its checker did not watch or *notes* were not asked for,
     nothing is remarked.
     """
     names, accepted = tuple(checkers), tuple(suppressions)

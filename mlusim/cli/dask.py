@@ -1,4 +1,4 @@
-"""The executor of a Dask cluster, which says when it has nobody left to work."""
+"""The executor of a Dask cluster, which says when it has no worker left."""
 
 import contextlib
 import logging

@@ -6,9 +6,7 @@ from mlusim.cli.tell import remark
 from mlusim.engine.native.preference import AUTO, ENGINES, NATIVE, PYTHON
 from mlusim.errors import UsageError
 
-WHERE_IT_CAN = (
-    "what executes the kernels: auto takes C for kernels of BANG C that nobody watches (default: auto)"
-)
+WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
 
 
 def add_engine(parser: argparse.ArgumentParser, text: str = WHERE_IT_CAN) -> None:

@@ -220,7 +220,7 @@ def _refuse(error: MlusimError) -> int:
 
 
 def _unexpected(error: Exception) -> str:
-    """The sentence of an error that nobody foresaw: what, where, and that it is not the user's fault."""
+    """The sentence of an unforeseen error: what, where, and that it is not the user's fault."""
     at = traceback.extract_tb(error.__traceback__)[-1]
     notes = "".join(f", {note}" for note in getattr(error, "__notes__", ()))
     where = f"{Path(at.filename).name}:{at.lineno}{notes}"

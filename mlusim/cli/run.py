@@ -163,7 +163,7 @@ def _board_of(args: argparse.Namespace, operator: Operator, case: Case) -> str:
 
 
 def _observe(args: argparse.Namespace) -> list[object]:
-    """Everybody who observes; ``--trace`` and ``--lines`` need every instruction."""
+    """All observers; ``--trace`` and ``--lines`` need every instruction."""
     return [*names_in(args.check), *([EveryStep()] if args.trace or args.lines else [])]
 
 

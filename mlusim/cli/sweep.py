@@ -1,4 +1,4 @@
-"""``mlusim sweep``: operators x cases x boards x policies, kept as they come, and gone on with."""
+"""``mlusim sweep``: operators x cases x boards x policies, kept as they come, and resumed."""
 
 import argparse
 import contextlib

@@ -1,4 +1,4 @@
-"""The debugger's console on a terminal: colours, recalled lines, an init file, and a sign of life while something runs."""
+"""The debugger's console on a terminal: colours, recalled lines, an init file, and a progress line while something runs."""
 
 import contextlib
 import os

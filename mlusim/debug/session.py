@@ -112,7 +112,7 @@ class DebugSession:
         return self.launches[self.position.launch - 1]
 
     def look(self) -> PausedRun:
-        """The machine where it stands; made anew by running there, if need be."""
+        """The machine where it stands; made by running there again, if need be."""
         recorded = self.recorded
         here = self._run
         if here is not None and here.stop is not None:

@@ -112,7 +112,7 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
 
     try:
         before = signal.signal(signal.SIGINT, handle)
-    except ValueError:  # not the main thread: somebody else has the signals
+    except ValueError:  # not the main thread: another owner has the signals
         yield
         return
     try:

@@ -32,12 +32,12 @@ class Announced(Protocol):
 
 
 class Announcer(Protocol):
-    """Tells the observers of one core what its instructions do; there is none while nobody listens."""
+    """Tells the observers of one core what its instructions do; there is none while nothing listens."""
 
     def row(
         self, row: "Intrinsic", operands: tuple[Any, ...], arguments: tuple[Any, ...]
     ) -> Announced | None:
-        """Announce a dense instruction, unless nobody wants to hear of it just now."""
+        """Announce a dense instruction, unless every observer has learned what it wants of it."""
 
     def copy(
         self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]

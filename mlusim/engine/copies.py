@@ -95,7 +95,7 @@ def _memcpy_sync(row: Intrinsic, number: int, arch: Arch) -> Callable[..., None]
 def _watched(
     watch: "Announcer", row: Intrinsic, pipe: Pipe, call: tuple[Ptr, Ptr, int, Direction], d: int, s: int
 ) -> None:
-    """A blocking copy from byte *s* to byte *d* that somebody watches."""
+    """A blocking copy from byte *s* to byte *d* that is observed."""
     size, to, frm = call[2], call[0].view, call[1].view
     seen = watch.copy(row, pipe, (Access(frm.allocation, s, size),), (Access(to.allocation, d, size),), call)
     to.raw[d : d + size] = frm.raw[s : s + size]

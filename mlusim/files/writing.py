@@ -14,7 +14,7 @@ import numpy as np
 from mlusim.errors import UsageError
 from mlusim.files.paths import brief, path_of
 
-ANYBODY = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+WRITE_BITS = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 class Unwritten(UsageError):
@@ -118,7 +118,7 @@ def _regular(name: str) -> Path | None:
             return target
         if not target.is_file():
             return None
-        if not (target.stat().st_mode & ANYBODY and os.access(target, os.W_OK)):
+        if not (target.stat().st_mode & WRITE_BITS and os.access(target, os.W_OK)):
             raise UsageError(f"{name} cannot be written: it is write-protected")
     except (OSError, RuntimeError) as error:
         raise UsageError(f"{name} cannot be written: {brief(error)}") from None

@@ -149,7 +149,7 @@ def _half(spelling: str, scope: str, whom: str, *, waits: bool) -> Intrinsic:
             if waits
             else f"Arrive at the barrier *barrier_id* of *count* arrivals in {whom}, and go on; waits for the own pipes only."
         )
-        + "\n\nThe barrier begins anew with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core "
+        + "\n\nThe barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core "
         "may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``."
     )
     return _row(spelling, "vendor function header, barriers", "I")(body)

@@ -1,6 +1,6 @@
 """The announcer of one core: makes effects of what the core does and tells the hub.
 
-A core has one only while somebody listens, or another schedule explores; everything here costs nothing otherwise.
+A core has one only while something listens, or another schedule explores; everything here costs nothing otherwise.
 """
 
 import itertools
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mlusim.memory.pointer import View
 
 
-STEPS = 4096  # steps of either kind that a core remembers; beyond that it begins anew
+STEPS = 4096  # steps of either kind that a core remembers; beyond that it starts over
 LOUD = -1
 
 
@@ -74,7 +74,9 @@ class Watch:
         self._numbers = session.numbers
         self._choices = choices
         self._steps: dict[Any, _Known] = {}
-        self._scalars: dict[Any, _Known] = {}  # apart, lest a long loop over scalars drives the others out
+        self._scalars: dict[
+            Any, _Known
+        ] = {}  # apart, so that a long loop over scalars does not drive the others out
         self._fresh: list[Step] = []
         self._since = 0
         self._sites: dict[tuple[int, int], tuple[Site, CodeType]] = {}
@@ -83,7 +85,7 @@ class Watch:
     # -- before and after ----------------------------------------------------------------------
 
     def row(self, row: Intrinsic, operands: tuple[Any, ...], arguments: tuple[Any, ...]) -> Effect | None:
-        """Announce an intrinsic, unless nobody wants to hear of this step just now.
+        """Announce an intrinsic, unless every observer has learned what it wants of this step.
 
         *operands* are (view, first element, one after the last) of each in turn.
         """
@@ -160,7 +162,7 @@ class Watch:
             self.retired(effect)
 
     def scalar(self, name: str, view: "View", index: int, value: Any = None, *, depth: int = 3) -> None:
-        """Announce a scalar load, or a store of *value*, of element *index*, unless nobody wants to hear it.
+        """Announce a scalar load, or a store of *value*, of element *index*, unless every observer has learned what it wants of it.
 
         The kernel is *depth* frames up.  Accesses to memory that others share are announced every time.
         """

@@ -169,7 +169,7 @@ def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
 
 
 def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
-    """The fault of a launch in which nobody can go on: who waits where, for whom."""
+    """The fault of a launch in which no core can go on: which waits where, for which."""
     waits = tuple(_wait(core) for core in waiting)
     spins = tuple((core.place.label, *core.site()) for core in spinning)
     parts = [
@@ -177,7 +177,7 @@ def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
         for wait, core in zip(waits[:6], waiting, strict=False)
     ]
     parts += [
-        f"{core} spins at {file}:{line} on memory that nobody changes" for core, file, line in spins[:6]
+        f"{core} spins at {file}:{line} on memory that no task changes" for core, file, line in spins[:6]
     ]
     more = len(waiting) + len(spinning) - len(parts)
     text = "; ".join(parts) + (f"; and {more} more" if more > 0 else "")

@@ -75,7 +75,7 @@ class Core:
         self.placements = Placements(session, self)
         self.mlu: Mlu = session.make_mlu(self)
         self.scalars: Watch | Accesses | None = None
-        self.direct = True  # scalar accesses are counted and nobody hears of them
+        self.direct = True  # scalar accesses are counted and not announced
         self.listen(*session.watches(self))
         if session.meter is not None:
             session.meter.joins(self)

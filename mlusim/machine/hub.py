@@ -35,7 +35,7 @@ Listener = Callable[..., Any] | None
 
 
 class Observer:
-    """Somebody who watches a launch.  Override what you care about; every method is empty.
+    """What observes a launch.  Override what you care about; every method is empty.
 
     ``issue`` comes when an instruction is issued, ``effect`` just before its bytes change and
     ``retire`` just after; for a blocking instruction the three follow each other, and a scalar access
@@ -43,7 +43,7 @@ class Observer:
     launch ends, or when a fault ends it.
 
     An observer that returns True from ``scalar``, ``issue`` or ``effect`` has learned all that it wants of that step:
-    where all say so, the same step is not announced again until somebody calls ``core.hub.renew()``.
+    where all say so, the same step is not announced again until an observer calls ``core.hub.renew()``.
     """
 
     name = "observer"
@@ -145,7 +145,7 @@ class Hub:
 
     @property
     def watches(self) -> bool:
-        """Whether anybody wants to hear of single instructions."""
+        """Whether any observer listens to single instructions."""
         return any(getattr(self, event) is not None for event in ("issue", "effect", "retire"))
 
 
@@ -190,8 +190,8 @@ class Attendance(NamedTuple):
     turn: AbstractContextManager[Any]
 
 
-_NOBODY = Attendance((), nullcontext())
-_ATTENDING: ContextVar[Attendance] = ContextVar("attending", default=_NOBODY)
+_UNWRITTEN = Attendance((), nullcontext())
+_ATTENDING: ContextVar[Attendance] = ContextVar("attending", default=_UNWRITTEN)
 
 
 @contextmanager

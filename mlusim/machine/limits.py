@@ -51,7 +51,7 @@ class Limit:
 
 UNLIMITED = Limit()
 USUAL = Limit(seconds=300, growth=1024 * UNITS["MiB"])
-"""For `check`, `report` and the plugin of pytest, whose programs may be anybody's."""
+"""For `check`, `report` and the plugin of pytest, whose programs may come from others."""
 
 
 def limit_in(text: str, base: Limit) -> Limit:
@@ -247,7 +247,7 @@ def _raise_in(thread: int, kind: type[BaseException]) -> None:
 def _let_pass(thread: int, kind: type[BaseException]) -> None:
     """Have what waits to be raised in *thread*, the caller's own, raised here.
 
-    Taking it back would leave CPython 3.11 with a flag set for ever, and a traced function with that flag never
+    Taking it back would leave CPython 3.11 with a flag set permanently, and a traced function with that flag never
     gets beyond its first line.
     """
     try:

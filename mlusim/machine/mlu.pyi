@@ -107,22 +107,22 @@ class Mlu:
     def sync_cluster_arrive(self, barrier_id: Count, count: Count) -> None:
         """Arrive at the barrier *barrier_id* of *count* arrivals in the own cluster, and go on; waits for the own pipes only.
 
-        The barrier begins anew with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
         """
     def sync_cluster_wait(self, barrier_id: Count, count: Count) -> None:
         """Wait until *count* cores of the own cluster have arrived at the barrier *barrier_id*; the own pipes go on.
 
-        The barrier begins anew with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
         """
     def sync_all_arrive(self, barrier_id: Count, count: Count) -> None:
         """Arrive at the barrier *barrier_id* of *count* arrivals in the union, and go on; waits for the own pipes only.
 
-        The barrier begins anew with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
         """
     def sync_all_wait(self, barrier_id: Count, count: Count) -> None:
         """Wait until *count* cores of the union have arrived at the barrier *barrier_id*; the own pipes go on.
 
-        The barrier begins anew with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
+        The barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``.
         """
     def is_mpu(self) -> bool:
         """Whether this is the cluster's memory core: ``coreId == 128``."""

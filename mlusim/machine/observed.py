@@ -100,7 +100,7 @@ class Mlu(Protocol):
 
     @property
     def watch(self) -> Any:
-        """The core's `Steps`; there are such while somebody listens to instructions."""
+        """The core's `Steps`; there are such while something listens to instructions."""
 
 
 class Placed(Protocol):

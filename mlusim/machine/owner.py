@@ -46,7 +46,7 @@ class Owner(Protocol):
         """The log of *core*; None where time is not predicted."""
 
     def watches(self, core: Any) -> tuple[Any, Any]:
-        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nobody listens."""
+        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nothing listens."""
 
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
         """Fresh memories for one core."""

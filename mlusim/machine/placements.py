@@ -9,7 +9,7 @@ from mlusim.memory.regions import Placement, RegionMap
 
 
 class Planned(Protocol):
-    """A plan with values, whose layout is worked out when somebody asks."""
+    """A plan with values, whose layout is worked out on demand."""
 
     @property
     def name(self) -> str:
@@ -29,7 +29,7 @@ class Planned(Protocol):
 class Placements:
     """Where the regions of plans lie in the memories that *core* of the launch *owner* sees.
 
-    A plan that is placed anew at the same byte replaces the one before, as the next tile of a loop does; so does one
+    A plan that is placed again at the same byte replaces the one before, as the next tile of a loop does; so does one
     that takes bytes of another, unless it lies in one region of that.
     """
 

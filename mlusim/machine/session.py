@@ -237,7 +237,7 @@ class Session:
         return idle_class(methods, memory_core=memory_core)
 
     def make_log(self, core: Core) -> Log | None:
-        """The log of *core*: with every step where somebody asked for them, none where time is not predicted."""
+        """The log of *core*: with every step where they were asked for, none where time is not predicted."""
         if self.steps is not None:
             return NotedLog(core, self.steps)
         return Log() if self.timing else None
@@ -267,7 +267,7 @@ class Session:
     # -- announcements -------------------------------------------------------------------------
 
     def watches(self, core: Core) -> tuple[Watch | None, Watch | Accesses | None]:
-        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nobody listens."""
+        """Who announces the intrinsics of *core*, and who its scalar accesses; None where nothing listens."""
         every, scalars = self._watches(core)
         return every, Accesses(core.log, scalars) if isinstance(core.log, NotedLog) else scalars
 

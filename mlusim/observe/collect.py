@@ -23,7 +23,7 @@ class Collector(Observer):
 
     A checker forgets its findings when the next launch begins, so the collector stands before the
     checkers and takes what is there at each beginning; `close` takes those of the last launch.
-    ``findings`` is empty, lest a launch report them twice: ``found`` has them, ``allowed`` those that
+    ``findings`` is empty, so that a launch does not report them twice: ``found`` has them, ``allowed`` those that
     comments in the kernels allow, ``comments`` are these, ``faults`` the faults, and ``launches`` counts.  A fault that no
     checker has told becomes a finding too, whose id begins with ``fault``.
     """

@@ -1,4 +1,4 @@
-"""initcheck: bytes that nobody has written, reported where they escape.
+"""initcheck: bytes that were never written, reported where they escape.
 
 A byte without a value may be copied and computed on, as kernels do with the padding of a tail.  It is
 reported when it is stored to GDRAM, when Python reads it, when an instruction cannot be carried out
@@ -273,7 +273,7 @@ class InitCheck(Checker):
         )
         if flight is not None:
             return context, str(flight), "wait for the asynchronous copy first", tuple(places(hops))
-        note = f"{origin.allocation.space} holds no zeros at the start: what nobody writes is whatever was there before"
+        note = f"{origin.allocation.space} holds no zeros at the start: what is never written holds whatever was there before"
         if origin.allocation.space is GDRAM:
             hint = "fill the tensor before this launch, or write all of it before it is read"
         elif shadow.writes:

@@ -20,7 +20,7 @@ ShadowOf = Callable[[Allocation], Shadow]
 
 
 class Hop(NamedTuple):
-    """A byte without a value, and the write that put it there; None where nobody has written it."""
+    """A byte without a value, and the write that put it there; None where it was never written."""
 
     allocation: Allocation
     offset: int
@@ -101,7 +101,7 @@ def never_stored(stores: Sequence[Write], allocation: Allocation, offset: int, c
         line=None if last is None else last.step.site.line,
         intrinsic=None if last is None else last.step.name,
         context=context or ("nothing has been stored there at all",),
-        note="a new tensor holds no zeros: what nobody stores is whatever was there before",
+        note="a new tensor holds no zeros: what is never stored holds whatever was there before",
         hint="check the share of the last task and the tail of each row, or fill the tensor before the launch",
         facts={"bytes": count, "offset": offset, "space": allocation.space.name},
     )

@@ -125,7 +125,7 @@ class PlanCheck(Checker):
         )
 
     def launch_end(self, launch: "Launch") -> None:
-        """Name the regions of every stage that was entered which nobody used."""
+        """Name the regions of every stage that was entered which no access used."""
         del launch
         if not self._known:
             return

@@ -1,4 +1,4 @@
-"""`Shadow`: which bytes of an allocation hold a value that somebody wrote, and who wrote near them."""
+"""`Shadow`: which bytes of an allocation hold a value that was written, and what wrote near them."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""Suppressions: findings that somebody has looked at and accepts, each with the reason, in a TOML file.
+"""Suppressions: findings that were looked at and accepted, each with the reason, in a TOML file.
 
 ::
 

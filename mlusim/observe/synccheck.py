@@ -1,4 +1,4 @@
-"""synccheck: barriers that not everybody reaches, and barriers that meet nobody."""
+"""synccheck: barriers that not every core reaches, and barriers that synchronise nothing."""
 
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ class SyncCheck(Checker):
         self._passed: dict[str, tuple[str, Site]] = {}
 
     def sync(self, sync: Sync) -> None:
-        """Note what each core passed last; a barrier of the cluster in a Block task meets nobody."""
+        """Note what each core passed last; a barrier of the cluster in a Block task synchronises nothing."""
         if sync.scope in (None, "mutex", "arrive"):
             return
         for core in sync.participants:

@@ -90,7 +90,7 @@ def perform(job: Job) -> Record:
 
 
 def usual_workers(jobs: Sequence[object]) -> int:
-    """Processes for *jobs* when nobody says how many: one per CPU, few enough for the memory."""
+    """Processes for *jobs* by default: one per CPU, few enough for the memory."""
     return max(1, min(len(jobs), os.cpu_count() or 1, MOST_WORKERS))
 
 

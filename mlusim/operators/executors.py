@@ -1,4 +1,4 @@
-"""Carrying work to an executor of `concurrent.futures`: this process, processes of our own, or anybody's."""
+"""Carrying work to an executor of `concurrent.futures`: this process, processes of our own, or a given executor."""
 
 import multiprocessing
 import os
@@ -53,7 +53,7 @@ def _here(work: Callable[[J], R], jobs: Sequence[J]) -> Generator[tuple[int, "Fu
 def _given(
     work: Callable[[J], R], jobs: Sequence[J], executor: Executor, workers: int
 ) -> Generator[tuple[int, "Future[R]"], None, None]:
-    """On somebody's executor; what is lost with it, when a process of it dies, runs in processes of our own."""
+    """On a given executor; what is lost with it, when a process of it dies, runs in processes of our own."""
     running: dict[Future[R], int] = {}
     lost = []
     complaint: Callable[[], str | None] = getattr(executor, "complaint", lambda: None)

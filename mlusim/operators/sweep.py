@@ -1,4 +1,4 @@
-"""Sweeps: operators x cases x boards x policies, over any executor, kept as they come, gone on with after a kill."""
+"""Sweeps: operators x cases x boards x policies, over any executor, kept as they come, resumed after a kill."""
 
 import platform
 from collections import deque
@@ -140,7 +140,7 @@ def _outcome(job: Job, future: "Future[Answer]") -> tuple[Mapping[str, Any], boo
     if answer.document is None:
         raise UsageError(
             f"a worker on {answer.machine} has other sources of mlusim, its operators or NumPy ({answer.sources}); "
-            "install the same everywhere, and start the workers anew"
+            "install the same everywhere, and restart the workers"
         )
     return answer.document, False
 

@@ -37,7 +37,7 @@ class PytestProgram:
         `UsageError` where pytest is not installed, or finds no such test, and where the test fails.
         """
         try:
-            import pytest  # noqa: PLC0415 - not everybody has it
+            import pytest  # noqa: PLC0415 - an optional package
         except ImportError:
             raise UsageError("a test needs pytest; install it with `pip install pytest`") from None
         words = [self.node, "-q", "-o", "addopts=", "-p", "no:cacheprovider", *self.arguments]

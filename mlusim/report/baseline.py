@@ -149,7 +149,7 @@ def baseline_in(text: str, name: str, of: str = CALLS) -> Baseline:
     if document["mlusim baseline"] != FORMAT or isinstance(document["mlusim baseline"], bool):
         raise UsageError(
             f"{name} is a baseline of format {document['mlusim baseline']!r:.20}, and this mlusim reads format "
-            f"{FORMAT}; write it anew with --write-baseline under another name"
+            f"{FORMAT}; write it again with --write-baseline under another name"
         )
     other = next((kind for kind in WRITERS if kind != of and kind in document), None)
     if other is not None:
@@ -159,7 +159,7 @@ def baseline_in(text: str, name: str, of: str = CALLS) -> Baseline:
     calls, version = document.get(of), document.get("written by")
     if not isinstance(calls, list) or not isinstance(version, str):
         raise UsageError(
-            f"{name} lacks its {of}, or who it was written by; write it anew with --write-baseline"
+            f"{name} lacks its {of}, or who it was written by; write it again with --write-baseline"
         )
     entries: dict[Key, Entry] = {}
     for number, facts in enumerate(calls, 1):
@@ -180,7 +180,7 @@ def _entry(facts: Any, where: str, of: str) -> Entry:
     surplus = [name for name in facts if name not in Entry.__annotations__]
     if missing or surplus:
         what = f"lacks {missing[0]!r}" if missing else f"has {surplus[0]!r:.40}, which no baseline has"
-        raise UsageError(f"{where} {what}; write it anew with --write-baseline")
+        raise UsageError(f"{where} {what}; write it again with --write-baseline")
     for name in facts:
         unknown = of == LAUNCHES and name in _EFFICIENCIES and facts[name] is None
         if not unknown and not _legal(name, facts[name]):

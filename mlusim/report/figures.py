@@ -47,7 +47,7 @@ class Figures:
     waves: int
     last_wave: float
     busy: Mapping[str, float]
-    lanes: "Mapping[str, Lanes]"
+    lanes: Mapping[str, Lanes]
     vectors: int
     starts: float
     transfers: int

@@ -29,7 +29,7 @@ class _Errors:
 
 @frozen
 class _Fault:
-    """What everybody reads of a fault."""
+    """What every reader of a fault needs."""
 
     type: str
     message: str

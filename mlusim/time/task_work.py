@@ -17,6 +17,6 @@ class TaskWork:
     work: tuple[int, ...]
     log: CoreLog
     core: int = 0  # coreId; of a memory core, the number of IPU cores beside it
-    steps: CoreSteps | None = None  # where somebody asked for every step
+    steps: CoreSteps | None = None  # where every step was asked for
     reads: tuple[tuple[int, int, int], ...] = ()  # tensors: address, bytes, bytes that copies read of it
     head: tuple[int, int] = (0, 0)  # transactions and transfers before it could compute

@@ -32,7 +32,7 @@ from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
 from mlusim.time.work import TENSOR, VECTOR
 
 MOST_SPANS = 200_000
-"""Spans that `Timeline.scenes` gives at most when nobody says how many."""
+"""Spans that `Timeline.scenes` gives at most by default."""
 
 WAIT = "wait"
 STORE = "IO-DMA stores"

@@ -230,7 +230,7 @@ class _Sharing:
 def schedule(needs: Sequence[tuple[float, float]], slots: int, ceiling: float) -> list[Slot]:
     """Run groups that need (us alone, off-chip bytes), first come, first served, on *slots* places.
 
-    Shares grow as groups end; they are settled anew at each end once two rounds of groups are left.
+    Shares grow as groups end; they are settled again at each end once two rounds of groups are left.
     Since shares depend on bytes alone and a longer group only stays longer, nothing that is added to a
     group ends any group earlier.
     """

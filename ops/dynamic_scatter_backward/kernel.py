@@ -150,7 +150,7 @@ def scatter(mlu: Mlu, nram: Regions, grad_feats: Ptr, voxels: int, num_input: in
     for i in range(voxels):
         scatter_to = nram.scatter_to + i * c
         bits = (nram.grad_reduced_feats + i * c).cast(int32)
-        mlu.bang_ne_scalar(rest, scatter_to, num_input, c)  # DS-13: nobody gets what no point gave
+        mlu.bang_ne_scalar(rest, scatter_to, num_input, c)  # DS-13: what no point gave goes nowhere
         while (first := find(rest, c)) != NONE:
             point = int(scatter_to[first])
             eq_scalar(mask, scatter_to, point, c)

@@ -13,7 +13,7 @@ def reference(inputs: Arrays, params: Params) -> dict[str, Array]:
     """Sum grad_output * weight over all points and neighbours that name a cell.
 
     *inputs*: grad_output [B, C, N] (half or float), indices [B, N, 3] int32, weights [B, N, 3] like
-    grad_output.  *params*: m.  Returns grad_features [B, C, m] like grad_output; a cell that nobody
+    grad_output.  *params*: m.  Returns grad_features [B, C, m] like grad_output; a cell that no point
     names is 0, and an index outside [0, m - 1] contributes nothing.  Sums are float64, rounded once.
     """
     grad, indices, weights = inputs["grad_output"], inputs["indices"], inputs["weights"]

@@ -195,7 +195,7 @@ def test_who_wrote_of_fresh_memory():
     with console_on(scale_program) as console:
         says(console, f"tbreak {line('scale-load')}", "run")
 
-        assert "buffer[2]: nobody has written it" in says(console, "who-wrote buffer[2]")
+        assert "buffer[2]: it was never written" in says(console, "who-wrote buffer[2]")
 
 
 def test_places_show_what_they_span():
@@ -211,7 +211,7 @@ def test_places_show_what_they_span():
 
 
 def test_values_show_elements_and_poison():
-    """Brackets with a colon or commas; an element that nobody has written."""
+    """Brackets with a colon or commas; an element that was never written."""
     with console_on(scale_program) as console:
         says(console, f"tbreak {line('scale-load')}", "run")
 
@@ -238,4 +238,4 @@ def test_a_tensor_that_nobody_filled_has_no_origin():
     """It holds poison, and was not given by the host."""
     with console_on(scale_program) as console:
         assert "as the host gave it" in says(console, "who-wrote data")
-        assert "nobody has written it" in says(console, "who-wrote out")
+        assert "it was never written" in says(console, "who-wrote out")

@@ -21,7 +21,7 @@ def shown(body, *args):
 
 
 def test_poison_is_called_so():
-    """Floats that nobody has written are poison; integers that look like it get a question mark."""
+    """Floats that were never written are poison; integers that look like it get a question mark."""
     assert shown(lambda mlu: repr(mlu.nram(half, 3))).endswith(": [poison, poison, poison]>")
     assert shown(lambda mlu: repr(mlu.nram(int32, 2))).endswith(": [-1?, -1?]>")
     assert shown(lambda mlu: repr(mlu.nram(uint8, 1))).endswith(": [255?]>")

@@ -163,7 +163,7 @@ def test_different_barriers_deadlock_at_once(device):
 
 
 def test_polling_that_can_never_end_is_a_deadlock(device):
-    """A task that polls memory which nobody changes does not hang the launch."""
+    """A task that polls memory that no task changes does not hang the launch."""
     flag = device.put(np.zeros(1, np.int32))
 
     @kernel
@@ -172,7 +172,7 @@ def test_polling_that_can_never_end_is_a_deadlock(device):
         while flag[0] == 0:
             pass
 
-    with pytest.raises(Deadlock, match="task 0 spins at .* on memory that nobody changes"):
+    with pytest.raises(Deadlock, match="task 0 spins at .* on memory that no task changes"):
         device.launch(poll, dim=2, args=(flag,))
 
 

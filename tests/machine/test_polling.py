@@ -124,7 +124,7 @@ def test_one_waits_at_a_barrier_and_the_others_for_it(device):
 
     with pytest.raises(
         Deadlock,
-        match=r"task 0 waits in __sync_all_ipu at .*task 1 spins at .* on memory that nobody changes",
+        match=r"task 0 waits in __sync_all_ipu at .*task 1 spins at .* on memory that no task changes",
     ):
         device.launch(holds, (4, 1, 1), UNION1, (flag,))
 
@@ -178,7 +178,7 @@ def test_a_flag_that_nobody_raises(device, how):
         while not poll(mlu, how, flag, old):
             pass
 
-    with pytest.raises(Deadlock, match=r"task 0 spins at .* on memory that nobody changes"):
+    with pytest.raises(Deadlock, match=r"task 0 spins at .* on memory that no task changes"):
         device.launch(waits, dim=2, args=(flag,))
 
 

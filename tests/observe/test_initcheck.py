@@ -1,4 +1,4 @@
-"""initcheck: bytes that nobody has written, carried along and reported where they escape."""
+"""initcheck: bytes that were never written, carried along and reported where they escape."""
 
 import numpy as np
 import pytest

@@ -200,7 +200,7 @@ def test_ds_9_a_flag_that_is_never_released(clusters, seed):
     comparison itself, only what follows where nothing releases.
     """
     recorder = Recorder()
-    with pytest.raises(Deadlock, match=r"spins at .* on memory that nobody changes") as caught:
+    with pytest.raises(Deadlock, match=r"spins at .* on memory that no task changes") as caught:
         winners_of(listing("DS-9"), MANY, 4, clusters=clusters, observe=[recorder], seed=seed)
 
     assert "release the lock on every path" in str(caught.value)
@@ -243,7 +243,7 @@ def test_ds_10_flags_that_nobody_freed():
     layout = PLAN.layout("MLU370-X4", {"n": 4, "m": 1, "C": width})
     arguments = (*tensors[:2], result, tensors[2], device.empty(rows, "int32"), points, width, layout)
 
-    with pytest.raises(Deadlock, match="on memory that nobody changes"):
+    with pytest.raises(Deadlock, match="on memory that no task changes"):
         device.launch(max_reduce_traceback_scatter_idx_kernel, (4, 1, 1), UNION1, arguments)
 
 

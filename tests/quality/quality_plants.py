@@ -76,7 +76,7 @@ def plant(rule: str, *arguments: Any, **launch: Any) -> Callable[[Callable[..., 
 
 @frozen
 class Empty:
-    """A tensor of float32 that nobody has written, of *size* elements."""
+    """A tensor of float32 that was never written, of *size* elements."""
 
     size: int
     dtype: str = "float32"

@@ -87,7 +87,7 @@ run, the least of seven runs each, for what else the machine does only ever adds
 | memory of all over simulated memory | 0.49 | 4.0 |
 
 On the largest network case (2 x 950 x 4 x 256): memcheck 0.91, initcheck 1.91, racecheck 2.45, plancheck 1.82, all 2.93.
-A launch that nobody watches has no trace of them (`tests/observe/test_off.py`).
+An unobserved launch has no trace of them (`tests/observe/test_off.py`).
 """
 
 

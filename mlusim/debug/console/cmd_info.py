@@ -97,13 +97,13 @@ def _pipes(session: "DebugSession", words: str) -> str:
 def _barriers(session: "DebugSession", words: str) -> str:
     del words
     lines = [
-        f"{b.name} ({b.who}): {', '.join(b.arrived) or 'nobody'} arrived; "
+        f"{b.name} ({b.who}): {', '.join(b.arrived) or 'none'} arrived; "
         + (f"{', '.join(b.waiting)} waiting; " if b.waiting else "")
         + f"{', '.join(b.missing)} missing"
         for b in states.barriers(session.look())
     ]
     lines += [f"mutex {numbers}: held by {owner}" for numbers, owner in states.mutexes(session.look())]
-    return "\n".join(lines) or "nobody waits at a barrier, and no mutex is held"
+    return "\n".join(lines) or "no core waits at a barrier, and no mutex is held"
 
 
 def _breakpoints(session: "DebugSession", words: str) -> str:

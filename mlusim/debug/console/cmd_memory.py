@@ -242,7 +242,7 @@ def _when(session: "DebugSession", origin: Origin) -> str:
 
 FORMS = """FORM is a count and letters: f float, d signed, u unsigned, x hexadecimal, t binary, c character; b h w g for
 1, 2, 4 and 8 bytes.  Without letters the place's own type is shown, without a count all of p[2:8] or nram+0x100:64,
-and of other places eight elements.  `poison` is a float that nobody has
+and of other places eight elements.  `poison` is a float that was never
 written, `-1?` an integer that looks like one."""
 
 PLACES = """PLACE is nram+0x100 (gdram, ldram, wram, sram; an offset in bytes), an address as 0x200100, either with a count

@@ -69,7 +69,7 @@ def displays_text(console: "Context") -> str:
 
 FORK = """A variable of the function in focus, or elements of memory as p[2:8], tensor[0, 3], region[0]; one value or as many
 as there are elements.  The run forks there: it is no longer what the program does, going back and forth keeps the
-change, and the program goes on with what becomes of the launch's tensors, where it has not passed the launch already.
+change, and the program continues with what becomes of the launch's tensors, where it has not passed the launch already.
 Changes behind this place in the launch are given up.  `info changes` lists them."""
 
 COMMANDS = (

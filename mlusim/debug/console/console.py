@@ -144,7 +144,7 @@ class Console(Context):
         session = self.session
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
-        if session.stop.kind is LAUNCH_END:  # its paused would have to be run to, and has nobody in it
+        if session.stop.kind is LAUNCH_END:  # its paused would have to be run to, and has no core in it
             return end_text(session.recorded, session.stop) + self._ended()
         paused, stop = session.look(), session.stop
         text = stop_text(paused, paused.stop if stop.core is None else stop, self._ended())

@@ -82,7 +82,7 @@ class Connection:
             try:
                 self._sink.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
                 self._sink.flush()
-            except (OSError, ValueError):  # nobody listens any more
+            except (OSError, ValueError):  # the other end is closed
                 self.closed = True
 
 

@@ -161,7 +161,7 @@ def poisoned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def elements(array: np.ndarray[Any, Any]) -> list[str]:
-    """Elements as text; ``poison`` for a float that nobody has written, ``-1?`` for such an integer."""
+    """Elements as text; ``poison`` for a float that was never written, ``-1?`` for such an integer."""
     unwritten = "poison" if array.dtype.kind not in "iu" else None
     texts = []
     for value, fresh in zip(array, poisoned(array), strict=True):
@@ -195,7 +195,7 @@ def op_text(paused: PausedRun, op: Op) -> str:
 
 
 def end_text(recorded: "KeptLaunch", stop: Stop) -> str:
-    """That a launch has ended, and why somebody wanted to know."""
+    """That a launch has ended, and why the debugger stopped there."""
     count = f" after {recorded.moments} moments" if recorded.moments is not None else ""
     lines = [reason for reason in stop.reasons if reason]
     return "\n".join([*lines, f"launch {recorded.index} ({recorded.kernel}) has ended{count}"])

@@ -49,7 +49,7 @@ class Probe:
         """Change nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
-        """Nobody is to blame."""
+        """No core is to blame."""
         return fault
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
 WINDOW = 1 << 14  # moments that the first log of a launch reaches back
-NOBODY = "nobody has written it; it holds poison, or what its declaration gave it"
+UNWRITTEN = "it was never written; it holds poison, or what its declaration gave it"
 SOURCES = 8  # sources of one write that are followed
 GIVEN = "as the host gave it to the device"
 NODES, DEPTH = 24, 6
@@ -137,7 +137,7 @@ class WriteLog(Observer):
 class Origin:
     """A byte and its last write; ``sources`` are the bytes that the write was made of.
 
-    ``launch`` and ``moment`` are 0 where nobody has written the byte; ``note`` says what it holds then.
+    ``launch`` and ``moment`` are 0 where the byte was never written; ``note`` says what it holds then.
     """
 
     place: str
@@ -174,10 +174,10 @@ class Search:
         home = self._home(byte, launch)
         while (found := self._last(byte, launch, before)) is None:
             if byte.space is not GDRAM:
-                return Origin(text, note=NOBODY)
+                return Origin(text, note=UNWRITTEN)
             earlier = self._earlier(home, launch)
             if home is None or not earlier:
-                return Origin(text, note=NOBODY if home is not None and not home.filled else GIVEN)
+                return Origin(text, note=UNWRITTEN if home is not None and not home.filled else GIVEN)
             try:
                 changed = self._changed(home, byte.address - home.address, earlier, launch)
             except UsageError as error:  # behind the history

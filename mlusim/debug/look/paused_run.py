@@ -40,7 +40,7 @@ class PausedRun:
 
     @property
     def recent(self) -> tuple[Op, ...]:
-        """The last operations, oldest first; none where nobody watched."""
+        """The last operations, oldest first; none where nothing observed it."""
         return tuple(self.observed.recent) if isinstance(self.observed, Tracer) else ()
 
     @property

@@ -33,7 +33,7 @@ from mlusim.memory.allocation import Allocation
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
-USUAL, LONGEST = 8, 1024  # elements shown where nobody says: from a place on, and of a place with an end
+USUAL, LONGEST = 8, 1024  # elements shown by default: from a place on, and of a place with an end
 SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 FLOATS = {2: half, 4: float32}
 SIGNED = {1: int8, 2: int16, 4: int32, 8: int64}
@@ -160,7 +160,7 @@ def examine(
 
 
 def _usual(span: Span, dtype: DType, left: int, *, exact: bool) -> int:
-    """How many elements are shown where nobody says; of what is exact all, even those that do not exist."""
+    """How many elements are shown by default; of what is exact all, even those that do not exist."""
     if exact:
         return max(1, min(span.nbytes // dtype.size, LONGEST))
     return max(1, min(USUAL, left // dtype.size))

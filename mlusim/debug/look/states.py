@@ -130,7 +130,7 @@ def _issuing(paused: PausedRun, op: Op | None, pipe: Pipe) -> str:
 def _flight(paused: PausedRun, flight: Flight) -> str:
     effect = flight.effect
     if effect is None:
-        return "an instruction that was issued while nobody watched"
+        return "an instruction that was issued while nothing observed it"
     return f"{effect.name} of {place_of(effect.site.file)}:{effect.site.line}, {effect_text(paused, effect, pipe=False)}"
 
 

@@ -33,8 +33,8 @@ class KeptLaunch:
     ``choices`` are those of its schedule before any was made, ``pins`` what its kernel's variables were bound to.
     ``tensors`` maps each tensor that the launch may change to a copy of its bytes, and is None once the
     copies have been given up for those of later launches.  ``moments`` is how many moments the launch
-    has, once somebody has counted; ``shown`` what its kernels have printed to the user; ``clock`` the
-    predicted time of its moments, once somebody has asked (`mlusim.debug.look.clock`).  ``edits`` are the changes that
+    has, once they are counted; ``shown`` what its kernels have printed to the user; ``clock`` the
+    predicted time of its moments, once it is asked for (`mlusim.debug.look.clock`).  ``edits`` are the changes that
     the user has made by hand, in their order: with any, a run of the launch is no longer what the program does.
     """
 

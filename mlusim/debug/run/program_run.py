@@ -1,4 +1,4 @@
-"""The program that is being debugged: it runs once, launch by launch, and nobody watches its kernels.
+"""The program that is being debugged: it runs once, launch by launch, and its kernels are not observed.
 
 Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.run.launch_run`); the program
 itself goes on only where the debugger has nothing to stop for.
@@ -37,7 +37,7 @@ HEARD = frozenset(
 
 
 class Abandoned(BaseException):
-    """Ends a run that nobody wants any more; raised where it is paused."""
+    """Ends a run that is no longer wanted; raised where it is paused."""
 
 
 class ProgramRun(RunObserver):

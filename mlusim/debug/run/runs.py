@@ -148,7 +148,7 @@ class Runs:
         return stop
 
     def moments(self, launch: int) -> int:
-        """How many moments a launch that has ended has; counted by running it, if nobody has yet."""
+        """How many moments a launch that has ended has; counted by running it, once."""
         recorded = self.recorded(launch)
         if recorded.moments is None:
             self.aside(Position(launch, END), since=0).abandon()

@@ -1,7 +1,7 @@
 """The observer behind the debugger: counts the moments of one run, and stops it where asked.
 
 It listens to every instruction, so a run that it watches takes a few times as long as one that
-nobody watches.  Lines are traced only while something asks for lines.
+nothing observes.  Lines are traced only while something asks for lines.
 """
 
 import sys

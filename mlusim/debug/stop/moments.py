@@ -21,7 +21,7 @@ END = 1 << 60
 """The moment of a position that means the end of a launch, or the fault that ended it."""
 
 SOME = 1 << 40
-"""So many lines or more: nobody counted from the moment on, because Ctrl-C came in between."""
+"""So many lines or more: the lines were not counted, because Ctrl-C came in between."""
 
 BEGIN, ISSUE, LANDING, CONTROL, FINISH = "task begins", "issue", "landing", "wait", "task ends"
 TRAPPED = "the kernel calls breakpoint()"

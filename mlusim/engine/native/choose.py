@@ -47,7 +47,7 @@ def _why_not(kernel: Any, board: Board, *, watched: bool, drawn: bool) -> str | 
     if getattr(kernel, "native", None) is None:
         return f"{kernel.name} is Python; only kernels of BANG C sources become C"
     if watched:
-        return "somebody watches it; leave the observers out, or take the Python engine"
+        return "it is observed; leave the observers out, or take the Python engine"
     if drawn:
         return (
             "a seed draws the schedule where Python announces; leave the seed out, or take the Python engine"

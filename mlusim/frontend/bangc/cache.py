@@ -24,7 +24,7 @@ def directory() -> Path | None:
     base = os.environ.get("XDG_CACHE_HOME")
     try:
         return (Path(base) if base else Path.home() / ".cache") / "mlusim"
-    except RuntimeError:  # nobody's home
+    except RuntimeError:  # there is no home directory
         return None
 
 
@@ -76,7 +76,7 @@ def clean() -> int:
 
 
 def put(path: Path, content: bytes, *, once: bool = False) -> None:
-    """Write a file in one step, so that nobody reads half of it; with *once* only where there is none."""
+    """Write a file in one step, so that no reader sees half of it; with *once* only where there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:

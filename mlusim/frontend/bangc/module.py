@@ -158,6 +158,6 @@ class Module:
 
 
 def _called(name: str, wanted: str) -> bool:
-    """Whether *wanted* is how somebody writes *name*: spaces do not count, and the compiler calls half _Float16."""
+    """Whether *wanted* is a spelling of *name*: spaces do not count, and the compiler calls half _Float16."""
     plain = wanted.replace(" ", "").replace("_Float16", "half").replace("__bf16", "bfloat16_t")
     return plain == name.replace(" ", "")

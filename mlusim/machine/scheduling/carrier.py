@@ -45,7 +45,7 @@ class _own_trace:  # noqa: N801 - reads as what it does
 class Carrier:
     """One cooperative strand of execution; `resume` runs it until it parks or ends.
 
-    ``trace`` is the trace function that a parked strand goes on with.
+    ``trace`` is the trace function that a parked strand resumes with.
     """
 
     __slots__ = ("_home", "_strand", "trace")

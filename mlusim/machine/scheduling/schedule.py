@@ -49,7 +49,7 @@ class Decision(NamedTuple):
 class Choices:
     """The choices of one launch; ``taken`` are those that departed from the default."""
 
-    explains = False  # whether somebody wants the decisions in words
+    explains = False  # whether the decisions are wanted in words
 
     def __init__(self, launch: int = 0) -> None:
         self.launch = launch

@@ -32,7 +32,7 @@ class Meeting:
 
     @property
     def wanted(self) -> str:
-        """What would end the wait, where that is not everybody who is missing."""
+        """What would end the wait, where that is not every core that is missing."""
         return ""
 
 

@@ -1,7 +1,7 @@
 """Barriers in two halves: a core arrives and goes on, and waits later, or another core does.
 
 Inferred from their names: a barrier of an *id* is complete when *count* arrivals have come, and then
-begins anew.  Arriving finishes the core's own pipes, as every barrier does, so that what it did is over
+starts over.  Arriving finishes the core's own pipes, as every barrier does, so that what it did is over
 for whoever waits; waiting finishes nothing.  The n-th wait of a core at an id is for its n-th completion.
 """
 

@@ -1,4 +1,4 @@
-"""Mutexes and atomics that handed on nothing, for a store was still on its way, and what a sync would change."""
+"""Mutexes and atomics that ordered nothing, because a store was still in flight, and what a sync would change."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ class Handing:
         self._taken: list[tuple[Withheld, int, int]] = []
 
     def withhold(self, event: Withheld) -> None:
-        """Note that *event* handed on nothing."""
+        """Note that *event* ordered nothing."""
         if len(self._withheld) < MOST:
             self._withheld.append(event)
 

@@ -61,7 +61,7 @@ class Wait(NamedTuple):
 
 
 class PipeOrder:
-    """What one core has issued and nobody has waited for yet."""
+    """What one core has issued and not waited for yet."""
 
     __slots__ = ("computing", "io", "move", "passed", "scalars", "stores")
 

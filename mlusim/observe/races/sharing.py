@@ -124,7 +124,7 @@ class Sharing:
         self._drop_values()
 
     def _conflicts_of(self, allocation: Allocation) -> list[Conflict]:
-        """The conflicts of *allocation* that nobody has been told."""
+        """The conflicts of *allocation* that have not been reported."""
         table, seen = table_of(self._tables[allocation]), self._judged.get(allocation, 0)
         return [] if len(table) == seen else list(self.conflicts(allocation, table, seen))
 

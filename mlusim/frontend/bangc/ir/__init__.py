@@ -17,7 +17,7 @@ reference=True)``, a use of ``n`` is ``Element(Load(Variable(n)), 0)``, and a ca
 
 **Locals** have a storage that tells where their bytes are:
 
-* VALUE: nobody takes its address; a register, a Python variable.  Scalars, pointers, vector registers.
+* VALUE: its address is not taken; a register, a Python variable.  Scalars, pointers, vector registers.
 * CELL: its address is taken, or it is a record or an array of records or pointers; it is a variable
   of its own outside the simulated memory, because a compiler keeps it in registers.
 * MEMORY: an array of numbers, or what is cast to another type: bytes of the simulated ``space``

@@ -58,7 +58,7 @@ def statement(scope: Scope, node: Node) -> list[Statement]:
 
 
 def effect(scope: Scope, node: Node) -> Expr:
-    """An expression whose value nobody wants."""
+    """An expression whose value is not used."""
     while node.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR") or (
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
     ):

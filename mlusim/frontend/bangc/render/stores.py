@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.render.expressions import (
 
 
 def statement(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
-    """An assignment whose value nobody wants."""
+    """An assignment whose value is not used."""
     before: list[ast.stmt] = []
     if isinstance(node, ir.Assign):
         given = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else value(c, node.value)
