@@ -1,4 +1,4 @@
-"""The import graph: circles, depth and rooms; ``python tests/architecture/import_graph.py`` prints them."""
+"""The import graph: circles, depth and rooms; ``python tests/architecture/import_graph.py`` prints them, ``--write`` renews the page."""
 
 import ast
 import sys
@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/explanation/architecture.md"
 CATALOGUES = ("mlusim/isa", "mlusim/cli")  # one file a family of instructions, one file a verb
 
 
@@ -104,6 +105,32 @@ def room_of(name):
     return ".".join(parts[1:3]) if parts[1:3] == ["engine", "native"] else parts[1]
 
 
+def floors():
+    """Each room below mlusim: how many files it holds in all, and how many floors they stand on."""
+    known = modules()
+    edges = graph(known, types=False)
+    inside = {name: name.split(".")[1] for name, path in known.items() if (path.parent != ROOT / "mlusim")}
+    for room in sorted(set(inside.values())):
+        own = {name for name in edges if inside.get(name) == room}
+        files = sum(known[name].stem != "__init__" for name in own)
+        yield room, files, depth({name: edges[name] & own for name in own})[0]
+
+
+def table():
+    """The rooms as the architecture page shows them."""
+    yield "| room | files | floors |"
+    yield "| --- | --- | --- |"
+    yield from (f"| `{room}/` | {files} | {height} |" for room, files, height in floors())
+
+
+def write():
+    """Renew the table in the architecture page."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition("| room | files | floors |")
+    after = rest.partition("\n\n")[2]
+    PAGE.write_text(before + "\n".join(table()) + "\n\n" + after, encoding="utf-8")
+
+
 def told():
     """The figures of the architecture page, as text."""
     known = modules()
@@ -115,4 +142,6 @@ def told():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        write()
     sys.stdout.writelines(f"{line}\n" for line in told())

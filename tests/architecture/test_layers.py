@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,14 @@ def _layer(module):
 
 def _name(path):
     return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def test_the_page_shows_the_layers():
+    """The tree in the architecture page has every room and its layer."""
+    page = (ROOT / "docs/explanation/architecture.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^  ([a-z_]+)(?:/|\.py)? +(\d)  ", page, re.MULTILINE)
+
+    assert LAYERS == {name: int(layer) for name, layer in shown}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
