@@ -30,18 +30,25 @@ from mlusim.report.record import Record
 from mlusim.report.tables.lines import lines_table
 from mlusim.report.tables.records import detail
 
+RUNS_PROGRAMS = True
+
 EXAMPLES = """examples:
   mlusim run tin_shift_forward
   mlusim run tin_shift_forward --case golden_document --check memcheck --trace trace.json
   mlusim run three_interpolate_backward --inputs my.npz --set m=64 --board MLU590-H8 --save out.npz
-  mlusim run scale.mlu --kernel 'Scale<float>' --dim 4 --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
+  mlusim run scale.mlu --kernel 'Scale<float>' --dim 4 --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
+  mlusim run lab.mlu -- 500"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
+    add("operator", metavar="OP|FILE", help="an operator; `mlusim ops` lists them; or BANG C files")
     add(
-        "operator", metavar="OP|FILE", nargs="+", help="an operator; `mlusim ops` lists them; or BANG C files"
+        "arguments",
+        metavar="ARG",
+        nargs="*",
+        help="more files, and words for their main(); behind -- all are",
     )
     add_call_arguments(parser)
     add(
@@ -71,13 +78,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
-    if is_source(args.operator[0]):
+    if is_source(args.operator):
         check_writable(args.save, args.trace)
-        return run_source.run(args, source_program(args, args.operator, tuple(names_in(args.check))))
-    if len(args.operator) > 1:
-        raise UsageError(f"mlusim run takes one operator, and no {args.operator[1]!r}")
+        words = [args.operator, *args.arguments]
+        return run_source.run(args, source_program(args, words, tuple(names_in(args.check))))
+    if args.arguments:
+        raise UsageError(
+            f"mlusim run takes no {args.arguments[0]!r} behind an operator; see `mlusim run --help`"
+        )
     refuse_call_arguments(args)
-    operator = find_operator(args.operator[0])
+    operator = find_operator(args.operator)
     if args.policy is not None:
         policy_of(operator.name, operator.policies, args.policy)
     observers_of(names_in(args.check))

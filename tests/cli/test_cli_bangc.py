@@ -211,3 +211,64 @@ def test_report_of_a_kernel_on_both_boards(folder, capsys, form):
     assert ("Scale&lt;float&gt;" if form == "html" else "Scale<float>") in told
     if form == "json":
         assert 2 == len(json.loads(told)["launches"])
+
+
+LAB = """\
+#include <cstdio>
+#include <cstdlib>
+__mlu_entry__ void Store(int *p) { p[taskId] = taskId; }
+int main(int argc, char **argv) {
+  int *p = nullptr;
+  CNRT_CHECK(cnrtMalloc((void **)&p, 16));
+  cnrtDim3_t dim = {4, 1, 1};
+  Store<<<dim, cnrtFuncTypeBlock, nullptr>>>(p);
+  int back[4];
+  CNRT_CHECK(cnrtMemcpy(back, p, sizeof(back), cnrtMemcpyDevToHost));
+  printf("%d %s\\n", back[3], argc > 1 ? argv[1] : "-");
+  if (argc > 2) free(p);
+  return argc > 1 ? atoi(argv[1]) : 0;
+}
+"""
+
+
+def test_a_program_with_main_runs_with_its_words_and_its_exit_status(folder, capsys):
+    """Run prints what it prints and ends as it ends, --json tells of launches, check watches them; a fault is 3."""
+    (folder / "lab.mlu").write_text(LAB)
+    codes = [
+        main(["run", "lab.mlu"]),
+        main(["run", "lab.mlu", "--", "7"]),
+        main(["run", "lab.mlu", "7", "x"]),
+    ]
+    said = capsys.readouterr()
+    told = main(["run", "lab.mlu", "--json", "--", "5"])
+    document = capsys.readouterr()
+    checked = [main(["check", "lab.mlu"]), main(["check", "lab.mlu", "--json", "--", "5"])]
+    report = json.loads(capsys.readouterr().out.partition("\n")[2].partition("\n")[2])
+
+    assert ([0, 7, 3], "3 -\n3 7\n3 7\n") == (codes, said.out)
+    assert "free is given a pointer of the device; give it back with cnrtFree" in said.err
+    facts = json.loads(document.out)
+    assert (5, 5, ["Store"]) == (
+        told,
+        facts["exit_status"],
+        [launch["kernel"] for launch in facts["launches"]],
+    )
+    assert ("3 5\n", [0, 1]) == (document.err, checked)
+    assert "it ended with exit code 5" in json.dumps(report)
+
+
+def test_a_kernel_of_a_program_with_main_and_sources_that_have_neither(folder, capsys):
+    """--kernel launches one kernel of a program; without main and kernel the sentence says what to name."""
+    (folder / "lab.mlu").write_text(LAB)
+    (folder / "plain.mlu").write_text("int f() { return 1; }\n")
+    codes = [
+        main(["run", "lab.mlu", "--kernel", "Store", "--dim", "4", "--arg", "p=out:int32:4"]),
+        main(["run", "plain.mlu"]),
+        main(["run", "lab.mlu", "--save", "x.npz"]),
+    ]
+    said = capsys.readouterr()
+
+    assert [0, 2, 2] == codes
+    assert "[0, 1, 2, 3]" in said.out
+    assert "name the kernel" in said.err
+    assert "--save goes with one kernel" in said.err

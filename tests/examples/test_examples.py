@@ -9,11 +9,15 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
-@pytest.mark.parametrize("script", sorted(EXAMPLES.glob("[0-9]*.py")), ids=lambda p: p.stem)
+SCRIPTS = sorted(p for p in EXAMPLES.glob("[0-9]*") if p.suffix in (".py", ".mlu"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
 def test_example_prints_what_it_says(script):
     """The output is the expected one, to the letter."""
+    words = [script.name] if script.suffix == ".py" else ["-m", "mlusim", "run", script.name]
     done = subprocess.run(
-        [sys.executable, script.name], cwd=EXAMPLES, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, *words], cwd=EXAMPLES, capture_output=True, text=True, timeout=60, check=False
     )
 
     assert "" == done.stderr
@@ -22,6 +26,6 @@ def test_example_prints_what_it_says(script):
 
 def test_examples_are_numbered_without_a_gap():
     """The reading order is complete."""
-    numbers = [int(p.name[:2]) for p in sorted(EXAMPLES.glob("[0-9]*.py"))]
+    numbers = [int(p.name[:2]) for p in SCRIPTS]
 
     assert list(range(1, len(numbers) + 1)) == numbers

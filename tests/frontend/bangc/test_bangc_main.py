@@ -165,3 +165,42 @@ void *d; if (cnrtMalloc(&d, (size_t)1 << 60) != cnrtErrorNoMem) return 1;
 exit(7);""")
 
     assert (7, "there is no such device 1\n") == (status, printed)
+
+
+def test_classes_of_the_program_and_containers(execute):
+    """Constructors with initialisers, templates, maps, sets, arrays and members with values: as a C++ compiler has them."""
+    before = """\
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+#include <sstream>
+template <typename T> class Buffer {
+ public:
+  explicit Buffer(size_t n) : size_(n), data_(new T[n]()) {}
+  T &operator[](size_t i) { return data_[i]; }
+  T sum() const { T s = bias; for (size_t i = 0; i < size_; ++i) s += data_[i]; return s; }
+  T bias = 2;
+ private:
+  size_t size_;
+  T *data_;
+};
+struct Packed { int a[3]; double d; char name[8]; };
+"""
+    _, printed, _ = execute(
+        """\
+Buffer<float> buffer(4); buffer[1] = 1.5f; buffer[3] = 4;
+std::map<std::string, int> counts; counts["b"] += 2; counts["a"] = 1;
+std::set<int> seen = {1, 2}; seen.insert(2);
+std::array<int, 4> four = {1, 2, 3}; four[3] = 9;
+Packed one = {{1, 2, 3}, 2.5, "ab"}; Packed *many = (Packed *)malloc(2 * sizeof(Packed)); many[1] = one; many[1].a[2] = 7; many[1].d += 1;
+std::stringstream words; words << "n=" << 4 << ' ' << std::hex << 255 << std::dec << ' ' << 1.0 / 3 << ' ' << true;
+half h = (half)1.5f; unsigned short bits; memcpy(&bits, &h, 2);
+printf("%g %d %zu %d %zu %d\\n", buffer.sum(), counts["b"], counts.size(), (int)seen.count(2), seen.size(), std::accumulate(four.begin(), four.end(), 0));
+printf("%d %d %g %s %zu %x\\n", one.a[2], many[1].a[2], many[1].d, many[1].name, sizeof(Packed), bits);
+printf("%s %zu\\n", words.str().c_str(), words.str().find("ff"));
+free(many);""",
+        before=before,
+    )
+
+    assert "7.5 2 2 1 2 15\n3 7 3.5 ab 32 3e00\nn=4 ff 0.333333 1 4\n" == printed

@@ -3,7 +3,7 @@
 import math
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import AddressOf, Compare, Const, Convert, Expr, Load, Span, Text
+from mlusim.frontend.bangc.ir import AddressOf, Compare, Compose, Const, Convert, Expr, Load, Span, Text
 from mlusim.frontend.bangc.lower.scope import Scope, element_of
 from mlusim.frontend.bangc.scalars import converted
 
@@ -77,3 +77,9 @@ def _pointer(scope: Scope, value: Expr, have: t.Pointer, to: t.Pointer, span: Sp
     if isinstance(seen, t.Record) and element_of(to.to) is not seen:
         scope.around.as_bytes.add(seen.name)
     return Convert(value, to, span)
+
+
+def letters(text: str, kind: t.Array, span: Span) -> Compose:
+    """A text as the numbers of its characters."""
+    raw = text.encode("utf-8", "surrogateescape")[: kind.count]
+    return Compose(tuple(Const(n - 256 if n > 127 else n, kind.of, span) for n in raw), kind, span)

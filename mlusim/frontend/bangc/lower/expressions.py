@@ -29,7 +29,7 @@ from mlusim.frontend.bangc.ir import (
     Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import calls, places
-from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.scope import Scope, number
 from mlusim.frontend.bangc.parse.tree import Node
 from mlusim.frontend.bangc.scalars import compare, compute, promoted, usual
@@ -118,7 +118,7 @@ def _literal(scope: Scope, node: Node) -> Expr:
     )
 
 
-def _string(scope: Scope, node: Node) -> Expr:
+def _string(scope: Scope, node: Node) -> Text:
     try:
         text = ast.literal_eval(scope.around.unit.reader.text(node))
     except (SyntaxError, ValueError):
@@ -339,6 +339,8 @@ def _part(scope: Scope, child: Node, given: "Iterator[Node]", part: t.Type, node
         if isinstance(part, t.Array | t.Record):
             return compose(scope, child, part)
         return _braces(scope, child) if child.type == part else valued(scope, child, part)
+    if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
+        return letters(_string(scope, child).value, part, child.span)
     if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
         return _filled(scope, itertools.chain((child,), given), part, node)
     return valued(scope, child, part)

@@ -24,7 +24,7 @@ from mlusim.frontend.bangc.ir import (
 from mlusim.frontend.bangc.lower import expressions, statements
 from mlusim.frontend.bangc.lower.scope import Scope, Surroundings, Untranslated, number
 from mlusim.frontend.bangc.lower.storage import settle
-from mlusim.frontend.bangc.parse.tree import Declaration
+from mlusim.frontend.bangc.parse.tree import Declaration, Node
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import Unit
@@ -170,28 +170,25 @@ def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
     assert scope.this is not None
     kind = scope.this.type
     assert isinstance(kind, t.Pointer)
-    pairs = [(n, next(nodes, None)) for n in nodes if n.kind == "MEMBER_REF"]
-    named = {n.decl.name for n, _ in pairs if n.decl is not None}
+    own: dict[str, Node] = {}
+    for node in nodes:
+        value = next(nodes, None) if node.kind == "MEMBER_REF" else None
+        if value is None:
+            scope.refuse("base class", "the constructor of a base class is not supported", node.span)
+        own[scope.around.unit.reader.text(node)] = value
     parent = declaration.parent
-    usual = [(f, f.default) for f in (parent.fields if parent is not None else ()) if f.name not in named]
-    members = [(n.decl, n, given) for n, given in pairs] + [(f, d, d) for f, d in usual if d is not None]
-    for member, node, given in members:
-        if member is None or given is None or not isinstance(kind.to, t.Record):
+    usual = {f.name: f.default for f in parent.fields} if parent is not None else {}
+    for field in kind.to.fields if isinstance(kind.to, t.Record) else ():
+        given = own.get(field.name, usual.get(field.name))
+        if given is None:
             continue
-        field = kind.to.field(member.name)
-        held = Load(Variable(scope.this, kind, node.span), kind, node.span)
-        at = Member(
-            Element(held, number(0, t.INT64, node), kind.to, node.span),
-            field.name,
-            field.offset,
-            field.type,
-            node.span,
+        span = given.span
+        whole = Element(
+            Load(Variable(scope.this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span
         )
-        made.append(
-            Evaluate(
-                Assign(at, expressions.valued(scope, given, field.type), field.type, node.span), node.span
-            )
-        )
+        at = Member(whole, field.name, field.offset, field.type, span)
+        first = expressions.valued(scope, given, field.type)
+        made.append(Evaluate(Assign(at, first, field.type, span), span))
     return made
 
 

@@ -19,14 +19,13 @@ from mlusim.frontend.bangc.parse.tree import Node
 
 def new(scope: Scope, node: Node) -> Expr:
     """``new T``, ``new T(values)`` and ``new T[count]``."""
-    words = scope.around.unit.reader.tokens(node)
-    mark = next((w for w in words[1:] if w in ("(", "[", "{")), "")
-    if words[1:2] == ["("]:
+    text = _text(scope, node, "new")
+    mark, zero = _shape(text[3:])
+    if text[3:].lstrip().startswith("("):
         scope.refuse("placement new", "new at a place of its own is not supported", node.span)
     assert isinstance(node.type, t.Pointer)
     of, given = node.type.to, [c for c in node.children if c.type is not None]
     scope.refuse_destructor(of, node.span)
-    zero = words[-2:] in (["(", ")"], ["{", "}"])
     if mark == "[":
         return _array(scope, node, of, given, zero=zero)
     if isinstance(of, t.ClassType):
@@ -49,7 +48,8 @@ def _array(scope: Scope, node: Node, of: t.Type, given: list[Node], *, zero: boo
     for rest in given[1:]:
         target = rest.decl
         plain = target is not None and target.kind == "CONSTRUCTOR" and not calls.acts(target)
-        if not plain and not isinstance(of, t.ClassType):
+        empty = zero and not rest.children
+        if not (plain or empty or isinstance(of, t.ClassType)):
             scope.refuse("new[]", "values for the elements of an array of new are not supported", rest.span)
     count = expressions.valued(scope, given[0], t.INT64)
     return New(of, count, zero, (), node.type, node.span)
@@ -70,5 +70,27 @@ def _filled(scope: Scope, node: Node, of: t.Type, given: Node, held: Expr) -> Ex
 
 def delete(scope: Scope, node: Node) -> Expr:
     """``delete p`` and ``delete[] p``."""
-    words = scope.around.unit.reader.tokens(node)
-    return Delete(expressions.value(scope, node.children[0]), words[1:2] == ["["], t.VOID, node.span)
+    array = _text(scope, node, "delete")[6:].lstrip().startswith("[")
+    return Delete(expressions.value(scope, node.children[0]), array, t.VOID, node.span)
+
+
+def _text(scope: Scope, node: Node, word: str) -> str:
+    """The source from *node* on, for the library does not say what is an array."""
+    lines = scope.around.unit.text_of(node.span.file).split("\n")[node.span.line - 1 :][:20]
+    text = "\n".join([lines[0][node.span.column - 1 :], *lines[1:]]) if lines else ""
+    if not text.startswith(word):
+        scope.refuse(word, f"{word} in a macro is not supported; write it where it is used", node.span)
+    return text
+
+
+def _shape(text: str) -> tuple[str, bool]:
+    """The first bracket behind ``new``, and whether empty parentheses or braces follow, which make zeros."""
+    start = next((n for n, mark in enumerate(text) if mark in "([{;"), len(text) - 1)
+    end, depth = start, 0
+    if text[start] == "[":
+        while end < len(text) and (depth or end == start):
+            depth += {"[": 1, "]": -1}.get(text[end], 0)
+            end += 1
+    rest = text[end:].lstrip()
+    closed = rest[1:].lstrip()[:1]
+    return text[start].strip(";"), (rest[:1], closed) in (("(", ")"), ("{", "}"))

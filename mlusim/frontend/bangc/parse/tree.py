@@ -229,6 +229,10 @@ class Declaration:
     def fields(self) -> "tuple[Declaration, ...]":
         """The members of a class; ``default`` is the value that one is declared with."""
         whole = self._cursor.get_definition() or self._cursor
+        template = self._reader.library.lib.clang_getSpecializedCursorTemplate(whole)
+        if template is not None:  # the specialisation has its members without their values
+            template._tu = whole._tu
+            whole = template
         found = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
         return tuple(self._reader.declaration(c) for c in found)
 

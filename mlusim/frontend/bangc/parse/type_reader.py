@@ -145,6 +145,8 @@ class TypeReader:
             argument = kind.get_template_argument_type(n)
             if argument._kind_id:
                 arguments.append(self.of(argument))
+            else:
+                arguments.append(int(declaration.get_template_argument_value(n)))
         scope = declaration.semantic_parent
         prefix = "std::" if scope is not None and scope.spelling == "std" else ""
         return t.ClassType(prefix + declaration.spelling, tuple(arguments))

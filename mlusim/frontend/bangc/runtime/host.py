@@ -118,9 +118,11 @@ class Process:
             self._declared.add((id(file), name))
             exec(code, space)  # noqa: S102 - a declaration, at its own line
 
-    def _class(self, name: str, arguments: tuple[Any, ...]) -> ClassLayout | None:
-        build = CLASSES.get(name)
-        return None if build is None else ClassLayout(build, self.memory, arguments)
+    def _class(self, name: str, arguments: tuple[Any, ...]) -> ClassLayout:
+        def lacking(*_: Any) -> None:
+            raise Unsupported(f"{name} is a class that mlusim does not have")
+
+        return ClassLayout(CLASSES.get(name, lacking), self.memory, arguments)
 
     # -- memory ----------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from mlusim.arch.dtypes import int8
 from mlusim.errors import OutOfBounds, RuleFault
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr
 from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
+from mlusim.frontend.bangc.runtime.pointers import Items
 
 
 def text_of(pointer: Any) -> str:
@@ -22,6 +23,12 @@ def text_of(pointer: Any) -> str:
         if end < 0:
             raise OutOfBounds(f"the text in {block.what} has no zero at its end")
         return raw[:end].decode("utf-8", "surrogateescape")
+    if isinstance(pointer, Items):  # a member of a record that is kept in registers
+        letters, n = bytearray(), 0
+        while pointer[n]:
+            letters.append(pointer[n] & 0xFF)
+            n += 1
+        return letters.decode("utf-8", "surrogateescape")
     pointer[0]  # null, or a pointer to something else: its own fault
     raise RuleFault(f"{pointer!r:.60} is no text")
 

@@ -53,7 +53,5 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout], host: Hos
         return found
     if isinstance(kind, t.ClassType) and host is not None:
         inner = (a if isinstance(a, int) else layout(a, find, records, host) for a in kind.arguments)
-        made = host.classes(kind.name, tuple(inner))
-        if made is not None:
-            return made
+        return host.classes(kind.name, tuple(inner))
     return t.DTYPE_OF[t.UINT8]

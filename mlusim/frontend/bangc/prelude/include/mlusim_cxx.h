@@ -168,29 +168,40 @@ ostream &dec(ostream &);
 ostream &left(ostream &);
 ostream &right(ostream &);
 
-template <class K, class V> struct map {
-  map();
-  map(initializer_list<pair<const K, V>>);
-  V &operator[](const K &);
-  V &at(const K &);
-  const V &at(const K &) const;
-  size_t count(const K &) const;
-  size_t size() const;
-  pair<const K, V> *find(const K &) const;
-  pair<const K, V> *begin() const;
-  pair<const K, V> *end() const;
-};
-template <class K, class V> struct unordered_map : map<K, V> {
-  using map<K, V>::map;
-};
-template <class T> struct set {
-  set();
-  set(initializer_list<T>);
-  size_t count(const T &) const;
-  T *find(const T &) const;
-  T *begin() const;
-  T *end() const;
-};
+#define __mlusim_map__(name_) \
+  template <class K, class V> struct name_ { \
+    name_(); \
+    name_(initializer_list<pair<const K, V>>); \
+    V &operator[](const K &); \
+    V &at(const K &); \
+    const V &at(const K &) const; \
+    size_t count(const K &) const; \
+    size_t erase(const K &); \
+    size_t size() const; \
+    bool empty() const; \
+    void clear(); \
+    name_ &operator=(const name_ &); \
+    pair<const K, V> *find(const K &) const; \
+    pair<const K, V> *begin() const; \
+    pair<const K, V> *end() const; \
+  };
+__mlusim_map__(map)
+__mlusim_map__(unordered_map)
+#define __mlusim_set__(name_) \
+  template <class T> struct name_ { \
+    name_(); \
+    name_(initializer_list<T>); \
+    void insert(const T &); \
+    size_t count(const T &) const; \
+    size_t erase(const T &); \
+    size_t size() const; \
+    bool empty() const; \
+    T *find(const T &) const; \
+    T *begin() const; \
+    T *end() const; \
+  };
+__mlusim_set__(set)
+__mlusim_set__(unordered_set)
 template <class T, size_t N> struct array {
   T elements[N];
   T &operator[](size_t);
