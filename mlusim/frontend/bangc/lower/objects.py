@@ -1,5 +1,7 @@
 """``new`` and ``delete``."""
 
+import re
+
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     Assign,
@@ -19,12 +21,12 @@ from mlusim.frontend.bangc.parse.tree import Node
 
 def new(scope: Scope, node: Node) -> Expr:
     """``new T``, ``new T(values)`` and ``new T[count]``."""
-    text = _text(scope, node, "new")
+    text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _text(scope, node, "new"))
     mark, zero = _shape(text[3:])
     if text[3:].lstrip().startswith("("):
         scope.refuse("placement new", "new at a place of its own is not supported", node.span)
     assert isinstance(node.type, t.Pointer)
-    of, given = node.type.to, [c for c in node.children if c.type is not None]
+    of, given = node.type.to, [c for c in node.children if c.type is not None and not _names_nothrow(c)]
     scope.refuse_destructor(of, node.span)
     if mark == "[":
         return _array(scope, node, of, given, zero=zero)
@@ -42,6 +44,10 @@ def new(scope: Scope, node: Node) -> Expr:
         return made
     stored = Assign(here, made, node.type, node.span)
     return Comma(stored, Comma(filled, held, node.type, node.span), node.type, node.span)
+
+
+def _names_nothrow(node: Node) -> bool:
+    return node.kind == "DECL_REF_EXPR" and node.decl is not None and node.decl.name == "nothrow"
 
 
 def _array(scope: Scope, node: Node, of: t.Type, given: list[Node], *, zero: bool) -> Expr:

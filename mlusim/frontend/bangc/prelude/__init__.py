@@ -10,9 +10,9 @@ STANDARD = INCLUDE / "std"
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
 INTRINSICS = "mlusim_intrinsics.h"  # made from the instruction set
 _NAMES = """
-algorithm array assert.h atomic cassert cfloat chrono climits cmath complex cstddef cstdint cstdio cstdlib
+algorithm array assert.h atomic cassert cfloat chrono cstdarg climits cmath complex cstddef cstdint cstdio cstdlib
 cstring ctime float.h fstream functional iomanip ios iosfwd iostream iterator limits limits.h list map math.h memory
-mutex numeric pthread.h queue random set sstream stdbool.h stddef.h stdexcept stdint.h stdio.h stdlib.h string
+mutex new numeric pthread.h queue random set sstream stdarg.h stdbool.h stddef.h stdexcept stdint.h stdio.h stdlib.h string
 string.h sys/syscall.h sys/time.h thread time.h tuple type_traits unistd.h unordered_map unordered_set utility
 vector
 """  # headers of the C and C++ libraries: all of them are one

@@ -51,6 +51,13 @@ long __mlusim_ns();
 #define EXIT_FAILURE 1
 
 namespace std {
+struct nothrow_t {};
+extern const nothrow_t nothrow;
+}  // namespace std
+void *operator new(size_t, const std::nothrow_t &) noexcept;
+void *operator new[](size_t, const std::nothrow_t &) noexcept;
+
+namespace std {
 using ::abort;
 using ::atof;
 using ::atoi;
@@ -222,8 +229,7 @@ template <class T> struct vector {
   vector(size_t, T);
   vector(initializer_list<T>);
   vector(const vector &);
-  vector(T *, T *);
-  vector(const T *, const T *);
+  template <class U> vector(U *, U *);
   T &operator[](size_t);
   const T &operator[](size_t) const;
   T &at(size_t);

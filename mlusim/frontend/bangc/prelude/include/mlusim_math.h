@@ -6,7 +6,10 @@
   __mlusim_both__ float name##f(float);         \
   __mlusim_both__ float name(float);            \
   __mlusim_both__ double name(double);          \
-  __mlusim_both__ double name(int);
+  __mlusim_both__ double name(int);             \
+  __mlusim_both__ double name(unsigned);        \
+  __mlusim_both__ double name(long);            \
+  __mlusim_both__ double name(unsigned long);
 #define __mlusim_real2__(name)                          \
   __mlusim_both__ float name##f(float, float);          \
   __mlusim_both__ float name(float, float);             \
