@@ -58,7 +58,9 @@ def source_program(
     sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
     if not any(getattr(args, o) for o in OF_KERNELS) and sources.load().has_main:
         effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
-        return HostProgram(sources, tuple(rest), checks, seed, effects, getattr(args, "engine", "auto"))
+        return HostProgram(
+            sources, tuple(rest), checks, seed, effects, getattr(args, "engine", None) or "auto"
+        )
     if rest:
         raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
     return KernelCall(
@@ -70,7 +72,7 @@ def source_program(
         checks,
         getattr(args, "seed", None),
         getattr(args, "effects", None) or "late",
-        getattr(args, "engine", "auto"),
+        getattr(args, "engine", None) or "auto",
     )
 
 
