@@ -95,8 +95,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _refuse(error)
     except BrokenPipeError:
         return _pipe_closed()
-    except KeyboardInterrupt:
-        return _tell("interrupted", INTERRUPTED)
+    except KeyboardInterrupt as stop:
+        return _tell(" ".join(["interrupted", *getattr(stop, "__notes__", ())]), INTERRUPTED)
     except OSError as error:
         if error.filename is None:
             drop_output()

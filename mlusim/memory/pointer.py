@@ -143,6 +143,10 @@ class View:
         return View(self.allocation, dtype, self.port, phase, self.siblings)
 
 
+REACH = 1 << 46
+"""Bytes that a pointer leads away from its memory at most; beyond that all places are one, outside of everything."""
+
+
 class Ptr(Presented):
     """A typed pointer with C arithmetic: ``p + n`` and ``p - n`` move by elements, not bytes.
 
@@ -365,6 +369,7 @@ def _no_number(view: View, value: Any) -> RuleFault:
 def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
     """The fault of touching bytes [start, start + nbytes) of the view's allocation, or None."""
     allocation = view.allocation
+    start = max(-REACH, min(start, REACH))
     if view.nbytes < 0 or not allocation.live:
         return allocation.ended(start)
     if start >= 0 and start + nbytes <= allocation.nbytes:

@@ -37,7 +37,8 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
                 raise
             warnings.warn(f"{error}; the Python engine runs {kernel.name}", RuntimeWarning, stacklevel=4)
             return None
-        why = f"{kernel.name} uses something that has no C; `mlusim compile` says what"
+        what = getattr(kernel.native, "problem", None) or "something"
+        why = f"{kernel.name} uses what has no C: {what}"
     if engine == NATIVE:
         raise UsageError(f"the native engine cannot run this launch: {why}")
     return None

@@ -83,6 +83,10 @@ class NativeCore(Core):
             for view, nbytes in zip(self._views[1:], buffers.read(len(self._views)), strict=True):
                 if view is not None:
                     view.read += nbytes
+        except KeyboardInterrupt as stop:
+            file, line = self.site()
+            stop.add_note(f"at {file}:{line} in {self.place.label} of kernel {kernel.name}")
+            raise
         finally:
             c.up = None
             loaded.give(buffers, len(self._views), c.most_cells)
@@ -167,6 +171,9 @@ class NativeCore(Core):
             pointer[index] = self._value(self.c.argv[2])
         else:
             self._answer(pointer[index])
+
+    def _distance(self, *_: int) -> None:
+        self._answer(self._value(self.c.argv[0]) - self._value(self.c.argv[1]))
 
     def _library(self, number: int, _: int) -> None:
         assert self._loaded is not None
@@ -340,6 +347,7 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
     layout.TICK: NativeCore._nothing,  # noqa: SLF001
     layout.LIBRARY: NativeCore._library,  # noqa: SLF001
     layout.GROW: NativeCore.grow,
+    layout.DISTANCE: NativeCore._distance,  # noqa: SLF001
     layout.FAULT: NativeCore._fault,  # noqa: SLF001
 }
 

@@ -9,6 +9,7 @@ from mlusim.engine.native.loops import NAMES
 from mlusim.engine.polls import POLL_BYTES, POLL_COPIES, POLLED, SPIN_LOADS
 from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.pointer import REACH
 from mlusim.memory.space import SPACES
 from mlusim.time import head, log, work
 
@@ -16,7 +17,7 @@ CELL = len(
     SPACES
 )  # the number of the space that variables with an address live in; it is no memory of the board
 NOWHERE = CELL + 1  # that of the null pointer
-TURNS = 1 << 13  # of loops, after which Python looks after signals
+TURNS = 1 << 11  # of loops, after which Python looks after signals
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24
 BUILTINS = (
@@ -113,7 +114,7 @@ Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 
 POINTER, INTEGER, FLOAT, TEXT = range(4)  # kinds of arguments
-ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT = range(10)  # why C calls Python
+ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE = range(11)  # why C calls Python
 
 
 def _declaration(name: str, fields: Any) -> Iterator[str]:
@@ -135,7 +136,7 @@ def preamble() -> str:
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_TEXT": TEXT,
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
-        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT,
+        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}
@@ -157,7 +158,7 @@ def preamble() -> str:
     }
     constants |= {d.name: d.value for d in DIRECTIONS}
     constants |= {name: number for number, name in enumerate(NAMES.values())}
-    text = ["#include <stdint.h>", "#include <stddef.h>"]
+    text = ["#include <stdint.h>", "#include <stddef.h>", f"#define REACH INT64_C({REACH})"]
     text.append("enum { " + ", ".join(f"{name} = {value}" for name, value in constants.items()) + " };")
     for name, values in (
         ("DIRECTION_SRC", [d.src.number for d in DIRECTIONS]),

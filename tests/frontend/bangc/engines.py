@@ -9,6 +9,7 @@ from mlusim.errors import MlusimError
 MEASURES = (
     "instructions", "traffic", "lanes", "memory", "scalar_loads", "scalar_stores", "busy_us", "time_us", "bound", "io_bytes", "printed",
 )  # fmt: skip
+PLACE = ("file", "line", "task")
 NATIVE = "native" if available() is not None else "python"  # without a compiler there is one engine
 
 
@@ -30,7 +31,7 @@ def alike(kernel, arguments, **options):
     if isinstance(python, MlusimError) or isinstance(native, MlusimError):
         assert str(python) == str(native)
         assert type(python) is type(native)
-        assert (python.file, python.line, python.task) == (native.file, native.line, native.task)
+        assert [getattr(python, m, None) for m in PLACE] == [getattr(native, m, None) for m in PLACE]
         return native
     assert NATIVE == native.engine
     assert {m: getattr(python, m) for m in MEASURES} == {m: getattr(native, m) for m in MEASURES}

@@ -1,5 +1,7 @@
 """Kernels of BANG C sources on the native engine: the same as on Python's, to the last byte and word."""
 
+import signal
+
 import numpy as np
 import pytest
 from engines import NATIVE, alike, run
@@ -345,3 +347,23 @@ def test_a_loop_without_end_is_interrupted_at_its_line(load):
 
     assert "has run for 0.2 seconds" in str(fault)
     assert fault.line == 3
+
+
+@pytest.fixture
+def interrupted():
+    """An interrupt of this process in a moment, as Ctrl-C makes it."""
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_an_interrupt_tells_the_line_of_the_kernel(load, interrupted):
+    """Ctrl-C ends a loop without end, with the line, the task and the kernel."""
+    source = "__mlu_global__ void endless(int *out) {\n  int n = 0;\n  while (true) { n = n * 3 + 1; }\n  out[0] = n;\n}\n"
+
+    with pytest.raises(KeyboardInterrupt) as stop:
+        run(load(source)["endless"], (np.zeros(4, np.int32),), NATIVE)
+
+    assert NATIVE == "python" or "k.mlu:3 in task 0 of kernel endless" in stop.value.__notes__[0]

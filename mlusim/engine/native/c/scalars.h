@@ -6,10 +6,12 @@ COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argumen
   return m->argv[0];
 }
 /* Pointers move by bytes; beyond what any memory has they stay outside of all. */
+COLD Ptr far_away_(Ptr p, int forward) { return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? REACH : -REACH); }
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
-  const int64_t most = 1ll << (OFFSET_BITS - 2);
-  int64_t to = offset_(p) + times_(count, size);
-  if (UNLIKELY(to > most || to < -most)) { to = to > 0 ? most : -most; return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)to; }
+  const int64_t most = 2 * REACH / size; /* a wider step leaves every reach, and its product might wrap */
+  if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_away_(p, count > 0);
+  int64_t to = offset_(p) + count * size;
+  if (UNLIKELY((uint64_t)(to + REACH) > (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
   return p + (uint64_t)(count * size);
 }
 #define OWN(space) ((space) < SPACES)
@@ -41,6 +43,15 @@ ACCESS(uint8_t, u8, 7, INTEGER(7), R_INT(uint8_t)) ACCESS(uint16_t, u16, 8, INTE
 ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, INTEGER(10), R_INT(uint64_t))
 
 ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
+/* Elements between two pointers; where that means nothing, Python says so. */
+ALWAYS int64_t distance_(Core *m, Ptr p, Ptr q, int64_t size, int dtype, int site) {
+  At a = see(m, p), b = see(m, q);
+  int64_t apart = (int64_t)(a.a->address + (uint64_t)a.o - b.a->address - (uint64_t)b.o);
+  if (LIKELY((a.a == b.a || (OWN(a.a->space) && a.a->space == b.a->space)) && apart % size == 0)) return apart / size;
+  m->argv[0] = a_pointer(p, dtype); m->argv[1] = a_pointer(q, dtype); m->argc = 2; m->site = site;
+  up_(m, UP_DISTANCE, 0, 0);
+  return (int64_t)m->argv[0].bits;
+}
 ALWAYS int64_t divided_(int64_t a, int64_t b) { return b == -1 ? -(uint64_t)a : a / b; }
 ALWAYS int64_t remaining_(int64_t a, int64_t b) { return b == -1 ? 0 : a % b; }
 /* From a float to an integer: toward zero, the nearest limit beyond it, 0 of NaN. */
@@ -72,7 +83,7 @@ PART Ptr pointer_of(Core *m, uint64_t address) {
     const Alloc *a = (Alloc *)m->allocs + n;
     if (a->address <= address && address <= a->address + (uint64_t)a->nbytes) return ((uint64_t)n << OFFSET_BITS) + (address - a->address);
   }
-  return address & ((1ull << (OFFSET_BITS - 1)) - 1);
+  return address < REACH ? address : REACH;
 }
 PART Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   At q = see(m, moved_(p, i, 8));

@@ -303,7 +303,7 @@ def _compare(c: Context, node: ir.Compare) -> str:
             form = "f16" if suffix(kind) == "f16" else "b16"
             return f"(from_{form}({a}) {node.op} from_{form}({b}))"
         if isinstance(kind, t.Pointer) and not any(isinstance(n, ir.Const) for n in (node.left, node.right)):
-            return f"(address_(m, {a}) {node.op} address_(m, {b}))"
+            return f"((int64_t)address_(m, {a}) {node.op} (int64_t)address_(m, {b}))"
         return f"({a} {node.op} {b})"
 
     return in_order(c, (node.left, node.right), made)
@@ -330,8 +330,9 @@ def _offset(c: Context, node: ir.Offset) -> str:
 def _distance(c: Context, node: ir.Distance) -> str:
     kind = node.left.type
     assert isinstance(kind, t.Pointer)
-    both = lambda a, b: f"((int64_t)(address_(m, {a}) - address_(m, {b})) / {kind.to.size})"  # noqa: E731 - one line is clear
-    return in_order(c, (node.left, node.right), both)
+    found = dtype_of(kind.to)
+    more = f"{kind.to.size}, {-1 if found is None else IDS[found]}, {c.site(node.span)}"
+    return in_order(c, (node.left, node.right), lambda a, b: f"distance_(m, {a}, {b}, {more})")
 
 
 def _call(c: Context, node: ir.Call) -> str:

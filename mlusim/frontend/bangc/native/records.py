@@ -1,5 +1,6 @@
 """Records outside memory in C, and inline assembly."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from mlusim.engine.native.door import NUMBERS
@@ -32,20 +33,28 @@ def record(c: Any, at: ir.Place) -> str:
 
 def compose(c: Any, node: ir.Compose) -> str:
     """A record from the values of its fields."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
-
     kind = node.type
     if not isinstance(kind, t.Record) or kind.union:
         raise NoForm("this initial value")
-    held, parts = c.temporary(), []
-    for field_, given in zip(kind.fields, node.values, strict=False):
-        if isinstance(field_.type, t.Array):
-            raise NoForm("an array in a record")
-        made = ctype(field_.type)
-        parts.append(
-            f"{{ {made} f_ = {value(c, given)}; memcpy({held}.b + {field_.offset}, &f_, sizeof f_); }}"
-        )
-    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {' '.join(parts)} {held}; }})"
+    held = c.temporary()
+    parts = " ".join(_parts(c, held, kind, 0, node))
+    return f"({{ {ctype(kind)} {held} = {{{{0}}}}; {parts} {held}; }})"
+
+
+def _parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iterator[str]:
+    """Stores of what *given* has for *kind*, which begins *offset* bytes behind *held*."""
+    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+
+    if isinstance(given, ir.Compose) and isinstance(kind, t.Record) and not kind.union:
+        for field_, one in zip(kind.fields, given.values, strict=False):
+            yield from _parts(c, held, field_.type, offset + field_.offset, one)
+    elif isinstance(given, ir.Compose) and isinstance(kind, t.Array):
+        for number, one in enumerate(given.values):
+            yield from _parts(c, held, kind.of, offset + number * kind.of.size, one)
+    elif isinstance(kind, t.Array):
+        raise NoForm("an array in a record that is no list")
+    else:
+        yield f"{{ {ctype(kind)} f_ = {value(c, given)}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
 
 
 def assigned(c: Any, at: ir.Place, node: ir.Assign) -> str:

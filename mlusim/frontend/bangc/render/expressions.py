@@ -208,6 +208,8 @@ def _cast(c: Context, made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.expr
     have = given.type
     if isinstance(have, t.Pointer) and layouts.of(have.to)[0] == layouts.of(pointee)[0]:
         return made
+    if isinstance(pointee, t.Record | t.Pointer):
+        return b.call("_c_seen", made, layout(c, pointee))
     return b.call(b.attribute(made, "cast"), layout(c, pointee))
 
 
@@ -223,8 +225,12 @@ def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _const(_c: Context, node: ir.Const) -> ast.expr:
-    return b.name("_c_null") if node.value is None else b.constant(node.value)
+def _const(c: Context, node: ir.Const) -> ast.expr:
+    if node.value is not None:
+        return b.constant(node.value)
+    to = node.type.to if isinstance(node.type, t.Pointer) else None
+    null = b.name("_c_null")
+    return b.call(b.attribute(null, "cast"), layout(c, to)) if isinstance(to, t.Scalar) else null
 
 
 def _unary(c: Context, node: ir.Unary) -> ast.expr:

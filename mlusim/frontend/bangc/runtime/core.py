@@ -22,7 +22,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
     constant,
 )  # fmt: skip
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy, see
+from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy, see, seen
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
@@ -48,6 +48,7 @@ def common() -> dict[str, Any]:
         "_c_directions": DIRECTIONS,
         "_c_null": NULL,
         "_c_Cell": Cell,
+        "_c_seen": seen,
         "_c_copy": copy,
         "_c_f16": scalars.to_half,
         "_c_bf16": scalars.to_bfloat16,

@@ -6,6 +6,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, Unsupported
+from mlusim.memory.pointer import REACH, Ptr
 
 
 class Address:
@@ -19,7 +20,7 @@ class Address:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, address: int = 0, size: int = 1) -> None:
-        self.address = address
+        self.address = max(-REACH, min(address, REACH))
         self.size = size
 
     def __bool__(self) -> bool:
@@ -329,3 +330,8 @@ def see(pointer: Any, layout: Any) -> Any:
     """*pointer* as one to what *layout* describes."""
     caster = getattr(layout, "of", None)
     return pointer.cast(layout) if caster is None else caster(pointer)
+
+
+def seen(pointer: Any, layout: Any) -> Any:
+    """*pointer* cast to one to a record or to pointers."""
+    return see(pointer, layout) if isinstance(pointer, Ptr) else pointer.cast(layout)
