@@ -33,6 +33,7 @@ FLAGS = (
     "-ffp-contract=off",  # a contraction would skip a rounding
     "-fno-math-errno",
     "-fno-trapping-math",
+    "-fno-sanitize=undefined",  # zig looks by itself
     "-fvisibility=hidden",
 )
 OPTIMISED = ("-O2", "-ftree-vectorize")
@@ -58,7 +59,7 @@ def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
         if found is not None:
             return (found,)
     if importlib.util.find_spec("ziglang") is not None:
-        return (sys.executable, "-m", "ziglang", "cc")
+        return (sys.executable, "-m", "ziglang", "cc", "-mcpu=baseline")
     return None
 
 

@@ -2,6 +2,14 @@
 #if defined(__F16C__)
 typedef float F8_ __attribute__((vector_size(32)));
 typedef short H8_ __attribute__((vector_size(16)));
+#if defined(__clang__)
+typedef _Float16 Q8_ __attribute__((vector_size(16)));
+#define WIDEN8_(h) __builtin_convertvector((Q8_)(h), F8_)
+#define NARROW8_(f) ((H8_)__builtin_convertvector(f, Q8_))
+#else
+#define WIDEN8_(h) __builtin_ia32_vcvtph2ps256(h)
+#define NARROW8_(f) ((H8_)__builtin_ia32_vcvtps2ph256(f, 0))
+#endif
 #endif
 typedef uint16_t f16;
 typedef uint16_t b16;
@@ -13,8 +21,8 @@ ALWAYS b16 to_b16(float f) {
   return (b16)((b & 0x7fffffff) > 0x7f800000 ? nan : rounded);
 }
 #if defined(__F16C__)
-ALWAYS float from_f16(f16 h) { H8_ v = {(short)h}; return __builtin_ia32_vcvtph2ps256(v)[0]; }
-ALWAYS f16 to_f16(float f) { F8_ v = {f}; return (f16)((H8_)__builtin_ia32_vcvtps2ph256(v, 0))[0]; }
+ALWAYS float from_f16(f16 h) { H8_ v = {(short)h}; return WIDEN8_(v)[0]; }
+ALWAYS f16 to_f16(float f) { F8_ v = {f}; return (f16)NARROW8_(v)[0]; }
 #elif defined(__aarch64__)
 ALWAYS float from_f16(f16 h) { __fp16 x; memcpy(&x, &h, 2); return (float)x; }
 ALWAYS f16 to_f16(float f) { __fp16 x = (__fp16)f; f16 h; memcpy(&h, &x, 2); return h; }
@@ -41,14 +49,14 @@ ALWAYS f16 to_f16(float f) {
 ALWAYS void widen_f16(float *restrict d, const f16 *s, int64_t n) {
   int64_t i = 0;
 #if defined(__F16C__)
-  for (; i + 8 <= n; i += 8) { H8_ h; memcpy(&h, s + i, 16); F8_ f = __builtin_ia32_vcvtph2ps256(h); memcpy(d + i, &f, 32); }
+  for (; i + 8 <= n; i += 8) { H8_ h; memcpy(&h, s + i, 16); F8_ f = WIDEN8_(h); memcpy(d + i, &f, 32); }
 #endif
   for (; i < n; i++) d[i] = from_f16(s[i]);
 }
 ALWAYS void narrow_f16(f16 *d, const float *restrict s, int64_t n) {
   int64_t i = 0;
 #if defined(__F16C__)
-  for (; i + 8 <= n; i += 8) { F8_ f; memcpy(&f, s + i, 32); H8_ h = (H8_)__builtin_ia32_vcvtps2ph256(f, 0); memcpy(d + i, &h, 16); }
+  for (; i + 8 <= n; i += 8) { F8_ f; memcpy(&f, s + i, 32); H8_ h = NARROW8_(f); memcpy(d + i, &h, 16); }
 #endif
   for (; i < n; i++) d[i] = to_f16(s[i]);
 }

@@ -1,6 +1,7 @@
 """Expressions and places in Python."""
 
 import ast
+import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -9,7 +10,7 @@ from attrs import define, field
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render import arithmetic, layouts, ranges
+from mlusim.frontend.bangc.render import arithmetic, casts, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.memory.direction import DIRECTIONS
 
@@ -192,25 +193,11 @@ def _converted(c: Context, node: ir.Convert) -> ast.expr:
     if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
         return arithmetic.converted(made, have, to, ranges.of(node.value, c.known))
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
-        return _cast(c, made, node.value, to)
+        return casts.cast(functools.partial(layout, c), made, node.value, to)
     if isinstance(to, t.Scalar):
         return arithmetic.wrapped(b.attribute(made, "address"), to)
     assert isinstance(to, t.Pointer)
     return b.call("_c_pointer_of", made, layout(c, to.to))
-
-
-def _cast(c: Context, made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.expr:
-    pointee = to.to
-    while isinstance(pointee, t.Array):
-        pointee = pointee.of
-    if isinstance(pointee, t.Void | t.FunctionType | t.ClassType):
-        return made
-    have = given.type
-    if isinstance(have, t.Pointer) and layouts.of(have.to)[0] == layouts.of(pointee)[0]:
-        return made
-    if isinstance(pointee, t.Record | t.Pointer):
-        return b.call("_c_seen", made, layout(c, pointee))
-    return b.call(b.attribute(made, "cast"), layout(c, pointee))
 
 
 def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
@@ -226,11 +213,9 @@ def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
 
 
 def _const(c: Context, node: ir.Const) -> ast.expr:
-    if node.value is not None:
-        return b.constant(node.value)
-    to = node.type.to if isinstance(node.type, t.Pointer) else None
-    null = b.name("_c_null")
-    return b.call(b.attribute(null, "cast"), layout(c, to)) if isinstance(to, t.Scalar) else null
+    if node.value is None:
+        return casts.null(functools.partial(layout, c), node.type)
+    return b.constant(node.value)
 
 
 def _unary(c: Context, node: ir.Unary) -> ast.expr:
