@@ -8,6 +8,7 @@ from engines import NATIVE, alike, run
 
 import mlusim
 from mlusim import bangc
+from mlusim.arch.dtypes import bfloat16
 from mlusim.errors import MlusimError, UsageError
 from mlusim.observe.every_step import EveryStep
 
@@ -367,3 +368,22 @@ def test_an_interrupt_tells_the_line_of_the_kernel(load, interrupted):
         run(load(source)["endless"], (np.zeros(4, np.int32),), NATIVE)
 
     assert NATIVE == "python" or "k.mlu:3 in task 0 of kernel endless" in stop.value.__notes__[0]
+
+
+def test_bfloat16_has_two_bytes(load):
+    """Arrays, pointers that move, conversions: whatever number the parser has for the type."""
+    source = """\
+__nram__ bfloat16_t c[512];
+__mlu_global__ void sums(bfloat16_t *out, bfloat16_t *in, float f) {
+  __memcpy(c, in, 1024, GDRAM2NRAM);
+  __bang_add(c, c, c + 256, 256);
+  bfloat16_t *p = c + 3;
+  p[1] = (bfloat16_t)((float)p[2] * f);
+  __memcpy(out, c, 512, NRAM2GDRAM);
+}
+"""
+    data = np.arange(512).astype(bfloat16.dtype)
+
+    launch = alike(load(source)["sums"], (np.zeros(256, bfloat16.dtype), data, 3.0))
+
+    assert launch.instructions["bang_add"] == 1

@@ -323,6 +323,8 @@ def _comma(c: Context, node: ir.Comma) -> str:
 
 def _offset(c: Context, node: ir.Offset) -> str:
     assert isinstance(node.type, t.Pointer)
+    if isinstance(node.type.to, t.ClassType):
+        raise NoForm(f"a pointer to {node.type.to}")
     size, sign = node.type.to.size, "-" if node.back else ""
     return in_order(c, (node.pointer, node.count), lambda p, n: f"moved_({p}, {sign}(int64_t)({n}), {size})")
 

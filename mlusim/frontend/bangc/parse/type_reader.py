@@ -97,8 +97,14 @@ class TypeReader:
         if number == FUNCTION:
             parameters = tuple(self.of(p) for p in kind.argument_types())
             return t.FunctionType(self.of(kind.get_result()), parameters)
-        self.missing.add(kind.spelling)
-        return t.ClassType(kind.spelling or "?")
+        return self._named(kind.spelling)
+
+    def _named(self, spelling: str) -> t.Type:
+        """A type that the library has no number for."""
+        if spelling.split()[-1:] == ["__bf16"]:  # in libclang 18 and before
+            return t.BFLOAT16
+        self.missing.add(spelling)
+        return t.ClassType(spelling or "?")
 
     def _enumeration(self, declaration: Any) -> t.Type:
         carrier = self.of(declaration.enum_type)
