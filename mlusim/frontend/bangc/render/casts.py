@@ -6,20 +6,21 @@ from collections.abc import Callable
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render import layouts
 
 Layout = Callable[[t.Type], ast.expr]  # the name of what the run-time knows of a type
 
 
-def cast(layout: Layout, made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.expr:
-    """*made*, the value of *given*, as a pointer of type *to*."""
+def cast(
+    layout: Layout, name: Callable[[t.Type], str], made: ast.expr, given: ir.Expr, to: t.Pointer
+) -> ast.expr:
+    """*made*, the value of *given*, as a pointer of type *to*; types with one *name* are one."""
     pointee = to.to
     while isinstance(pointee, t.Array):
         pointee = pointee.of
     if isinstance(pointee, t.Void | t.FunctionType | t.ClassType):
         return made
     have = given.type
-    if isinstance(have, t.Pointer) and layouts.of(have.to)[0] == layouts.of(pointee)[0]:
+    if isinstance(have, t.Pointer) and name(have.to) == name(pointee):
         return made
     if isinstance(pointee, t.Record | t.Pointer):
         return b.call("_c_seen", made, layout(pointee))

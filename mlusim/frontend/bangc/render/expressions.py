@@ -193,7 +193,7 @@ def _converted(c: Context, node: ir.Convert) -> ast.expr:
     if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
         return arithmetic.converted(made, have, to, ranges.of(node.value, c.known))
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
-        return casts.cast(functools.partial(layout, c), made, node.value, to)
+        return casts.cast(functools.partial(layout, c), lambda k: layouts.of(k)[0], made, node.value, to)
     if isinstance(to, t.Scalar):
         return arithmetic.wrapped(b.attribute(made, "address"), to)
     assert isinstance(to, t.Pointer)
