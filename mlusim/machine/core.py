@@ -149,12 +149,12 @@ class Core:
             self.placements.declared(allocation)
         return pointer
 
-    def restart(self, pointer: Ptr, values: Sequence[Any]) -> None:
-        """Give a declaration its initial *values* again, as C does at its block: a scalar store for each element."""
+    def restart(self, pointer: Ptr, values: Sequence[Any], *, stack: bool = False) -> None:
+        """Give a declaration its initial *values*, a scalar store each (inferred); the *stack* is NRAM (compiler driver)."""
         fault = initialise(pointer.view, values)
         if fault is not None:
             raise self.blame(fault)
-        self.stores[pointer.view.number] += pointer.view.size
+        self.stores[NRAM.number if stack else pointer.view.number] += pointer.view.size
         if self.hub.declare is not None:
             self.hub.declare(self, pointer.view.allocation)
 

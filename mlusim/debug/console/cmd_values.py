@@ -4,10 +4,11 @@ from typing import TYPE_CHECKING
 
 from mlusim.debug import editing
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.look.evaluate import evaluate, parse
+from mlusim.debug.look.evaluate import evaluate, parse, typed
 from mlusim.debug.look.names import names_of
 from mlusim.debug.values import variable
 from mlusim.errors import MlusimError, UsageError
+from mlusim.frontend.bangc import types as t
 
 if TYPE_CHECKING:
     from mlusim.debug.console.context import Context
@@ -28,8 +29,11 @@ def whatis(console: "Context", words: str) -> str:
     if not words:
         raise UsageError("whatis takes an expression, as in `whatis buffer`")
     session = console.session
-    value = evaluate(parse(words), session.frame(), session.core(), names_of(session.look(), session.core()))
-    return f"{words}: {variable(words, value).type}"
+    expression, names = parse(words), names_of(session.look(), session.core())
+    found = typed(expression, session.frame(), session.core(), names)
+    if found is not None and not isinstance(found.type, t.Void):
+        return f"{words}: {found.type}"
+    return f"{words}: {variable(words, evaluate(expression, session.frame(), session.core(), names)).type}"
 
 
 def display(console: "Context", words: str) -> str:

@@ -2,12 +2,13 @@
 
 import ast
 from collections import ChainMap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import define, field
 
 from mlusim.arch.dtypes import DType
 from mlusim.debug.look.sandbox import BUILTINS, check, names_in, vetted
@@ -15,10 +16,12 @@ from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.formula.parse import unwarned
+from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, Tree, guess_c, names_of_tree, parse_c
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
+    from mlusim.frontend.bangc.c_values import Scope, Typed
     from mlusim.machine.core import Core
 
 
@@ -95,16 +98,50 @@ def _no(*_: Any) -> None:
     raise UsageError("an expression of the debugger changes nothing in the machine")
 
 
-def parse(text: str) -> CodeType:
-    """The code of an expression; raises `UsageError` for what is none."""
+@define(eq=False)
+class Expression:
+    """What a user wrote: code of Python where it is that; in a frame of BANG C it is read as C first."""
+
+    text: str
+    code: CodeType | None
+    reason: str = ""  # why it is none of Python
+    _trees: "dict[int, Tree | NoExpression]" = field(factory=dict)
+
+    def tree(self, scope: "Scope") -> Tree:
+        """The expression of C, in which a struct of *scope* is a type.  Raises `NoExpression`."""
+        known = self._trees.get(id(scope.module))
+        if known is None:
+            try:
+                known = parse_c(self.text, lambda name: scope.record(name) is not None)
+            except NoExpression as refused:
+                known = refused
+            self._trees[id(scope.module)] = known
+        if isinstance(known, NoExpression):
+            raise known
+        return known
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names that it looks up."""
+        if self.code is not None:
+            return [n for n in self.code.co_names if not _is_attribute(self.text, n)]
+        return list(names_of_tree(guess_c(self.text)))
+
+
+def parse(text: str) -> Expression:
+    """An expression of Python or of C; raises `UsageError` for what is neither."""
     try:
         with unwarned():
             tree = ast.parse(text.strip(), "<expression>", "eval")
             check(tree)
-            return compile(tree, "<expression>", "eval")
+            return Expression(text.strip(), compile(tree, "<expression>", "eval"))
     except (SyntaxError, ValueError) as error:
-        reason = getattr(error, "msg", None) or str(error)
-        raise UsageError(f"{text.strip()!r} is no expression: {reason}") from None
+        reason = f"{text.strip()!r} is no expression: {getattr(error, 'msg', None) or str(error)}"
+        try:
+            guess_c(text)
+        except NoExpression:
+            raise UsageError(reason) from None
+        return Expression(text.strip(), None, reason)
     except (RecursionError, MemoryError, OverflowError):
         raise UsageError(
             f"the expression has {len(text)} characters and is nested too deeply; split it into smaller ones"
@@ -112,21 +149,67 @@ def parse(text: str) -> CodeType:
 
 
 def evaluate(
-    code: CodeType, frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None = None
+    expression: Expression,
+    frame: FrameType | None,
+    core: "Core | None",
+    extra: Mapping[str, Any] | None = None,
 ) -> Any:
-    """The value of *code* in the variables of *frame*; *extra* names count where the frame has no such name.
+    """The value of *expression* in the variables of *frame*; *extra* names count where the frame has no such name.
 
-    Only the builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises
-    `UsageError` with the reason where the expression raises.
+    In a frame of BANG C it has C's types; what is no expression of C there, as a call, is Python's.  Only the
+    builtins that compute are there, and nothing that reaches the system (`sandbox`).  Raises `UsageError` with the
+    reason where the expression raises.
     """
+    found = typed(expression, frame, core, extra)
+    if found is not None:
+        return found.shown
+    if expression.code is None:
+        raise UsageError(expression.reason)
+    code = expression.code
     known: ChainMap[str, Any] = ChainMap({}, {**(extra or {})}, {"np": np})
     if frame is not None:
         known.maps[:1] = [variables_of(frame), frame.f_globals]
     names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
     names["__builtins__"] = dict(BUILTINS)
+    with _reasons(core):
+        return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
+
+
+def typed(
+    expression: Expression,
+    frame: FrameType | None,
+    core: "Core | None",
+    extra: Mapping[str, Any] | None = None,
+) -> "Typed | None":
+    """The value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
+    kernel: Any = None if core is None else core.session.request.kernel
+    scope = kernel.scope_of(frame, extra or {}) if frame is not None and hasattr(kernel, "scope_of") else None
+    if scope is None:
+        return None
+    try:
+        tree = expression.tree(scope)
+    except NoExpression as refused:
+        if expression.code is None:
+            raise UsageError(f"{expression.text!r} is no expression of C: {refused}") from None
+        return None
+    try:
+        with _reasons(core):
+            found: Typed = scope.value_of(tree)
+            return found
+    except NoExpression as refused:
+        if expression.code is None or not isinstance(refused, Foreign):
+            raise UsageError(f"{expression.text!r} has no value in C: {refused}") from None
+        return None
+
+
+@contextmanager
+def _reasons(core: "Core | None") -> Iterator[None]:
+    """Evaluate without a trace in the machine; what is raised becomes a `UsageError` with the reason."""
     try:
         with quiet(core), unfiltered(), np.errstate(all="ignore"):
-            return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
+            yield
+    except NoExpression:
+        raise
     except MlusimError as error:
         raise UsageError(str(error)) from None
     except NameError as error:
@@ -157,7 +240,7 @@ def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any
     known: set[str] = {"np", *module, *BUILTINS}
     for code in codes:
         known |= {*code.co_varnames, *code.co_freevars, *code.co_cellvars, *code.co_names}
-    return [name for name in parse(text).co_names if name not in known and not _is_attribute(text, name)]
+    return [name for name in parse(text).names if name not in known]
 
 
 def _is_attribute(text: str, name: str) -> bool:

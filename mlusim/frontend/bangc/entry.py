@@ -1,12 +1,14 @@
 """A function of the sources as a kernel: its parameters behind ``mlu``, its name, its file and line."""
 
 import inspect
-from types import FunctionType
+from collections.abc import Mapping
+from types import FrameType, FunctionType
 from typing import Any
 
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.c_values import Scope, scope_of
 from mlusim.frontend.bangc.link import Plan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
@@ -77,6 +79,10 @@ class BangKernel(Kernel):
         self.form = form
         self.plan = plan
         self.native = BangForm(form, lambda: plan, bang_arch)
+
+    def scope_of(self, frame: FrameType, extra: Mapping[str, Any]) -> Scope | None:
+        """What names mean in *frame*, for expressions of a debugger; None where it is no function of the sources."""
+        return scope_of(self.plan, frame, extra)
 
 
 def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:

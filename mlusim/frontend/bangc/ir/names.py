@@ -37,7 +37,7 @@ class Local:
 
     ``name`` is unique in the function and safe as an identifier; ``source_name`` is what the
     programmer wrote; ``spelling`` the type as written.  ``space`` is "nram", "wram", "sram" or
-    "ldram" for MEMORY.
+    "ldram" for MEMORY.  With ``stack`` the source names no space: a compiler has the bytes on its stack.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Local:
     storage: Storage = Storage.VALUE
     space: str = ""
     parameter: bool = False
+    stack: bool = False
 
 
 @define(eq=False)

@@ -95,10 +95,11 @@ class Scope:
                 numbers = _plain(inner)
             local.storage = Storage.MEMORY if numbers else Storage.CELL
             local.space = "ldram" if numbers else ""
+            local.stack = numbers
         elif isinstance(local.type, t.Record | t.ClassType):
             local.storage = Storage.CELL
         if declaration.kind == "VAR_DECL" and declaration.static:
-            local.storage = Storage.STATIC
+            local.storage, local.stack = Storage.STATIC, False
 
     def local(self, declaration: Declaration) -> Local | None:
         """The local that was declared by *declaration*."""

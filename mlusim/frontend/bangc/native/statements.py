@@ -8,6 +8,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native.expressions import Context, name, put, value
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
+from mlusim.memory.space import LDRAM, NRAM
 
 DEEP = 900  # calls within calls; Python's own limit is near
 
@@ -107,6 +108,9 @@ def _declare(c: Context, node: ir.Declare, form: ir.Function) -> list[str]:
     )
     if node.value is not None:
         lines += _filled(c, node.value, kind, name(local), node.span)
+        if local.stack and isinstance(kind, t.Array):  # as `Core.restart` has it
+            count = kind.count
+            lines.append(f"m->stores[{LDRAM.number}] -= {count}; m->stores[{NRAM.number}] += {count};")
     return lines
 
 

@@ -74,7 +74,7 @@ def _whole(c: Context, kind: t.Type, initial: ir.Expr | None) -> ast.expr:
 def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> ast.expr:
     """Bytes of simulated memory; the run-time finds the same ones again in the next call."""
     arguments = [
-        b.constant(local.space or "ldram"),
+        b.constant("stack" if local.stack else local.space or "ldram"),
         b.constant(f"{symbol}.{local.name}"),
         layout(c, local.type),
     ]

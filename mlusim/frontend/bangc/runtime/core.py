@@ -151,6 +151,7 @@ class Task:
             "wram": self.mlu.wram,
             "sram": self.mlu.shared,
             "ldram": self.mlu.ldram,
+            "stack": self.mlu.ldram,
         }
         return see(make[space](dtype, number), leaf)
 
@@ -160,13 +161,13 @@ class Task:
         if found is None:
             found = self.locals[key] = self.declare(space, layout)
         if initial is not None:
-            self._fill(found, layout, initial)
+            self._fill(found, layout, initial, stack=space == "stack")
         return found
 
-    def _fill(self, pointer: Any, layout: Any, initial: Any) -> None:
+    def _fill(self, pointer: Any, layout: Any, initial: Any, *, stack: bool) -> None:
         if isinstance(pointer, Ptr):
             values = initial if isinstance(initial, tuple) else getattr(initial, "items", (initial,))
-            self.core.restart(pointer, values)
+            self.core.restart(pointer, values, stack=stack)
         elif isinstance(layout, RecordLayout):
             pointer.assign(initial)
         else:

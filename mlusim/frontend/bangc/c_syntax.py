@@ -1,0 +1,306 @@
+"""Expressions of C as a user of the debugger writes them: text to a tree."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from attrs import define, frozen
+
+from mlusim.frontend.bangc import types as t
+
+
+class NoExpression(Exception):
+    """The text is no expression of C, with the reason."""
+
+
+class Foreign(NoExpression):
+    """It names what C does not know: something of Python's, which may give it a value."""
+
+
+@frozen
+class Number:
+    """A literal."""
+
+    value: Any
+    type: t.Scalar | t.Pointer
+
+
+@frozen
+class Name:
+    """A variable."""
+
+    text: str
+
+
+@frozen
+class Prefix:
+    """``-x``, ``!x``, ``*p``, ``&x`` and their like."""
+
+    op: str
+    operand: Any
+
+
+@frozen
+class Infix:
+    """Two operands."""
+
+    op: str
+    left: Any
+    right: Any
+
+
+@frozen
+class Choice:
+    """``test ? then : other``."""
+
+    test: Any
+    then: Any
+    other: Any
+
+
+@frozen
+class TypeName:
+    """A type: its name and how many stars are behind it."""
+
+    name: str
+    stars: int
+
+
+@frozen
+class Cast:
+    """``(type)operand``."""
+
+    type: TypeName
+    operand: Any
+
+
+@frozen
+class SizeOf:
+    """``sizeof`` of a type or an expression."""
+
+    what: Any
+
+
+@frozen
+class Item:
+    """``base[index]``."""
+
+    base: Any
+    index: Any
+
+
+@frozen
+class Part:
+    """``base.name``, with *arrow* ``base->name``."""
+
+    base: Any
+    name: str
+    arrow: bool
+
+
+Tree = Number | Name | Prefix | Infix | Choice | Cast | SizeOf | Item | Part
+
+SCALARS: Mapping[str, t.Scalar] = MappingProxyType(
+    {
+        **{kind.name: kind for kind in t.SCALARS},
+        **{f"{sign}int{kind.size * 8}_t": kind for kind in t.SCALARS for sign, word in (("", "int"), ("u", "uint")) if kind.kind == word},
+        "char": t.INT8, "int8": t.INT8, "signed": t.INT32, "unsigned": t.UINT32, "short int": t.INT16,
+        "unsigned short int": t.UINT16, "long int": t.INT64, "long long": t.INT64, "unsigned long long": t.UINT64,
+        "size_t": t.UINT64, "uint": t.UINT32, "bfloat16": t.BFLOAT16,
+    }
+)  # fmt: skip
+"""The number types by the names that sources give them."""
+
+_WORDS = frozenset(word for name in SCALARS for word in name.split()) | {
+    "const",
+    "volatile",
+    "struct",
+    "void",
+}
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>0[xX][0-9a-fA-F]+[uUlL]*|(?:\d+\.\d*|\.\d+|\d+)(?:[eE][+-]?\d+)?[uUlLfF]*)"
+    r"|(?P<name>[A-Za-z_]\w*(?:::\w+)*)"
+    r"|(?P<char>'(?:\\.|[^'\\])')"
+    r"|(?P<op>->|<<|>>|<=|>=|==|!=|&&|\|\||\+\+|--|[-+*/%&|^<>=!~?:.,()\[\]]))"
+)
+_LEVELS = (
+    ("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", ">", "<=", ">="), ("<<", ">>"), ("+", "-"),
+    ("*", "/", "%"),
+)  # fmt: skip
+_ESCAPES = MappingProxyType({"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39})
+
+
+def parse_c(text: str, records: Callable[[str], bool] = lambda _: False) -> Tree:
+    """The tree of an expression; *records* says whether a name is a struct's.  Raises `NoExpression`."""
+    try:
+        reader = _Reader(list(_tokens(text)), records)
+        tree = reader.expression()
+    except RecursionError:
+        raise NoExpression("it is nested too deeply") from None
+    reader.end()
+    return tree
+
+
+def guess_c(text: str) -> Tree:
+    """The tree of an expression where no struct is known: a name in parentheses is a type only where it must be one."""
+    try:
+        return parse_c(text)
+    except NoExpression:
+        return parse_c(text, str.isidentifier)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, str]]:
+    at = 0
+    text = text.strip()
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise NoExpression(f"{text[at]!r} is no part of an expression of C")
+        at = found.end()
+        assert found.lastgroup is not None
+        yield found.lastgroup, found[found.lastgroup]
+
+
+@define
+class _Reader:
+    """Reads tokens by precedence."""
+
+    tokens: list[tuple[str, str]]
+    records: Callable[[str], bool]
+    at: int = 0
+
+    def peek(self, ahead: int = 0) -> tuple[str, str]:
+        """A token that is not taken yet."""
+        return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ("end", "")
+
+    def take(self, op: str = "") -> str:
+        """Take the next token, which must be *op* where one is given."""
+        kind, word = self.peek()
+        if kind == "end" or (op and word != op):
+            raise NoExpression(
+                f"{op or 'an operand'} is missing" + (f" before {word!r}" if word else " at its end")
+            )
+        self.at += 1
+        return word
+
+    def end(self) -> None:
+        """Nothing may be left."""
+        kind, word = self.peek()
+        if kind != "end":
+            what = (
+                "an expression of the debugger changes nothing"
+                if word in ("=", "++", "--")
+                else f"{word!r} is too much"
+            )
+            raise NoExpression(what)
+
+    def expression(self) -> Tree:
+        """A whole expression."""
+        test = self.level(0)
+        if self.peek()[1] != "?":
+            return test
+        self.take("?")
+        then = self.expression()
+        self.take(":")
+        return Choice(test, then, self.expression())
+
+    def level(self, n: int) -> Tree:
+        """Operators of one precedence, from the left."""
+        if n == len(_LEVELS):
+            return self.prefixed()
+        left = self.level(n + 1)
+        while self.peek()[0] == "op" and self.peek()[1] in _LEVELS[n]:
+            op = self.take()
+            left = Infix(op, left, self.level(n + 1))
+        return left
+
+    def prefixed(self) -> Tree:
+        """Operators in front, and casts."""
+        kind, word = self.peek()
+        if kind == "op" and word in "-+!~*&":
+            self.take()
+            return Prefix(word, self.prefixed())
+        if word == "sizeof":
+            self.take()
+            if self.peek()[1] == "(" and self._begins_type(1):
+                return SizeOf(self._in_parentheses())
+            return SizeOf(self.prefixed())
+        if word == "(" and self._begins_type(1):
+            return Cast(self._in_parentheses(), self.prefixed())
+        return self.behind(self.primary())
+
+    def behind(self, base: Tree) -> Tree:
+        """Elements and members."""
+        while self.peek()[1] in ("[", ".", "->", "("):
+            op = self.take()
+            if op == "(":
+                raise NoExpression("an expression of the debugger calls no function of C")
+            if op == "[":
+                base = Item(base, self.expression())
+                self.take("]")
+                continue
+            if self.peek()[0] != "name":
+                raise NoExpression(f"a member is missing behind {op}")
+            base = Part(base, self.take(), op == "->")
+        return base
+
+    def primary(self) -> Tree:
+        """A literal, a name, or parentheses."""
+        kind, word = self.peek()
+        if word == "(":
+            self.take()
+            inner = self.expression()
+            self.take(")")
+            return inner
+        if kind == "number":
+            return _number(self.take())
+        if kind == "char":
+            word = self.take()[1:-1]
+            return Number(_ESCAPES.get(word[1:], 0) if word[0] == "\\" else ord(word), t.INT8)
+        if kind != "name":
+            raise NoExpression("an operand is missing" + (f" before {word!r}" if word else " at its end"))
+        self.take()
+        if word in ("true", "false"):
+            return Number(word == "true", t.BOOL)
+        if word in ("nullptr", "NULL"):
+            return Number(None, t.Pointer(t.VOID))
+        return Name(word)
+
+    def _begins_type(self, ahead: int) -> bool:
+        kind, word = self.peek(ahead)
+        return kind == "name" and (word in _WORDS or self.records(word))
+
+    def _in_parentheses(self) -> TypeName:
+        self.take("(")
+        words = []
+        while self.peek()[0] == "name":
+            words.append(self.take())
+        stars = 0
+        while self.peek()[1] in ("*", "const"):
+            stars += self.take() == "*"
+        self.take(")")
+        return TypeName(" ".join(w for w in words if w not in ("const", "volatile", "struct")), stars)
+
+
+def _number(word: str) -> Number:
+    plain = word if word[:2] in ("0x", "0X") else word.rstrip("uUlLfF")
+    plain = plain.rstrip("uUlL")
+    suffix = word[len(plain) :].lower()
+    if word[:2] not in ("0x", "0X") and ("f" in suffix or any(c in plain for c in ".eE")):
+        kind = t.FLOAT if "f" in suffix else t.DOUBLE
+        return Number(float(plain), kind)
+    value = int(plain, 8 if len(plain) > 1 and plain[0] == "0" and plain.isdigit() else 0)
+    wide = "l" in suffix or value > (t.UINT32.high if "u" in suffix else t.INT32.high)
+    if "u" in suffix:
+        return Number(value, t.UINT64 if wide else t.UINT32)
+    return Number(value, t.INT64 if wide else t.INT32)
+
+
+def names_of_tree(tree: Any) -> Iterator[str]:
+    """The variables that *tree* names."""
+    if isinstance(tree, Name):
+        yield tree.text
+    elif hasattr(tree, "__attrs_attrs__"):
+        for field in tree.__attrs_attrs__:
+            yield from names_of_tree(getattr(tree, field.name))

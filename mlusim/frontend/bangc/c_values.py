@@ -1,0 +1,395 @@
+"""Expressions of C evaluated in a frame of BANG C: C's types and conversions on what the frame's variables hold."""
+
+from collections.abc import Mapping
+from types import FrameType
+from typing import Any
+
+from attrs import define, field, frozen
+
+from mlusim.arch.dtypes import DType
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import ir, scalars
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.c_syntax import (
+    SCALARS,
+    Cast,
+    Choice,
+    Foreign,
+    Infix,
+    Item,
+    Name,
+    NoExpression,
+    Number,
+    Part,
+    Prefix,
+    SizeOf,
+    Tree,
+    TypeName,
+)  # fmt: skip
+from mlusim.frontend.bangc.link import Plan
+from mlusim.frontend.bangc.runtime.layouts import RecordPointer
+from mlusim.frontend.bangc.runtime.pointers import Address
+from mlusim.frontend.bangc.runtime.resolve import layout
+from mlusim.memory.pointer import Ptr
+
+_COMPARISONS = frozenset(["==", "!=", "<", "<=", ">", ">="])
+
+
+@frozen
+class Register:
+    """The address of what is in no memory: a variable or a member that a compiler keeps in a register."""
+
+    text: str
+    type: str
+    value: Any
+
+    def __repr__(self) -> str:
+        return f"&{self.text} ({self.type}, kept in a register): {self.value!r}"
+
+
+class Truth(int):
+    """A bool as C++ writes it."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "true" if self else "false"
+
+
+@frozen
+class Typed:
+    """A value and its type; ``place`` is the pointer to it where it lies in memory, ``text`` what it was called."""
+
+    value: Any
+    type: t.Type
+    place: Any = None
+    text: str = ""
+
+    @property
+    def shown(self) -> Any:
+        """The value as it is shown."""
+        return Truth(self.value) if self.type == t.BOOL else self.value
+
+    @property
+    def number(self) -> Any:
+        """The value as a number of Python."""
+        return _number(self.value, self.type)
+
+
+@define(eq=False)
+class Scope:
+    """What names mean in a frame: the locals and the variables at file scope, with their types of C."""
+
+    frame: FrameType
+    function: ir.Function
+    module: ir.Module
+    extra: Mapping[str, Any] = field(factory=dict)
+
+    def record(self, name: str) -> t.Record | None:
+        """The struct called *name*."""
+        found = self.module.records.get(name)
+        if found is not None:
+            return found
+        return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
+
+    def value_of(self, tree: Tree) -> Typed:
+        """The value of *tree* here."""
+        return value_of(tree, self)
+
+    def find(self, name: str) -> Typed:
+        """A variable.  Raises `NoExpression` where there is none of that name."""
+        local = self._local(name)
+        if local is not None:
+            return _held(self.frame.f_locals[local.name], local.type, local.source_name)
+        value = self.frame.f_globals.get(name)
+        known = next((g for g in self.module.globals.values() if g.name == name), None)
+        if known is not None and value is not None:
+            return _held(value, known.type, name)
+        if value is None or callable(value):
+            value = self.extra.get(name)
+        if value is None:
+            raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
+        return Typed(value, _type_of(value), None, name)
+
+    def _local(self, name: str) -> ir.Local | None:
+        """The innermost local of that name that is alive."""
+        alive = [
+            v
+            for v in self.function.locals
+            if name in (v.source_name, v.name) and v.name in self.frame.f_locals
+        ]
+        before = [v for v in alive if v.span.line <= self.frame.f_lineno] or alive
+        return max(before, key=lambda v: v.span[1:3], default=None)
+
+
+def scope_of(plan: Plan, frame: FrameType, extra: Mapping[str, Any]) -> Scope | None:
+    """The scope of a frame that is one of the functions of *plan*; None of any other."""
+    for part in plan.parts:
+        for symbol, code in part.code.items():
+            if code is frame.f_code:
+                return Scope(frame, part.file.form.functions[symbol], part.file.form, extra)
+    return None
+
+
+def _held(value: Any, kind: t.Type, text: str) -> Typed:
+    """What a variable holds: that of a reference is what it refers to, that of an array its first element's place."""
+    if isinstance(kind, t.Pointer) and kind.reference:
+        if isinstance(kind.to, t.Record):
+            return Typed(value, kind.to, value, text)
+        if isinstance(value, Ptr):
+            return Typed(value[0], kind.to, value, text)
+        return Typed(_shown(value, kind.to), kind.to, None, text)
+    if isinstance(kind, t.Array | t.Record):
+        return Typed(value, kind, value, text)
+    if isinstance(value, Ptr) and isinstance(kind, t.Scalar):
+        return Typed(value[0], kind, value, text)
+    return Typed(_shown(value, kind), kind, None, text)
+
+
+def _shown(value: Any, kind: t.Type) -> Any:
+    inner = getattr(value, "v", value)
+    if inner is value and not isinstance(kind, t.Pointer) and hasattr(value, "here"):
+        inner = value[0]
+    return inner
+
+
+def _type_of(value: Any) -> t.Type:
+    """The type of C that a value of Python has."""
+    if isinstance(value, bool):
+        return t.BOOL
+    if isinstance(value, int):
+        return t.INT32 if t.INT32.low <= value <= t.INT32.high else t.INT64
+    if isinstance(value, float):
+        return t.FLOAT
+    if isinstance(value, Ptr):
+        return t.Pointer(_scalar_of(value.dtype))
+    return t.VOID
+
+
+def _scalar_of(dtype: DType) -> t.Scalar:
+    return next(
+        kind for kind, found in t.DTYPE_OF.items() if found is dtype and kind not in (t.BOOL, t.DOUBLE)
+    )
+
+
+def _number(value: Any, kind: t.Type) -> Any:
+    if not isinstance(kind, t.Scalar):
+        return value
+    return float(value) if kind.kind == "float" else bool(value) if kind.kind == "bool" else int(value)
+
+
+# -- the value of a tree ----------------------------------------------------------------------------
+
+
+def value_of(tree: Tree, scope: Scope) -> Typed:
+    """The value of *tree*.  Raises `NoExpression` or `UsageError` with the reason where it has none."""
+    match tree:
+        case Number():
+            return Typed(tree.value, tree.type)
+        case Name():
+            return scope.find(tree.text)
+        case Prefix():
+            return _prefix(tree, scope)
+        case Infix():
+            return _infix(tree, scope)
+        case Choice():
+            chosen = tree.then if _truth(value_of(tree.test, scope)) else tree.other
+            return value_of(chosen, scope)
+        case Cast():
+            return _cast(value_of(tree.operand, scope), _named(tree.type, scope))
+        case SizeOf():
+            what = tree.what
+            kind = _named(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
+            return Typed(kind.size, t.UINT64)
+        case Item():
+            index = _decayed(value_of(tree.index, scope))
+            return _item(_decayed(value_of(tree.base, scope)), index, "[]")
+        case Part():
+            return _part(tree, scope)
+
+
+def _prefix(tree: Prefix, scope: Scope) -> Typed:
+    if tree.op == "&":
+        return _address(value_of(tree.operand, scope))
+    given = _decayed(value_of(tree.operand, scope))
+    if tree.op == "*":
+        return _item(given, Typed(0, t.INT32), "*")
+    if tree.op == "!":
+        return Typed(not _truth(given), t.BOOL)
+    kind = scalars.promoted(_scalar(given, tree.op))
+    value = scalars.converted(given.number, kind)
+    if tree.op == "~":
+        if not kind.whole:
+            raise NoExpression(f"~ takes an integer, and {given.type} is none")
+        return Typed(scalars.wrap(~value, kind), kind)
+    return Typed(scalars.converted(-value if tree.op == "-" else value, kind), kind)
+
+
+def _infix(tree: Infix, scope: Scope) -> Typed:
+    left = _decayed(value_of(tree.left, scope))
+    if tree.op in ("&&", "||"):
+        decided = _truth(left) == (tree.op == "||")
+        return Typed(_truth(left) if decided else _truth(value_of(tree.right, scope)), t.BOOL)
+    right = _decayed(value_of(tree.right, scope))
+    if isinstance(left.type, t.Pointer) or isinstance(right.type, t.Pointer):
+        return _of_pointers(tree.op, left, right)
+    a, b = _scalar(left, tree.op), _scalar(right, tree.op)
+    if tree.op in ("<<", ">>"):
+        within = scalars.promoted(a)
+        made = scalars.compute(tree.op, scalars.converted(left.number, within), right.number, within)
+    else:
+        within = scalars.usual(a, b)
+        x, y = scalars.converted(left.number, within), scalars.converted(right.number, within)
+        if tree.op in _COMPARISONS:
+            return Typed(scalars.compare(tree.op, x, y), t.BOOL)
+        if within.kind == "float" and tree.op not in "+-*/":
+            raise NoExpression(f"{tree.op} takes integers, and {within} is none")
+        made = scalars.compute(tree.op, x, y, within)
+    if made is None:
+        raise UsageError(f"{left.number} {tree.op} {right.number} is undefined in C")
+    return Typed(made, within)
+
+
+def _of_pointers(op: str, left: Typed, right: Typed) -> Typed:
+    if op in _COMPARISONS:
+        if op in ("==", "!=") and (_nowhere(left) or _nowhere(right)):
+            return Typed((left.value is right.value) == (op == "=="), t.BOOL)
+        return Typed(scalars.compare(op, _address_value(left), _address_value(right)), t.BOOL)
+    both = isinstance(left.type, t.Pointer) and isinstance(right.type, t.Pointer)
+    if both and op == "-":
+        return Typed(left.value - right.value, t.INT64)
+    if op == "+" and isinstance(right.type, t.Pointer) and not both:
+        left, right = right, left
+    if both or op not in "+-" or not isinstance(left.type, t.Pointer):
+        raise NoExpression(f"{op} takes no pointers")
+    count = int(right.number) * _leaves(left.type.to)
+    return Typed(left.value + count if op == "+" else left.value - count, left.type)
+
+
+def _leaves(kind: t.Type) -> int:
+    """How many elements of a pointer of the run-time an element of C is: an array is as many as it holds."""
+    count = 1
+    while isinstance(kind, t.Array):
+        count, kind = count * kind.count, kind.of
+    return count
+
+
+def _nowhere(given: Typed) -> bool:
+    """Whether a pointer points to what is in a register, and so equals only itself."""
+    found = given.value
+    return (
+        isinstance(given.type, t.Pointer)
+        and found is not None
+        and not isinstance(found, Ptr | Address | RecordPointer)
+    )
+
+
+def _address_value(given: Typed) -> int:
+    return 0 if given.value is None else int(getattr(given.value, "address", given.value))
+
+
+def _decayed(given: Typed) -> Typed:
+    """An array as the pointer to its first element."""
+    if isinstance(given.type, t.Array):
+        return Typed(given.value, t.Pointer(given.type.of), None, given.text)
+    return given
+
+
+def _item(base: Typed, index: Typed, what: str) -> Typed:
+    if not isinstance(base.type, t.Pointer):
+        raise _refused(
+            base, f"{base.text or 'the operand'} of type {base.type} is no pointer, as {what} wants"
+        )
+    if base.value is None or not isinstance(index.number, int):
+        raise UsageError("an element of the null pointer" if base.value is None else "an index is an integer")
+    kind = base.type.to
+    text = f"{base.text}[{index.number}]" if what == "[]" else f"*{base.text}"
+    if isinstance(kind, t.Void):
+        raise NoExpression("a void * has no elements; cast it")
+    place = base.value + index.number * _leaves(kind) if index.number else base.value
+    if isinstance(kind, t.Array):
+        return Typed(place, kind, place, text)
+    if isinstance(kind, t.Record):
+        here = getattr(place, "here", place)
+        return Typed(here, kind, place, text)
+    return Typed(base.value[index.number], kind, place, text)
+
+
+def _part(tree: Part, scope: Scope) -> Typed:
+    base = value_of(tree.base, scope)
+    kind = base.type
+    if tree.arrow and isinstance(kind, t.Pointer):
+        kind = kind.to
+    if not isinstance(kind, t.Record):
+        raise _refused(base, f"{base.text or 'the operand'} of type {base.type} has no members")
+    member = next((f for f in kind.fields if f.name == tree.name), None)
+    if member is None:
+        raise NoExpression(
+            f"{kind.name} has no member {tree.name}; its members: {', '.join(f.name for f in kind.fields)}"
+        )
+    holder = getattr(base.value, "here", base.value)
+    if holder is None:
+        raise UsageError("a member of the null pointer")
+    value = getattr(holder, tree.name)
+    raw = holder.field(tree.name) if hasattr(holder, "field") else None
+    text = f"{base.text}{'->' if tree.arrow else '.'}{tree.name}"
+    return Typed(value, member.type, raw, text)
+
+
+def _address(given: Typed) -> Typed:
+    """``&x``."""
+    if isinstance(given.type, t.Array | t.Record) and given.value is not None:
+        kind = given.type.of if isinstance(given.type, t.Array) else given.type
+        return Typed(given.value, t.Pointer(kind))
+    if given.place is not None:
+        return Typed(given.place, t.Pointer(given.type))
+    if not given.text:
+        raise NoExpression("& takes a variable, an element or a member")
+    return Typed(Register(given.text, str(given.type), given.value), t.Pointer(given.type))
+
+
+def _named(name: TypeName, scope: Scope) -> t.Type:
+    words = name.name
+    ordered = " ".join(sorted(words.split(), key=lambda w: w not in ("signed", "unsigned")))
+    plain = ordered.removeprefix("signed ") if ordered not in SCALARS else ordered
+    kind: t.Type | None = (
+        t.VOID
+        if words == "void"
+        else SCALARS.get(plain.removesuffix(" int") if plain not in SCALARS else plain)
+    )
+    kind = kind or scope.record(words)
+    if kind is None:
+        raise NoExpression(f"{words} is no type that the debugger knows")
+    for _ in range(name.stars):
+        kind = t.Pointer(kind)
+    return kind
+
+
+def _cast(given: Typed, to: t.Type) -> Typed:
+    given = _decayed(given)
+    if isinstance(to, t.Scalar):
+        if isinstance(given.type, t.Pointer):
+            return Typed(scalars.converted(_address_value(given), to), to)
+        return Typed(scalars.converted(given.number, to) if _scalar(given, "a cast") else None, to)
+    if not isinstance(to, t.Pointer) or not isinstance(given.type, t.Pointer):
+        raise NoExpression(f"{given.type} is not cast to {to} here")
+    if isinstance(to.to, t.Void) or given.value is None or isinstance(given.value, Register):
+        return Typed(given.value, to, None, given.text)
+    seen = layout(to.to, lambda address, _: address, {})
+    caster = getattr(seen, "of", None)
+    return Typed(given.value.cast(seen) if caster is None else caster(given.value), to, None, given.text)
+
+
+def _refused(given: Typed, reason: str) -> NoExpression:
+    """Why *given* does not do; a value of Python's may do in Python."""
+    return Foreign(reason) if isinstance(given.type, t.Void) else NoExpression(reason)
+
+
+def _truth(given: Typed) -> bool:
+    return bool(_decayed(given).value)
+
+
+def _scalar(given: Typed, op: str) -> t.Scalar:
+    if not isinstance(given.type, t.Scalar):
+        raise _refused(given, f"{op} takes numbers, and {given.text or 'its operand'} is a {given.type}")
+    return given.type
