@@ -1,5 +1,6 @@
 """Launches that a script makes elsewhere: those of its threads are watched, those of its processes counted."""
 
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -7,9 +8,10 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from typing import TYPE_CHECKING, Any
 
-from mlusim.machine.hub import Observer, adoption
+from mlusim.machine.hub import TOLD, Observer, Teller, adoption
 from mlusim.machine.limits import limit_of, take_over
 
 if TYPE_CHECKING:
@@ -17,26 +19,33 @@ if TYPE_CHECKING:
 
 
 class Forked(Observer):
-    """Counts launches in processes that the script forks, whose findings would be lost.
+    """Counts launches in processes that the script starts, whose findings would be lost.
 
-    A forked process writes the name of each kernel that it launches to a file that it shares with this one.
+    Each writes the name of each kernel that it launches to a file: one that is forked has this observer, one that
+    begins anew finds the file's name in its environment (`hub.Teller`), unless the script has emptied that.
     """
 
     name = "forked"
 
     def __init__(self) -> None:
         self._home = os.getpid()
-        self._names = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
+        self._outer = os.environ.get(TOLD)
+        self._names = tempfile.NamedTemporaryFile(prefix="mlusim-")  # noqa: SIM115 - closed by `close`
+        self._teller = Teller(self._names.name)
+        os.environ[TOLD] = self._names.name
 
     def launch_begin(self, launch: "Launch") -> None:
         """Note a launch in another process."""
         if os.getpid() != self._home:
-            os.write(self._names.fileno(), f"{launch.request.kernel.name}\n".encode())
+            self._teller.launch_begin(launch)
 
     def close(self) -> str:
         """What was launched in other processes, in a sentence; empty where nothing was."""
+        if self._outer is None:
+            os.environ.pop(TOLD, None)
+        else:
+            os.environ[TOLD] = self._outer
         with self._names:
-            self._names.seek(0)
             counts = Counter(self._names.read().decode().split())
         if not counts:
             return ""
@@ -52,6 +61,7 @@ def threads_watched() -> Iterator[None]:
     """
     adopt, limit = adoption(), limit_of(None)
     before, older = threading.getprofile(), frozenset(threading.enumerate())
+    born = frozenset(multiprocessing.active_children())
 
     def begin(frame: Any, event: Any, argument: Any) -> None:
         sys.setprofile(before)
@@ -64,8 +74,16 @@ def threads_watched() -> Iterator[None]:
     try:
         yield
         _wait_for_threads(older)
+        _wait_for_processes(born)
     finally:
         threading.setprofile(before)
+
+
+def _wait_for_processes(older: frozenset[BaseProcess]) -> None:
+    """Wait for the processes, but *older* ones, that Python would wait for at the end of the script."""
+    for process in multiprocessing.active_children():
+        if process not in older and not process.daemon:
+            process.join()
 
 
 def _wait_for_threads(older: frozenset[threading.Thread]) -> None:

@@ -1,8 +1,9 @@
 """Who listens to what, settled once per launch."""
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -190,7 +191,30 @@ class Attendance(NamedTuple):
     turn: AbstractContextManager[Any]
 
 
-_UNWRITTEN = Attendance((), nullcontext())
+TOLD = "MLUSIM_LAUNCHES"
+"""The variable of the environment that names the file to which processes of a watched program tell their launches."""
+
+
+class Teller(Observer):
+    """Writes the name of each kernel that this process launches to the file *path*, where whoever watches reads it."""
+
+    name = "teller"
+    afterwards = True  # no engine has to tell it more
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def launch_begin(self, launch: Any) -> None:
+        """Tell of *launch*; whoever watched may be gone."""
+        with suppress(OSError):
+            number = os.open(self._path, os.O_WRONLY | os.O_APPEND)
+            try:
+                os.write(number, f"{launch.request.kernel.name}\n".encode())
+            finally:
+                os.close(number)
+
+
+_UNWRITTEN = Attendance((Teller(os.environ[TOLD]),) if os.environ.get(TOLD) else (), nullcontext())
 _ATTENDING: ContextVar[Attendance] = ContextVar("attending", default=_UNWRITTEN)
 
 

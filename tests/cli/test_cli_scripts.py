@@ -53,9 +53,14 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("verb", [("check",), ("debug", "--command", "continue")], ids=["check", "debug"])
-def test_processes_of_a_script_find_its_kernels(tmp_path, verb):
-    """Spawned processes import the script, and kernels and functions of it are pickled by their names."""
+@pytest.mark.parametrize(
+    ("verb", "code"), [(("check",), 2), (("debug", "--command", "continue"), 0)], ids=["check", "debug"]
+)
+def test_processes_of_a_script_find_its_kernels(tmp_path, verb, code):
+    """Spawned processes import the script, and kernels and functions of it are pickled by their names.
+
+    What they launch is counted and named, and fails a check, for nobody has checked it.
+    """
     script = tmp_path / "spawning.py"
     script.write_text(BASE + SPAWNING)
     done = subprocess.run(
@@ -66,7 +71,9 @@ def test_processes_of_a_script_find_its_kernels(tmp_path, verb):
         timeout=60,
     )
 
-    assert (0, "") == (done.returncode, done.stderr)
+    told = "it launched kernels in other processes, which are not checked: double 2 times; launch them in this one"
+    assert code == done.returncode
+    assert ("" if code == 0 else f"error: {script}: {told}\n") == done.stderr
     assert "[('double', 2.0), ('double', 4.0)]" in done.stdout
 
 
