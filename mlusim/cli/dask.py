@@ -12,6 +12,7 @@ from mlusim.errors import UsageError
 
 CONNECT = 10  # seconds for the scheduler to answer
 PATIENCE = 30.0  # seconds without a worker
+CHATTY = ("distributed", "tornado", "asyncio")  # Dask and what it is made of
 KEPT = "what has ended is kept where -o says, and the same command goes on"
 
 
@@ -23,7 +24,7 @@ class Cluster(Executor):
         self._address = address
         self._patience = patience
         self._inner: Executor = client.get_executor()
-        self._last = time.monotonic()  # at which there was a worker
+        self._last = self._heard = time.monotonic()  # at which there was a worker, and an answer
 
     def submit(self, work: Callable[..., Any], /, *words: Any, **named: Any) -> "Future[Any]":
         """Hand a call to the cluster."""
@@ -31,12 +32,18 @@ class Cluster(Executor):
         return future
 
     def complaint(self) -> str | None:
-        """A sentence where the scheduler is gone, or has had no worker for a while."""
+        """A sentence where the scheduler is gone, or has had no worker for a while.
+
+        One that is only slow to answer, as on a busy machine, has as much time as one without workers.
+        """
+        gone = f"the Dask scheduler at {self._address} does not answer any more; {KEPT}"
+        if self._client.status != "running":  # Dask has given up what was submitted
+            return gone
         try:
             workers = self._client.sync(self._client.scheduler.ncores, callback_timeout=CONNECT)
         except Exception:  # noqa: BLE001 - a connection that breaks raises anything
-            return f"the Dask scheduler at {self._address} does not answer any more; {KEPT}"
-        now = time.monotonic()
+            return None if time.monotonic() - self._heard < self._patience else gone
+        now = self._heard = time.monotonic()
         if workers:
             self._last = now
         if now - self._last < self._patience:
@@ -56,13 +63,15 @@ def cluster(address: str) -> Iterator[Cluster]:
         from distributed import Client  # noqa: PLC0415 - an extra
     except ImportError:
         raise UsageError("--dask needs distributed; install it with `pip install 'mlusim[dask]'`") from None
-    logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)  # it tells of each broken connection
+    for name in (*CHATTY, *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in CHATTY:  # each part has a logger, which tells of each broken connection
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = Client(address, timeout=CONNECT, set_as_default=False)
     except Exception as error:  # noqa: BLE001 - an address that leads nowhere raises anything
         raise UsageError(f"there is no Dask scheduler at {address!r}: {str(error)[:200]}") from None
     try:
-        yield Cluster(client, address)
+        yield Cluster(client, address, PATIENCE)
     finally:
         with contextlib.suppress(Exception):
-            client.close(timeout=2)
+            client.close(timeout=CONNECT if client.status == "running" else 2)
