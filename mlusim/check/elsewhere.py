@@ -22,7 +22,7 @@ class Forked(Observer):
     """Counts launches in processes that the script starts, whose findings would be lost.
 
     Each writes the name of each kernel that it launches to a file: one that is forked has this observer, one that
-    begins anew finds the file's name in its environment (`hub.Teller`), unless the script has emptied that.
+    starts over finds the file's name in its environment (`hub.Teller`), unless the script has emptied that.
     """
 
     name = "forked"

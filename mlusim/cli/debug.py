@@ -19,6 +19,7 @@ from mlusim.debug import Console, DebugSession, Reply
 from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import Recording, load, stand
 from mlusim.debug.run.launches import DEFAULT_HISTORY
+from mlusim.debug.tui.terminal import Terminal, terminal_taken
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import read_text
@@ -186,6 +187,11 @@ def _full_screen(args: argparse.Namespace, history: int, recording: Recording | 
     """The view on Textual, in a thread of its own."""
     if args.json or args.command or args.script:
         raise UsageError("--tui is for people; leave --json, --command and --script out")
+    with terminal_taken() as terminal:  # before Textual is imported, which takes a while
+        return _at(terminal, args, history, recording)
+
+
+def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: Recording | None) -> int:
     try:
         from mlusim.debug.tui.app import show as show_screen  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -200,7 +206,7 @@ def _full_screen(args: argparse.Namespace, history: int, recording: Recording | 
         list(begin(console))  # what it sets counts; what it says is not shown
         return console
 
-    failure = show_screen(make)
+    failure = show_screen(make, terminal)
     if failure is not None:
         raise failure
     return CLEAN

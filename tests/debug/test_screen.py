@@ -7,6 +7,8 @@ import os
 import pty
 import subprocess
 import sys
+import termios
+import threading
 from pathlib import Path
 
 import pytest
@@ -299,6 +301,36 @@ def test_the_real_screen_ends_a_runaway_kernel(tmp_path):
             pass
 
     assert 0 == process.wait(60)
+
+
+def test_a_quit_that_is_typed_ahead_is_heard(tmp_path):
+    """Ctrl-Q before anything is drawn ends the view, and the terminal is as it was."""
+    script = tmp_path / "runaway.py"
+    script.write_text(RUNAWAY)
+    terminal, side = pty.openpty()
+    before = termios.tcgetattr(side)
+    before[0] &= ~termios.IXON  # else the terminal eats the key before the program has begun
+    termios.tcsetattr(side, termios.TCSANOW, before)
+    os.write(terminal, b"\x11")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "mlusim", "debug", str(script), "--tui"],
+        stdin=side, stdout=side, stderr=side, start_new_session=True,
+        env={**os.environ, "TERM": "xterm-256color"},
+    )  # fmt: skip
+    drain = threading.Thread(target=_drained, args=(terminal,), daemon=True)
+    drain.start()
+
+    assert 0 == process.wait(120)
+    assert before == termios.tcgetattr(side)
+    os.close(side)
+    drain.join()
+
+
+def _drained(terminal):
+    """Read until the other side is closed."""
+    with contextlib.suppress(OSError):
+        while os.read(terminal, 65536):
+            pass
 
 
 def test_a_program_that_cannot_begin_is_told_about():

@@ -13,9 +13,10 @@ from textual.driver import Driver
 from textual.message import Message
 from textual.widgets import Footer, RichLog, Static
 
-from mlusim.debug.tui.driver import beside_main, typed_ahead
+from mlusim.debug.tui.driver import beside_main
 from mlusim.debug.tui.engine import Engine
 from mlusim.debug.tui.panes import CommandLine, Pane, Source, tasks_text
+from mlusim.debug.tui.terminal import QUIT, Terminal
 from mlusim.debug.tui.views import Answer, Views
 
 if TYPE_CHECKING:
@@ -133,12 +134,14 @@ class DebuggerApp(App[None]):
         self.query_one("#variables").add_class("shown")
         line = self.query_one(CommandLine)
         line.focus()
-        line.type_ahead(self._typed)
+        line.type_ahead(self._typed.removesuffix(QUIT))
         self.begin_capture_print(self)
         self.set_interval(0.5, self._tick)
         self.engine.attach(
             lambda answer: self._tell(self.Answered(answer)), lambda: self._tell(self.Failed())
         )
+        if self._typed.endswith(QUIT):
+            self.exit()
 
     def _tell(self, message: Message) -> None:
         """From the engine's thread; a view that has ended hears nothing."""
@@ -290,8 +293,10 @@ class DebuggerApp(App[None]):
         self.engine.close()
 
 
-def show(make: "Callable[[], Console]") -> BaseException | None:
-    """Debug on the full screen what *make* makes; return the error that ended it.  Called in the main thread.
+def show(make: "Callable[[], Console]", terminal: Terminal) -> BaseException | None:
+    """Debug on the full screen what *make* makes, at *terminal*; return the error that ended it.
+
+    Called in the main thread.
 
     A kernel that takes no end, because it catches what ends it, is left with the process.
     """
@@ -301,9 +306,10 @@ def show(make: "Callable[[], Console]") -> BaseException | None:
         app.run()
         engine.close()
         if not engine.worker.ended.wait(PATIENCE):
+            terminal.give_back()
             os._exit(KILLED)  # the terminal is the shell's again, and nothing else can end that kernel
 
     with beside_main() as driver:
-        app = DebuggerApp(engine, driver, typed_ahead())
+        app = DebuggerApp(engine, driver, terminal.typed())
         engine.serve_beside(screen)
     return engine.failure

@@ -6,9 +6,7 @@ Here the driver's registrations are kept, and the main thread calls them.
 
 import contextlib
 import os
-import select
 import signal
-import sys
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
@@ -64,21 +62,3 @@ def beside_main() -> Iterator[type[Driver] | None]:
             yield linux_driver.LinuxDriver
     finally:
         linux_driver.signal = own  # type: ignore[attr-defined]
-
-
-def typed_ahead() -> str:
-    """What has been typed at the terminal so far, which the terminal would give away when its mode changes."""
-    if os.name != "posix" or not sys.stdin.isatty():
-        return ""
-    import termios  # noqa: PLC0415 - there is none of it elsewhere
-    import tty  # noqa: PLC0415
-
-    number, raw = sys.stdin.fileno(), b""
-    before = termios.tcgetattr(number)
-    try:
-        tty.setcbreak(number, termios.TCSANOW)
-        while select.select([number], [], [], 0)[0] and (piece := os.read(number, 4096)):
-            raw += piece
-    finally:
-        termios.tcsetattr(number, termios.TCSANOW, before)
-    return "".join(c for c in raw.decode("utf-8", "ignore") if c.isprintable() or c in "\r\n")

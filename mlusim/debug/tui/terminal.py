@@ -1,0 +1,59 @@
+"""The terminal from the first moment on: what is typed while the view is being made is kept for it.
+
+Nothing of weight is imported here: until a terminal is taken, it eats Ctrl-Q and Ctrl-S itself.
+"""
+
+import contextlib
+import os
+import select
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+QUIT = "\x11"  # Ctrl-Q
+
+
+class Terminal:
+    """The terminal of standard input, which neither echoes nor eats a key, until it is given back."""
+
+    def __init__(self) -> None:
+        self._before: list[Any] | None = None
+        if os.name != "posix" or not sys.stdin.isatty():
+            return
+        import termios  # noqa: PLC0415 - there is none of it elsewhere
+        import tty  # noqa: PLC0415
+
+        number = sys.stdin.fileno()
+        self._before = termios.tcgetattr(number)
+        tty.setcbreak(number, termios.TCSANOW)
+        mode = termios.tcgetattr(number)
+        mode[tty.IFLAG] &= ~termios.IXON
+        termios.tcsetattr(number, termios.TCSANOW, mode)
+
+    def typed(self) -> str:
+        """What has been typed so far: text, ends of lines, and `QUIT`, with which it ends."""
+        if self._before is None:
+            return ""
+        number, raw = sys.stdin.fileno(), b""
+        while select.select([number], [], [], 0)[0] and (piece := os.read(number, 4096)):
+            raw += piece
+        text = "".join(c for c in raw.decode("utf-8", "ignore") if c.isprintable() or c in ("\r", "\n", QUIT))
+        before, quits, _ = text.partition(QUIT)
+        return before + quits
+
+    def give_back(self) -> None:
+        """Let the terminal be as it was."""
+        if self._before is not None:
+            import termios  # noqa: PLC0415 - as above
+
+            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._before)
+
+
+@contextlib.contextmanager
+def terminal_taken() -> Iterator[Terminal]:
+    """The terminal, until the block ends."""
+    taken = Terminal()
+    try:
+        yield taken
+    finally:
+        taken.give_back()
