@@ -21,7 +21,13 @@ def is_helper(name: str) -> bool:
 
 def known_helper(name: str) -> bool:
     """Whether there is a helper called *name*, with or without leading underscores, in any case."""
-    return name.lstrip("_").lower() in mlusim.bang.__all__
+    return _bare(name) in mlusim.bang.__all__
+
+
+def _bare(name: str) -> str:
+    """*name* as it is exported, from any case and with or without leading underscores."""
+    wanted = name.lstrip("_").lower()
+    return next((known for known in mlusim.bang.__all__ if known.lower() == wanted), wanted)
 
 
 def find_helper(name: str) -> Callable[..., Any]:
@@ -29,7 +35,7 @@ def find_helper(name: str) -> Callable[..., Any]:
 
     Raises `UsageError` with the nearest names for an unknown one.
     """
-    bare = name.lstrip("_").lower()
+    bare = _bare(name)
     known = [n for n in mlusim.bang.__all__ if n.startswith(PREFIX)]
     if bare not in known:
         guesses = near(bare, known)

@@ -104,4 +104,4 @@ def test_a_report_has_it_on_request(cli, tmp_path):
         in cli(*REPORT, "--what-if", "--format", "md").out
     )
     assert "What if it were another board" in page
-    assert all(f'<td class="name">{board}</td>' in page for board in BOARDS)
+    assert all(board in page for board in BOARDS)

@@ -134,8 +134,11 @@ class TypeReader:
         return record
 
     def _is_class(self, declaration: Any) -> bool:
-        """Whether it is a class of a supplied header that has methods; structures for data have none."""
-        if not self._is_prelude(str(declaration.location.file)):
+        """Whether it is a class of a supplied header that has methods; structures for data have none.
+
+        Those of ``bang::`` have bodies, and are translated as those of a source are.
+        """
+        if not self._is_prelude(str(declaration.location.file)) or _inside(declaration, "bang"):
             return False
         template = self._lib.clang_getSpecializedCursorTemplate(declaration)
         if template is not None:  # the specialisation shows what was used of it alone
@@ -156,6 +159,16 @@ class TypeReader:
         scope = declaration.semantic_parent
         prefix = "std::" if scope is not None and scope.spelling == "std" else ""
         return t.ClassType(prefix + declaration.spelling, tuple(arguments))
+
+
+def _inside(declaration: Any, namespace: str) -> bool:
+    """Whether *declaration* is in *namespace*, however deep."""
+    scope = declaration.semantic_parent
+    while scope is not None and scope.kind.name == "NAMESPACE":
+        if scope.spelling == namespace:
+            return True
+        scope = scope.semantic_parent
+    return False
 
 
 def _destroyed(declaration: Any) -> bool:
