@@ -159,7 +159,7 @@ class Device(Presented):
         kernel's NRAM, the first `mlusim.plan.Layout` among *args* without it; a kernel that calls
         ``PLAN.place`` needs neither.  *engine* is "python", "native" (C, for unobserved kernels of BANG C sources
         ) or "auto", which takes the native one where it can.  *limit* bounds simulated instructions, wall time and
-        growth: a `Limit`, its text, as "seconds=60", or a number of instructions; C is not interrupted.  Raises
+        growth: a `Limit`, its text, as "seconds=60", or a number of instructions.  Raises
         `LaunchError` for a launch that the board would refuse, `Fault` for what the machine cannot do, of them
         `LimitReached` for a launch that goes on beyond its limit.
         """

@@ -184,7 +184,7 @@ def test_barriers_in_two_halves():
         tasks = says(console, "info tasks")
         assert 4 == tasks.count("__sync_cluster_wait 0, 0 of 1 arrived: task 0m missing")
         assert "__sync_cluster_wait 0, 0 of 1 arrived (" in says(console, "info barriers")
-        assert "nobody arrived; task 0, task 1, task 2, task 3 waiting; task 0m missing" in says(
+        assert "none arrived; task 0, task 1, task 2, task 3 waiting; task 0m missing" in says(
             console, "info barriers"
         )
 
