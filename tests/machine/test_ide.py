@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from dap_client import Client
+from debugpy_client import Client
 
 ROOT = Path(__file__).parents[2]
 
@@ -127,7 +127,7 @@ def test_the_checked_in_configuration_stays_in_the_kernel(editor, script):
 
 def test_post_mortem_names_the_failing_task(script):
     """The post-mortem of pdb opens the frame of the kernel that failed."""
-    commands = "continue\nup 2\np 'TASK', mlu.taskId, mlu\nquit\n"
+    commands = "continue\np 'TASK', mlu.taskId, mlu\nquit\n"
     done = subprocess.run(
         [sys.executable, "-m", "pdb", str(script)],
         input=commands, capture_output=True, text=True, timeout=60, check=False,
