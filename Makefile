@@ -33,7 +33,7 @@ test: $(VENV)/test.stamp
 
 # The fuzz tests in full, more than twenty thousand tries, and ten thousand planted faults; `make test` makes a share of them.
 attack: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -q -m attack -n auto tests/fuzz tests/frontend/bangc tests/ops
+	$(BIN)/python -m pytest -q -m attack -o faulthandler_timeout=0 -n auto tests/fuzz tests/frontend/bangc tests/ops
 
 check: $(VENV)/check.stamp
 	$(BIN)/ruff format --check .
