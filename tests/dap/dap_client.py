@@ -49,7 +49,8 @@ class Editor:
         self._events, self._responses = queue.Queue(), queue.Queue()
         self.seen = []
         self._validators = {}
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self):
         while True:
@@ -148,6 +149,7 @@ class Editor:
         if self.process is None:
             return 0
         code = self.process.wait(WAIT)
+        self._reader.join(WAIT)  # it has come to the end of the stream that is closed here
         self.process.stdin.close()
         self.process.stdout.close()
         return code

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from concurrent.futures import Executor, Future
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -99,7 +100,7 @@ def ran(program, *words):
 def test_a_cluster_gives_the_same_records(tmp_path, capsys, processes):
     """Its executor goes where any executor goes, by hand and by `--dask`; the file is the same to the byte."""
     here, there = tmp_path / "here.jsonl", tmp_path / "there.jsonl"
-    done = ran(BOTH, sys.path[0], processes.address, there, *WORDS)
+    done = ran(BOTH, str(Path(__file__).parent), processes.address, there, *WORDS)
     list(sweep(JOBS, workers=1, keep=here))
     main([*WORDS, "--jobs", "1"])
 

@@ -142,7 +142,7 @@ def block_tasks_meet_within_the_cluster(mlu, wrong, done):
 
 
 @plant("synccheck-divergence", **UNION)
-def nobody_arrives_under_the_id_that_is_waited_for(mlu, wrong):
+def no_core_arrives_under_the_id_that_is_waited_for(mlu, wrong):
     if mlu.is_mpu():
         return
     mlu.sync_cluster_arrive(1, 4)

@@ -3,22 +3,28 @@
 import json
 import threading
 from collections.abc import Iterator, Mapping
+from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from mlusim.errors import UsageError
 
 LARGEST = 64 << 20  # bytes of a message that is read
+LAST = 10  # seconds in which an editor has to take the last messages
 Message = dict[str, Any]
 
 
 class Connection:
-    """Reads messages from one stream, and writes to another, from any thread."""
+    """Reads messages from one stream, and writes to another, from any thread.
+
+    A thread of its own writes: a kernel that is paused in the middle of a print must hold no lock that the answer needs.
+    """
 
     def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
         self._source, self._sink = source, sink
-        self._lock = threading.Lock()
-        self._numbered = 0
-        self.closed = False
+        self._outgoing: SimpleQueue[bytes | None] = SimpleQueue()
+        self._writer = threading.Thread(target=self._write, name="mlusim dap writer", daemon=True)
+        self._writer.start()
+        self._closed = False
 
     def messages(self) -> Iterator[Message]:
         """Every message until the stream ends; raises `UsageError` for what is none."""
@@ -73,17 +79,27 @@ class Connection:
         """Announce something."""
         self._send({"type": "event", "event": name} | ({} if body is None else {"body": dict(body)}))
 
+    def close(self) -> None:
+        """Write what is to be written, and nothing from now on."""
+        self._closed = True
+        self._outgoing.put(None)
+        self._writer.join(LAST)
+
     def _send(self, message: Message) -> None:
-        with self._lock:
-            if self.closed:
-                return
-            self._numbered += 1
-            body = json.dumps({"seq": self._numbered, **message}, default=str).encode()
+        if not self._closed:
+            self._outgoing.put(json.dumps(message, default=str).encode())
+
+    def _write(self) -> None:
+        number = 0
+        while (message := self._outgoing.get()) is not None:
+            number += 1
+            body = b'{"seq": %d, ' % number + message[1:]
             try:
                 self._sink.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
                 self._sink.flush()
             except (OSError, ValueError):  # the other end is closed
-                self.closed = True
+                self._closed = True
+                return
 
 
 def _escaped(text: str) -> str:

@@ -30,7 +30,7 @@ def serve(source: BinaryIO, sink: BinaryIO, make: Make) -> None:
     with _captured(connection):
         worker.serve()
     connection.event("terminated")
-    connection.closed = True
+    connection.close()
     if worker.failure is not None:
         raise worker.failure
 
