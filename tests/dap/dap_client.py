@@ -146,13 +146,17 @@ class Editor:
     def close(self):
         """Leave; return the process's exit code."""
         self.response(self.send("disconnect"))
+        self.finish()
         if self.process is None:
             return 0
         code = self.process.wait(WAIT)
-        self._reader.join(WAIT)  # it has come to the end of the stream that is closed here
         self.process.stdin.close()
         self.process.stdout.close()
         return code
+
+    def finish(self):
+        """Wait for the end of what the server says, before the stream is closed."""
+        self._reader.join(WAIT)
 
     def output(self):
         """Everything that was shown so far."""
@@ -172,6 +176,7 @@ def editing(scenario, make=program_of):
         except BaseException as error:  # noqa: BLE001 - raised again below
             errors.append(error)
             ours.shutdown(socket.SHUT_RDWR)
+            editor.finish()
 
     with ours, theirs, ours.makefile("rb") as a, ours.makefile("wb") as b:
         thread = threading.Thread(target=front, args=(a, b))
