@@ -114,7 +114,7 @@ def _escaped(cell: RenderableType) -> RenderableType:
         return lines_shown(cell)
     if isinstance(cell, Text) and lines_shown(cell.plain) != cell.plain:
         return Text(lines_shown(cell.plain), style=cell.style)
-    return evolve(cell, text=lines_shown(cell.text)) if isinstance(cell, Name) else cell
+    return evolve(cell, text=lines_shown(cell.text)) if isinstance(cell, NameCell) else cell
 
 
 UNLIMITED = 10_000  # columns, wider than any table
@@ -122,11 +122,11 @@ LONG = 16  # characters: a longer word of a text may go on in the next line, a n
 
 
 def _least(cell: RenderableType, found: Measurement) -> int:
-    return found.minimum if isinstance(cell, Name) else min(found.minimum, LONG)
+    return found.minimum if isinstance(cell, NameCell) else min(found.minimum, LONG)
 
 
 def _words(cell: RenderableType) -> str:
-    return cell.plain if isinstance(cell, Text) else str(cell.text if isinstance(cell, Name) else cell)
+    return cell.plain if isinstance(cell, Text) else str(cell.text if isinstance(cell, NameCell) else cell)
 
 
 def _packed(pairs: Iterable[str], width: int) -> Iterator[str]:
@@ -155,7 +155,7 @@ def table(
 
 
 @frozen
-class Name:
+class NameCell:
     """A name in a cell: where it is too long it goes on in the next line, behind an underscore or a space."""
 
     text: str

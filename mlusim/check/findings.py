@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from mlusim.observe.checker import Allowed
 from mlusim.observe.comments import Comment
-from mlusim.observe.finding import NOTE, Finding, Place
+from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 
 
 @frozen
@@ -157,10 +157,10 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(folded, key=lambda f: (f.file or "", f.line or 0, f.id)))
 
 
-def _places(alike: list[Finding]) -> tuple[Place, ...]:
+def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
     """The places of the first of *alike*, then those where the others say that what is missing is missing, too."""
     seen = {(place.file, place.line) for place in alike[0].places if place.victim}
-    more: dict[tuple[str, int], Place] = {}
+    more: dict[tuple[str, int], RelatedPlace] = {}
     for place in (place for finding in alike[1:] for place in finding.places if place.victim):
         if (place.file, place.line) not in seen:
             more.setdefault((place.file, place.line), place)

@@ -11,7 +11,7 @@ from typing import Any
 import mlusim
 from mlusim.check.findings import CheckReport
 from mlusim.observe.checker import Allowed
-from mlusim.observe.finding import Finding, Place, columns
+from mlusim.observe.finding import Finding, RelatedPlace, columns
 from mlusim.observe.rules import RULES
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -135,7 +135,7 @@ def _artifact(file: str, root: Path) -> Mapping[str, str]:
     return {"uri": address}
 
 
-def _related(place: Place, root: Path) -> dict[str, Any]:
+def _related(place: RelatedPlace, root: Path) -> dict[str, Any]:
     return {
         "physicalLocation": _location(place.file, place.line, None, root),
         "message": {"text": place.message},

@@ -122,7 +122,7 @@ def difference(operator: Operator, usual: Run | Fault, other: Run | Fault) -> st
 
 
 @define
-class Left:
+class LeftTensors:
     """What a launch has left: its kernel, its tensors by the place of the argument, whether atomics added."""
 
     kernel: str
@@ -138,11 +138,11 @@ class Leavings(Observer):
     name = "leavings"
 
     def __init__(self) -> None:
-        self.launches: list[Left] = []
+        self.launches: list[LeftTensors] = []
 
     def launch_begin(self, launch: "Launch") -> None:
         """Begin with nothing."""
-        self.launches.append(Left(launch.request.kernel.name))
+        self.launches.append(LeftTensors(launch.request.kernel.name))
 
     def issue(self, effect: Effect) -> bool:
         """Note whether there are atomics, and what could land at another time."""
@@ -183,7 +183,7 @@ class ScriptSubject:
         """The script."""
         return self.script
 
-    def outcome(self, effects: str, director: Director) -> tuple[Left, ...]:
+    def outcome(self, effects: str, director: Director) -> tuple[LeftTensors, ...]:
         """Run the script."""
         leavings = Leavings()
         director.effects = effects
@@ -194,7 +194,7 @@ class ScriptSubject:
             ScriptProgram(self.script, self.arguments).run((leavings,))
         return tuple(leavings.launches)
 
-    def difference(self, usual: tuple[Left, ...], other: tuple[Left, ...]) -> str | None:
+    def difference(self, usual: tuple[LeftTensors, ...], other: tuple[LeftTensors, ...]) -> str | None:
         """Say what the first launch with a difference left."""
         for number, (expected, found) in enumerate(zip(usual, other, strict=False), 1):
             where = f"launch {number}, {expected.kernel}"
@@ -209,7 +209,7 @@ class ScriptSubject:
             return f"it makes {len(other)} launches, not {len(usual)}"
         return None
 
-    def asynchronous(self, outcome: tuple[Left, ...]) -> bool:
+    def asynchronous(self, outcome: tuple[LeftTensors, ...]) -> bool:
         """Whether an asynchronous intrinsic ran."""
         return any(left.asynchronous for left in outcome)
 
@@ -235,7 +235,7 @@ def script_digest(script: str) -> str:
         raise UsageError(f"{script} cannot be read: {brief(error)}") from None
 
 
-def _tensors(expected: Left, found: Left) -> str | None:
+def _tensors(expected: LeftTensors, found: LeftTensors) -> str | None:
     atomic = expected.atomic or found.atomic
     for place, array in expected.tensors.items():
         if not _same(found.tensors[place], array, ROUNDED if atomic else None):

@@ -16,7 +16,7 @@ CHATTY = ("distributed", "tornado", "asyncio")  # Dask and what it is made of
 KEPT = "what has ended is kept where -o says, and the same command goes on"
 
 
-class Cluster(Executor):
+class DaskExecutor(Executor):
     """The executor of a Dask *client*; `complaint` says why nothing can end any more, or None."""
 
     def __init__(self, client: Any, address: str, patience: float = PATIENCE) -> None:
@@ -55,7 +55,7 @@ class Cluster(Executor):
 
 
 @contextlib.contextmanager
-def cluster(address: str) -> Iterator[Cluster]:
+def cluster(address: str) -> Iterator[DaskExecutor]:
     """The cluster of the scheduler at *address*; raises `UsageError` where there is none."""
     if not re.fullmatch(r"(tcp|tls|ws|wss|ucx)://\S+:\d+", address):  # Dask would take 20 s to refuse it
         raise UsageError(f"--dask {address!r} is no address of a scheduler; write it as tcp://host:8786")
@@ -71,7 +71,7 @@ def cluster(address: str) -> Iterator[Cluster]:
     except Exception as error:  # noqa: BLE001 - an address that leads nowhere raises anything
         raise UsageError(f"there is no Dask scheduler at {address!r}: {str(error)[:200]}") from None
     try:
-        yield Cluster(client, address, PATIENCE)
+        yield DaskExecutor(client, address, PATIENCE)
     finally:
         with contextlib.suppress(Exception):
             client.close(timeout=CONNECT if client.status == "running" else 2)

@@ -6,10 +6,10 @@ from typing import Any
 
 from attrs import frozen
 
-from mlusim.report.compare import Comparison, comparison_json, comparison_markdown
+from mlusim.report.compare import BaselineComparison, comparison_json, comparison_markdown
 from mlusim.report.json_values import json_text
 from mlusim.report.page.html import html_text
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.report.tables.files import csv_text, document, markdown_text
 from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown
 
@@ -18,24 +18,24 @@ from mlusim.report.tables.whatif import WhatIfStudy, what_if_markdown
 class Extras:
     """What goes with the records: the comparison with a baseline, studies of other boards, and what was typed."""
 
-    found: Comparison | None
+    found: BaselineComparison | None
     studies: Sequence[WhatIfStudy]
     command: str = ""
 
 
-def _document(records: Sequence[Record], extras: Extras, version: str) -> dict[str, Any]:
+def _document(records: Sequence[CallRecord], extras: Extras, version: str) -> dict[str, Any]:
     gated = {} if extras.found is None else {"comparison": comparison_json(extras.found)}
     asked = {"what_if": [study.to_json() for study in extras.studies]} if extras.studies else {}
     return document(records, version) | gated | asked
 
 
-def _markdown(records: Sequence[Record], extras: Extras, version: str) -> str:
+def _markdown(records: Sequence[CallRecord], extras: Extras, version: str) -> str:
     gated = "" if extras.found is None else comparison_markdown(extras.found, version)
     studies = "".join(f"\n{what_if_markdown(study)}" for study in extras.studies)
     return markdown_text(records, version) + gated + studies
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Record], Extras, str], str]] = MappingProxyType(
+FORMATS: Mapping[str, Callable[[Sequence[CallRecord], Extras, str], str]] = MappingProxyType(
     {
         "json": lambda records, extras, version: json_text(_document(records, extras, version)),
         "csv": lambda records, _, __: csv_text(records),

@@ -20,7 +20,7 @@ from mlusim.files.writing import check_writable
 from mlusim.operators.campaign import Job
 from mlusim.operators.registry import operators
 from mlusim.report.baseline import CALLS, Baseline, Key, baseline_in, baseline_text, merged
-from mlusim.report.compare import Comparison, Measured, compare, headline, lines
+from mlusim.report.compare import BaselineComparison, Measured, compare, headline, lines
 
 Exists = Callable[[Key], bool]
 USUAL = "5%"
@@ -62,7 +62,7 @@ class Gate:
     target: str | None
     of: str = CALLS
 
-    def compared(self, measured: Sequence[Measured], exists: Exists) -> Comparison | None:
+    def compared(self, measured: Sequence[Measured], exists: Exists) -> BaselineComparison | None:
         """The comparison; None where none is asked for."""
         if self.name is None or self.baseline is None:
             return None
@@ -116,7 +116,7 @@ def exists(key: Key) -> bool:
     return any(case.name == wanted and (not case.boards or board in case.boards) for case in cases)
 
 
-def show_comparison(found: Comparison) -> None:
+def show_comparison(found: BaselineComparison) -> None:
     """Print it behind the tables."""
     console = output()
     console.print()
@@ -128,7 +128,7 @@ def show_comparison(found: Comparison) -> None:
     )
 
 
-def tell_comparison(found: Comparison) -> None:
+def tell_comparison(found: BaselineComparison) -> None:
     """Say it on standard error, where standard output is a file's."""
     for kind, text in lines(found):
         remark(f"{kind}: {text}")

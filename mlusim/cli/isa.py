@@ -11,7 +11,7 @@ from mlusim.cli.isa_words import USUAL, directions_of, directions_table, matches
 from mlusim.cli.show import emit, output
 from mlusim.formula.python import to_python
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import Intrinsic, Operand, Rule
+from mlusim.isa.declare import Intrinsic, Operand, OperandRule
 from mlusim.isa.table import ISA, find_intrinsic, is_intrinsic
 from mlusim.text_grid import facts, table
 
@@ -220,6 +220,6 @@ def _about(row: Intrinsic) -> list[tuple[str, Any]]:
     return lines
 
 
-def _rule(rule: Rule) -> str:
+def _rule(rule: OperandRule) -> str:
     where = f" (on {', '.join(f'{g}xx' for g in rule.generations)})" if rule.generations else ""
     return f"{rule.legal}{where}; refused when {to_python(rule.fails)}"

@@ -19,7 +19,7 @@ from attrs import frozen
 from mlusim.cli.engines import settled
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.streams import complaint, drop_output, prepare
-from mlusim.cli.tell import Shown
+from mlusim.cli.tell import LogFormatter
 from mlusim.cli.words import divide
 from mlusim.engine.native.preference import preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
@@ -144,7 +144,7 @@ def _divided(arguments: Sequence[str], verb: str | None) -> tuple[list[str], lis
 def _log_hosts(args: argparse.Namespace) -> None:
     """Let the logger ``mlusim.host`` write to standard error, from this process alone."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Shown("%(name)s: %(message)s"))
+    handler.setFormatter(LogFormatter("%(name)s: %(message)s"))
     logging.basicConfig(handlers=[handler], force=True)
     logging.getLogger("mlusim.host").setLevel(logging.DEBUG)
     if hasattr(args, "jobs"):

@@ -89,7 +89,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 @frozen
-class Answer:
+class PlanAnswer:
     """What one question gave on one board: for people, for programs, as a picture, as a table.
 
     *view* is None where another answer's view shows this one as well.
@@ -103,7 +103,7 @@ class Answer:
 
 
 @frozen
-class Question:
+class PlanQuestion:
     """The command line, understood."""
 
     plans: tuple[Plan, ...]
@@ -159,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if all(a.good for a in answers) else 1
 
 
-def _understood(args: argparse.Namespace) -> Question:
+def _understood(args: argparse.Namespace) -> PlanQuestion:
     boards = tuple(boards_in(args.board or [], DEFAULT_BOARDS[:1]))
     if args.operator.endswith(".py"):
         plans = plans_in(Path(args.operator))
@@ -169,7 +169,7 @@ def _understood(args: argparse.Namespace) -> Question:
         if not plans:
             raise UsageError(f"{operator.name} has no NRAM plan")
     dtypes = tuple(dict.fromkeys(as_dtype(d) for d in args.dtype or ()))
-    return Question(plans, boards, _values(args.set), dtypes)
+    return PlanQuestion(plans, boards, _values(args.set), dtypes)
 
 
 def _values(texts: Iterable[str]) -> dict[str, int]:
@@ -193,7 +193,7 @@ def _values(texts: Iterable[str]) -> dict[str, int]:
 # -- the four questions -----------------------------------------------------------------------------
 
 
-def _layouts(question: Question) -> list[Answer]:
+def _layouts(question: PlanQuestion) -> list[PlanAnswer]:
     if question.values:
         return _described(question, question.plans, question.values)
     answers = []
@@ -205,25 +205,27 @@ def _layouts(question: Question) -> list[Answer]:
         for number, answer in enumerate(shown):
             view = Group(intro, answer.view or "") if number == 0 else answer.view
             facts = {**answer.facts, "findings": [f.to_json() for f in findings]}
-            answers.append(Answer(view, facts, answer.good and clean, answer.svg))
+            answers.append(PlanAnswer(view, facts, answer.good and clean, answer.svg))
     return answers
 
 
-def _described(question: Question, plans: Sequence[Plan], values: Mapping[str, int]) -> list[Answer]:
+def _described(question: PlanQuestion, plans: Sequence[Plan], values: Mapping[str, int]) -> list[PlanAnswer]:
     answers = []
     for board, dtype in question.places_of(plans[0]):
         plan, layout = choose(plans, board, values, dtype=dtype)
-        answers.append(Answer(layout_view(layout, plan), layout.to_json(), layout.fits, layout_svg(layout)))
+        answers.append(
+            PlanAnswer(layout_view(layout, plan), layout.to_json(), layout.fits, layout_svg(layout))
+        )
     return answers
 
 
-def _fixed(question: Question, plan: Plan, open_: Sequence[str]) -> dict[str, int]:
+def _fixed(question: PlanQuestion, plan: Plan, open_: Sequence[str]) -> dict[str, int]:
     """Return the values for *plan* as set, or its example's for every other variable when none are set."""
     given = question.values or plan.example
     return {k: v for k, v in values_of(plan, given).items() if k not in open_}
 
 
-def _concerned(question: Question, names: Sequence[str]) -> list[Plan]:
+def _concerned(question: PlanQuestion, names: Sequence[str]) -> list[Plan]:
     """Return the plans that have all of *names*."""
     check_names(question.plans, [*names, *question.values])
     found = [p for p in question.plans if all(n in p.variables for n in names)]
@@ -232,7 +234,7 @@ def _concerned(question: Question, names: Sequence[str]) -> list[Plan]:
     return found
 
 
-def _largest(question: Question, variable: str) -> list[Answer]:
+def _largest(question: PlanQuestion, variable: str) -> list[PlanAnswer]:
     if variable in question.values:
         given = f"{variable}={question.values[variable]}"
         remark(f"note: --max looks for {variable}; {given} of --set is not used")
@@ -241,15 +243,17 @@ def _largest(question: Question, variable: str) -> list[Answer]:
         fixed = _fixed(question, plan, [variable])
         found = [plan.largest(variable, board=b, dtype=d, **fixed) for b, d in question.places_of(plan)]
         views = [largest_view(found), *([None] * (len(found) - 1))]
-        answers += [Answer(v, f.to_json(), f.largest is not None) for v, f in zip(views, found, strict=True)]
+        answers += [
+            PlanAnswer(v, f.to_json(), f.largest is not None) for v, f in zip(views, found, strict=True)
+        ]
     return answers
 
 
-def _frontiers(question: Question, text: str) -> list[Answer]:
+def _frontiers(question: PlanQuestion, text: str) -> list[PlanAnswer]:
     names = [n.strip() for n in text.split(",")]
     if len(names) != 2:
         raise UsageError(f"--frontier {text!r} names {len(names)} variables; give two, such as S,T")
-    answers: list[Answer] = []
+    answers: list[PlanAnswer] = []
     refusals: list[UsageError] = []
     for plan in _concerned(question, names):
         fixed = _fixed(question, plan, names)
@@ -267,16 +271,16 @@ def _frontiers(question: Question, text: str) -> list[Answer]:
     return answers
 
 
-def _frontier_answer(frontier: Frontier, plan: str, board: str, dtype: DType | None) -> Answer:
+def _frontier_answer(frontier: Frontier, plan: str, board: str, dtype: DType | None) -> PlanAnswer:
     held = ", ".join(f"{k}={v}" for k, v in frontier.fixed.items())
     title = f"{plan} on {board}{', ' + dtype.name if dtype else ''}{': ' + held if held else ''}"
     view = Group(Text(title, style="bold"), frontier_view(frontier))
     facts = {"plan": plan, "board": board, "dtype": dtype.name if dtype else None, **frontier.to_json()}
     good = bool(len(frontier) and (frontier.ys >= 0).any())
-    return Answer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
+    return PlanAnswer(view, facts, good, frontier_svg(frontier, title), frontier.to_csv())
 
 
-def _claims(question: Question, text: str) -> list[Answer]:
+def _claims(question: PlanQuestion, text: str) -> list[PlanAnswer]:
     """Compare a stated limit, or every limit that the plans and their documents' drawings carry."""
     check_names(question.plans, list(question.values))
     held = [(p, _stated(p, text)) for p in question.plans] if text else _stored(question.plans)
@@ -286,7 +290,7 @@ def _claims(question: Question, text: str) -> list[Answer]:
         if found and not text:
             facts = {"plan": plan.name, "findings": [f.to_json() for f in found]}
             answers.append(
-                Answer(Group(Text(plan.name, style="bold"), findings_view(found)), facts, good=False)
+                PlanAnswer(Group(Text(plan.name, style="bold"), findings_view(found)), facts, good=False)
             )
         for claim in claims:
             fixed = values_of(plan, question.values)
@@ -309,15 +313,15 @@ def _stored(plans: Sequence[Plan]) -> list[tuple[Plan, tuple[Claim, ...]]]:
     return [(p, p.claims) for plan in plans for p in (plan, *plan.drawings)]
 
 
-def _compared(comparison: Comparison) -> Answer:
+def _compared(comparison: Comparison) -> PlanAnswer:
     good = comparison.verdict in {Verdict.SAME, Verdict.STRICTER}
-    return Answer(comparison_view(comparison), comparison.to_json(), good)
+    return PlanAnswer(comparison_view(comparison), comparison.to_json(), good)
 
 
 # -- files ------------------------------------------------------------------------------------------
 
 
-def _write(path: Path, answers: Sequence[Answer], facts: Any) -> None:
+def _write(path: Path, answers: Sequence[PlanAnswer], facts: Any) -> None:
     kind = path.suffix
     if kind == ".json":
         text = json_text(facts)

@@ -11,7 +11,7 @@ from mlusim.cli.programs import source_program
 from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
-from mlusim.programs.carving import Array, Carving, Part, carve
+from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.text_grid import table
 
@@ -65,7 +65,7 @@ def _document(found: Carving) -> dict[str, Any]:
     }
 
 
-def _part(found: Carving, part: Part) -> dict[str, Any]:
+def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
     return {
         "variable": part.text,
         "type": part.names[0].type if part.names else None,
@@ -90,7 +90,7 @@ def _show(found: Carving) -> None:
     console.print("", Text(NOTE, style="dim"), sep="\n")
 
 
-def _table(found: Carving, array: Array) -> Any:
+def _table(found: Carving, array: DeclaredArray) -> Any:
     used = f"{found.touched(array):,} of {array.bytes:,} bytes touched"
     made = table(
         "offset", "touched", "bytes", "variable", "declared", "shares bytes with",
@@ -102,7 +102,7 @@ def _table(found: Carving, array: Array) -> Any:
     return made
 
 
-def _row(found: Carving, part: Part) -> Iterator[str]:
+def _row(found: Carving, part: ArrayPart) -> Iterator[str]:
     yield f"{part.offset:,}" + (" ..." if len(set(part.offsets.values())) > 1 else "")
     low, high = part.low, part.high
     yield "-" if low is None or high is None else f"[{low:,}, {high:,})"

@@ -29,7 +29,7 @@ from mlusim.operators.runner import SUCCESS, Run
 from mlusim.programs.elsewhere import elsewhere
 from mlusim.programs.program import Program
 from mlusim.report.baseline import LAUNCHES, Key
-from mlusim.report.compare import Comparison, Measured, comparison_json, measured_launches
+from mlusim.report.compare import BaselineComparison, Measured, comparison_json, measured_launches
 from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page
 from mlusim.report.profiled import Profiled
 from mlusim.report.tables.whatif import what_if_table
@@ -121,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _compared(
     gate: Gate, name: str, made: Sequence[Launch], alone: Sequence[Launch]
-) -> tuple[Comparison | None, list[Measured], Exists]:
+) -> tuple[BaselineComparison | None, list[Measured], Exists]:
     """The comparison with a baseline, what was measured of *alone*, and which launches there are any more."""
     program = os.path.normpath(name)
     every = measured_launches(program, made)

@@ -31,7 +31,7 @@ from mlusim.operators.sweep import jobs_of
 from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.compare import measured_call
 from mlusim.report.page.html import html_text
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.report.tables.explanations import sentences, why_table
 from mlusim.report.tables.files import boards_of
 from mlusim.report.tables.records import work_table
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(records) or (CLEAN if found is None or found.passed else FINDINGS)
 
 
-def _write(args: argparse.Namespace, form: str, records: Sequence[Record], extras: Extras) -> None:
+def _write(args: argparse.Namespace, form: str, records: Sequence[CallRecord], extras: Extras) -> None:
     """Show the report, or write it to where it goes; the comparison goes along, or to standard error."""
     found = extras.found
     if form == "table":
@@ -133,7 +133,7 @@ def _write(args: argparse.Namespace, form: str, records: Sequence[Record], extra
         tell_comparison(found)
 
 
-def _show(records: Sequence[Record], extras: Extras, *, explain: bool) -> None:
+def _show(records: Sequence[CallRecord], extras: Extras, *, explain: bool) -> None:
     """The report as tables in the terminal; the first line is the verdict."""
     found = verdicts(records)
     met = bool(found) and all(verdict.passed for verdict in found)

@@ -8,11 +8,11 @@ from mlusim.cli.exits import CLEAN, FAULT, FINDINGS
 from mlusim.cli.show import output, progress
 from mlusim.errors import UsageError
 from mlusim.operators.campaign import Job, perform_all, usual_workers
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.report.tables.records import efficiency_table, problems
 
 
-def perform(jobs: Sequence[Job], workers: int | None) -> list[Record]:
+def perform(jobs: Sequence[Job], workers: int | None) -> list[CallRecord]:
     """Run *jobs* with a progress bar; raises `UsageError` where there are none."""
     if not jobs:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
@@ -22,7 +22,7 @@ def perform(jobs: Sequence[Job], workers: int | None) -> list[Record]:
         )
 
 
-def show(records: Sequence[Record]) -> None:
+def show(records: Sequence[CallRecord]) -> None:
     """Print the efficiency table, then what went wrong, then the count."""
     console = output()
     console.print(efficiency_table(records))
@@ -33,7 +33,7 @@ def show(records: Sequence[Record]) -> None:
     console.print(Text(f"{clean} of {len(records)} as expected.", style="green" if not wrong else "bold red"))
 
 
-def exit_code(records: Sequence[Record]) -> int:
+def exit_code(records: Sequence[CallRecord]) -> int:
     """3 after a fault, 1 after findings or failed accuracy, else 0."""
     if any(record.fault is not None for record in records):
         return FAULT

@@ -26,7 +26,7 @@ from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
 from mlusim.report.launches import write_launches
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.report.tables.lines import lines_table
 from mlusim.report.tables.records import detail
 
@@ -195,7 +195,7 @@ def _finish(args: argparse.Namespace, done: Run) -> int:
     return CLEAN if record.clean else FINDINGS
 
 
-def _report(args: argparse.Namespace, record: Record) -> None:
+def _report(args: argparse.Namespace, record: CallRecord) -> None:
     if args.json:
         emit(record.to_json())
     elif record.fault is None:  # `main` says the sentence of a fault

@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from mlusim.arch.catalog import BOARDS
 from mlusim.cli.show import progress
 from mlusim.operators.campaign import spread, usual_workers
-from mlusim.operators.whatif import Question, ask
-from mlusim.report.record import Record
+from mlusim.operators.whatif import WhatIfQuestion, ask
+from mlusim.report.record import CallRecord
 from mlusim.report.tables.whatif import WhatIfStudy, representatives
 
 
-def studies_of(records: Sequence[Record], workers: int | None) -> list[WhatIfStudy]:
+def studies_of(records: Sequence[CallRecord], workers: int | None) -> list[WhatIfStudy]:
     """What the representatives of *records* would be on every board, from the board of the first record on."""
     if not records:
         return []
     base = records[0].board
     boards = (base, *(name for name in BOARDS if name != base))
-    questions = [Question(operator, case, boards) for operator, case in representatives(records)]
+    questions = [WhatIfQuestion(operator, case, boards) for operator, case in representatives(records)]
     with progress("other boards", len(questions)) as step:
         return spread(
             ask,

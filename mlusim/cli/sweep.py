@@ -16,7 +16,7 @@ from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job
 from mlusim.operators.sweep import ALL, jobs_of, sweep
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.report.tables.files import document
 
 EXAMPLES = """examples:
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = jobs_of(jobs(args), names_in(args.policy))
     if not wanted:
         raise UsageError("no case matches; `mlusim ops OP` lists the cases and their boards")
-    come: list[Record] = []
+    come: list[CallRecord] = []
     try:
         with cluster(args.dask) if args.dask is not None else contextlib.nullcontext() as executor:
             records = _swept(args, wanted, executor, come)
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(records)
 
 
-def _show(args: argparse.Namespace, records: list[Record]) -> None:
+def _show(args: argparse.Namespace, records: list[CallRecord]) -> None:
     if args.json:
         emit(document(records, mlusim.__version__))
     else:
@@ -85,15 +85,15 @@ def _show(args: argparse.Namespace, records: list[Record]) -> None:
 
 
 def _swept(
-    args: argparse.Namespace, wanted: list[Job], executor: Executor | None, come: list[Record]
-) -> list[Record]:
+    args: argparse.Namespace, wanted: list[Job], executor: Executor | None, come: list[CallRecord]
+) -> list[CallRecord]:
     """All records in order; says on standard error what is reused, and where an interrupted sweep is kept.
 
     *come* takes the records as they come.
     """
     with progress("sweeping", len(wanted)) as step:
 
-        def told(record: Record) -> None:
+        def told(record: CallRecord) -> None:
             come.append(record)
             step(f"{record.operator} {record.case} {record.board}")
 

@@ -6,7 +6,7 @@ import sys
 from mlusim.files.paths import lines_shown, shown
 
 
-class Shown(logging.Formatter):
+class LogFormatter(logging.Formatter):
     """Lines of a log, as `say` prints text."""
 
     def format(self, record: logging.LogRecord) -> str:

@@ -15,7 +15,7 @@ from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_argume
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.spec import Operator
-from mlusim.operators.whatif import Question, WhatIf, ask, study_of, what_if
+from mlusim.operators.whatif import WhatIf, WhatIfQuestion, ask, study_of, what_if
 from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
 
 EXAMPLES = """examples:
@@ -75,7 +75,7 @@ def _study(
 ) -> WhatIfStudy:
     if args.case is not None:
         find_case(operator, args.case)
-        return ask(Question(operator.name, args.case, tuple(boards), args.policy), done)
+        return ask(WhatIfQuestion(operator.name, args.case, tuple(boards), args.policy), done)
     arrays, params = read_inputs(args.inputs, operator), parameters(operator, names_in(args.set))
     answers = what_if(operator, arrays, params, boards=boards, policy=args.policy, outputs=False, done=done)
     return study_of(operator.name, None, answers)

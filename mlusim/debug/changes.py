@@ -9,7 +9,7 @@ from mlusim.debug.look.describe import elements
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import owner_in
 from mlusim.debug.look.regions import array_of
-from mlusim.debug.stop.breakpoints import Breakpoint, Watch
+from mlusim.debug.stop.breakpoints import Breakpoint, Watchpoint
 from mlusim.debug.stop.moments import Position
 from mlusim.errors import MlusimError
 
@@ -27,7 +27,7 @@ def change_of(session: "DebugSession", made: Breakpoint) -> str:
     """
     location, stop = made.location, session.stop
     if not (
-        isinstance(location, Watch) and location.writes and stop.op is not None and stop.core is not None
+        isinstance(location, Watchpoint) and location.writes and stop.op is not None and stop.core is not None
     ):
         return ""
     span = location.span

@@ -19,7 +19,7 @@ from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import kernel_frames
 from mlusim.debug.stop.moments import LINE, Stop
-from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def assign(session: "DebugSession", target: str, text: str) -> str:
     return _changed(session, f"{target} = {text.strip()}", apply)
 
 
-def patch(session: "DebugSession", span: Span, raw: bytes) -> str:
+def patch(session: "DebugSession", span: ByteSpan, raw: bytes) -> str:
     """Write *raw* to the first bytes of *span*."""
     label = span.owner if span.owner is not None and span.owner.startswith("task") else session.focus
 

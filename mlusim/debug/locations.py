@@ -17,7 +17,14 @@ from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
 from mlusim.debug.run.program_run import HEARD
 from mlusim.debug.source.core_names import parse_name
-from mlusim.debug.source.functions import Function, find_function, find_line, knows_file, lines_naming, nested
+from mlusim.debug.source.functions import (
+    UserFunction,
+    find_function,
+    find_line,
+    knows_file,
+    lines_naming,
+    nested,
+)
 from mlusim.debug.stop.breakpoints import (
     Breakpoint,
     CallLocation,
@@ -31,7 +38,7 @@ from mlusim.debug.stop.breakpoints import (
     PipeLocation,
     TaskLocation,
     TimeLocation,
-    Watch,
+    Watchpoint,
 )
 from mlusim.debug.stop.moments import parse_time
 from mlusim.errors import UsageError
@@ -86,7 +93,7 @@ def watch_at(
         span = resolve(place, paused, core, session.frame())
     if anyone:
         span = evolve(span, anyone=True)
-    location = Watch(span, place, writes, reads)
+    location = Watchpoint(span, place, writes, reads)
     return _add(session, Breakpoint(0, location, task=task, ignore=ignore, words=place), text)
 
 
@@ -120,7 +127,7 @@ def tested(session: "DebugSession", location: Location, text: str) -> Test:
     return test
 
 
-def _codes(location: Location, functions: Iterable[Function]) -> Iterable[CodeType]:
+def _codes(location: Location, functions: Iterable[UserFunction]) -> Iterable[CodeType]:
     """The functions that a breakpoint at *location* stops in; of all where that is not known."""
     for code in (code for f in functions for code in nested(f.code)):
         if isinstance(location, LineLocation):

@@ -28,9 +28,9 @@ from mlusim.debug.recorded import (
     WatchFacts,
     facts_in,
 )
-from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
+from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watchpoint
 from mlusim.debug.stop.moments import Position
-from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.span import ByteSpan
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
@@ -129,7 +129,7 @@ def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
         "condition": made.condition,
         "ignore": made.ignore,
     }
-    if isinstance(made.location, Watch):
+    if isinstance(made.location, Watchpoint):
         span = made.location.span
         facts["watch"] = {
             "space": span.space.name,
@@ -252,9 +252,9 @@ def _restore(session: "DebugSession", recording: Recording) -> list[str]:
     return notes
 
 
-def _watch(facts: WatchFacts) -> Watch:
+def _watch(facts: WatchFacts) -> Watchpoint:
     space = next(s for s in SPACES if s.name == facts.space)
     dtype = None if facts.dtype is None else as_dtype(facts.dtype)
     text = shown(facts.text)
-    span = Span(space, facts.low, facts.high, text, dtype, facts.owner, facts.anyone)
-    return Watch(span, text, facts.writes, facts.reads)
+    span = ByteSpan(space, facts.low, facts.high, text, dtype, facts.owner, facts.anyone)
+    return Watchpoint(span, text, facts.writes, facts.reads)

@@ -16,7 +16,7 @@ from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch
 from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, LAUNCH, ProgramRun
-from mlusim.debug.run.runs import LOOKBACK, Runs
+from mlusim.debug.run.runs import LOOKBACK, RunMaker
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import line_of
 from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLocation, Stopper
@@ -60,7 +60,7 @@ class DebugSession:
         self.focus: str | None = None
         self.level = 0
         self._run: LaunchRun | None = None
-        self.runs = Runs(self.host, self._checks)
+        self.runs = RunMaker(self.host, self._checks)
         self.host.advance()
         if self.ended:
             self._settle_at_end()

@@ -17,7 +17,7 @@ from mlusim.engine.polls import Polls
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Port, Ptr, View
-from mlusim.time.work import Load
+from mlusim.time.work import CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
@@ -93,7 +93,7 @@ class Core(Port, Protocol):
     def bind(self, allocation: Allocation, dtype: DType, phase: int = 0, index: int = 0) -> Ptr:
         """A pointer into *allocation* that accounts to the core."""
 
-    def fly(self, flight: Flight, load: Load) -> None:
+    def fly(self, flight: Flight, load: CopyLoad) -> None:
         """Take an asynchronous effect, which lands when the schedule says so."""
 
     def settle(self, pipe: Pipe) -> None:

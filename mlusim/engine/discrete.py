@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Call:
+class DiscreteAtomic:
     """One discrete atomic, as the kernel wrote it."""
 
     dst: Any
@@ -50,7 +50,7 @@ def discrete_method(row: Intrinsic, number: int) -> Callable[..., None]:
         except (TypeError, ValueError):
             fault = RuleFault(f"{len(given) + len(named)} arguments", legal=row.signature)
             raise refuse_here(mlu, row, fault) from None
-        call = Call(dst, base, offset, src, bitmask, count_of(mlu, row, "elem_count", count))
+        call = DiscreteAtomic(dst, base, offset, src, bitmask, count_of(mlu, row, "elem_count", count))
         fault_or_places = _look(mlu, row, call)
         if isinstance(fault_or_places, Fault):
             raise refuse_here(mlu, row, fault_or_places)
@@ -71,7 +71,7 @@ def _parse(dst: Any, base: Any, offset: Any, src: Any, *rest: Any, **named: Any)
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def _look(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | tuple[Places, Places]:
+def _look(mlu: "Mlu", row: Intrinsic, call: DiscreteAtomic) -> Fault | tuple[Places, Places]:
     """Which elements take part, and their places in bytes from the allocation's start; or what is wrong."""
     if call.count <= 0:
         return RuleFault(
@@ -90,7 +90,7 @@ def _look(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | tuple[Places, Place
     return _check_places(call, places, chosen) or (chosen, places)
 
 
-def _check_pointers(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | None:
+def _check_pointers(mlu: "Mlu", row: Intrinsic, call: DiscreteAtomic) -> Fault | None:
     operands = {"dst": (call.dst, NRAM), "base": (call.base, GDRAM), "offset": (call.offset, NRAM)}
     if isinstance(call.src, Ptr):
         operands["src"] = (call.src, NRAM)
@@ -99,7 +99,7 @@ def _check_pointers(mlu: "Mlu", row: Intrinsic, call: Call) -> Fault | None:
     return check_spaces(mlu, operands) or check_writable(call.base, "base") or _check_types(row, call)
 
 
-def _check_types(row: Intrinsic, call: Call) -> Fault | None:
+def _check_types(row: Intrinsic, call: DiscreteAtomic) -> Fault | None:
     wanted = call.base.dtype
     if wanted not in row.elements:
         names = ", ".join(d.name for d in row.elements)
@@ -115,7 +115,7 @@ def _check_types(row: Intrinsic, call: Call) -> Fault | None:
     return None
 
 
-def _check_vectors(call: Call) -> Fault | None:
+def _check_vectors(call: DiscreteAtomic) -> Fault | None:
     vectors = {"dst": call.dst, "offset": call.offset, "src": call.src}
     for name, pointer in vectors.items():
         fault = check_room(pointer, name, call.count) if isinstance(pointer, Ptr) else None
@@ -133,7 +133,7 @@ def _check_vectors(call: Call) -> Fault | None:
     return None
 
 
-def _check_places(call: Call, places: Places, chosen: Places) -> Fault | None:
+def _check_places(call: DiscreteAtomic, places: Places, chosen: Places) -> Fault | None:
     view = call.base.view
     wrong = np.flatnonzero((places < 0) | (places + view.itemsize > view.nbytes))
     if wrong.size:
@@ -161,7 +161,9 @@ def _check_places(call: Call, places: Places, chosen: Places) -> Fault | None:
 # -- what is done ----------------------------------------------------------------------------------
 
 
-def _act(mlu: "Mlu", row: Intrinsic, number: int, call: Call, chosen: Places, places: Places) -> None:
+def _act(
+    mlu: "Mlu", row: Intrinsic, number: int, call: DiscreteAtomic, chosen: Places, places: Places
+) -> None:
     """Announce, update the places round by round, account."""
     core, watch, base = mlu.core, mlu.watch, call.base
     src = call.src if isinstance(call.src, Ptr) else constant(mlu, row, "src", base.view, call.src)
@@ -184,7 +186,9 @@ def _act(mlu: "Mlu", row: Intrinsic, number: int, call: Call, chosen: Places, pl
     core.atomic_step(before == memory[touched].tobytes())
 
 
-def _update(row: Intrinsic, call: Call, memory: Any, touched: Places, chosen: Places, src: Any) -> None:
+def _update(
+    row: Intrinsic, call: DiscreteAtomic, memory: Any, touched: Places, chosen: Places, src: Any
+) -> None:
     """Change *memory* at *touched*; each round takes every place once, so that repeats follow each other."""
     out = call.dst.view.array[call.dst.index : call.dst.index + call.count]
     values = src.view.array[src.index : src.index + call.count].copy() if isinstance(src, Ptr) else None
@@ -200,7 +204,9 @@ def _update(row: Intrinsic, call: Call, memory: Any, touched: Places, chosen: Pl
         out[chosen[round_]] = got
 
 
-def _accesses(call: Call, chosen: Places, places: Places) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
+def _accesses(
+    call: DiscreteAtomic, chosen: Places, places: Places
+) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
     width = call.base.view.itemsize
     target, dst = call.base.view.allocation, call.dst
     updates = tuple(Access(target, int(at), width) for at in np.unique(places))

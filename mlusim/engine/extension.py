@@ -14,7 +14,7 @@ from mlusim.isa.declare import Intrinsic
 from mlusim.memory.direction import NRAM2NRAM
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import NRAM
-from mlusim.time.work import LINE, Load, charge
+from mlusim.time.work import LINE, CopyLoad, charge
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
@@ -40,7 +40,7 @@ def extension_method(row: Intrinsic, number: int) -> Callable[..., None]:
         if watch is not None and seen is not None:
             watch.retire(seen)
         lines = -(-max(wide, 1) // LINE)
-        charge(mlu, Pipe.VECTOR, Load(lines=lines), wide)
+        charge(mlu, Pipe.VECTOR, CopyLoad(lines=lines), wide)
         mlu.lines[number] += lines
         mlu.counts[number] += 1
 

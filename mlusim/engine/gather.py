@@ -26,14 +26,14 @@ from mlusim.memory.direction import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM
-from mlusim.time.work import LINE, UNIT, Load, charge, charge_flight, scattered
+from mlusim.time.work import LINE, UNIT, CopyLoad, charge, charge_flight, scattered
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu
 
 
 @frozen
-class Call:
+class GatherCall:
     """One gather or scatter, as the kernel wrote it; ``scatters`` says which side the offsets are of."""
 
     dst: Any
@@ -60,7 +60,7 @@ class Call:
 def _method(
     row: Intrinsic, number: int, parse: Callable[..., tuple[Any, ...]], *, scatters: bool, waits: bool
 ) -> Callable[..., None]:
-    """The method of a gathering row; *parse* puts its arguments in the order of `Call`."""
+    """The method of a gathering row; *parse* puts its arguments in the order of `GatherCall`."""
 
     def method(mlu: "Mlu", *given: Any, **named: Any) -> None:
         try:
@@ -71,7 +71,7 @@ def _method(
         dst, src, offset, bitmask, size, direction, stride, count = arguments
         size = count_of(mlu, row, "size", size)
         stride, count = count_of(mlu, row, "stride", stride), count_of(mlu, row, "count", count)
-        call = Call(dst, src, offset, bitmask, size, direction, stride, count, scatters)
+        call = GatherCall(dst, src, offset, bitmask, size, direction, stride, count, scatters)
         fault_or_offsets = _look(mlu, call, waits=waits)
         if isinstance(fault_or_offsets, Fault):
             raise refuse_here(mlu, row, fault_or_offsets)
@@ -81,7 +81,7 @@ def _method(
     return method
 
 
-def _look(mlu: "Mlu", call: Call, *, waits: bool) -> Fault | tuple[Places, Places, Places]:
+def _look(mlu: "Mlu", call: GatherCall, *, waits: bool) -> Fault | tuple[Places, Places, Places]:
     """The places of the pieces on both sides, in bytes from the start of each allocation, or what is wrong.
 
     Behind them stand the numbers of the pieces that take part.
@@ -104,7 +104,7 @@ def _look(mlu: "Mlu", call: Call, *, waits: bool) -> Fault | tuple[Places, Place
     return check_writable(call.dst, "dst") or (apart, inline, chosen)
 
 
-def _check_shape(call: Call) -> Fault | None:
+def _check_shape(call: GatherCall) -> Fault | None:
     for name, value in (("size", call.size), ("count", call.count)):
         if value <= 0:
             return RuleFault(f"{name} = {value}", operand=name, legal="1 or more", hint="guard the call")
@@ -127,7 +127,7 @@ def _check_shape(call: Call) -> Fault | None:
     return None
 
 
-def _check_operands(mlu: "Mlu", call: Call) -> Fault | None:
+def _check_operands(mlu: "Mlu", call: GatherCall) -> Fault | None:
     operands = {
         "dst": (call.dst, call.direction.dst),
         "src": (call.src, call.direction.src),
@@ -144,7 +144,7 @@ def _check_operands(mlu: "Mlu", call: Call) -> Fault | None:
     return check_room(call.offset, "offset", call.count)
 
 
-def _check_places(call: Call, places: Places, chosen: Places, pointer: Ptr, name: str) -> Fault | None:
+def _check_places(call: GatherCall, places: Places, chosen: Places, pointer: Ptr, name: str) -> Fault | None:
     wrong = np.flatnonzero((places < 0) | (places + call.size > pointer.view.nbytes))
     if not wrong.size:
         return None
@@ -162,7 +162,7 @@ def _check_places(call: Call, places: Places, chosen: Places, pointer: Ptr, name
     return fault
 
 
-def _pipe(call: Call) -> Pipe:
+def _pipe(call: GatherCall) -> Pipe:
     return Pipe.IO if call.direction.off_chip else Pipe.MOVE
 
 
@@ -170,7 +170,7 @@ def _act(
     mlu: "Mlu",
     row: Intrinsic,
     number: int,
-    call: Call,
+    call: GatherCall,
     apart: Places,
     inline: Places,
     chosen: Places,
@@ -216,16 +216,16 @@ def _move(target: Any, to: Places, source: Any, frm: Places, size: int) -> None:
     target[to[:, None] + within] = source[frm[:, None] + within]
 
 
-def _load(call: Call, apart: Places, pipe: Pipe) -> Load:
+def _load(call: GatherCall, apart: Places, pipe: Pipe) -> CopyLoad:
     pieces = len(apart)
     if pipe is Pipe.MOVE:
-        return Load(lines=pieces * -(-call.size // LINE))
+        return CopyLoad(lines=pieces * -(-call.size // LINE))
     transactions = int(((apart % UNIT + call.size + UNIT - 1) // UNIT + 2 * call.scatters).sum())
     return scattered(pieces, transactions, stores=call.scatters)
 
 
 def _accesses(
-    call: Call, to: Places, frm: Places, chosen: Places
+    call: GatherCall, to: Places, frm: Places, chosen: Places
 ) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
     reads = reads_of(call.offset, call.bitmask, call.count, chosen)
     reads += [Access(call.src.view.allocation, int(at), call.size) for at in frm]

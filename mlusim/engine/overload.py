@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlusim.isa.declare import Intrinsic
 
 
-class Left:
+class LeftOut:
     """What a count holds that the caller left out, until it is clear which form was meant."""
 
     def __index__(self) -> int:
@@ -25,7 +25,7 @@ class Left:
         return "left out"
 
 
-LEFT = Left()
+LEFT = LeftOut()
 
 
 def present(arguments: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
 from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE
-from mlusim.isa.declare import Call, Intrinsic, Operand, Refused
+from mlusim.isa.declare import CallStyle, Intrinsic, Operand, Refused
 from mlusim.isa.parameters import Parameter
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
@@ -287,13 +287,13 @@ class Writer:
         if row.polls and row.atomic:
             yield f"before = {self._target()}.tobytes()"
         given = [self._given(p) for p in row.parameters]
-        if row.call is not Call.BODY:
+        if row.call is not CallStyle.BODY:
             dst, *sources = [g for g, p in zip(given, row.parameters, strict=True) if p.kind != "count"]
             called = ", ".join(sources)
             yield {
-                Call.INTO: f"body({called}, {dst})",
-                Call.NAMED: f"body({called}, out={dst})",
-                Call.ASSIGN: f"{dst} = body({called})",
+                CallStyle.INTO: f"body({called}, {dst})",
+                CallStyle.NAMED: f"body({called}, out={dst})",
+                CallStyle.ASSIGN: f"{dst} = body({called})",
             }[row.call]
             return
         if row.form in SCALAR_ACCESS:

@@ -7,7 +7,7 @@ its value must be 0.
 from collections.abc import Callable
 
 from mlusim.errors import UsageError
-from mlusim.formula.condition import Choice, Compare, Fact, Given, Logic, Not, Word, is_condition
+from mlusim.formula.condition import ComparisonChain, Fact, Given, IfElse, Logic, Not, Word, is_condition
 from mlusim.formula.expr import (
     ADD,
     CEIL,
@@ -19,10 +19,10 @@ from mlusim.formula.expr import (
     MUL,
     SUB,
     UP,
+    Amount,
     BoardConst,
-    Call,
-    Const,
     Expr,
+    Operation,
     SizeOf,
     Var,
 )
@@ -57,7 +57,7 @@ def to_c(expr: Expr, leaf: Callable[[Expr], str] = c_leaf) -> str:
     def c(part: Expr) -> str:
         return to_c(part, leaf)
 
-    if isinstance(expr, Const):
+    if isinstance(expr, Amount):
         return f"INT64_C({expr.value})"
     if isinstance(expr, Word):
         return f"KIND_{expr.word.upper()}"
@@ -65,15 +65,15 @@ def to_c(expr: Expr, leaf: Callable[[Expr], str] = c_leaf) -> str:
         return f"{leaf(expr.name)}_given"
     if isinstance(expr, Not):
         return f"(!{c(expr.arg)})"
-    if isinstance(expr, Choice):
+    if isinstance(expr, IfElse):
         return f"({c(expr.test)} ? {c(expr.then)} : {c(expr.other)})"
-    if isinstance(expr, Compare):
+    if isinstance(expr, ComparisonChain):
         sides = [c(arg) for arg in expr.args]
         pairs = zip(expr.signs, sides, sides[1:], strict=False)
         return f"({' && '.join(f'({left} {sign} {right})' for sign, left, right in pairs)})"
     if isinstance(expr, Logic):
         return _logic(expr, [c(arg) for arg in expr.args])
-    return _call(expr, [c(arg) for arg in expr.args]) if isinstance(expr, Call) else leaf(expr)
+    return _call(expr, [c(arg) for arg in expr.args]) if isinstance(expr, Operation) else leaf(expr)
 
 
 def _logic(expr: Logic, parts: list[str]) -> str:
@@ -85,7 +85,7 @@ def _logic(expr: Logic, parts: list[str]) -> str:
     return text
 
 
-def _call(expr: Call, parts: list[str]) -> str:
+def _call(expr: Operation, parts: list[str]) -> str:
     text, *others = parts
     for part in others:
         if expr.op in OPERATORS:

@@ -13,7 +13,7 @@ from attrs import frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
-from mlusim.formula.expr import Call, Const, Expr, SizeOf, symbol
+from mlusim.formula.expr import Amount, Expr, Operation, SizeOf, symbol
 
 
 @frozen
@@ -47,11 +47,11 @@ class _Writer:
 
     def value(self, expr: Expr) -> str:
         """Return the name or the number that stands for *expr*."""
-        if isinstance(expr, Const):
+        if isinstance(expr, Amount):
             return f"({expr.value})" if expr.value < 0 else str(expr.value)
         if isinstance(expr, SizeOf) and isinstance(expr.type, DType):
             return str(expr.type.size)
-        if not isinstance(expr, Call):
+        if not isinstance(expr, Operation):
             name = symbol(expr)
             self.params.add(name)
             return name

@@ -72,7 +72,7 @@ class Given(Expr):
 
 
 @frozen(order=False)
-class Compare(Expr):
+class ComparisonChain(Expr):
     """A chain of comparisons: ``1 <= segnum <= 4096``."""
 
     signs: tuple[str, ...]
@@ -129,7 +129,7 @@ class Not(Expr):
 
 
 @frozen(order=False)
-class Choice(Expr):
+class IfElse(Expr):
     """``then if test else other``."""
 
     test: Expr
@@ -150,4 +150,6 @@ def is_condition(expr: Expr) -> bool:
     """Whether *expr* is 0 or 1 by its form."""
     if isinstance(expr, Logic):
         return all(is_condition(arg) for arg in expr.args)
-    return isinstance(expr, Compare | Not | Given) or (isinstance(expr, Fact) and expr.what == "pointer")
+    return isinstance(expr, ComparisonChain | Not | Given) or (
+        isinstance(expr, Fact) and expr.what == "pointer"
+    )

@@ -33,7 +33,7 @@ class Unit(Enum):
 
 
 @frozen(eq=False)
-class Op:
+class FormulaOp:
     """One operation: its name in a formula, how tightly it binds, what it does to integers.
 
     *source* and *vector* are the same meaning as Python source for integers and for NumPy arrays;
@@ -57,18 +57,18 @@ def _remainder(a: int, b: int) -> int:
     return a - _divide(a, b) * b
 
 
-ADD = Op("+", 1, lambda a, b: a + b, "{} + {}", "{} + {}")
-SUB = Op("-", 1, lambda a, b: a - b, "{} - {}", "{} - {}")
-MUL = Op("*", 2, lambda a, b: a * b, "{} * {}", "{} * {}")
-DIV = Op("/", 2, _divide, "{} // {}", "{} // {}")
-CEIL = Op("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
-MOD = Op("%", 2, _remainder, "{} % {}", "{} % {}")
-MIN = Op("min", 4, min, "min({}, {})", "np.minimum({}, {})")
-MAX = Op("max", 4, max, "max({}, {})", "np.maximum({}, {})")
-UP = Op("PAD_UP", 4, lambda a, b: -_divide(-a, b) * b, "-(-{0} // {1}) * {1}", "-(-{0} // {1}) * {1}")
-DOWN = Op("PAD_DOWN", 4, lambda a, b: _divide(a, b) * b, "{0} // {1} * {1}", "{0} // {1} * {1}")
+ADD = FormulaOp("+", 1, lambda a, b: a + b, "{} + {}", "{} + {}")
+SUB = FormulaOp("-", 1, lambda a, b: a - b, "{} - {}", "{} - {}")
+MUL = FormulaOp("*", 2, lambda a, b: a * b, "{} * {}", "{} * {}")
+DIV = FormulaOp("/", 2, _divide, "{} // {}", "{} // {}")
+CEIL = FormulaOp("CEIL_DIV", 4, lambda a, b: -_divide(-a, b), "-(-{} // {})", "-(-{} // {})")
+MOD = FormulaOp("%", 2, _remainder, "{} % {}", "{} % {}")
+MIN = FormulaOp("min", 4, min, "min({}, {})", "np.minimum({}, {})")
+MAX = FormulaOp("max", 4, max, "max({}, {})", "np.maximum({}, {})")
+UP = FormulaOp("PAD_UP", 4, lambda a, b: -_divide(-a, b) * b, "-(-{0} // {1}) * {1}", "-(-{0} // {1}) * {1}")
+DOWN = FormulaOp("PAD_DOWN", 4, lambda a, b: _divide(a, b) * b, "{0} // {1} * {1}", "{0} // {1} * {1}")
 
-FUNCTIONS: tuple[Op, ...] = (CEIL, MIN, MAX, UP, DOWN)
+FUNCTIONS: tuple[FormulaOp, ...] = (CEIL, MIN, MAX, UP, DOWN)
 
 
 class Expr:
@@ -82,31 +82,31 @@ class Expr:
         return ()
 
     def __add__(self, other: "Size") -> "Expr":
-        return Call(ADD, (self, as_expr(other)))
+        return Operation(ADD, (self, as_expr(other)))
 
     def __radd__(self, other: "Size") -> "Expr":
-        return Call(ADD, (as_expr(other), self))
+        return Operation(ADD, (as_expr(other), self))
 
     def __sub__(self, other: "Size") -> "Expr":
-        return Call(SUB, (self, as_expr(other)))
+        return Operation(SUB, (self, as_expr(other)))
 
     def __rsub__(self, other: "Size") -> "Expr":
-        return Call(SUB, (as_expr(other), self))
+        return Operation(SUB, (as_expr(other), self))
 
     def __mul__(self, other: "Size") -> "Expr":
-        return Call(MUL, (self, as_expr(other)))
+        return Operation(MUL, (self, as_expr(other)))
 
     def __rmul__(self, other: "Size") -> "Expr":
-        return Call(MUL, (as_expr(other), self))
+        return Operation(MUL, (as_expr(other), self))
 
     def __floordiv__(self, other: "Size") -> "Expr":
-        return Call(DIV, (self, as_expr(other)))
+        return Operation(DIV, (self, as_expr(other)))
 
     def __rfloordiv__(self, other: "Size") -> "Expr":
-        return Call(DIV, (as_expr(other), self))
+        return Operation(DIV, (as_expr(other), self))
 
     def __neg__(self) -> "Expr":
-        return Call(SUB, (Const(0), self))
+        return Operation(SUB, (Amount(0), self))
 
     def __truediv__(self, other: "Size") -> NoReturn:
         raise UsageError("sizes are whole numbers: write // for integer division, or ceil_div(a, b)")
@@ -119,9 +119,9 @@ class Expr:
 
     def __lt__(self, other: "Size") -> "Constraint":
         right = as_expr(other)
-        if isinstance(right, Const):
-            return Constraint(self, Const(right.value - 1, right.unit))
-        return Constraint(self + Const(1), right)
+        if isinstance(right, Amount):
+            return Constraint(self, Amount(right.value - 1, right.unit))
+        return Constraint(self + Amount(1), right)
 
     def __gt__(self, other: "Size") -> "Constraint":
         return as_expr(other) < self
@@ -150,7 +150,7 @@ Size = Expr | int
 
 
 @frozen(repr=False, order=False)
-class Const(Expr):
+class Amount(Expr):
     """A number: elements unless *unit* says bytes."""
 
     value: int
@@ -182,7 +182,7 @@ class Var(Expr):
     meaning: str = field(default="", eq=False)
     low: int = field(default=0, kw_only=True, eq=False)
     high: int = field(default=INT32_MAX, kw_only=True, eq=False)
-    multiple_of: Expr = field(default=Const(1), kw_only=True, eq=False, converter=_step)
+    multiple_of: Expr = field(default=Amount(1), kw_only=True, eq=False, converter=_step)
     tile: bool = field(default=False, kw_only=True, eq=False)
     enough: Expr | None = field(default=None, kw_only=True, eq=False)
 
@@ -226,10 +226,10 @@ class BoardConst(Expr):
 
 
 @frozen(repr=False, order=False, cache_hash=True)
-class Call(Expr):
+class Operation(Expr):
     """An operation on formulas; ``min`` and ``max`` take two arguments or more, the others two."""
 
-    op: Op
+    op: FormulaOp
     args: tuple[Expr, ...]
 
     @property
@@ -287,12 +287,12 @@ def as_expr(value: Size) -> Expr:
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise UsageError(f"{value!r} is no size; a size is a formula or a whole number")
-    return Const(int(value))
+    return Amount(int(value))
 
 
 def nbytes(count: int) -> Expr:
     """*count* bytes, for the constants that documents give in bytes (headers, alignments)."""
-    return Const(int(count), Unit.BYTES)
+    return Amount(int(count), Unit.BYTES)
 
 
 def sizeof(type_: "DType | ElementType") -> Expr:
@@ -300,10 +300,10 @@ def sizeof(type_: "DType | ElementType") -> Expr:
     return SizeOf(type_)
 
 
-def _join(op: Op, args: tuple[Size, ...]) -> Expr:
+def _join(op: FormulaOp, args: tuple[Size, ...]) -> Expr:
     if len(args) < 2:
         raise UsageError(f"{op.name} compares two sizes or more")
-    return Call(op, tuple(as_expr(a) for a in args))
+    return Operation(op, tuple(as_expr(a) for a in args))
 
 
 def minimum(*args: Size) -> Expr:
@@ -318,17 +318,17 @@ def maximum(*args: Size) -> Expr:
 
 def ceil_div(a: Size, b: Size) -> Expr:
     """Return *a* divided by *b*, rounded up."""
-    return Call(CEIL, (as_expr(a), as_expr(b)))
+    return Operation(CEIL, (as_expr(a), as_expr(b)))
 
 
 def PAD_UP(a: Size, b: Size) -> Expr:
     """Return *a* rounded up to a multiple of *b* (the vendor's macro)."""
-    return Call(UP, (as_expr(a), as_expr(b)))
+    return Operation(UP, (as_expr(a), as_expr(b)))
 
 
 def PAD_DOWN(a: Size, b: Size) -> Expr:
     """Return *a* rounded down to a multiple of *b* (the vendor's macro)."""
-    return Call(DOWN, (as_expr(a), as_expr(b)))
+    return Operation(DOWN, (as_expr(a), as_expr(b)))
 
 
 def symbol(leaf: Expr) -> str:
@@ -342,7 +342,7 @@ def symbol(leaf: Expr) -> str:
 
 def is_symbol(expr: Expr, name: str) -> bool:
     """Return whether *expr* is the variable, the sizeof or the constant that environments call *name*."""
-    return not isinstance(expr, Call | Const) and symbol(expr) == name
+    return not isinstance(expr, Operation | Amount) and symbol(expr) == name
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
@@ -353,20 +353,20 @@ def walk(expr: Expr) -> Iterator[Expr]:
 
 
 def _level(expr: Expr) -> int:
-    if isinstance(expr, Call):
+    if isinstance(expr, Operation):
         return expr.op.level
-    return 1 if isinstance(expr, Const) and expr.value < 0 else 4
+    return 1 if isinstance(expr, Amount) and expr.value < 0 else 4
 
 
 def text(expr: Expr) -> str:
     """Return the formula as a document writes it: ``S*(T+1)``, ``min(S,T)+1``, ``PAD_UP(n,128)``."""
-    if isinstance(expr, Const):
+    if isinstance(expr, Amount):
         return str(expr.value)
     if isinstance(expr, Var | BoardConst):
         return expr.name
     if isinstance(expr, SizeOf):
         return f"sizeof({expr.type.name})"
-    if not isinstance(expr, Call):
+    if not isinstance(expr, Operation):
         return repr(expr)  # of a row; `mlusim.formula.python` writes these
     if expr.op in FUNCTIONS:
         return f"{expr.op.name}({','.join(text(a) for a in expr.args)})"

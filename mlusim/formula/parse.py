@@ -21,7 +21,7 @@ from mlusim.formula.expr import (
     PAD_UP,
     SRAM,
     WRAM,
-    Const,
+    Amount,
     ElementType,
     Expr,
     Size,
@@ -56,7 +56,7 @@ def _functions() -> Mapping[str, Callable[..., Expr]]:
 
 
 @frozen
-class Reader:
+class FormulaReader:
     """Turns a Python syntax tree into formulas; nothing is ever executed."""
 
     text: str
@@ -70,14 +70,14 @@ class Reader:
     def formula(self, node: ast.expr) -> Expr:
         """Return the formula of one node."""
         if isinstance(node, ast.Constant) and type(node.value) is int:
-            return Const(node.value)
+            return Amount(node.value)
         if isinstance(node, ast.Name):
             if node.id not in self.names:
                 raise self.fail(f"it names {node.id!r}; known are {', '.join(self.names)}")
             return self.names[node.id]
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             inner = self.formula(node.operand)
-            return Const(-inner.value) if isinstance(inner, Const) else Const(0) - inner
+            return Amount(-inner.value) if isinstance(inner, Amount) else Amount(0) - inner
         if isinstance(node, ast.BinOp):
             return self.binary(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and not node.keywords:
@@ -109,12 +109,14 @@ class Reader:
         return sizeof(as_dtype(args[0].id))
 
 
-def reader(text: str, variables: Mapping[str, Var], element: ElementType | None) -> tuple[Reader, ast.expr]:
+def reader(
+    text: str, variables: Mapping[str, Var], element: ElementType | None
+) -> tuple[FormulaReader, ast.expr]:
     """The reader of *text* for the names of a plan, and its syntax tree."""
     constants = {str(c): c for c in _CONSTANTS}
     if len(text) > _LONGEST:
         raise UsageError(f"{shown(text)} has {len(text)} characters; a formula has at most {_LONGEST}")
-    found = Reader(text, {**constants, **variables}, element)
+    found = FormulaReader(text, {**constants, **variables}, element)
     try:
         with unwarned():
             tree = ast.parse(text.strip(), mode="eval")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from mlusim.errors import UsageError
-from mlusim.formula.condition import Choice, Compare, Fact, Given, Logic, Not, Word
+from mlusim.formula.condition import ComparisonChain, Fact, Given, IfElse, Logic, Not, Word
 from mlusim.formula.expr import (
     ADD,
     CEIL,
@@ -15,10 +15,10 @@ from mlusim.formula.expr import (
     MUL,
     SUB,
     UP,
+    Amount,
     BoardConst,
-    Call,
-    Const,
     Expr,
+    Operation,
     SizeOf,
     Var,
 )
@@ -57,23 +57,23 @@ class _Source:
 
     def text(self, expr: Expr) -> tuple[str, int]:
         """The source of *expr*, and how tightly it binds."""
-        if isinstance(expr, Const):
+        if isinstance(expr, Amount):
             return str(expr.value), ATOM if expr.value >= 0 else SIGN
         if isinstance(expr, Word):
             return repr(expr.word), ATOM
-        if isinstance(expr, Call):
+        if isinstance(expr, Operation):
             return self._call(expr)
         if isinstance(expr, Given):
             return f"{self.leaf(expr.name)} is not None", COMPARE
         if isinstance(expr, Not):
             return self._not(expr.arg)
-        if isinstance(expr, Compare):
+        if isinstance(expr, ComparisonChain):
             first, *others = (self.at(arg, SUM) for arg in expr.args)
             return " ".join([first, *(f"{s} {o}" for s, o in zip(expr.signs, others, strict=True))]), COMPARE
         if isinstance(expr, Logic):
             own = AND if expr.word == "and" else OR
             return f" {expr.word} ".join(self.at(arg, own + 1) for arg in expr.args), own
-        if isinstance(expr, Choice):
+        if isinstance(expr, IfElse):
             test, then = self.at(expr.test, OR), self.at(expr.then, OR)
             return f"{then} if {test} else {self.at(expr.other, CHOICE)}", CHOICE
         found = self.leaf(expr)
@@ -82,11 +82,11 @@ class _Source:
     def _not(self, arg: Expr) -> tuple[str, int]:
         text, own = self.text(arg)
         for word, opposite in ((" is not ", " is "), (" is ", " is not ")):
-            if word in text and own == COMPARE and not isinstance(arg, Compare):
+            if word in text and own == COMPARE and not isinstance(arg, ComparisonChain):
                 return text.replace(word, opposite), COMPARE
         return f"not {self.at(arg, NOT)}", NOT
 
-    def _call(self, expr: Call) -> tuple[str, int]:
+    def _call(self, expr: Operation) -> tuple[str, int]:
         if expr.op in (MIN, MAX):
             return f"{expr.op.name}({', '.join(self.at(a, CHOICE) for a in expr.args)})", ATOM
         left, right = expr.args
@@ -100,5 +100,5 @@ class _Source:
         return f"{self.at(left, own)} {sign} {self.at(right, own + 1)}", own
 
     def _rounded_up(self, left: Expr, right: Expr) -> str:
-        product = not isinstance(left, Call) or left.op is MUL
+        product = not isinstance(left, Operation) or left.op is MUL
         return f"-(-{self.at(left, PRODUCT if product else ATOM)} // {self.at(right, SIGN)})"

@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mlusim.errors import UsageError
-from mlusim.formula.condition import FACTS, Choice, Compare, Fact, Given, Logic, Not, Word
-from mlusim.formula.expr import MOD, Call, Const, ElementType, Expr, SizeOf, Var, ceil_div
-from mlusim.formula.parse import Reader
+from mlusim.formula.condition import FACTS, ComparisonChain, Fact, Given, IfElse, Logic, Not, Word
+from mlusim.formula.expr import MOD, Amount, ElementType, Expr, Operation, SizeOf, Var, ceil_div
+from mlusim.formula.parse import FormulaReader
 
 SIGNS: Mapping[type[ast.cmpop], str] = MappingProxyType(
     {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
@@ -51,7 +51,7 @@ def _names(expr: Expr) -> tuple[str, ...]:
     return tuple(name for part in expr.parts for name in _names(part))
 
 
-class _RowReader(Reader):
+class _RowReader(FormulaReader):
     """Reads what rows may say beside what plans may."""
 
     def formula(self, node: ast.expr) -> Expr:
@@ -68,7 +68,7 @@ class _RowReader(Reader):
         if isinstance(node, ast.UnaryOp) and (up := self._rounded_up(node)) is not None:
             return up
         if isinstance(node, ast.IfExp):
-            return Choice(self.formula(node.test), self.formula(node.body), self.formula(node.orelse))
+            return IfElse(self.formula(node.test), self.formula(node.body), self.formula(node.orelse))
         if isinstance(node, ast.Compare):
             return self._compare(node)
         return super().formula(node)
@@ -104,12 +104,12 @@ class _RowReader(Reader):
         if unknown:
             raise self.fail("it compares with <, <=, >, >=, ==, != or `is None`")
         signs = tuple(SIGNS[type(op)] for op in node.ops)
-        return Compare(signs, tuple(self.formula(side) for side in (node.left, *node.comparators)))
+        return ComparisonChain(signs, tuple(self.formula(side) for side in (node.left, *node.comparators)))
 
     def binary(self, node: ast.BinOp) -> Expr:
         """Return the formula of an operation."""
         if isinstance(node.op, ast.Mod):
-            return Call(MOD, (self.formula(node.left), self.formula(node.right)))
+            return Operation(MOD, (self.formula(node.left), self.formula(node.right)))
         return super().binary(node)
 
     def call(self, name: str, args: list[ast.expr]) -> Expr:
@@ -131,4 +131,4 @@ def as_row_formula(value: "str | Expr") -> Expr:
     return row_formula(value)
 
 
-ONE = Const(1)
+ONE = Amount(1)

@@ -70,7 +70,7 @@ class Passes(Enum):
     TRANSPOSE = "a time for each element"
 
 
-class Call(Enum):
+class CallStyle(Enum):
     """How the door calls a body."""
 
     BODY = "body(parameters)"
@@ -135,7 +135,7 @@ class Operand:
 
 
 @frozen
-class Rule:
+class OperandRule:
     """A demand on the operands.
 
     ``fails`` is an expression over the row's parameters that is true where the rule is broken;
@@ -173,11 +173,11 @@ class Intrinsic(Presented):
     pipe: Pipe
     flow: Flow
     cost: Cost | None
-    rules: tuple[Rule, ...]
+    rules: tuple[OperandRule, ...]
     same: tuple[str, ...]
     overlap: Mapping[str, str]
     void: Mapping[str, str]
-    call: Call
+    call: CallStyle
     since: int
     not_on: tuple[int, ...]
     returns: str
@@ -221,7 +221,7 @@ class Intrinsic(Presented):
     @property
     def annotations(self) -> Mapping[str, Any]:
         """The annotations of the body's parameters, by name."""
-        found = inspect.signature(self.body, eval_str=True).parameters if self.call is Call.BODY else {}
+        found = inspect.signature(self.body, eval_str=True).parameters if self.call is CallStyle.BODY else {}
         return MappingProxyType({name: p.annotation for name, p in found.items()})
 
     def available(self, bang_arch: int) -> bool:
@@ -274,7 +274,7 @@ def intrinsic(
     steps: Mapping[str, str] | None = None,
     strides: Mapping[str, tuple[tuple[str, str], ...]] | None = None,
     void: Mapping[str, str] | None = None,
-    rules: tuple[Rule, ...] = (),
+    rules: tuple[OperandRule, ...] = (),
     pipe: Pipe = Pipe.VECTOR,
     flow: Flow = Flow.LANEWISE,
     cost: Cost | None = None,
@@ -342,7 +342,7 @@ def intrinsic(
             same=tuple(operands) if same is True else (same or ()),
             overlap=_overlap(operands, in_place, {"whole": whole, "tail": tail, "free": overlap_free}),
             void=MappingProxyType(dict(void or {})),
-            call=Call.BODY,
+            call=CallStyle.BODY,
             since=since,
             not_on=not_on,
             returns=returns,

@@ -11,7 +11,7 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import DType
-from mlusim.isa.declare import FLOATS, Call, Intrinsic, intrinsic
+from mlusim.isa.declare import FLOATS, CallStyle, Intrinsic, intrinsic
 from mlusim.isa.parameters import Tile, Value
 
 PREDICATES = (
@@ -34,9 +34,9 @@ def _finish(row: Intrinsic, body: Callable[..., Any], doc: str) -> Intrinsic:
     The truth value of a predicate is assigned, and so becomes 1 or 0 of the destination's type.
     """
     if body in PREDICATES:
-        call = Call.ASSIGN
+        call = CallStyle.ASSIGN
     else:
-        call = Call.NAMED if body in (np.maximum, np.minimum) else Call.INTO
+        call = CallStyle.NAMED if body in (np.maximum, np.minimum) else CallStyle.INTO
     return evolve(row, body=body, doc=inspect.cleandoc(doc), call=call)
 
 

@@ -1,12 +1,12 @@
 """The rules that rows can demand; each says in one sentence what is wrong and what is legal."""
 
-from mlusim.isa.declare import Rule
+from mlusim.isa.declare import OperandRule
 
 
-def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()) -> Rule:
+def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()) -> OperandRule:
     """*name* must be a multiple of *divisor* (a number or a parameter)."""
     shown = f"{divisor} ({{{divisor}}})" if isinstance(divisor, str) else str(divisor)
-    return Rule(
+    return OperandRule(
         f"{name} % {divisor} != 0"
         if not isinstance(divisor, str)
         else f"{divisor} > 0 and {name} % {divisor} != 0",
@@ -16,9 +16,9 @@ def multiple_of(name: str, divisor: str | int, generations: tuple[int, ...] = ()
     )
 
 
-def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -> Rule:
+def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -> OperandRule:
     """*name* must lie in [low, high]."""
-    return Rule(
+    return OperandRule(
         f"not {low} <= {name} <= {high}",
         f"{name} = {{{name}}} is out of range",
         f"{low} to {high}",
@@ -26,11 +26,11 @@ def between(name: str, low: int, high: int, generations: tuple[int, ...] = ()) -
     )
 
 
-def at_least(name: str, low: int) -> Rule:
+def at_least(name: str, low: int) -> OperandRule:
     """*name* must be *low* or more."""
-    return Rule(f"{name} < {low}", f"{name} = {{{name}}} is too small", f"{low} or more")
+    return OperandRule(f"{name} < {low}", f"{name} = {{{name}}} is too small", f"{low} or more")
 
 
-def demand(fails: str, sentence: str, legal: str, generations: tuple[int, ...] = ()) -> Rule:
+def demand(fails: str, sentence: str, legal: str, generations: tuple[int, ...] = ()) -> OperandRule:
     """Any other rule: an expression that is true where it is broken, and its sentence."""
-    return Rule(fails, sentence, legal, generations)
+    return OperandRule(fails, sentence, legal, generations)

@@ -14,7 +14,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32
 from mlusim.arch.pipe import Pipe
-from mlusim.isa.declare import Cost, Flow, Rule, intrinsic
+from mlusim.isa.declare import Cost, Flow, OperandRule, intrinsic
 from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rules import at_least, between, demand, multiple_of
 from mlusim.memory.space import WRAM
@@ -62,7 +62,7 @@ def finish(sums: Tile, dtype: np.dtype[Any]) -> Tile:
     return sums.astype(dtype)
 
 
-def _same_kind(weight: str) -> Rule:
+def _same_kind(weight: str) -> OperandRule:
     whole = "kind(dst) == 'int' and kind({0}) != 'int'"
     return demand(
         whole.format(weight),

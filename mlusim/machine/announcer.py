@@ -60,7 +60,7 @@ class _Known:
     quiet: int = LOUD
 
 
-class Watch:
+class Announcer:
     """What the intrinsics of *core* call before and after they act."""
 
     __slots__ = (

@@ -8,7 +8,7 @@ from mlusim.machine.events import Sync
 from mlusim.machine.sync.barrier import SCOPES, Meeting, participants
 from mlusim.machine.sync.split_barrier import SplitBarriers
 from mlusim.memory.allocation import Allocation, Arena
-from mlusim.memory.declaration import Declaration
+from mlusim.memory.declaration import MemoryDeclaration
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -23,7 +23,9 @@ class Cluster:
         self.cores: list[Core] = []
         self._shared: list[tuple[Allocation, DType, int]] = []
 
-    def shared(self, nth: int, dtype: DType, count: int, declared: Declaration) -> tuple[Allocation, bool]:
+    def shared(
+        self, nth: int, dtype: DType, count: int, declared: MemoryDeclaration
+    ) -> tuple[Allocation, bool]:
         """The *nth* SRAM declaration of the cluster, and whether it is new.
 
         Every core must declare the same types and counts in the same order, as one source file does.

@@ -12,30 +12,30 @@ from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, RuleFault, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
-from mlusim.machine.place import Place
+from mlusim.machine.place import TaskPlace
 from mlusim.machine.placements import Placements
 from mlusim.machine.sync.inside import wait_inside
 from mlusim.machine.sync.mutex import lock, unlock
 from mlusim.machine.sync.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
-from mlusim.memory.declaration import Declaration
+from mlusim.memory.declaration import MemoryDeclaration
 from mlusim.memory.initial import initialise
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.head import OPENING, Head
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
-from mlusim.time.work import Load
+from mlusim.time.work import CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.engine.noting import Accesses
-    from mlusim.machine.announcer import Watch
+    from mlusim.machine.announcer import Announcer
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.owner import Owner
     from mlusim.machine.scheduling.carrier import Carrier
 
-NOTHING = Load()
+NOTHING = CopyLoad()
 
 
 class Core:
@@ -45,7 +45,7 @@ class Core:
     scheduler parks and resumes it.
     """
 
-    def __init__(self, session: "Owner", place: Place, union: "Union", cluster: "Cluster | None") -> None:
+    def __init__(self, session: "Owner", place: TaskPlace, union: "Union", cluster: "Cluster | None") -> None:
         self.session = session
         self.place = place
         self.union = union
@@ -74,7 +74,7 @@ class Core:
         self.hub = session.hub
         self.placements = Placements(session, self)
         self.mlu: Mlu = session.make_mlu(self)
-        self.scalars: Watch | Accesses | None = None
+        self.scalars: Announcer | Accesses | None = None
         self.direct = True  # scalar accesses are counted and not announced
         self.listen(*session.watches(self))
         if session.meter is not None:
@@ -83,7 +83,7 @@ class Core:
     def __repr__(self) -> str:
         return f"<{self.place.label}>"
 
-    def listen(self, watch: "Watch | None", scalars: "Watch | Accesses | None") -> None:
+    def listen(self, watch: "Announcer | None", scalars: "Announcer | Accesses | None") -> None:
         """Tell *watch* of intrinsics and *scalars* of scalar accesses from here on."""
         self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
 
@@ -179,8 +179,8 @@ class Core:
             self.hub.declare(self, allocation)
         return self.bind(allocation, dtype)
 
-    def _declaration(self, space: Space, dtype: DType, count: int) -> Declaration:
-        return Declaration(space, dtype, count, *self.site())
+    def _declaration(self, space: Space, dtype: DType, count: int) -> MemoryDeclaration:
+        return MemoryDeclaration(space, dtype, count, *self.site())
 
     def _count(self, space: Space, count: int) -> int:
         try:
@@ -195,7 +195,7 @@ class Core:
             )
         return number
 
-    def _allocate(self, arena: Arena, nbytes: int, align: int, declared: Declaration) -> Allocation:
+    def _allocate(self, arena: Arena, nbytes: int, align: int, declared: MemoryDeclaration) -> Allocation:
         try:
             return arena.allocate(nbytes, align, declared)
         except Fault as fault:
@@ -246,7 +246,7 @@ class Core:
 
     # -- pipes ---------------------------------------------------------------------------------
 
-    def fly(self, flight: Flight, load: Load) -> None:
+    def fly(self, flight: Flight, load: CopyLoad) -> None:
         """Take an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
         if self.fence:
             self.fence = False
@@ -340,9 +340,9 @@ class Core:
 
     def met(self, number: int, cores: int) -> None:
         """Note the *number*-th meeting of the union, of *cores* and what this one does there (`time.log`)."""
-        self._note(MEET, number, Load(cores))
+        self._note(MEET, number, CopyLoad(cores))
 
-    def _note(self, kind: int, argument: int, load: Load = NOTHING) -> None:
+    def _note(self, kind: int, argument: int, load: CopyLoad = NOTHING) -> None:
         if self.log is not None:
             counts = (*self.mlu.work, *self.loads, *self.stores)
             kept = self.log.note(kind, argument, load, counts)

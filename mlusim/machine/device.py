@@ -23,7 +23,7 @@ from mlusim.machine.session import Request, Session
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.memory.allocation import POISON, Allocation, Bytes, Heap, as_bytes, fresh_bytes
-from mlusim.memory.declaration import Declaration
+from mlusim.memory.declaration import MemoryDeclaration
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
@@ -128,7 +128,7 @@ class Device(Presented):
         filled: bool,
         writable: bool = True,
     ) -> DeviceTensor:
-        declared = Declaration(GDRAM, dtype, math.prod(shape), shape=shape, const=not writable)
+        declared = MemoryDeclaration(GDRAM, dtype, math.prod(shape), shape=shape, const=not writable)
         allocation = self._heap.allocate(raw, declared, writable=writable)
         allocation.filled = filled
         return DeviceTensor(self, allocation, shape, dtype)

@@ -9,7 +9,7 @@ from mlusim.near import near
 from mlusim.time.work import PLACES
 
 if TYPE_CHECKING:
-    from mlusim.machine.announcer import Watch
+    from mlusim.machine.announcer import Announcer
     from mlusim.machine.core import Core
     from mlusim.memory.pointer import Ptr
 
@@ -93,7 +93,7 @@ class Mlu(metaclass=_Described):
         self.spare = session.tally.spare  # bytes of these that hold no element
         self.traffic = [0] * 24  # bytes by copy direction
         self.directions = session.core_directions(memory_core=place.memory_core)
-        self.watch: Watch | None = None
+        self.watch: Announcer | None = None
 
     def __repr__(self) -> str:
         return f"<Mlu {self.core.place.label} of {self.taskDim}>"

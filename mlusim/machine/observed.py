@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mlusim.engine.contract import Flight
     from mlusim.machine.events import Step
     from mlusim.machine.hub import Hub
-    from mlusim.machine.place import Place
+    from mlusim.machine.place import TaskPlace
     from mlusim.memory.allocation import Arena
     from mlusim.memory.regions import Placement, RegionMap
     from mlusim.memory.space import Space
@@ -123,7 +123,7 @@ class Core(Protocol):
         """Its number, in the order in which the cores of the launch begin."""
 
     @property
-    def place(self) -> "Place":
+    def place(self) -> "TaskPlace":
         """Which task it runs, and where."""
 
     @property

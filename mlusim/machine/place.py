@@ -4,7 +4,7 @@ from attrs import frozen
 
 
 @frozen
-class Place:
+class TaskPlace:
     """Where a task runs and which one it is."""
 
     task: int

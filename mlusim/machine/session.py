@@ -14,14 +14,14 @@ from mlusim.engine.noting import Accesses, noting_class
 from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
-from mlusim.machine.announcer import Watch
+from mlusim.machine.announcer import Announcer
 from mlusim.machine.cluster import Cluster, Union
 from mlusim.machine.core import Core
 from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
-from mlusim.machine.place import Place
+from mlusim.machine.place import TaskPlace
 from mlusim.machine.scheduling.schedule import Choices, Drawn
 from mlusim.machine.scheduling.scheduler import Scheduler
 from mlusim.machine.tally import Tally
@@ -182,7 +182,7 @@ class Session:
         x, y, z = self.dim
         per_cluster = self.board.arch.cores_per_cluster
         for task in range(x * y * z):
-            place = Place(
+            place = TaskPlace(
                 task, task % x, task // x % y, task // (x * y), 0, task % self.board.cores % per_cluster
             )
             union = Union(block=True, number=task)
@@ -210,12 +210,14 @@ class Session:
                 task_x = first + core_id
                 task = (plane * y + row) * x + task_x
                 cluster.cores.append(
-                    self._core_class(self, Place(task, task_x, row, plane, number, core_id), union, cluster)
+                    self._core_class(
+                        self, TaskPlace(task, task_x, row, plane, number, core_id), union, cluster
+                    )
                 )
             if arch.memory_core:
                 # The memory core carries the coordinates of its cluster's first task; inferred.
                 task = (plane * y + row) * x + first
-                place = Place(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True)
+                place = TaskPlace(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True)
                 cluster.cores.append(self._core_class(self, place, union, cluster))
             union.cores.extend(cluster.cores)
         return union.cores
@@ -266,15 +268,15 @@ class Session:
 
     # -- announcements -------------------------------------------------------------------------
 
-    def watches(self, core: Core) -> tuple[Watch | None, Watch | Accesses | None]:
+    def watches(self, core: Core) -> tuple[Announcer | None, Announcer | Accesses | None]:
         """Who announces the intrinsics of *core*, and who its scalar accesses; None where nothing listens."""
         every, scalars = self._watches(core)
         return every, Accesses(core.log, scalars) if isinstance(core.log, NotedLog) else scalars
 
-    def _watches(self, core: Core) -> tuple[Watch | None, Watch | None]:
+    def _watches(self, core: Core) -> tuple[Announcer | None, Announcer | None]:
         hub = self.hub
         every = hub.watches or self.choices is not None
         if not every and hub.scalar is None:
             return None, None
-        watch = Watch(core, self.choices)
+        watch = Announcer(core, self.choices)
         return watch if every else None, watch

@@ -29,7 +29,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType
 from mlusim.isa.register import Register
-from mlusim.machine.announcer import Watch
+from mlusim.machine.announcer import Announcer
 from mlusim.machine.core import Core
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import Ptr
@@ -64,7 +64,7 @@ MACHINE = """    core: Core
     counts: list[int]
     directions: Any
     traffic: list[int]
-    watch: Watch | None
+    watch: Announcer | None
     work: list[int]
     lines: list[int]
     spare: list[int]

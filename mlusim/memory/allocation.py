@@ -8,7 +8,7 @@ from mlusim.errors import Ended, Fault, OutOfMemory, Unsupported
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
-    from mlusim.memory.declaration import Declaration
+    from mlusim.memory.declaration import MemoryDeclaration
 
 POISON = 0xFF  # NaN in half, bfloat16 and float; -1 in every signed integer
 
@@ -39,7 +39,7 @@ class Allocation:
     )  # fmt: skip
 
     def __init__(
-        self, space: Space, address: int, raw: Bytes, declared: "Declaration", *, writable: bool = True
+        self, space: Space, address: int, raw: Bytes, declared: "MemoryDeclaration", *, writable: bool = True
     ) -> None:
         self.heap: Heap | None = None
         self.filled = False
@@ -81,7 +81,7 @@ class Absent(Allocation):
 
     __slots__ = ()
 
-    def __init__(self, space: Space, declared: "Declaration") -> None:
+    def __init__(self, space: Space, declared: "MemoryDeclaration") -> None:
         super().__init__(space, 0, NO_BYTES, declared)
 
     def fault(self) -> Fault:
@@ -113,7 +113,7 @@ class Arena:
         self.high_water = 0
         self.allocations: list[Allocation] = []
 
-    def allocate(self, nbytes: int, align: int, declared: "Declaration") -> Allocation:
+    def allocate(self, nbytes: int, align: int, declared: "MemoryDeclaration") -> Allocation:
         """Cut *nbytes* bytes, aligned to *align*, and fill them with poison.
 
         Raises `OutOfMemory` with the bytes asked, the bytes left and the limit.
@@ -182,7 +182,7 @@ class Heap:
         self.used = 0
         self._next = base
 
-    def allocate(self, raw: Bytes, declared: "Declaration", *, writable: bool = True) -> Allocation:
+    def allocate(self, raw: Bytes, declared: "MemoryDeclaration", *, writable: bool = True) -> Allocation:
         """Give *raw* an address.  Raises `OutOfMemory` when the board's memory is exhausted."""
         self.reserve(raw.size)
         address = self._next

@@ -9,7 +9,7 @@ from mlusim.memory.space import Space
 
 
 @frozen
-class Declaration:
+class MemoryDeclaration:
     """A declaration of *count* elements of *dtype* in *space*.
 
     On the chip *file* and *line* are those of the kernel's statement, and *name* is the variable's where the front end

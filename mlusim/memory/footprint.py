@@ -150,35 +150,35 @@ class Access(NamedTuple):
         if self.allocation is not other.allocation or self.start != other.start:
             return False
         first = self._replace(steps=())
-        return not (Runs.of([self]) - Runs.of([first])).meets(Runs.of([other]))
+        return not (ByteRuns.of([self]) - ByteRuns.of([first])).meets(ByteRuns.of([other]))
 
 
 @frozen(eq=False)
-class Runs:
+class ByteRuns:
     """Bytes of one allocation as runs [lows[i], highs[i]), ascending, apart and not adjacent: of accesses in pieces."""
 
     lows: Ints
     highs: Ints
 
     @staticmethod
-    def of(accesses: Iterable[Access]) -> "Runs":
+    def of(accesses: Iterable[Access]) -> "ByteRuns":
         """Every byte that *accesses* touch; all of them are of one allocation."""
         lows, highs = [NO_INTS], [NO_INTS]
         for access in accesses:
             starts = access.starts
             lows.append(starts)
             highs.append(starts + access.size)
-        return Runs._joined(np.concatenate(lows), np.concatenate(highs))
+        return ByteRuns._joined(np.concatenate(lows), np.concatenate(highs))
 
     @staticmethod
-    def _joined(lows: Ints, highs: Ints) -> "Runs":
+    def _joined(lows: Ints, highs: Ints) -> "ByteRuns":
         kept = lows < highs
         lows, highs = lows[kept], highs[kept]
         order = np.argsort(lows, kind="stable")
         lows, highs = lows[order], np.maximum.accumulate(highs[order])
         first = np.r_[True, lows[1:] > highs[:-1]][: len(lows)]
         last = np.r_[first[1:], True][: len(lows)]
-        return Runs(lows[first], highs[last])
+        return ByteRuns(lows[first], highs[last])
 
     @property
     def nbytes(self) -> int:
@@ -188,31 +188,31 @@ class Runs:
     def __iter__(self) -> Iterator[tuple[int, int]]:
         return zip(self.lows.tolist(), self.highs.tolist(), strict=True)
 
-    def __and__(self, other: "Runs") -> "Runs":
+    def __and__(self, other: "ByteRuns") -> "ByteRuns":
         """The bytes of both."""
         first = np.searchsorted(other.highs, self.lows, side="right")
         behind = np.searchsorted(other.lows, self.highs, side="left")
         count = np.maximum(behind - first, 0)
         mine = np.repeat(np.arange(len(count)), count)
         theirs = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count) + first[mine]
-        return Runs(
+        return ByteRuns(
             np.maximum(self.lows[mine], other.lows[theirs]), np.minimum(self.highs[mine], other.highs[theirs])
         )
 
-    def __or__(self, other: "Runs") -> "Runs":
+    def __or__(self, other: "ByteRuns") -> "ByteRuns":
         """The bytes of either."""
-        return Runs._joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
+        return ByteRuns._joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
 
-    def __sub__(self, other: "Runs") -> "Runs":
+    def __sub__(self, other: "ByteRuns") -> "ByteRuns":
         """What is left of these bytes after *other*."""
         if not self.lows.size or not other.lows.size:
             return self
         gap_lows = np.r_[min(self.lows[0], other.lows[0]), other.highs]
         gap_highs = np.r_[other.lows, max(self.highs[-1], other.highs[-1])]
         kept = gap_lows < gap_highs
-        return self & Runs(gap_lows[kept], gap_highs[kept])
+        return self & ByteRuns(gap_lows[kept], gap_highs[kept])
 
-    def meets(self, other: "Runs") -> bool:
+    def meets(self, other: "ByteRuns") -> bool:
         """Whether they share a byte."""
         return bool((self & other).lows.size)
 

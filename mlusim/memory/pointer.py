@@ -16,7 +16,7 @@ from mlusim.presenting import Presented
 _new = object.__new__
 
 
-class Kind:
+class PointerKind:
     """A memory space and an element type together; one object each, so that checks are by identity."""
 
     __slots__ = ("dtype", "name", "space")
@@ -30,8 +30,8 @@ class Kind:
         return self.name
 
 
-KINDS: Mapping[tuple[Space, DType], Kind] = MappingProxyType(
-    {(space, dtype): Kind(space, dtype) for space in SPACES for dtype in DTYPES}
+KINDS: Mapping[tuple[Space, DType], PointerKind] = MappingProxyType(
+    {(space, dtype): PointerKind(space, dtype) for space in SPACES for dtype in DTYPES}
 )
 
 

@@ -9,7 +9,7 @@ from attrs import evolve, frozen
 
 from mlusim.machine.events import Site
 from mlusim.machine.hub import Observer
-from mlusim.observe.finding import NOTE, Finding, Place
+from mlusim.observe.finding import NOTE, Finding, RelatedPlace
 from mlusim.observe.rules import RULES
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Checker(Observer):
             self._counts[key] = 1
             self._found[key] = finding if reason is None else Allowed(finding, reason)
 
-    def join(self, key: Hashable, place: Place) -> None:
+    def join(self, key: Hashable, place: RelatedPlace) -> None:
         """Put *place* below the finding that *key* names, once."""
         found = self._found.get(key)
         if isinstance(found, Finding) and place not in found.places:

@@ -18,7 +18,7 @@ ERROR, NOTE = "error", "note"
 
 
 @frozen
-class Place:
+class RelatedPlace:
     """A line of a kernel that has to do with a finding, and what happened there.
 
     A *victim* has no part in the cause: what is missing is missing there, too.
@@ -51,7 +51,7 @@ class Finding(Presented):
     task: int | None = None
     intrinsic: str | None = None
     context: tuple[str, ...] = ()
-    places: tuple[Place, ...] = ()
+    places: tuple[RelatedPlace, ...] = ()
     note: str | None = None
     hint: str | None = None
     level: str = ERROR

@@ -19,7 +19,7 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
 from mlusim.observe.checker import Checker, place_of
-from mlusim.observe.finding import Finding, Place
+from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.origin import in_flight, lacking, neighbours, never_stored, places, trail
 from mlusim.observe.scattered import atomics, index_reads
 from mlusim.observe.shadow import Mask, Shadow, Write
@@ -254,7 +254,7 @@ class InitCheck(Checker):
             task=effect.core.place.task,
             intrinsic=mix.name,
             context=context,
-            places=(*trace, Place(*effect.site, f"here {name} {verb} the result")),
+            places=(*trace, RelatedPlace(*effect.site, f"here {name} {verb} the result")),
             note=note,
             hint=hint,
             facts={"offset": hops[-1].offset, "space": hops[-1].allocation.space.name},
@@ -262,7 +262,7 @@ class InitCheck(Checker):
 
     def _history(
         self, effect: Effect, hops: list[Any]
-    ) -> tuple[tuple[str, ...], str, str, tuple[Place, ...]]:
+    ) -> tuple[tuple[str, ...], str, str, tuple[RelatedPlace, ...]]:
         """Say where the bytes come from, what was written near them, and what to do."""
         origin = hops[-1]
         shadow = self._shadow(origin.allocation)

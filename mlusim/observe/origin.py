@@ -8,7 +8,7 @@ import numpy as np
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.observe.finding import Finding, Place
+from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.shadow import Shadow, Write
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def trail(access: Access, offset: int, shadow_of: ShadowOf) -> list[Hop]:
     return hops
 
 
-def places(hops: list[Hop]) -> Iterator[Place]:
+def places(hops: list[Hop]) -> Iterator[RelatedPlace]:
     """Name the instructions on the way, the last one first."""
     for hop in hops:
         if hop.write is not None:
             step = hop.write.step
-            yield Place(*step.site, f"{_name(step)} wrote byte {hop.offset} of {hop.allocation.site}")
+            yield RelatedPlace(*step.site, f"{_name(step)} wrote byte {hop.offset} of {hop.allocation.site}")
 
 
 def neighbours(hop: Hop, shadow: Shadow) -> Iterator[str]:
@@ -78,14 +78,14 @@ def lacking(shadow: Shadow, access: Access) -> tuple[int, int]:
     return access.offset_of(first), int(len(flags) - np.count_nonzero(flags))
 
 
-def in_flight(core: "Core", hop: Hop) -> Place | None:
+def in_flight(core: "Core", hop: Hop) -> RelatedPlace | None:
     """Return the asynchronous instruction of *core* that would write the byte of *hop* and has not landed."""
     effects: list[Effect] = [flight.effect for flight in core.flights if flight.effect is not None]
     for effect in effects:
         for access in effect.writes:
             low, high = access.span
             if access.allocation is hop.allocation and low <= hop.offset < high:
-                return Place(*effect.site, f"__{effect.name} is still in flight")
+                return RelatedPlace(*effect.site, f"__{effect.name} is still in flight")
     return None
 
 

@@ -15,7 +15,7 @@ from mlusim.errors import Fault
 from mlusim.machine.events import Effect, Site, Step, Sync
 from mlusim.memory.footprint import Access
 from mlusim.observe.checker import Checker, place_of
-from mlusim.observe.finding import Finding, Place
+from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.races.blame import Blame, Court
 from mlusim.observe.races.cells import ATOMIC, READ, WRITE
 from mlusim.observe.races.clocks import Clocks
@@ -273,7 +273,7 @@ class RaceCheck(Checker):
         cause = blamed.get(clash.first)
         if cause is not None and cause != key:
             site, name = clash.second.site, _name(clash.second.name)
-            self.join(cause, Place(*site, f"the same wait is missing for {name}", victim=True))
+            self.join(cause, RelatedPlace(*site, f"the same wait is missing for {name}", victim=True))
             return
         wait = wait_for(order, effect)
         self.report(key, lambda: _told(rule, wait.remedy, effect, clash))
@@ -299,7 +299,7 @@ class RaceCheck(Checker):
         told = (
             f"the same is missing for {_name(second.statement.name)}, which {DOES[second.kind]} what {other}"
         )
-        self.join(cause, Place(*second.statement.site, f"{told}, in {tasks} tasks", victim=True))
+        self.join(cause, RelatedPlace(*second.statement.site, f"{told}, in {tasks} tasks", victim=True))
 
     def _rule(self, conflict: Conflict) -> str:
         first, second = conflict.first, conflict.second
@@ -325,7 +325,7 @@ class RaceCheck(Checker):
             task=b.task,
             intrinsic=second.statement.name,
             context=(_party(second, b.label), _party(first, a.label)),
-            places=(Place(*first.statement.site, f"{_name(first.statement.name)} of {a.label}"),),
+            places=(RelatedPlace(*first.statement.site, f"{_name(first.statement.name)} of {a.label}"),),
             note="tasks run in any order; GDRAM and SRAM are in step only after a barrier that both pass",
             hint=hint,
             facts={
@@ -361,7 +361,7 @@ def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
         task=effect.core.place.task,
         intrinsic=second.name,
         context=(f"{_on(second)}; {_on(first)}",),
-        places=(Place(*first.site, f"{_name(first.name)} was issued"),),
+        places=(RelatedPlace(*first.site, f"{_name(first.name)} was issued"),),
         note=EARLY if first.pipe is second.pipe else None,
         hint=hint,
         facts={

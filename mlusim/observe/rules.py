@@ -9,7 +9,7 @@ from mlusim.observe.finding import ERROR, NOTE
 
 
 @frozen
-class Rule:
+class FindingRule:
     """One rule: its id, who reports it, its level, and its meaning in a few words."""
 
     id: str
@@ -23,68 +23,86 @@ class Rule:
 
 
 _ROWS = (
-    Rule("memcheck-out-of-bounds", "an access leaves its tensor or declaration"),
-    Rule("memcheck-use-after-end", "memory of a task, launch or tensor that has ended is used"),
-    Rule("memcheck-read-only", "a store changes a tensor that the host passed as const"),
-    Rule(
+    FindingRule("memcheck-out-of-bounds", "an access leaves its tensor or declaration"),
+    FindingRule("memcheck-use-after-end", "memory of a task, launch or tensor that has ended is used"),
+    FindingRule("memcheck-read-only", "a store changes a tensor that the host passed as const"),
+    FindingRule(
         "memcheck-wrong-space", "an operand is no pointer, or points into another memory or at another type"
     ),
-    Rule("memcheck-out-of-memory", "a declaration does not fit into the memory of the board"),
-    Rule("memcheck-broken-rule", "a count, size, stride or alignment breaks a rule of the instruction"),
-    Rule("memcheck-unsupported", "the architecture or the core lacks the instruction or the copy"),
-    Rule("memcheck-misaligned", "a scalar access is at an address that its type does not divide"),
-    Rule("memcheck-lanes-wasted", "a vector ends or begins inside a line of 128 bytes", NOTE),
-    Rule("initcheck-undefined-stored", "bytes that were never written are stored to GDRAM"),
-    Rule("initcheck-undefined-scalar", "the kernel reads a scalar out of bytes that were never written"),
-    Rule(
+    FindingRule("memcheck-out-of-memory", "a declaration does not fit into the memory of the board"),
+    FindingRule(
+        "memcheck-broken-rule", "a count, size, stride or alignment breaks a rule of the instruction"
+    ),
+    FindingRule("memcheck-unsupported", "the architecture or the core lacks the instruction or the copy"),
+    FindingRule("memcheck-misaligned", "a scalar access is at an address that its type does not divide"),
+    FindingRule("memcheck-lanes-wasted", "a vector ends or begins inside a line of 128 bytes", NOTE),
+    FindingRule("initcheck-undefined-stored", "bytes that were never written are stored to GDRAM"),
+    FindingRule(
+        "initcheck-undefined-scalar", "the kernel reads a scalar out of bytes that were never written"
+    ),
+    FindingRule(
         "initcheck-lanes-mixed",
         "an instruction mixes bytes that were never written into a result that is used",
     ),
-    Rule(
+    FindingRule(
         "initcheck-undefined-address",
         "an instruction takes an index or an address from bytes that were never written",
     ),
-    Rule("initcheck-never-stored", "the host copies back bytes of a tensor that no task has stored"),
-    Rule("racecheck-read-after-write", "an instruction reads what another pipe may not have written yet"),
-    Rule("racecheck-write-after-read", "an instruction overwrites what another pipe may still be reading"),
-    Rule("racecheck-write-after-write", "two pipes write the same bytes in no order"),
-    Rule(
+    FindingRule("initcheck-never-stored", "the host copies back bytes of a tensor that no task has stored"),
+    FindingRule(
+        "racecheck-read-after-write", "an instruction reads what another pipe may not have written yet"
+    ),
+    FindingRule(
+        "racecheck-write-after-read", "an instruction overwrites what another pipe may still be reading"
+    ),
+    FindingRule("racecheck-write-after-write", "two pipes write the same bytes in no order"),
+    FindingRule(
         "racecheck-scalar-store",
         "a copy touches what a scalar store to GDRAM or SRAM may not have written yet",
     ),
-    Rule("racecheck-idle-sync", "a sync or a barrier puts nothing in order", NOTE),
-    Rule("racecheck-tasks-read-write", "one task reads what another writes, in no order"),
-    Rule("racecheck-tasks-write-write", "two tasks write the same bytes in no order"),
-    Rule("racecheck-tasks-same-word", "several tasks write the same value to one word"),
-    Rule("synccheck-early-return", "a task returned before a barrier that others wait at"),
-    Rule("synccheck-memory-core-left", "a memory core returned before a barrier that needs it"),
-    Rule("synccheck-divergence", "tasks wait at different barriers, or some at none, without end"),
-    Rule("synccheck-stuck", "tasks poll memory or a mutex that no task will change"),
-    Rule("synccheck-block-cluster", "a barrier of the cluster in a Block task synchronises nothing"),
-    Rule("plancheck-crosses-regions", "an operand begins in one region of the plan and ends outside it"),
-    Rule("plancheck-slack", "an operand lies where the plan has no region"),
-    Rule("plancheck-unused-region", "a region of the plan is never used", NOTE),
-    Rule("plancheck-high-water", "a task declares more NRAM than its plan has"),
-    Rule(
+    FindingRule("racecheck-idle-sync", "a sync or a barrier puts nothing in order", NOTE),
+    FindingRule("racecheck-tasks-read-write", "one task reads what another writes, in no order"),
+    FindingRule("racecheck-tasks-write-write", "two tasks write the same bytes in no order"),
+    FindingRule("racecheck-tasks-same-word", "several tasks write the same value to one word"),
+    FindingRule("synccheck-early-return", "a task returned before a barrier that others wait at"),
+    FindingRule("synccheck-memory-core-left", "a memory core returned before a barrier that needs it"),
+    FindingRule("synccheck-divergence", "tasks wait at different barriers, or some at none, without end"),
+    FindingRule("synccheck-stuck", "tasks poll memory or a mutex that no task will change"),
+    FindingRule("synccheck-block-cluster", "a barrier of the cluster in a Block task synchronises nothing"),
+    FindingRule(
+        "plancheck-crosses-regions", "an operand begins in one region of the plan and ends outside it"
+    ),
+    FindingRule("plancheck-slack", "an operand lies where the plan has no region"),
+    FindingRule("plancheck-unused-region", "a region of the plan is never used", NOTE),
+    FindingRule("plancheck-high-water", "a task declares more NRAM than its plan has"),
+    FindingRule(
         "plan-carved-overlap",
         "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
     ),
-    Rule("fault", "the program raised a fault that is of no kind of the machine's"),
-    Rule("fault-out-of-bounds", "an access leaves its tensor or declaration, and memcheck does not watch"),
-    Rule("fault-ended", "memory that has ended is used, and memcheck does not watch"),
-    Rule("fault-read-only", "a store changes a const tensor, and memcheck does not watch"),
-    Rule("fault-wrong-space", "an operand is no pointer, or points elsewhere, and memcheck does not watch"),
-    Rule("fault-out-of-memory", "a declaration or a tensor does not fit, and memcheck does not watch"),
-    Rule("fault-rule-fault", "an operand breaks a rule of its instruction, and memcheck does not watch"),
-    Rule("fault-unsupported", "the architecture lacks the instruction, and memcheck does not watch"),
-    Rule(
+    FindingRule("fault", "the program raised a fault that is of no kind of the machine's"),
+    FindingRule(
+        "fault-out-of-bounds", "an access leaves its tensor or declaration, and memcheck does not watch"
+    ),
+    FindingRule("fault-ended", "memory that has ended is used, and memcheck does not watch"),
+    FindingRule("fault-read-only", "a store changes a const tensor, and memcheck does not watch"),
+    FindingRule(
+        "fault-wrong-space", "an operand is no pointer, or points elsewhere, and memcheck does not watch"
+    ),
+    FindingRule("fault-out-of-memory", "a declaration or a tensor does not fit, and memcheck does not watch"),
+    FindingRule(
+        "fault-rule-fault", "an operand breaks a rule of its instruction, and memcheck does not watch"
+    ),
+    FindingRule("fault-unsupported", "the architecture lacks the instruction, and memcheck does not watch"),
+    FindingRule(
         "fault-divergence",
         "a task left before a barrier that others wait at, and synccheck does not watch",
     ),
-    Rule("fault-limit-reached", "a launch went on beyond its limit of instructions, wall time or growth"),
-    Rule("fault-deadlock", "no task can go on, and synccheck does not watch"),
-    Rule("schedule-difference", "another legal schedule gives other results"),
-    Rule("suppression-unused", "a suppression allows nothing that was found", NOTE),
+    FindingRule(
+        "fault-limit-reached", "a launch went on beyond its limit of instructions, wall time or growth"
+    ),
+    FindingRule("fault-deadlock", "no task can go on, and synccheck does not watch"),
+    FindingRule("schedule-difference", "another legal schedule gives other results"),
+    FindingRule("suppression-unused", "a suppression allows nothing that was found", NOTE),
 )
 
-RULES: Mapping[str, Rule] = MappingProxyType({rule.id: rule for rule in _ROWS})
+RULES: Mapping[str, FindingRule] = MappingProxyType({rule.id: rule for rule in _ROWS})

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from mlusim.errors import Divergence, Fault, SyncFault
 from mlusim.machine.events import Site, Sync
 from mlusim.observe.checker import Checker, place_of
-from mlusim.observe.finding import Finding, Place
+from mlusim.observe.finding import Finding, RelatedPlace
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch
@@ -47,7 +47,7 @@ class SyncCheck(Checker):
     def _told(self, rule: str, core: "Core", fault: SyncFault) -> Finding:
         own = (fault.file, fault.line)
         passed = [
-            Place(*site, f"{label} passed {name} here last")
+            RelatedPlace(*site, f"{label} passed {name} here last")
             for label in fault.absent[:SHOWN]
             for name, site in [self._passed.get(label, (None, None))]
             if name is not None and site is not None
@@ -58,7 +58,7 @@ class SyncCheck(Checker):
         spins = {
             (file, line): f"{label} looks at memory again and again" for label, file, line in fault.spins
         }
-        other = [Place(*at, text) for at, text in (waits | spins).items() if at != own]
+        other = [RelatedPlace(*at, text) for at, text in (waits | spins).items() if at != own]
         never = [label for label in fault.absent if label not in self._passed]
         return Finding(
             rule,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
-from mlusim.isa.declare import Call, Intrinsic, Refused
+from mlusim.isa.declare import CallStyle, Intrinsic, Refused
 from mlusim.machine.events import Effect
 from mlusim.memory.footprint import Access
 from mlusim.observe.shadow import Mask
@@ -111,10 +111,10 @@ def _call(effect: Effect, row: Intrinsic, arrays: dict[str, Any]) -> Any:
                 lead = _argument(effect, row, row.same[0] if row.same else next(iter(row.operands)))
                 value = lead.dtype(value)
         given.append(value)
-    if row.call is Call.BODY:
+    if row.call is CallStyle.BODY:
         return row.body(*given)
     dst, *sources = [g for g, p in zip(given, row.parameters, strict=True) if p.kind != "count"]
-    if row.call is Call.ASSIGN:
+    if row.call is CallStyle.ASSIGN:
         dst[...] = row.body(*sources)
     else:
         row.body(*sources, out=dst)

@@ -23,11 +23,11 @@ from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import run_case
 from mlusim.operators.spec import Case, Operator
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 
 MOST_WORKERS = 4  # a large case takes a gigabyte and more, and every process has one
 
-Done = Callable[[Record], None]
+Done = Callable[[CallRecord], None]
 J = TypeVar("J")
 R = TypeVar("R")
 
@@ -65,7 +65,7 @@ def matching_cases(
             yield case
 
 
-def perform(job: Job) -> Record:
+def perform(job: Job) -> CallRecord:
     """Run one job; a fault becomes its record, any other failure is noted to be this job's."""
     case = find_case(find_operator(job.operator), job.case)
     try:
@@ -103,7 +103,7 @@ def longest_first(jobs: Sequence[Job]) -> list[Job]:
     return sorted(jobs, key=effort)
 
 
-def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None) -> list[Record]:
+def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None) -> list[CallRecord]:
     """Run *jobs* in *workers* processes (1: in this one) and return their records in the order of *jobs*.
 
     Long cases start first.  *done* is called with each record as it comes.  Raises `UsageError` when a process dies.

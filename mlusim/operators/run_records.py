@@ -12,15 +12,15 @@ from mlusim.machine.tally import Usage
 from mlusim.operators.runner import Run
 from mlusim.report.figures import figures
 from mlusim.report.page.excerpt import excerpt_of
-from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, LaunchRecord, Record
+from mlusim.report.record import FAULTED, FINDING_KEYS, Argument, CallRecord, LaunchRecord
 
 _FAULT_KEYS = ("intrinsic", "operand", "address", "space", "legal", "hint", "task", "file", "line")
 
 
-def record_of(run: Run) -> Record:
+def record_of(run: Run) -> CallRecord:
     """The record of *run*."""
     memory = unused_memory(find_board(run.board)) | run.memory
-    return Record(
+    return CallRecord(
         operator=run.operator,
         case=run.case,
         board=run.board,
@@ -47,10 +47,10 @@ def record_of(run: Run) -> Record:
 
 def record_of_fault(
     fault: Fault, operator: str, case: str | None, board: str, expected: str, policy: str | None = None
-) -> Record:
+) -> CallRecord:
     """The record of a call that ended in *fault*."""
     found = find_board(board)
-    return Record(
+    return CallRecord(
         operator=operator,
         case=case,
         board=found.name,

@@ -23,12 +23,12 @@ from mlusim.operators.source_digest import sources_of
 from mlusim.operators.spec import policy_of
 from mlusim.operators.sweep_file import Keep
 from mlusim.report.json_values import plain
-from mlusim.report.record import FAULTED, Record
+from mlusim.report.record import FAULTED, CallRecord
 from mlusim.report.record_reader import restored
 
 
 @frozen
-class Answer:
+class WorkerAnswer:
     """What a worker sends back: its machine, its sources, and the record as JSON has it (None: sources differ)."""
 
     machine: str
@@ -36,7 +36,7 @@ class Answer:
     document: Mapping[str, Any] | None
 
 
-class Sweep(Iterator[Record]):
+class Sweep(Iterator[CallRecord]):
     """The records of a sweep, in the order of its jobs; ``total`` jobs, of which ``reused`` were in the file.
 
     Records are as JSON has them: no spans of tasks, no NRAM plans.  `close` gives up what has not ended, as
@@ -44,14 +44,14 @@ class Sweep(Iterator[Record]):
     """
 
     def __init__(
-        self, total: int, reused: int, records: Generator[Record, None, None], kept: Keep | None
+        self, total: int, reused: int, records: Generator[CallRecord, None, None], kept: Keep | None
     ) -> None:
         self.total = total
         self.reused = reused
         self._records = records
         self._kept = kept
 
-    def __next__(self) -> Record:
+    def __next__(self) -> CallRecord:
         return next(self._records)
 
     def __enter__(self) -> Self:
@@ -72,7 +72,7 @@ def sweep(
     executor: Executor | None = None,
     *,
     keep: str | PathLike[str] | None = None,
-    progress: Callable[[Record], object] | None = None,
+    progress: Callable[[CallRecord], object] | None = None,
     workers: int | None = None,
     restart: bool = False,
 ) -> Sweep:
@@ -104,10 +104,10 @@ def _records(
     wanted: list[Job],
     known: Mapping[Job, Mapping[str, Any]],
     waiting: list[Job],
-    ended: Generator[tuple[int, "Future[Answer]"], None, None],
+    ended: Generator[tuple[int, "Future[WorkerAnswer]"], None, None],
     kept: Keep | None,
-    progress: Callable[[Record], object] | None,
-) -> Generator[Record, None, None]:
+    progress: Callable[[CallRecord], object] | None,
+) -> Generator[CallRecord, None, None]:
     """Yield the records of *wanted* in order: from *known*, and from *ended* as the order allows."""
     tell = progress or (lambda _: None)
     ready = {job: restored(document, str(job)) for job, document in known.items()}
@@ -131,7 +131,7 @@ def _records(
             kept.finish(wanted)
 
 
-def _outcome(job: Job, future: "Future[Answer]") -> tuple[Mapping[str, Any], bool]:
+def _outcome(job: Job, future: "Future[WorkerAnswer]") -> tuple[Mapping[str, Any], bool]:
     """The record of *job* as JSON has it, and whether it is of an accident that another attempt may not have."""
     try:
         answer = future.result()
@@ -145,10 +145,10 @@ def _outcome(job: Job, future: "Future[Answer]") -> tuple[Mapping[str, Any], boo
     return answer.document, False
 
 
-def _failed(job: Job, error: Exception) -> Record:
+def _failed(job: Job, error: Exception) -> CallRecord:
     """The record of *job*, which ended in an error that is no fault of the machine."""
     sentence = "; ".join([f"{type(error).__name__}: {said(error)}", *getattr(error, "__notes__", ())])
-    return Record(
+    return CallRecord(
         operator=job.operator,
         case=job.case,
         board=job.board,
@@ -162,11 +162,11 @@ def _failed(job: Job, error: Exception) -> Record:
     )
 
 
-def _work(operators: tuple[str, ...], sources: str, job: Job) -> Answer:
+def _work(operators: tuple[str, ...], sources: str, job: Job) -> WorkerAnswer:
     """Run one job, wherever this is."""
     own = sources_of(operators)
     same = own == sources
-    return Answer(platform.node(), own, plain(perform(job).to_json()) if same else None)
+    return WorkerAnswer(platform.node(), own, plain(perform(job).to_json()) if same else None)
 
 
 def _checked(job: Job) -> Job:

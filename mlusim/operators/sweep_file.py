@@ -22,7 +22,7 @@ from mlusim.files.typed import typed
 from mlusim.files.writing import Unwritten, kept_elsewhere, write
 from mlusim.operators.campaign import Job
 from mlusim.report.json_values import plain
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.report.record_reader import restored
 
 FORMAT = 2
@@ -169,7 +169,7 @@ def _job(facts: Mapping[str, Any]) -> Job:
     return job
 
 
-def _refuse_another(job: Job, record: Record, where: str) -> None:
+def _refuse_another(job: Job, record: CallRecord, where: str) -> None:
     """Raise `UsageError` where *record* is of another call than *job*."""
     wanted = (job.operator, job.case, job.board, job.policy)
     if wanted != (record.operator, record.case, record.board, record.policy):

@@ -262,7 +262,7 @@ def _band(launches: Sequence[Launch]) -> tuple[float, float]:
 
 
 @frozen
-class Question:
+class WhatIfQuestion:
     """One case of one operator, by name, and the boards; the first is that of the recorded run."""
 
     operator: str
@@ -271,7 +271,7 @@ class Question:
     policy: str | None = None
 
 
-def ask(question: Question, done: Callable[[WhatIf], None] | None = None) -> WhatIfStudy:
+def ask(question: WhatIfQuestion, done: Callable[[WhatIf], None] | None = None) -> WhatIfStudy:
     """Answer *question*; nothing but plain data comes back, so that it may be asked in another process."""
     spec = find_operator(question.operator)
     case = find_case(spec, question.case)

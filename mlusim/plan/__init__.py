@@ -1,5 +1,7 @@
 """NRAM partition plans: regions with sizes as formulas, in stages; checked, solved, compared, placed."""
 
+import warnings
+
 from mlusim.arch.dtypes import bfloat16, float32, half, int8, int16, int32, int64, uint8, uint16, uint32
 from mlusim.formula.expr import (
     CLUSTERS,
@@ -21,7 +23,7 @@ from mlusim.formula.expr import (
 )
 from mlusim.plan.boards import board_constants
 from mlusim.plan.check import PlanFinding
-from mlusim.plan.claims import Claim, Comparison, Limit, Run, Value, Verdict
+from mlusim.plan.claims import Claim, Comparison, Disagreement, ScaleLimit, Value, Verdict
 from mlusim.plan.declare import Region, Stage
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan
@@ -41,18 +43,18 @@ __all__ = [
     "Claim",
     "Comparison",
     "Constraint",
+    "Disagreement",
     "ElementType",
     "Expr",
     "Frontier",
     "Largest",
     "Layout",
-    "Limit",
     "PlacedRegion",
     "Plan",
     "PlanFinding",
     "Region",
     "Regions",
-    "Run",
+    "ScaleLimit",
     "Stage",
     "StageLayout",
     "Value",
@@ -76,3 +78,15 @@ __all__ = [
     "uint16",
     "uint32",
 ]
+
+_RENAMED = {"Limit": "ScaleLimit", "Run": "Disagreement"}  # `mlusim.Limit` and `ops.run` mean other things
+
+
+def __getattr__(name: str) -> object:
+    """A name that this package had before, with a warning."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn(
+        f"mlusim.plan.{name} is called {_RENAMED[name]}: import that", DeprecationWarning, stacklevel=2
+    )
+    return globals()[_RENAMED[name]]

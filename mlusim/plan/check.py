@@ -14,10 +14,10 @@ from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
 from mlusim.formula.expr import (
     INT32_MAX,
-    Call,
     Constraint,
     ElementType,
     Expr,
+    Operation,
     SizeOf,
     Var,
     symbol,
@@ -25,7 +25,7 @@ from mlusim.formula.expr import (
     walk,
 )
 from mlusim.plan.boards import constant_ranges
-from mlusim.plan.declare import Place, StagePlaces
+from mlusim.plan.declare import RegionBounds, StagePlaces
 from mlusim.plan.solver.bounds import Interval, extremes, interval
 from mlusim.plan.solver.normal import difference, formula
 from mlusim.plan.solver.solve import Problem, largest_value
@@ -78,7 +78,7 @@ class _Space:
 
     def of(self, expr: Expr) -> dict[str, Interval]:
         """Return the ranges of what *expr* mentions."""
-        names = {symbol(e) for e in walk(expr) if not isinstance(e, Call) and _is_symbol(e)}
+        names = {symbol(e) for e in walk(expr) if not isinstance(e, Operation) and _is_symbol(e)}
         return {n: self.ranges[n] for n in sorted(names)}
 
     def samples(self, expr: Expr) -> Iterator[dict[str, int]]:
@@ -160,7 +160,7 @@ def _what_matters(expr: Expr, witness: Mapping[str, int], space: _Space) -> Mapp
     return {n: v for n, v in kept.items() if v == witness[n]}
 
 
-def _sizes(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
+def _sizes(stage: str, place: RegionBounds, space: _Space) -> Iterator[PlanFinding]:
     region = place.region
     low, witness = _lowest(region.size, space)
     if low < 0 and witness is not None:
@@ -178,14 +178,14 @@ def _sizes(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
         yield PlanFinding("plan-empty-region", "note", stage, region.name, told, witness)
 
 
-def _units(stage: str, place: Place, _: _Space) -> Iterator[PlanFinding]:
+def _units(stage: str, place: RegionBounds, _: _Space) -> Iterator[PlanFinding]:
     region = place.region
     for expr in (region.size, region.at, region.touches):
         for fault in unit_faults(expr) if expr is not None else ():
             yield PlanFinding("plan-units", "error", stage, region.name, f"{region.name}: {fault.why}")
 
 
-def _touched(stage: str, place: Place, space: _Space, behind: str) -> Iterator[PlanFinding]:
+def _touched(stage: str, place: RegionBounds, space: _Space, behind: str) -> Iterator[PlanFinding]:
     region = place.region
     if region.touches is None:
         return
@@ -206,7 +206,7 @@ def _touched(stage: str, place: Place, space: _Space, behind: str) -> Iterator[P
         yield PlanFinding("plan-untouched", "note", stage, region.name, told, witness)
 
 
-def _unaligned(stage: str, place: Place, space: _Space) -> Iterator[PlanFinding]:
+def _unaligned(stage: str, place: RegionBounds, space: _Space) -> Iterator[PlanFinding]:
     dtype = place.region.dtype
     if not isinstance(dtype, DType):
         return
@@ -233,7 +233,7 @@ def _overlapping(stage: StagePlaces, space: _Space) -> Iterator[PlanFinding]:
             yield from _pair(stage.name, first, second, space)
 
 
-def _pair(stage: str, first: Place, second: Place, space: _Space) -> Iterator[PlanFinding]:
+def _pair(stage: str, first: RegionBounds, second: RegionBounds, space: _Space) -> Iterator[PlanFinding]:
     gaps = (formula(difference(second.offset, first.end)), formula(difference(first.offset, second.end)))
     if any(interval(g, space.of(g)).low >= 0 for g in gaps):
         return
@@ -274,7 +274,7 @@ def _int32(stage: StagePlaces, space: _Space, told: set[Expr]) -> Iterator[PlanF
         for point in _legal_points(place.end, space):
             if place.end.evaluate(point) <= INT32_MAX:
                 continue
-            over = [e for e in walk(place.end) if isinstance(e, Call) and e.evaluate(point) > INT32_MAX]
+            over = [e for e in walk(place.end) if isinstance(e, Operation) and e.evaluate(point) > INT32_MAX]
             inner = min(over, key=lambda e: len(text(e)))
             if inner not in told:
                 told.add(inner)

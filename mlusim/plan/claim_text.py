@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping
 
 from mlusim.errors import UsageError
 from mlusim.formula.expr import Constraint, ElementType, Expr, Var, walk
-from mlusim.formula.parse import Reader, parse_formula, reader, shown
-from mlusim.plan.claims import Claim, Limit, Value
+from mlusim.formula.parse import FormulaReader, parse_formula, reader, shown
+from mlusim.plan.claims import Claim, ScaleLimit, Value
 
 
-def _constraint(read: Reader, node: ast.expr) -> Constraint:
+def _constraint(read: FormulaReader, node: ast.expr) -> Constraint:
     """Return the constraint of one comparison."""
     if not isinstance(node, ast.Compare) or len(node.ops) != 1:
         raise read.fail("a limit is one comparison, such as S*T <= NRAM/4; join several by 'and'")
@@ -50,4 +50,4 @@ def parse_claim(text: str, variables: Mapping[str, Var], element: ElementType | 
     named = _named((side for c in limits for side in (c.left, c.right)), variables)
     if len(named) not in {1, 2}:
         raise UsageError(f"{shown(text)} is over {len(named)} variables; state a limit over one or two")
-    return Limit(text, limits, over=named)
+    return ScaleLimit(text, limits, over=named)

@@ -1,6 +1,6 @@
 """Held against its word: what a document states about a plan, and where it is wrong.
 
-A `Limit` states for which shapes a kernel works; a `Value` states how large a tile is.  Comparing
+A `ScaleLimit` states for which shapes a kernel works; a `Value` states how large a tile is.  Comparing
 either with the plan gives a verdict and every counter-example.
 """
 
@@ -14,8 +14,8 @@ from attrs import field, frozen
 
 from mlusim.errors import UsageError
 from mlusim.formula.compiled import compile_exprs
-from mlusim.formula.expr import DIV, Call, Constraint, Expr, Unit, as_expr
-from mlusim.plan.differ import Span, differences
+from mlusim.formula.expr import DIV, Constraint, Expr, Operation, Unit, as_expr
+from mlusim.plan.differ import ShapeRange, differences
 from mlusim.plan.solver.normal import constant, difference
 from mlusim.plan.solver.solve import Problem
 from mlusim.plan.units import unit
@@ -26,7 +26,7 @@ def _constraints(value: Iterable[Constraint]) -> tuple[Constraint, ...]:
 
 
 @frozen
-class Limit:
+class ScaleLimit:
     """A stated scale limit: shapes are legal where all *limits* hold, over one variable or two.
 
     *source* says who states it.
@@ -59,7 +59,7 @@ class Value:
         return (self.variable,) if self.over is None else (self.over, self.variable)
 
 
-Claim = Limit | Value
+Claim = ScaleLimit | Value
 
 
 class Verdict(Enum):
@@ -72,7 +72,7 @@ class Verdict(Enum):
 
 
 @frozen
-class Run:
+class Disagreement:
     """Shapes on which statement and plan differ: *variable* from *first* to *last* by *step*.
 
     *at* is the value of the other variable, if there is one, *until* its last value and *rows* how
@@ -120,8 +120,8 @@ class Comparison:
     board: str
     capacity: int
     verdict: Verdict
-    generous: tuple[Run, ...]
-    strict: tuple[Run, ...]
+    generous: tuple[Disagreement, ...]
+    strict: tuple[Disagreement, ...]
     relations: tuple[str, ...] = ()
 
     @property
@@ -146,7 +146,9 @@ class Comparison:
         }
 
 
-def _runs(plan: Problem, variable: str, spans: Sequence[Span], fixed: Mapping[str, int]) -> tuple[Run, ...]:
+def _runs(
+    plan: Problem, variable: str, spans: Sequence[ShapeRange], fixed: Mapping[str, int]
+) -> tuple[Disagreement, ...]:
     if not spans:
         return ()
     stages = [c.left for c in plan.constraints if c.name.startswith("stage ")]
@@ -157,7 +159,7 @@ def _runs(plan: Problem, variable: str, spans: Sequence[Span], fixed: Mapping[st
     needed = compile_exprs(stages, vector=True)(env)
     used = functools.reduce(np.maximum, [np.broadcast_to(n, len(spans)) for n in needed])
     return tuple(
-        Run(s.at, s.until, s.rows, variable, s.first, s.last, s.step, int(u))
+        Disagreement(s.at, s.until, s.rows, variable, s.first, s.last, s.step, int(u))
         for s, u in zip(spans, used, strict=True)
     )
 
@@ -174,12 +176,12 @@ def _as_problem(plan: Problem, claim: Claim) -> Problem:
 def _cleared(constraint: Constraint) -> tuple[Expr, Expr]:
     """``n <= bytes/size`` as ``n*size <= bytes``, which says the same for whole numbers."""
     right = constraint.right
-    if isinstance(right, Call) and right.op is DIV and unit(right.args[0]) is Unit.BYTES:
+    if isinstance(right, Operation) and right.op is DIV and unit(right.args[0]) is Unit.BYTES:
         return constraint.left * right.args[1], right.args[0]
     return constraint.left, right
 
 
-def _relations(plan: Problem, claim: Limit) -> tuple[str, ...]:
+def _relations(plan: Problem, claim: ScaleLimit) -> tuple[str, ...]:
     """Sentences about pairs (limit, stage) whose needs differ by a constant for all values."""
     found = []
     for number, limit in enumerate(claim.limits, start=1):
@@ -194,7 +196,7 @@ def _relations(plan: Problem, claim: Limit) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _verdict(generous: tuple[Run, ...], strict: tuple[Run, ...]) -> Verdict:
+def _verdict(generous: tuple[Disagreement, ...], strict: tuple[Disagreement, ...]) -> Verdict:
     if generous and strict:
         return Verdict.BOTH
     if generous:
@@ -230,5 +232,5 @@ def compare(plan: Problem, claim: Claim, fixed: Mapping[str, int], board: str) -
         _verdict(generous, strict),
         generous,
         strict,
-        _relations(plan, claim) if isinstance(claim, Limit) else (),
+        _relations(plan, claim) if isinstance(claim, ScaleLimit) else (),
     )

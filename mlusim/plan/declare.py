@@ -12,7 +12,18 @@ from attrs import field, frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
-from mlusim.formula.expr import PAD_UP, Const, ElementType, Expr, SizeOf, Unit, as_expr, maximum, nbytes, walk
+from mlusim.formula.expr import (
+    PAD_UP,
+    Amount,
+    ElementType,
+    Expr,
+    SizeOf,
+    Unit,
+    as_expr,
+    maximum,
+    nbytes,
+    walk,
+)
 from mlusim.plan.units import unit
 
 
@@ -86,7 +97,7 @@ class Stage:
 
 
 @frozen
-class Place:
+class RegionBounds:
     """Where a region lies, as formulas of bytes: first byte and the byte behind its last."""
 
     region: Region
@@ -100,7 +111,7 @@ class StagePlaces:
     """A stage with the places of everything alive in it, and the bytes that it uses."""
 
     name: str
-    places: tuple[Place, ...]
+    places: tuple[RegionBounds, ...]
     used: Expr
 
 
@@ -112,7 +123,7 @@ def _outermost(ends: Sequence[Expr]) -> Expr:
     return last[0] if len(last) == 1 else maximum(*last)
 
 
-def _offset(region: Region, cursor: Expr, alive: dict[str, Place]) -> Expr:
+def _offset(region: Region, cursor: Expr, alive: dict[str, RegionBounds]) -> Expr:
     if region.at is not None:
         return region.in_bytes(region.at)
     if region.reuses:
@@ -120,10 +131,10 @@ def _offset(region: Region, cursor: Expr, alive: dict[str, Place]) -> Expr:
     return cursor if region.align == nbytes(1) or cursor == _START else PAD_UP(cursor, region.align)
 
 
-_START = Const(0, Unit.BYTES)
+_START = Amount(0, Unit.BYTES)
 
 
-def _check_names(stage: Stage, earlier: dict[str, Place]) -> None:
+def _check_names(stage: Stage, earlier: dict[str, RegionBounds]) -> None:
     for name in stage.keeps:
         if name not in earlier:
             known = ", ".join(earlier) or "none"
@@ -143,14 +154,16 @@ def _check_names(stage: Stage, earlier: dict[str, Place]) -> None:
         seen.add(region.name)
 
 
-def _place_stage(stage: Stage, earlier: dict[str, Place]) -> StagePlaces:
+def _place_stage(stage: Stage, earlier: dict[str, RegionBounds]) -> StagePlaces:
     _check_names(stage, earlier)
-    alive = {n: Place(earlier[n].region, earlier[n].offset, earlier[n].end, kept=True) for n in stage.keeps}
+    alive = {
+        n: RegionBounds(earlier[n].region, earlier[n].offset, earlier[n].end, kept=True) for n in stage.keeps
+    }
     cursor = _outermost([p.end for p in alive.values()]) if alive else _START
     for region in stage.regions:
         offset = _offset(region, cursor, alive)
         end = region.bytes if offset == _START else offset + region.bytes
-        alive[region.name] = Place(region, offset, end)
+        alive[region.name] = RegionBounds(region, offset, end)
         if not region.reuses:
             cursor = end
     if not alive:
@@ -163,7 +176,7 @@ def place_stages(stages: Sequence[Stage]) -> tuple[StagePlaces, ...]:
 
     Raises `UsageError` for names that are used twice with different meanings, or not declared.
     """
-    earlier: dict[str, Place] = {}
+    earlier: dict[str, RegionBounds] = {}
     placed = []
     for stage in stages:
         done = _place_stage(stage, earlier)

@@ -24,7 +24,7 @@ _MOST_ROWS = 4096  # rows that are looked at value by value
 
 
 @frozen
-class Span:
+class ShapeRange:
     """A rectangle of shapes: values of the last variable from *first* to *last* by *step*.
 
     *at* is the value of the other variable, if there is one, and *until* its last value; *rows* is
@@ -47,8 +47,8 @@ class Differences:
     """
 
     variable: str
-    only_first: tuple[Span, ...]
-    only_second: tuple[Span, ...]
+    only_first: tuple[ShapeRange, ...]
+    only_second: tuple[ShapeRange, ...]
 
 
 def differences(
@@ -107,11 +107,11 @@ def _filled(ys: Ints, points: int, none: int) -> Ints:
     return full
 
 
-def _spans(rows: Sequence[Mapping[str, int]], low: Ints, high: Ints, step: int) -> tuple[Span, ...]:
+def _spans(rows: Sequence[Mapping[str, int]], low: Ints, high: Ints, step: int) -> tuple[ShapeRange, ...]:
     """Return what lies above *low* and up to *high*, row by row."""
     # a stated value that is no legal step still counts: it is what a kernel would use
     return tuple(
-        Span(rows[i], rows[i], 1, min(int(low[i]) + step, int(high[i])), int(high[i]), step)
+        ShapeRange(rows[i], rows[i], 1, min(int(low[i]) + step, int(high[i])), int(high[i]), step)
         for i in np.flatnonzero(high > low).tolist()
     )
 
@@ -128,7 +128,7 @@ def _admits(problem: Problem, y: str, ys: Ints, fixed: Mapping[str, int]) -> npt
 def _value_by_value(
     first: Problem, second: Problem, y: str, rows: Sequence[Mapping[str, int]], fixed: Mapping[str, int]
 ) -> Differences:
-    found: tuple[list[Span], list[Span]] = ([], [])
+    found: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
     left = MOST_POINTS
     for row in rows:
         here = {**fixed, **row}
@@ -148,11 +148,13 @@ def _value_by_value(
     return Differences(y, tuple(found[0]), tuple(found[1]))
 
 
-def _stretches(row: Mapping[str, int], ys: Ints, mask: npt.NDArray[np.bool_], step: int) -> list[Span]:
+def _stretches(row: Mapping[str, int], ys: Ints, mask: npt.NDArray[np.bool_], step: int) -> list[ShapeRange]:
     """Return the maximal stretches of *ys* where *mask* holds."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(np.int8)))
     starts, ends = edges[::2].tolist(), edges[1::2].tolist()
-    return [Span(row, row, 1, int(ys[a]), int(ys[b - 1]), step) for a, b in zip(starts, ends, strict=True)]
+    return [
+        ShapeRange(row, row, 1, int(ys[a]), int(ys[b - 1]), step) for a, b in zip(starts, ends, strict=True)
+    ]
 
 
 # -- where one variable has no end: the staircase of a frontier instead of its points -----------------
@@ -181,7 +183,7 @@ def staircase_differences(
     none = ask.first - ask.step
     step = search(first, x, {**fixed, y: ask.first}).step
     edges = sorted({e for steps in stairs for s in steps for e in (s.first, s.last + step)})
-    found: tuple[list[Span], list[Span]] = ([], [])
+    found: tuple[list[ShapeRange], list[ShapeRange]] = ([], [])
     at = [0, 0]
     for left, after in pairwise(edges):
         heights = []
@@ -225,8 +227,8 @@ def _stairs(problem: Problem, x: str, y: str, fixed: Mapping[str, int]) -> list[
     return steps
 
 
-def _rectangles(x: str, rows: range, ys: tuple[int, int, int]) -> list[Span]:
+def _rectangles(x: str, rows: range, ys: tuple[int, int, int]) -> list[ShapeRange]:
     low, high, step = ys
     if len(rows) <= _APART:
-        return [Span({x: v}, {x: v}, 1, low, high, step) for v in rows]
-    return [Span({x: rows[0]}, {x: rows[-1]}, len(rows), low, high, step)]
+        return [ShapeRange({x: v}, {x: v}, 1, low, high, step) for v in rows]
+    return [ShapeRange({x: rows[0]}, {x: rows[-1]}, len(rows), low, high, step)]

@@ -14,10 +14,10 @@ from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import NRAM, Constraint, ElementType, Expr, SizeOf, Var, walk
 from mlusim.plan.check import PlanFinding, check_places
 from mlusim.plan.claims import Claim, Comparison, compare
-from mlusim.plan.declare import Place, Stage, StagePlaces, place_stages
+from mlusim.plan.declare import RegionBounds, Stage, StagePlaces, place_stages
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
-from mlusim.plan.pointers import Pointer, Regions
-from mlusim.plan.scope import Scope, is_known, smallest
+from mlusim.plan.pointers import PointerLike, Regions
+from mlusim.plan.scope import PlanScope, is_known, smallest
 from mlusim.plan.solver.frontier import Frontier, trace
 from mlusim.plan.solver.solve import Largest, Problem, largest_value
 from mlusim.plan.totals import total
@@ -88,7 +88,7 @@ class Plan(Presented):
         return place_stages(self.stages)
 
     @cached_property
-    def regions(self) -> Mapping[str, Place]:
+    def regions(self) -> Mapping[str, RegionBounds]:
         """Every region's place by name."""
         return {p.region.name: p for s in self.places for p in s.places}
 
@@ -106,10 +106,10 @@ class Plan(Presented):
         return {**sizes, **steps, **limits, **steps, **sizes}
 
     @cached_property
-    def scope(self) -> Scope:
+    def scope(self) -> PlanScope:
         """The names of the plan and their legal values."""
         types = self._element_types
-        return Scope(self.name, self.variables, types[0] if types else None)
+        return PlanScope(self.name, self.variables, types[0] if types else None)
 
     @cached_property
     def _element_types(self) -> tuple[ElementType, ...]:
@@ -135,7 +135,7 @@ class Plan(Presented):
     # -- for the kernel ---------------------------------------------------------------------------
 
     def place(
-        self, base: Pointer, /, *, dtype: Any = None, board: Board | str | None = None, **values: int
+        self, base: PointerLike, /, *, dtype: Any = None, board: Board | str | None = None, **values: int
     ) -> Regions:
         """Return pointers to every region of the buffer that begins at *base*.
 
@@ -313,7 +313,7 @@ class Plan(Presented):
         regions = tuple(self._placed(p, env, chosen) for p in stage.places)
         return StageLayout(stage.name, stage.used.evaluate(env), regions)
 
-    def _placed(self, place: Place, env: Mapping[str, int], chosen: DType | None) -> PlacedRegion:
+    def _placed(self, place: RegionBounds, env: Mapping[str, int], chosen: DType | None) -> PlacedRegion:
         region = place.region
         type_ = region.dtype if isinstance(region.dtype, DType) else chosen
         nbytes, offset = region.bytes.evaluate(env), place.offset.evaluate(env)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from mlusim.errors import UsageError
 
 
-class Pointer(Protocol):
+class PointerLike(Protocol):
     """What a plan needs of a pointer: moving by elements, and another dtype at the same place."""
 
     @property
@@ -14,9 +14,9 @@ class Pointer(Protocol):
         """What it points to."""
         ...
 
-    def __add__(self, count: int) -> "Pointer": ...
+    def __add__(self, count: int) -> "PointerLike": ...
 
-    def cast(self, dtype: Any) -> "Pointer":
+    def cast(self, dtype: Any) -> "PointerLike":
         """Return the same address as a pointer to *dtype*."""
         ...
 

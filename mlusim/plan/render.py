@@ -9,10 +9,10 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from mlusim.plan.check import PlanFinding
-from mlusim.plan.claims import Comparison, Run
+from mlusim.plan.claims import Comparison, Disagreement
 from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 from mlusim.plan.plan import Plan
-from mlusim.plan.segments import Segment, lanes, ruler, segments
+from mlusim.plan.segments import BarSegment, lanes, ruler, segments
 from mlusim.plan.solver.frontier import Frontier
 from mlusim.plan.solver.solve import Largest
 from mlusim.text_grid import Column, Grid
@@ -162,7 +162,7 @@ def _maps(stage: StageLayout, layout: Layout, keys: Mapping[str, str], room: int
     return [*(_map_row(segments(lane, at), keys) for lane in lanes(stage)), _gauge(stage, layout, width)]
 
 
-def _map_row(row: Sequence[Segment], keys: Mapping[str, str]) -> Text:
+def _map_row(row: Sequence[BarSegment], keys: Mapping[str, str]) -> Text:
     text = Text(no_wrap=True)
     for segment in row:
         text.append(" " * (segment.left - len(text)))
@@ -171,7 +171,7 @@ def _map_row(row: Sequence[Segment], keys: Mapping[str, str]) -> Text:
     return text.append("|", style="bold")
 
 
-def _label(segment: Segment, keys: Mapping[str, str]) -> str:
+def _label(segment: BarSegment, keys: Mapping[str, str]) -> str:
     room = segment.width - 1
     name = segment.region.name
     return (name if len(name) <= room else keys[name]).center(room)[:room]
@@ -255,7 +255,7 @@ def comparison_view(comparison: Comparison, most: int = 40) -> RenderableType:
     return Group(*parts)
 
 
-def _examples(runs: Sequence[Run], what: str, capacity: int, most: int) -> list[RenderableType]:
+def _examples(runs: Sequence[Disagreement], what: str, capacity: int, most: int) -> list[RenderableType]:
     if not runs:
         return []
     shapes = sum(r.count for r in runs)

@@ -14,7 +14,7 @@ from mlusim.plan.boards import board_constants
 
 
 @frozen
-class Scope:
+class PlanScope:
     """The variables of a plan by name, and its element type if it has one."""
 
     plan: str

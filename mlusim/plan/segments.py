@@ -9,7 +9,7 @@ from mlusim.plan.layout import Layout, PlacedRegion, StageLayout
 
 
 @frozen
-class Segment:
+class BarSegment:
     """A region's part of a bar: from column *left* to before column *right*."""
 
     region: PlacedRegion
@@ -48,9 +48,9 @@ def ruler(layout: Layout, columns: int, least: int) -> Mapping[int, int]:
     return dict(zip(marks, _edges(sizes, least, columns), strict=True))
 
 
-def segments(lane: Sequence[PlacedRegion], at: Mapping[int, int]) -> list[Segment]:
+def segments(lane: Sequence[PlacedRegion], at: Mapping[int, int]) -> list[BarSegment]:
     """Return the columns of each region of a lane, by the ruler *at*."""
-    return [Segment(region, at[region.offset], at[region.end]) for region in lane]
+    return [BarSegment(region, at[region.offset], at[region.end]) for region in lane]
 
 
 def _edges(sizes: Sequence[int], least: int, columns: int) -> list[int]:

@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 
 from mlusim.plan.layout import Layout, StageLayout
-from mlusim.plan.segments import Segment, lanes, ruler, segments
+from mlusim.plan.segments import BarSegment, lanes, ruler, segments
 from mlusim.plan.solver.frontier import Frontier
 
 WIDTH = 900
@@ -77,7 +77,7 @@ def _stage(
     return parts, y + 18
 
 
-def _rectangle(segment: Segment, y: float, fill: str) -> str:
+def _rectangle(segment: BarSegment, y: float, fill: str) -> str:
     region = segment.region
     x, width = _LEFT + segment.left, segment.width
     facts = f"{region.name}: {region.elements} {region.dtype} at byte {region.offset}, {region.bytes} bytes"

@@ -1,13 +1,13 @@
 """Totals as a reader wants them: ``(3*S*T+2*S+2*T+3*min(S,T)+5)*sizeof(float)``."""
 
-from mlusim.formula.expr import Call, Const, Expr, SizeOf, Unit, text, walk
+from mlusim.formula.expr import Amount, Expr, Operation, SizeOf, Unit, text, walk
 from mlusim.plan.solver.normal import Poly, formula, normal
 
 
 def _one_sizeof(expr: Expr) -> SizeOf | None:
     """Return the sizeof that every byte of *expr* comes from, or None when there are several sources."""
     sizes = {e for e in walk(expr) if isinstance(e, SizeOf)}
-    plain = any(isinstance(e, Const) and e.unit is Unit.BYTES and e.value for e in walk(expr))
+    plain = any(isinstance(e, Amount) and e.unit is Unit.BYTES and e.value for e in walk(expr))
     return sizes.pop() if len(sizes) == 1 and not plain else None
 
 
@@ -35,6 +35,6 @@ def total(expr: Expr) -> str:
     if by is None or inner is None:
         return text(formula(poly))
     elements = formula(inner)
-    if isinstance(elements, Call) and elements.op.level < 2:
+    if isinstance(elements, Operation) and elements.op.level < 2:
         return f"({text(elements)})*{text(by)}"
     return f"{text(elements)}*{text(by)}"

@@ -12,10 +12,10 @@ from mlusim.formula.expr import (
     MUL,
     SUB,
     UP,
+    Amount,
     BoardConst,
-    Call,
-    Const,
     Expr,
+    Operation,
     SizeOf,
     Unit,
 )
@@ -31,13 +31,13 @@ class UnitFault:
 
 def unit(expr: Expr) -> Unit | None:
     """Return the unit of *expr*; None for 0, which fits both.  A mixed sum counts as bytes."""
-    if isinstance(expr, Const):
+    if isinstance(expr, Amount):
         return None if expr.value == 0 else expr.unit
     if isinstance(expr, BoardConst):
         return expr.unit
     if isinstance(expr, SizeOf):
         return Unit.BYTES
-    if not isinstance(expr, Call):
+    if not isinstance(expr, Operation):
         return Unit.COUNT
     units = [unit(a) for a in expr.args]
     if expr.op in {DIV, CEIL}:
@@ -49,7 +49,7 @@ def unit(expr: Expr) -> Unit | None:
     return None if all(u is None for u in units) else Unit.COUNT
 
 
-def _mixed(expr: Call) -> UnitFault | None:
+def _mixed(expr: Operation) -> UnitFault | None:
     units = {unit(a) for a in expr.args} - {None}
     if len(units) < 2:
         return None
@@ -59,7 +59,7 @@ def _mixed(expr: Call) -> UnitFault | None:
     tail = " are subtracted" if expr.op is SUB else ""
     cure = (
         f"write nbytes({elements}) if it is a number of bytes, {elements}*sizeof(...) if it counts elements"
-        if isinstance(elements, Const)
+        if isinstance(elements, Amount)
         else f"multiply {elements} by the sizeof of its elements"
     )
     if expr.op in {UP, DOWN}:
@@ -73,7 +73,7 @@ def _mixed(expr: Call) -> UnitFault | None:
 
 def unit_faults(expr: Expr) -> tuple[UnitFault, ...]:
     """Every place in *expr* where elements meet bytes, or where bytes are multiplied by bytes."""
-    if not isinstance(expr, Call):
+    if not isinstance(expr, Operation):
         return ()
     found = [f for a in expr.args for f in unit_faults(a)]
     if expr.op in {ADD, SUB, MIN, MAX, UP, DOWN}:

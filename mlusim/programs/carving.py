@@ -19,8 +19,8 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
 from mlusim.observe.checker import Checker, place_of
-from mlusim.observe.finding import Finding, Place
-from mlusim.programs.pointer_frames import Chain, Frames, Name
+from mlusim.observe.finding import Finding, RelatedPlace
+from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import KernelCall
@@ -30,7 +30,7 @@ OVERLAP = "plan-carved-overlap"
 
 
 @frozen
-class Array:
+class DeclaredArray:
     """A declared array: its name, its memory, its bytes, and where it is declared."""
 
     name: str
@@ -41,17 +41,17 @@ class Array:
 
 
 @define(eq=False)
-class Part:
+class ArrayPart:
     """What a pointer variable has of an array: from byte *offset* on; ``low`` to ``high`` is touched through it.
 
     ``names`` are the variables of one name in their functions; without any it is the array itself.  ``moving`` are
     variables that point into it now here, now there.  ``offsets`` has the place in each task.
     """
 
-    array: Array
+    array: DeclaredArray
     text: str
     offset: int
-    names: list[Name] = field(factory=list)
+    names: list[PointerVariable] = field(factory=list)
     offsets: dict[int, int] = field(factory=dict)
     low: int | None = None
     high: int | None = None
@@ -62,7 +62,7 @@ class Part:
         self.low = low if self.low is None else min(self.low, low)
         self.high = high if self.high is None else max(self.high, high)
 
-    def meets(self, other: "Part") -> bool:
+    def meets(self, other: "ArrayPart") -> bool:
         """Whether both touch bytes of the same range."""
         if self.low is None or other.low is None or self.high is None or other.high is None:
             return False
@@ -75,15 +75,15 @@ class Carving:
 
     kernel: str
     board: str
-    arrays: tuple[Array, ...]
-    parts: tuple[Part, ...]
+    arrays: tuple[DeclaredArray, ...]
+    parts: tuple[ArrayPart, ...]
     findings: tuple[Finding, ...]
 
-    def parts_of(self, array: Array) -> list[Part]:
+    def parts_of(self, array: DeclaredArray) -> list[ArrayPart]:
         """The parts of *array* by offset."""
         return [part for part in self.parts if part.array is array]
 
-    def touched(self, array: Array) -> int:
+    def touched(self, array: DeclaredArray) -> int:
         """The byte behind the last one that is touched."""
         return max((part.high or 0 for part in self.parts_of(array)), default=0)
 
@@ -95,7 +95,7 @@ def carve(call: "KernelCall") -> Carving:
     """
     call = evolve(call, engine="python")
     kernel = call.loaded()
-    held = Held(kernel)
+    held = PointerPlaces(kernel)
     call.run([held])
     extents = Extents(kernel, held)
     launch = call.run([extents]).launch
@@ -104,16 +104,16 @@ def carve(call: "KernelCall") -> Carving:
     return Carving(launch.kernel, launch.board, arrays, tuple(parts), extents.findings)
 
 
-class Held(Observer):
+class PointerPlaces(Observer):
     """The first run: the places that each pointer variable holds, task by task."""
 
     name = "held"
 
     def __init__(self, kernel: BangKernel) -> None:
         self.frames = Frames(kernel)
-        self.arrays: dict[tuple[str, int, str], Array] = {}
-        self.places: dict[Name, dict[int, set[tuple[Array, int]]]] = {}
-        self.plain: set[Name] = set()
+        self.arrays: dict[tuple[str, int, str], DeclaredArray] = {}
+        self.places: dict[PointerVariable, dict[int, set[tuple[DeclaredArray, int]]]] = {}
+        self.plain: set[PointerVariable] = set()
         self._globals = _globals(kernel)
 
     def declare(self, core: Any, allocation: Allocation) -> None:
@@ -133,19 +133,19 @@ class Held(Observer):
                     if step.plain:
                         self.plain.add(step.name)
 
-    def array_of(self, allocation: Allocation) -> Array:
+    def array_of(self, allocation: Allocation) -> DeclaredArray:
         """The array that *allocation* is."""
         where = allocation.declared
         key = where.file, where.line, allocation.space.name
         found = self.arrays.get(key)
         if found is None:
             name = where.name or self._globals.get((where.file, where.line), "array")
-            found = self.arrays[key] = Array(
+            found = self.arrays[key] = DeclaredArray(
                 name, allocation.space.name, allocation.nbytes, where.file, where.line
             )
         return found
 
-    def stable(self, name: Name | None) -> bool:
+    def stable(self, name: PointerVariable | None) -> bool:
         """Whether *name* holds one place in every task, which is not just another variable's."""
         if name is None or name in self.plain:
             return False
@@ -170,18 +170,18 @@ class Extents(Checker):
 
     name = "plan"
 
-    def __init__(self, kernel: BangKernel, held: Held) -> None:
+    def __init__(self, kernel: BangKernel, held: PointerPlaces) -> None:
         super().__init__()
         self._frames = Frames(kernel)
         self._held = held
-        self._parts: dict[tuple[Array, str, int], Part] = {}
-        self._numbers: list[Part] = []
+        self._parts: dict[tuple[DeclaredArray, str, int], ArrayPart] = {}
+        self._numbers: list[ArrayPart] = []
         self._written: dict[Allocation, _Written] = {}
         for name in held.places:
             if held.stable(name):
                 self._part_of(name)
 
-    def parts(self) -> Iterator[Part]:
+    def parts(self) -> Iterator[ArrayPart]:
         """The parts; an array itself only where it is used by its own name."""
         return (part for part in self._numbers if part.names or part.low is not None)
 
@@ -211,7 +211,7 @@ class Extents(Checker):
         for by, site, count in known.lost(access, number + 1):
             self._tell(effect, self._numbers[by - 1], self._numbers[number], site, count)
 
-    def _tell(self, effect: Effect, by: Part, of: Part, site: Site, count: int) -> None:
+    def _tell(self, effect: Effect, by: ArrayPart, of: ArrayPart, site: Site, count: int) -> None:
         lower, upper = sorted((by, of), key=lambda part: part.offset)
 
         def make() -> Finding:
@@ -221,7 +221,7 @@ class Extents(Checker):
                 **place_of(site),
                 task=effect.core.place.task,
                 context=tuple(_range(part) for part in (by, of)),
-                places=(Place(effect.site.file, effect.site.line, f"{of.text} is read here"),),
+                places=(RelatedPlace(effect.site.file, effect.site.line, f"{of.text} is read here"),),
                 hint=f"begin {upper.text} behind what {lower.text} takes, or let {lower.text} take less",
             )
 
@@ -244,7 +244,7 @@ class Extents(Checker):
             return self._whole(access.allocation)
         return self._numbers.index(max(before, key=lambda part: part.offset))
 
-    def _first(self, chain: Chain, access: Access) -> Part | None:
+    def _first(self, chain: Chain, access: Access) -> ArrayPart | None:
         """The nearest variable of *chain* that has a part of the array."""
         moving: list[str] = []
         for step in chain:
@@ -258,7 +258,7 @@ class Extents(Checker):
                 moving.append(step.name.text)
         return self._numbers[self._whole(access.allocation)]
 
-    def _part_of(self, name: Name) -> Part:
+    def _part_of(self, name: PointerVariable) -> ArrayPart:
         places = {task: next(iter(p)) for task, p in self._held.places[name].items()}
         array, offset = places[min(places)]
         part = self._part(array, name.text, offset)
@@ -271,15 +271,15 @@ class Extents(Checker):
         array = self._held.array_of(allocation)
         return self._numbers.index(self._part(array, array.name, 0))
 
-    def _part(self, array: Array, text: str, offset: int) -> Part:
+    def _part(self, array: DeclaredArray, text: str, offset: int) -> ArrayPart:
         found = self._parts.get((array, text, offset))
         if found is None:
-            found = self._parts[array, text, offset] = Part(array, text, offset)
+            found = self._parts[array, text, offset] = ArrayPart(array, text, offset)
             self._numbers.append(found)
         return found
 
 
-def _range(part: Part) -> str:
+def _range(part: ArrayPart) -> str:
     functions = ", ".join(dict.fromkeys(name.function for name in part.names))
     where = f" of {functions}" if functions else ""
     return f"{part.text}{where} begins at byte {part.offset:,} of {part.array.name}"

@@ -130,7 +130,7 @@ class KernelCall:
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
         if isinstance(kind, t.Pointer):
             return None if text in ("null", "nullptr") else self._tensor(device, name, text, what)
-        if not isinstance(kind, t.Scalar):
+        if not isinstance(kind, t.Arithmetic):
             raise UsageError(f"{what} is a {kind}, which the command line cannot give; launch it from Python")
         return _number(text, kind, what)
 
@@ -159,7 +159,7 @@ def _shape(text: str, what: str) -> tuple[tuple[int, ...], Any]:
     return tuple(int(size) for size in sizes), as_dtype(parts[1])
 
 
-def _number(text: str, kind: t.Scalar, what: str) -> float | bool:
+def _number(text: str, kind: t.Arithmetic, what: str) -> float | bool:
     words = {"true": 1, "false": 0}
     try:
         if kind.kind == "float":

@@ -13,13 +13,13 @@ from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.machine.events import Effect
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
-from mlusim.programs.pointer_roots import Root, Uses, roots, uses_of
+from mlusim.programs.pointer_roots import FunctionUses, Root, roots, uses_of
 
 DEEPEST = 32  # variables that one pointer is followed through
 
 
 @frozen
-class Name:
+class PointerVariable:
     """A pointer variable: its function, how the programmer writes it, and its declaration."""
 
     function: str
@@ -30,16 +30,16 @@ class Name:
 
 
 @frozen(eq=False)
-class Step:
+class PointerStep:
     """A variable on the way from an operand to its array: what it holds now.  *plain*: it is the one before it."""
 
-    name: Name | None
+    name: PointerVariable | None
     allocation: Allocation
     offset: int
     plain: bool = False
 
 
-Chain = tuple[Step, ...]
+Chain = tuple[PointerStep, ...]
 """From the nearest variable to the array, which has no name here."""
 
 
@@ -47,8 +47,8 @@ class Frames:
     """Finds the variables behind the operands of a kernel's instructions."""
 
     def __init__(self, kernel: BangKernel) -> None:
-        self.uses: dict[CodeType, Uses] = {}
-        self._codes: dict[int, Uses] = {}
+        self.uses: dict[CodeType, FunctionUses] = {}
+        self._codes: dict[int, FunctionUses] = {}
         for part in kernel.plan.parts:
             for symbol, code in part.code.items():
                 self._codes[id(code)] = uses_of(part.file.form.functions[symbol])
@@ -73,7 +73,7 @@ class Frames:
                 found = [r for node in nodes if n < len(node.arguments) for r in roots(node.arguments[n])]
                 yield n, argument, [c for r in found for c in self._chains(r, stack, 0)]
 
-    def _stack(self, frame: FrameType | None) -> Iterator[tuple[FrameType, Uses]]:
+    def _stack(self, frame: FrameType | None) -> Iterator[tuple[FrameType, FunctionUses]]:
         while frame is not None:
             uses = self._codes.get(id(frame.f_code))
             if uses is not None:
@@ -81,7 +81,7 @@ class Frames:
             frame = frame.f_back
 
     def _chains(
-        self, root: Root, stack: Sequence[tuple[FrameType, Uses]], depth: int, length: int = 0
+        self, root: Root, stack: Sequence[tuple[FrameType, FunctionUses]], depth: int, length: int = 0
     ) -> Iterator[Chain]:
         """Every way from *root*, of the frame at *depth*, to an array."""
         if root.local is None or length > DEEPEST:
@@ -98,13 +98,13 @@ class Frames:
         given = [] if root.path else uses.given.get(root.local, [])
         befores = [r for value in given for r in roots(value) if r.local is not root.local]
         plain = len(given) == 1 and bool(befores) and befores[0].plain and befores[0].local is not None
-        here = Step(name, held.view.allocation, held.offset, plain)
+        here = PointerStep(name, held.view.allocation, held.offset, plain)
         rests = [c for r in befores[:1] for c in self._chains(r, stack, depth, length + 1)] or [()]
         for rest in rests:
             yield (here, *rest)
 
     def _through_call(
-        self, root: Root, stack: Sequence[tuple[FrameType, Uses]], depth: int, length: int
+        self, root: Root, stack: Sequence[tuple[FrameType, FunctionUses]], depth: int, length: int
     ) -> Iterator[Chain]:
         """A parameter is what the caller gave."""
         if depth + 1 == len(stack):
@@ -125,7 +125,7 @@ def _held(value: Any, path: Sequence[str]) -> Any:
     return getattr(value, "v", value)
 
 
-def _name(function: ir.Function, root: Root) -> Name:
+def _name(function: ir.Function, root: Root) -> PointerVariable:
     local = root.local
     assert local is not None
     text = ".".join((local.source_name, *root.path))
@@ -134,4 +134,4 @@ def _name(function: ir.Function, root: Root) -> Name:
         kind = kind.to if isinstance(kind, t.Pointer) else kind
         kind = kind.field(member).type if isinstance(kind, t.Record) else t.VOID
     spelling = str(kind) if root.path else local.spelling
-    return Name(function.name, text, spelling, local.span.file, local.span.line)
+    return PointerVariable(function.name, text, spelling, local.span.file, local.span.line)

@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 
-_LEAVES = (ir.Local, ir.Global, t.Scalar, t.Pointer, t.Array, t.Record)
+_LEAVES = (ir.Local, ir.Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
 _STATEMENTS = (
     ir.Declare, ir.Evaluate, ir.If, ir.Loop, ir.Switch, ir.Section, ir.Break, ir.Continue, ir.Return, ir.Block,
 )  # fmt: skip
@@ -37,24 +37,24 @@ class Root:
 
 
 @define(eq=False)
-class Uses:
+class FunctionUses:
     """What a function does at which line: instructions, accesses of elements, calls; and what its locals are given."""
 
     function: ir.Function
-    rows: dict[tuple[int, str], list[ir.Intrinsic]] = field(factory=dict)
+    rows: dict[tuple[int, str], list[ir.IntrinsicCall]] = field(factory=dict)
     elements: dict[int, list[ir.Element]] = field(factory=dict)
     calls: dict[tuple[int, str], list[ir.Call]] = field(factory=dict)
     given: dict[ir.Local, list[ir.Expr]] = field(factory=dict)
 
 
-def uses_of(function: ir.Function) -> Uses:
+def uses_of(function: ir.Function) -> FunctionUses:
     """Read *function* once."""
-    found = Uses(function)
+    found = FunctionUses(function)
     for statement in function.body:
         for node, line in _walk(statement, statement.span.line):
             lines = dict.fromkeys((line, node.span.line)) if hasattr(node, "span") else {line: None}
             for at in lines:
-                if isinstance(node, ir.Intrinsic):
+                if isinstance(node, ir.IntrinsicCall):
                     found.rows.setdefault((at, node.row), []).append(node)
                 elif isinstance(node, ir.Element):
                     found.elements.setdefault(at, []).append(node)
@@ -62,7 +62,7 @@ def uses_of(function: ir.Function) -> Uses:
                     found.calls.setdefault((at, node.symbol), []).append(node)
             if isinstance(node, ir.Declare) and node.value is not None:
                 found.given.setdefault(node.local, []).append(node.value)
-            elif isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.Variable):
+            elif isinstance(node, ir.Assign | ir.Update) and isinstance(node.place, ir.LocalStorage):
                 found.given.setdefault(node.place.local, []).append(node.value)
     return found
 
@@ -108,7 +108,7 @@ def roots(node: ir.Expr) -> list[Root]:
 def address_roots(place: ir.Place) -> list[Root]:
     """What the address of *place* is computed from."""
     match place:
-        case ir.Variable():
+        case ir.LocalStorage():
             return [Root(place.local)]
         case ir.GlobalPlace():
             return [Root(variable=place.variable)]
@@ -125,6 +125,6 @@ def _stored(place: ir.Place) -> list[Root]:
     """The variable or the member that holds a pointer; a reference is what it refers to."""
     if isinstance(place, ir.Element):
         pointer = place.pointer
-        refers = isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.Variable)
+        refers = isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage)
         return [Root(pointer.place.local)] if refers else []  # type: ignore[union-attr]
     return address_roots(place)

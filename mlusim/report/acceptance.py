@@ -14,7 +14,7 @@ from mlusim.report.efficiency import Efficiency
 from mlusim.report.quantities import percent
 
 if TYPE_CHECKING:
-    from mlusim.report.record import Record
+    from mlusim.report.record import CallRecord
 
 NETWORK = "network"
 HIGH, LOW = 0.6, 0.3
@@ -77,7 +77,7 @@ def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> A
 
 
 @frozen
-class Verdict:
+class AcceptanceVerdict:
     """How many of the calls that a rule judges meet it; calls that were not timed are not judged."""
 
     rule: Rule
@@ -98,17 +98,17 @@ class Verdict:
         }
 
 
-def verdicts(records: "Iterable[Record]") -> list[Verdict]:
+def verdicts(records: "Iterable[CallRecord]") -> list[AcceptanceVerdict]:
     """A verdict for each rule that *records* are judged by, in their order."""
     found: dict[Rule, list[bool]] = {}
     for record in records:
         if record.efficiency is not None and record.efficiency.hardware_time_us > 0:
             judged = acceptance(record.efficiency, record.group, record.rule)
             found.setdefault(record.rule, []).append(judged.accepted)
-    return [Verdict(rule, sum(calls), len(calls)) for rule, calls in found.items()]
+    return [AcceptanceVerdict(rule, sum(calls), len(calls)) for rule, calls in found.items()]
 
 
-def headline(found: list[Verdict]) -> str:
+def headline(found: list[AcceptanceVerdict]) -> str:
     """The verdicts as the first line of a report."""
     if len(found) < 2:
         return first_words(found)
@@ -116,7 +116,7 @@ def headline(found: list[Verdict]) -> str:
     return f"{first_words(found)} {parts}."
 
 
-def first_words(found: list[Verdict]) -> str:
+def first_words(found: list[AcceptanceVerdict]) -> str:
     """The verdicts as one sentence, with the rule where it is one for all."""
     met, judged = sum(v.met for v in found), sum(v.judged for v in found)
     if not found:

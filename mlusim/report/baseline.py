@@ -16,7 +16,7 @@ from attrs import asdict, frozen
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
 from mlusim.machine.launch import Launch
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 
 FORMAT = 1
 CALLS, LAUNCHES = "calls", "launches"  # what the entries of a file may be of
@@ -61,7 +61,7 @@ class Baseline:
     of: str = CALLS
 
 
-def entry_of(record: Record) -> Entry | None:
+def entry_of(record: CallRecord) -> Entry | None:
     """The entry of *record*; None where nothing was launched, or the call ended in a fault."""
     found = record.efficiency
     if found is None or record.case is None or record.fault is not None:

@@ -14,7 +14,7 @@ from attrs import define, field
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
 from mlusim.report.counters import Counters
-from mlusim.time.timeline import MOST_SPANS, PLACES, CoreSpan, Scene, Span
+from mlusim.time.timeline import MOST_SPANS, PLACES, CoreSpan, Scene, TimeSpan
 from mlusim.time.timing import LAUNCH_US
 
 TRACKS = ("task", *PLACES)
@@ -140,7 +140,7 @@ def _task(core: CoreSpan, home: int, begin: float, left_out: str) -> Event:
     )
 
 
-def _event(span: Span, core: CoreSpan, track: tuple[int, int], begin: float) -> Event:
+def _event(span: TimeSpan, core: CoreSpan, track: tuple[int, int], begin: float) -> Event:
     facts: Event = {"task": core.task}
     if span.line:
         facts["line"] = f"{span.file}:{span.line}"

@@ -9,7 +9,7 @@ from mlusim.files.paths import shown
 from mlusim.machine.launch import Launch
 from mlusim.report.baseline import CALLS, ONE, Baseline, Entry, Key, entry_of, launch_entries
 from mlusim.report.explain import because, explained
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 
 TIME = "hardware time"
 NRAM = "NRAM bytes"
@@ -66,7 +66,7 @@ class Change:
 
 
 @frozen
-class Verdict:
+class MovedCall:
     """A call whose figures moved.
 
     ``worse`` and ``better`` are past the threshold, ``seen`` is every change of its work, ``now`` what costs the
@@ -140,16 +140,16 @@ class Pair:
 
 
 @frozen
-class Comparison:
+class BaselineComparison:
     """Everything that a run says against a baseline; ``absent`` calls of the baseline exist, but were not run."""
 
     name: str
     threshold: float
     version: str
     compared: int
-    regressions: tuple[Verdict, ...] = ()
-    trades: tuple[Verdict, ...] = ()
-    improvements: tuple[Verdict, ...] = ()
+    regressions: tuple[MovedCall, ...] = ()
+    trades: tuple[MovedCall, ...] = ()
+    improvements: tuple[MovedCall, ...] = ()
     new: tuple[Entry, ...] = ()
     missing: tuple[Entry, ...] = ()
     absent: int = field(default=0)
@@ -187,10 +187,10 @@ def verdict(
     threshold: float,
     now: tuple[str, ...] = (),
     band: tuple[float, float] | None = None,
-) -> Verdict:
+) -> MovedCall:
     """What became of one call; *now*: what costs it most; *band*: what the model allows for its time."""
     found = [change for change in changes(before, after, band) if change.before != change.after]
-    return Verdict(
+    return MovedCall(
         entry=after,
         worse=tuple(change for change in found if change.worsening > threshold),
         better=tuple(change for change in found if -change.worsening > threshold),
@@ -214,7 +214,7 @@ class Measured:
     fit: bool = True
 
 
-def measured_call(record: Record) -> Measured:
+def measured_call(record: CallRecord) -> Measured:
     """What *record* says of its call."""
     key = (record.operator, record.case or "", record.board)
     return Measured(
@@ -237,20 +237,20 @@ def compare(
     name: str,
     threshold: float,
     exists: Callable[[Key], bool],
-) -> Comparison:
+) -> BaselineComparison:
     """Compare what was *measured* with *baseline*, the file *name*; *exists* says whether there still is such a call.
 
     A call regresses when a figure gets worse by more than *threshold*, a fraction.  More work (bytes,
     instructions, NRAM) that comes with a gain in time past the threshold is a trade, not a regression.
     """
-    entries, ran, verdicts, new = baseline.entries, set[Key](), list[Verdict](), list[Entry]()
+    entries, ran, verdicts, new = baseline.entries, set[Key](), list[MovedCall](), list[Entry]()
     pairs: list[Pair] = []
     for one in measured:
         ran.add(one.key)
         after, before = one.entry, entries.get(one.key)
         if after is None and before is not None:
             verdicts.append(
-                Verdict(before, lost=f"it took {before.hardware_time_us:g} us, and now {one.lost}")
+                MovedCall(before, lost=f"it took {before.hardware_time_us:g} us, and now {one.lost}")
             )
         elif after is not None and before is None:
             new.append(after)
@@ -260,7 +260,7 @@ def compare(
     regressions = [v for v in verdicts if v.lost or (v.worse and not v.is_trade)]
     rest = [entry for key, entry in sorted(entries.items()) if key not in ran]
     missing = [entry for entry in rest if not exists(entry.key)]
-    return Comparison(
+    return BaselineComparison(
         name=name,
         threshold=threshold,
         version=baseline.version,
@@ -276,14 +276,14 @@ def compare(
     )
 
 
-def _why(record: Record) -> str:
+def _why(record: CallRecord) -> str:
     return f"it ends in {record.message or record.status}" if record.fault else "nothing is launched"
 
 
 # -- as text and JSON ------------------------------------------------------------------------------
 
 
-def headline(found: Comparison, version: str) -> str:
+def headline(found: BaselineComparison, version: str) -> str:
     """One sentence: compared with what, and what came of it; *version* is this mlusim's."""
     counts = [
         (len(found.regressions), "regression"),
@@ -298,7 +298,7 @@ def headline(found: Comparison, version: str) -> str:
     return f"{calls} compared with {found.name}{other}, threshold {100 * found.threshold:g}%: {told}."
 
 
-def lines(found: Comparison) -> Iterator[tuple[str, str]]:
+def lines(found: BaselineComparison) -> Iterator[tuple[str, str]]:
     """What moved, one (kind, sentence) each: regressions first, then what is only worth a note."""
     for kind in ("regression", "trade", "improvement"):
         for one in getattr(found, f"{kind}s"):
@@ -312,7 +312,7 @@ def lines(found: Comparison) -> Iterator[tuple[str, str]]:
         yield "note", f"not part of this run: {found.absent} more of the baseline's {found.of}"
 
 
-def comparison_markdown(found: Comparison, version: str) -> str:
+def comparison_markdown(found: BaselineComparison, version: str) -> str:
     """A section for a pull request."""
     items = [f"- **{kind}**: {text}" for kind, text in lines(found)]
     return (
@@ -321,7 +321,7 @@ def comparison_markdown(found: Comparison, version: str) -> str:
     )
 
 
-def comparison_json(found: Comparison) -> dict[str, Any]:
+def comparison_json(found: BaselineComparison) -> dict[str, Any]:
     """The member ``comparison`` of ``report --json``."""
     return {
         "baseline": found.name,

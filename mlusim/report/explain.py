@@ -14,7 +14,7 @@ from mlusim.time.timing import LAUNCH_US
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
-    from mlusim.report.record import LaunchRecord, Record
+    from mlusim.report.record import CallRecord, LaunchRecord
 
 GOOD_TRANSFER = 512  # bytes; the vendor's helpers say that transfers are best from here on
 FULL = 0.9  # of what the off-chip memory can move: cores and vectors no longer matter
@@ -68,7 +68,7 @@ class Explanation:
         return asdict(self)
 
 
-def explained(record: "Record") -> Explanation:
+def explained(record: "CallRecord") -> Explanation:
     """The explanation of *record*; of a call that launched nothing only the sentence."""
     found = record.efficiency
     if found is None or not record.launches:
@@ -119,13 +119,13 @@ def waves(why: Explanation) -> str:
     return f"{why.waves}:{whole(why.last_wave)}" if why.waves > 1 and why.last_wave != 1 else f"{why.waves}"
 
 
-def below_the_bar(record: "Record") -> bool:
+def below_the_bar(record: "CallRecord") -> bool:
     """Whether reviewers would ask why, by the rule of the operator and `mlusim.report.acceptance`."""
     found = record.efficiency
     return found is not None and not acceptance(found, record.group, record.rule).accepted
 
 
-def reasons(record: "Record") -> list[str]:
+def reasons(record: "CallRecord") -> list[str]:
     """What keeps the call from its peak, or lifts it above, the weightiest first."""
     if record.efficiency is None:
         return [] if record.fault is not None else ["nothing was launched"]
@@ -150,11 +150,11 @@ def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
     return f"{head}: {'; '.join(causes[:MOST])}." if causes else f"{head}."
 
 
-def _main(record: "Record") -> "LaunchRecord":
+def _main(record: "CallRecord") -> "LaunchRecord":
     return max(record.launches, key=lambda launch: launch.time_us)
 
 
-def _lanes(record: "Record") -> dict[str, Any]:
+def _lanes(record: "CallRecord") -> dict[str, Any]:
     """Lanes by intrinsic over all launches."""
     total: dict[str, Any] = {}
     for launch in record.launches:
@@ -167,29 +167,29 @@ def _lanes(record: "Record") -> dict[str, Any]:
     return total
 
 
-def _padding(record: "Record") -> float | None:
+def _padding(record: "CallRecord") -> float | None:
     lanes = _lanes(record).values()
     paid = sum(one.paid for one in lanes)
     return 1 - sum(one.used for one in lanes) / paid if paid else None
 
 
-def waits_of(record: "Record") -> dict[str, float]:
+def waits_of(record: "CallRecord") -> dict[str, float]:
     """The shares of the tasks' time in which they wait, over all launches."""
     return _shares(record, lambda one: one.waits)
 
 
-def busy_of(record: "Record") -> dict[str, float]:
+def busy_of(record: "CallRecord") -> dict[str, float]:
     """Each pipe's share of the time of all launches, as the mean of the working cores."""
     return _shares(record, lambda one: one.busy)
 
 
-def _shares(record: "Record", of: Callable[[Figures], Mapping[str, float]]) -> dict[str, float]:
+def _shares(record: "CallRecord", of: Callable[[Figures], Mapping[str, float]]) -> dict[str, float]:
     """The means of several figures over all launches."""
     names = dict.fromkeys(n for launch in record.launches if launch.figures for n in of(launch.figures))
     return {name: weighted(record, lambda one: of(one)[name]) or 0.0 for name in names}  # noqa: B023
 
 
-def weighted(record: "Record", of: Callable[[Figures], float]) -> float | None:
+def weighted(record: "CallRecord", of: Callable[[Figures], float]) -> float | None:
     """The mean of a figure over all launches, weighted by their times; None where none was timed."""
     timed = [(launch.time_us, of(launch.figures)) for launch in record.launches if launch.figures is not None]
     whole = sum(time for time, _ in timed)
@@ -199,7 +199,7 @@ def weighted(record: "Record", of: Callable[[Figures], float]) -> float | None:
 # -- causes ----------------------------------------------------------------------------------------
 
 
-def _reasons(record: "Record") -> Iterator[Reason]:
+def _reasons(record: "CallRecord") -> Iterator[Reason]:
     found = record.efficiency
     assert found is not None
     time_us = found.hardware_time_us
@@ -224,7 +224,7 @@ def _start(number: int, time_us: float) -> Iterator[Reason]:
         yield Reason(1 + overhead, f"starting {launches} {percent(overhead)} of the time")
 
 
-def _theory(record: "Record", theory: int) -> Iterator[Reason]:
+def _theory(record: "CallRecord", theory: int) -> Iterator[Reason]:
     """What really moves against the theory; what no copy carries is told, where it is much."""
     moved = record.io_bytes
     if theory and moved > 1.1 * theory:

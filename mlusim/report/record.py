@@ -1,4 +1,4 @@
-"""`Record`: one call of an operator as plain data, which tables, files and pages are made from.
+"""`CallRecord`: one call of an operator as plain data, which tables, files and pages are made from.
 
 A record holds no arrays, travels between processes, and has no host time in it: the same call gives
 the same record.
@@ -77,7 +77,7 @@ class LaunchRecord:
 
 
 @frozen
-class Record:
+class CallRecord:
     """One call.
 
     ``accuracy`` maps each judged output to its errors and verdict, ``traffic`` directions to bytes,

@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 
 from mlusim.errors import UsageError
 from mlusim.files.typed import typed
-from mlusim.report.record import FINDING_KEYS, Record
+from mlusim.report.record import FINDING_KEYS, CallRecord
 
 NOT_STORED = frozenset({"layouts", "spans", "excerpt"})
 SPACES = ("NRAM", "WRAM", "SRAM")
@@ -35,14 +35,14 @@ class _Fault:
     message: str
 
 
-def restored(document: Any, where: str) -> Record:
+def restored(document: Any, where: str) -> CallRecord:
     """The record whose ``to_json`` is *document*, without what is not in there: spans of tasks, NRAM plans.
 
     Raises `UsageError`, which begins with *where*, for anything else.
     """
     try:
         inputs = [{"name": name, **one} for name, one in document["inputs"].items()]
-        record: Record = typed(Record, dict(document) | {"inputs": inputs}, "the record", NOT_STORED)
+        record: CallRecord = typed(CallRecord, dict(document) | {"inputs": inputs}, "the record", NOT_STORED)
         _refuse_lack(record.memory, SPACES, "the record.memory")
         if record.fault is not None:
             typed(_Fault, record.fault, "the record.fault")

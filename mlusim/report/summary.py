@@ -8,11 +8,11 @@ from attrs import frozen
 from mlusim.report.acceptance import acceptance
 
 if TYPE_CHECKING:
-    from mlusim.report.record import Record
+    from mlusim.report.record import CallRecord
 
 
 @frozen
-class Summary:
+class OperatorSummary:
     """One operator on one board over all its cases.
 
     Times are added; the efficiencies are those of all calls together, that is theory over time; None
@@ -33,22 +33,22 @@ class Summary:
     accepted: int
 
 
-def summaries(records: "Sequence[Record]") -> list[Summary]:
+def summaries(records: "Sequence[CallRecord]") -> list[OperatorSummary]:
     """A summary for each operator and board, in the order of *records*."""
-    groups: dict[tuple[str, str], list[Record]] = {}
+    groups: dict[tuple[str, str], list[CallRecord]] = {}
     for record in records:
         groups.setdefault((record.operator, record.board), []).append(record)
     return [_summary(operator, board, calls) for (operator, board), calls in groups.items()]
 
 
-def _summary(operator: str, board: str, calls: "Sequence[Record]") -> Summary:
+def _summary(operator: str, board: str, calls: "Sequence[CallRecord]") -> OperatorSummary:
     timed = [
         (r.efficiency, r) for r in calls if r.efficiency is not None and r.efficiency.hardware_time_us > 0
     ]
     seconds = sum(e.hardware_time_us for e, _ in timed) / 1e6
     io = sum(e.theory_ios / (e.io_bandwidth * 1e9) for e, _ in timed) / seconds if timed else None
     compute = sum(e.theory_ops / e.compute_force for e, _ in timed) / seconds if timed else None
-    return Summary(
+    return OperatorSummary(
         operator=operator,
         board=board,
         cases=len(calls),

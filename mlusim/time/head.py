@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attrs import define
 
-from mlusim.time.work import IO_STARTS, TENSOR_CYCLES, TRANSACTIONS, VECTOR, Load
+from mlusim.time.work import IO_STARTS, TENSOR_CYCLES, TRANSACTIONS, VECTOR, CopyLoad
 
 OPENING = 8  # beside the pipes that a core waits for: its first loads are still coming
 LONGEST = 8  # blocking copies after which a task that never computes is past its beginning
@@ -21,7 +21,7 @@ class Head:
     transactions: int = 0
     transfers: int = 0
 
-    def flies(self, load: Load) -> None:
+    def flies(self, load: CopyLoad) -> None:
         """An asynchronous copy is issued."""
         self.transactions += load.transactions - load.stores
         self.transfers = max(self.transfers, load.transactions > load.stores)

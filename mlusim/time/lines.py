@@ -54,7 +54,7 @@ class Line:
 
 
 @define
-class _Sums:
+class _LineSums:
     """What is added up for one line."""
 
     count: int = 0
@@ -73,7 +73,7 @@ def lines(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board) ->
             "observe=[mlusim.EveryStep()]"
         )
     table = next(task.steps.table for task in tasks if task.steps is not None)
-    sums: dict[int, _Sums] = {}
+    sums: dict[int, _LineSums] = {}
     for alike in _alike(tasks, spans):
         _add(sums, table, _cores(alike.group, board), alike)
     made = [_line(table.sites[site], found) for site, found in sums.items()]
@@ -142,7 +142,7 @@ def _core(track: Track, steps: CoreSteps) -> _Core:
     return _Core(track.end, busy * times[:, None], wait, times)
 
 
-def _add(sums: dict[int, _Sums], table: Table, cores: Sequence[_Core], alike: _Alike) -> None:
+def _add(sums: dict[int, _LineSums], table: Table, cores: Sequence[_Core], alike: _Alike) -> None:
     """Add the cores of groups that do the same; what they waited for the memory goes to what uses it, in proportion."""
     busy, wait, times = (
         alike.number * sum(getattr(core, name) for core in cores) for name in ("busy", "wait", "times")
@@ -154,7 +154,7 @@ def _add(sums: dict[int, _Sums], table: Table, cores: Sequence[_Core], alike: _A
     share = on * (extra / on.sum()) if on.sum() else on
     for number in np.flatnonzero((times > 0) | (wait > 0)).tolist():
         step = table.steps[number]
-        found = sums.setdefault(step.at.site, _Sums())
+        found = sums.setdefault(step.at.site, _LineSums())
         found.count += step.issued * int(times[number])
         found.busy = found.busy + busy[number]
         found.wait += float(wait[number])
@@ -164,6 +164,6 @@ def _add(sums: dict[int, _Sums], table: Table, cores: Sequence[_Core], alike: _A
             found.names[table.name(step.at.number)] = None
 
 
-def _line(site: tuple[str, int], found: _Sums) -> Line:
+def _line(site: tuple[str, int], found: _LineSums) -> Line:
     busy = dict(zip(PIPES, found.busy.tolist(), strict=True))
     return Line(*site, found.count, busy, found.wait, found.memory, found.nbytes, tuple(found.names))

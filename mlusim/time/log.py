@@ -13,7 +13,7 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.pipe import Pipe
-from mlusim.time.work import PLACES, Load
+from mlusim.time.work import PLACES, CopyLoad
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
 FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for
@@ -31,8 +31,8 @@ WAITS = {
 # Columns: kind, argument (what is waited for; a meeting's number), the load of a flight (of a meeting:
 # how many meet), then the sums: `Mlu.work`, scalar loads by space, scalar stores by space.
 KIND, ARGUMENT, OWN = 0, 1, 2
-STORES_OF = OWN + Load._fields.index("stores")
-SUMS = OWN + len(Load._fields)
+STORES_OF = OWN + CopyLoad._fields.index("stores")
+SUMS = OWN + len(CopyLoad._fields)
 LOADS = SUMS + PLACES
 STORES = LOADS + 5
 COLUMNS = STORES + 5

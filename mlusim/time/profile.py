@@ -102,7 +102,7 @@ class _Use:
 
 
 @define
-class _Sums:
+class _LaunchSums:
     """What is added up for the launch."""
 
     busy: list[float] = field(factory=lambda: [0.0] * len(PIPES))
@@ -125,7 +125,7 @@ class _Sums:
 def profile(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board, unions: int) -> Profile:
     """The profile of a launch whose *tasks* were predicted to run in *spans*; *unions*: clusters of a union."""
     known: dict[tuple[tuple[CoreLog, bool, int], ...], list[tuple[_Alone, float]]] = {}
-    sums, uses, waves, at = _Sums(), dict[tuple[int, int], _Use](), dict[int, int](), 0
+    sums, uses, waves, at = _LaunchSums(), dict[tuple[int, int], _Use](), dict[int, int](), 0
     for group in groups_of(tasks):
         key = tuple((task.log, task.memory_core, task.cluster) for task in group)
         if key not in known:

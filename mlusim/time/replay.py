@@ -188,14 +188,14 @@ def moved(rows: Rows) -> Any:
 
 
 @frozen
-class Summary:
+class CoreSummary:
     """One core alone: each pipe's busy time in us, in the order of `Pipe`, and the off-chip bytes."""
 
     busy: tuple[float, ...]
     moved: int
 
 
-def summary(log: CoreLog, pace: Pace, flying: float) -> Summary:
+def summary(log: CoreLog, pace: Pace, flying: float) -> CoreSummary:
     """What the rows of *log* add up to; *flying*: for how long asynchronous copies kept the IO-DMA busy, in us."""
     busy, nbytes = np.zeros(5), 0
     for distinct, turns in log.chunks:
@@ -212,11 +212,11 @@ def summary(log: CoreLog, pace: Pace, flying: float) -> Summary:
         ]
         nbytes += int(times @ moved(distinct))
     busy[IO] += flying
-    return Summary(tuple(busy.tolist()), nbytes)
+    return CoreSummary(tuple(busy.tolist()), nbytes)
 
 
 @define
-class Clock:
+class CoreReplay:
     """One core during a replay: its time, when its streams are free, and when what they do is done."""
 
     rows: Iterator[list[tuple[float, ...]]]
@@ -309,7 +309,7 @@ class Cores:
 
 def replay(logs: Sequence[CoreLog], paces: Sequence[Pace], board: Board, bound: Bound = Bound.USUAL) -> Cores:
     """Replay the *logs* of cores that run together, each at its pace."""
-    clocks = [Clock(prepared(log, pace), pace) for log, pace in zip(logs, paces, strict=True)]
+    clocks = [CoreReplay(prepared(log, pace), pace) for log, pace in zip(logs, paces, strict=True)]
     meet(clocks, board, bound)
     return Cores(tuple(clock.idle() for clock in clocks), tuple(clock.flying for clock in clocks))
 
@@ -320,9 +320,9 @@ class Halves:
     def __init__(self, cost: float) -> None:
         self._cost = cost
         self._arrived: dict[int, list[float]] = {}
-        self._waiting: dict[int, list[Clock]] = {}
+        self._waiting: dict[int, list[CoreReplay]] = {}
 
-    def met(self, clock: Clock, role: int, number: int, needed: int) -> list[Clock]:
+    def met(self, clock: CoreReplay, role: int, number: int, needed: int) -> list[CoreReplay]:
         """Let *clock* arrive or wait; return those that go on."""
         arrived, waiting = self._arrived.setdefault(number, []), self._waiting.setdefault(number, [])
         if role == ARRIVES:
@@ -340,13 +340,13 @@ class Halves:
         return free
 
 
-def meet(clocks: Sequence[Clock], board: Board, bound: Bound = Bound.USUAL) -> None:
+def meet(clocks: Sequence[CoreReplay], board: Board, bound: Bound = Bound.USUAL) -> None:
     """Let *clocks* go on from barrier to barrier until all have ended.
 
     Between two barriers that all of them meet at, the off-chip bytes of all take at least their time at the
     board's ceiling.
     """
-    running, waiting = list(clocks), dict[int, list[Clock]]()
+    running, waiting = list(clocks), dict[int, list[CoreReplay]]()
     phase, cost = 0.0, BARRIER.at(bound) / board.clock_mhz
     halves = Halves(cost)
     while running:
@@ -370,7 +370,7 @@ def meet(clocks: Sequence[Clock], board: Board, bound: Bound = Bound.USUAL) -> N
             running.extend(waiting.pop(number))
 
 
-def _drained(clocks: Iterable[Clock]) -> float:
+def _drained(clocks: Iterable[CoreReplay]) -> float:
     """The bytes of all *clocks* since they were last asked."""
     nbytes = 0.0
     for clock in clocks:

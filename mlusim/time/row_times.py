@@ -26,7 +26,7 @@ from mlusim.time.log import (
     CoreLog,
     Rows,
 )
-from mlusim.time.replay import Clock, Pace, durations, io, meet, move, prepared, scalar, vector
+from mlusim.time.replay import CoreReplay, Pace, durations, io, meet, move, prepared, scalar, vector
 
 BEGIN, START, STOP, HERE, FIRST, LAST, CAUSE = range(7)
 """Times of a row: when the core comes to it; when its work starts on the compute stream or as a blocking
@@ -40,14 +40,14 @@ Times = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @define
-class TracedClock(Clock):
-    """A clock that notes its times at every row; what it adds up is what `Clock` adds up."""
+class TracedClock(CoreReplay):
+    """A clock that notes its times at every row; what it adds up is what `CoreReplay` adds up."""
 
     noted: list[tuple[float, ...]] = field(factory=list)
     meeting: bool = False
 
     def advance(self) -> tuple[int, int] | None:
-        """Go on to the next barrier, as `Clock` does."""
+        """Go on to the next barrier, as `CoreReplay` does."""
         if self.meeting:
             *before, _, cause = self.noted[-1]
             self.noted[-1] = (*before, self.now, cause)

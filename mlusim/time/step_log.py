@@ -16,7 +16,7 @@ from attrs import define, field, frozen
 
 from mlusim.kernel_frames import kernel_frame
 from mlusim.time.log import COLUMNS, END, IO_FLIGHT, MOST, MOVE_FLIGHT, WAIT, CoreLog, Log, Rows
-from mlusim.time.work import IO, MOVE, PLACES, Load
+from mlusim.time.work import IO, MOVE, PLACES, CopyLoad
 
 MOST_STEPS = 1 << 16
 MOST_LAUNCH = 1 << 22
@@ -39,7 +39,7 @@ class At(NamedTuple):
     lanes: int
 
 
-class Step(NamedTuple):
+class LoggedStep(NamedTuple):
     """A distinct step: where, instructions issued (0: the rest of one), its bytes, and a row as in the log."""
 
     at: At
@@ -56,7 +56,7 @@ class Table:
     """
 
     intrinsics: Sequence[str] = ()
-    steps: list[Step] = field(factory=list)
+    steps: list[LoggedStep] = field(factory=list)
     sites: list[tuple[str, int]] = field(factory=lambda: [NOWHERE])
     room: int = MOST_LAUNCH
     numbers: dict[Any, int] = field(factory=dict)
@@ -69,13 +69,13 @@ class Table:
         """What the instruction of *number* is called: an intrinsic, or one of the accesses beside them."""
         return _OTHERS[number] if number < 0 else self.intrinsics[number]
 
-    def add(self, key: Any, step: Step) -> int:
+    def add(self, key: Any, step: LoggedStep) -> int:
         """The number of *step*, which is new; it will be known by *key*."""
         self.numbers[key] = len(self.steps)
         self.steps.append(step)
         return len(self.steps) - 1
 
-    def number(self, step: Step) -> int:
+    def number(self, step: LoggedStep) -> int:
         """The number of *step*."""
         found = self.numbers.get(step)
         return self.add(step, step) if found is None else found
@@ -169,7 +169,7 @@ class NotedLog(Log):
             row = [END] + [0] * (COLUMNS - 1)
             row[COLUMNS - (5 if store else 10) + space] = 1
             at = At(self._table.place(frame), STORE if store else LOAD, 0)
-            number = self._table.number(Step(at, 1, 0, tuple(row)))
+            number = self._table.number(LoggedStep(at, 1, 0, tuple(row)))
             if place in self._table.places:  # else the place is behind a function that has many
                 self._table.numbers[key] = number
         self._keep(number)
@@ -248,7 +248,7 @@ class NotedLog(Log):
         """The number of a step that is new: whose, whether it is an instruction's first, what it added."""
         at, issued, added = key
         row = (*_HEAD, *added, *_NO_SCALARS)
-        return self._table.add(key, Step(At(*at), int(issued), added[IO] + added[MOVE], row))
+        return self._table.add(key, LoggedStep(At(*at), int(issued), added[IO] + added[MOVE], row))
 
     def _keep(self, number: int) -> None:
         if self._whole is None and len(self._turns) < MOST_STEPS and self._table.room > 0:
@@ -260,10 +260,12 @@ class NotedLog(Log):
         self._more[number] = self._more.get(number, 0) + 1
 
 
-_HEAD = (END, 0, *Load())
+_HEAD = (END, 0, *CopyLoad())
 _NO_SCALARS = (0,) * (2 * len(SPACES))
 _IDLE = (0,) * PLACES
 
 
-def _row_step(at: tuple[int, int, int], count: int, nbytes: int, kind: int, load: tuple[int, ...]) -> Step:
-    return Step(At(*at), count, nbytes, (kind, 0, *load, *(0,) * PLACES, *_NO_SCALARS))
+def _row_step(
+    at: tuple[int, int, int], count: int, nbytes: int, kind: int, load: tuple[int, ...]
+) -> LoggedStep:
+    return LoggedStep(At(*at), count, nbytes, (kind, 0, *load, *(0,) * PLACES, *_NO_SCALARS))

@@ -26,7 +26,7 @@ from mlusim.time.log import (
 )
 from mlusim.time.profile import home
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
-from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, Step, Table
+from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
 from mlusim.time.work import TENSOR, VECTOR
@@ -62,7 +62,7 @@ class CoreSpan:
 
 
 @frozen
-class Span:
+class TimeSpan:
     """Something that a core does, or waits for.
 
     ``member`` is the place of the task in its scene, ``where`` a pipe or "wait".  ``busy_us`` is the time
@@ -98,7 +98,7 @@ class Scene:
     """A task or union: its cores, its spans by start, its arrows; ``complete``: whether no span was left out."""
 
     cores: tuple[CoreSpan, ...]
-    spans: tuple[Span, ...]
+    spans: tuple[TimeSpan, ...]
     arrows: tuple[Arrow, ...]
     complete: bool
 
@@ -201,7 +201,7 @@ def _scene(placed: _Placed, most: int) -> Scene:
     if most <= 0:
         return Scene(tuple(cores), (), (), complete=not any(len(m.pieces) for m in placed.members))
     kept, complete = _first(placed.members, most)
-    spans: list[Span] = []
+    spans: list[TimeSpan] = []
     first = []
     for number, member in enumerate(kept):
         first.append(len(spans))
@@ -222,7 +222,7 @@ def _first(members: Sequence[_Member], most: int) -> tuple[list[_Member], bool]:
     return [evolve(m, pieces=m.pieces.chosen(m.pieces.start < until)) for m in members], False
 
 
-def _spans(number: int, member: _Member, warp: Warp) -> Iterator[Span]:
+def _spans(number: int, member: _Member, warp: Warp) -> Iterator[TimeSpan]:
     found = member.pieces
     start, end, lasting = warp(found.start), warp.ends(found), found.end - found.start
     busy = np.where(found.where == WAITING, end - start, lasting)
@@ -232,17 +232,17 @@ def _spans(number: int, member: _Member, warp: Warp) -> Iterator[Span]:
     table = member.steps.table if member.steps is not None else Table()
     for where, step, begin, stop, alone in rows:
         if step < 0:
-            yield Span(number, PLACES[where], _UNNAMED[where], *NOWHERE, begin, stop, alone)
+            yield TimeSpan(number, PLACES[where], _UNNAMED[where], *NOWHERE, begin, stop, alone)
             continue
         done = table.steps[step]
         file, line = table.sites[done.at.site]
         name = table.name(done.at.number)
         amount, unit = _amount(done, where)
         direction = DIRECTIONS[-1 - done.at.lanes].name if done.at.lanes < 0 else ""
-        yield Span(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit, direction)
+        yield TimeSpan(number, PLACES[where], name, file, line, begin, stop, alone, amount, unit, direction)
 
 
-def _amount(step: Step, where: int) -> tuple[int, str]:
+def _amount(step: LoggedStep, where: int) -> tuple[int, str]:
     sums = step.row[SUMS:]
     if where in (ON_IO, ON_MOVE, ON_STORE):
         return step.nbytes, "bytes"

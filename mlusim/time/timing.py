@@ -16,7 +16,7 @@ from mlusim.time import work
 from mlusim.time.cache import found_in_cache
 from mlusim.time.log import SUMS, CoreLog
 from mlusim.time.rates import LAUNCH, Bound
-from mlusim.time.replay import Pace, Summary, ceiling, replay, summary
+from mlusim.time.replay import CoreSummary, Pace, ceiling, replay, summary
 from mlusim.time.task_work import TaskWork
 
 LAUNCH_US = LAUNCH.value
@@ -53,7 +53,7 @@ class Alone:
     """A task or union by itself: the end of each core in us, what each was busy with, all off-chip bytes."""
 
     ends: tuple[float, ...]
-    cores: tuple[Summary, ...]
+    cores: tuple[CoreSummary, ...]
 
     @property
     def duration(self) -> float:

@@ -62,7 +62,7 @@ def macs(arch: Arch) -> Mapping[DType, int]:
     return {d: rates.get(d.name, by_width.get(d.size, 1)) for d in DTYPES}
 
 
-class Load(NamedTuple):
+class CopyLoad(NamedTuple):
     """What one copy asks of its pipe: off-chip transactions and stalled cycles, or lines and SRAM bytes.
 
     ``stores`` are those of the transactions that store, which have a channel of their own.
@@ -75,13 +75,13 @@ class Load(NamedTuple):
     sram: int = 0
 
 
-def scattered(elements: int, transactions: int, *, stores: bool) -> Load:
+def scattered(elements: int, transactions: int, *, stores: bool) -> CopyLoad:
     """The load of *elements* off-chip elements at places of their own: each takes its cycles, its lines among them.
 
     What a line takes at the memory's pace is taken off in cycles as if the core ran at 1 GHz.
     """
     stalls = max(0, elements * _ELEMENT - transactions * _LINE_CYCLES)
-    return Load(transactions, stalls, transactions * stores)
+    return CopyLoad(transactions, stalls, transactions * stores)
 
 
 def reading(start: int, size: int, spread: int) -> int:
@@ -138,7 +138,7 @@ class Counted(Protocol):
     work: list[int]
 
 
-def charge(mlu: Counted, pipe: Pipe, load: Load, nbytes: int) -> None:
+def charge(mlu: Counted, pipe: Pipe, load: CopyLoad, nbytes: int) -> None:
     """Account for a blocking copy or fill of *nbytes* bytes on *pipe*."""
     work = mlu.work
     if pipe is _IO:
@@ -160,12 +160,12 @@ def charge_flight(mlu: Counted, pipe: Pipe, nbytes: int) -> None:
     mlu.work[IO if pipe is _IO else MOVE] += nbytes
 
 
-def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> Load:
+def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> CopyLoad:
     """The load of a copy from *reads* (None: a fill) to *writes*."""
     sides = (writes,) if reads is None else (reads, writes)
     if pipe is not _IO:
         lines = max(side.nbytes // side.size * -(-side.size // LINE) for side in sides)
-        return Load(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
+        return CopyLoad(lines=lines, sram=sum(s.nbytes for s in sides if s.allocation.space is SRAM))
     transactions = stores = 0
     for side in sides:
         if side.allocation.space in _FAR:
@@ -173,7 +173,7 @@ def load_of(pipe: Pipe, reads: "Access | None", writes: "Access") -> Load:
             each = (writing if side is writes else reading)(side.start, side.size, spread)
             transactions += side.nbytes // side.size * each
             stores += side.nbytes // side.size * each * (side is writes)
-    return Load(transactions, 0, stores)
+    return CopyLoad(transactions, 0, stores)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -186,13 +186,13 @@ def rows_load(
     from_stride: int,
     size: int,
     rows: int,
-) -> Load:
+) -> CopyLoad:
     """The `load_of` a 2-D copy, for shapes that kernels repeat.
 
     *to* and *frm* are the first bytes' places in their transactions.
     """
     if pipe is not _IO:
-        return Load(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
+        return CopyLoad(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
     loads = reading(frm, size, from_stride) if READS[number] else 0
     stores = writing(to, size, to_stride) if WRITES[number] else 0
-    return Load(rows * (loads + stores), 0, rows * stores)
+    return CopyLoad(rows * (loads + stores), 0, rows * stores)

@@ -31,7 +31,7 @@ Tap = tuple[Any, int, int]
 
 
 @frozen
-class Call:
+class BorderOperands:
     """What every border needs: tensors in GDRAM, sizes, and the document's buffers in NRAM."""
 
     grad_output: Ptr
@@ -73,7 +73,7 @@ def MLUUnion1BorderAlignBackward(
         return
     deal_num = layout.values["deal_num"]  # BA-15
     buffers = make_buffers(mlu.nram(int8, layout.high_water), grad_output.dtype, deal_num)
-    call = Call(grad_output, argmax_idx, grad_input, pool_size, K, H, W, C, **buffers)
+    call = BorderOperands(grad_output, argmax_idx, grad_input, pool_size, K, H, W, C, **buffers)
     bbox_nram, bbox_size = call.bbox_nram, 4 * boxes.dtype.size
     nfu_align_num = NFU_ALIGN_SIZE // grad_output.dtype.size  # BA-13
     start_per_core, end_per_core = share(N * K * 4, mlu.taskId, mlu.taskDim)  # BA-12
@@ -125,7 +125,7 @@ def make_buffers(nram_buffer: Ptr, dtype: DType, deal_num: int) -> dict[str, Ptr
 
 def computeImpl(
     mlu: Mlu,
-    call: Call,
+    call: BorderOperands,
     num_loop: int,
     box_width: Any,
     box_height: Any,
@@ -189,14 +189,14 @@ def bilinear_interpolate_gradient(H: int, W: int, y: Any, x: Any) -> tuple[Tap, 
     return (hy * hx, y_tl, x_tl), (hy * lx, y_tl, x_br), (ly * hx, y_br, x_tl), (ly * lx, y_br, x_br)
 
 
-def loadInput(mlu: Mlu, call: Call, source: int, deal_num: int) -> None:
+def loadInput(mlu: Mlu, call: BorderOperands, source: int, deal_num: int) -> None:
     """Load argmax and gradient of the channels from element *source* of both tensors (BA-6, BA-9)."""
     mlu.memcpy(call.argmax_idx_nram, call.argmax_idx + source, deal_num * int32.size, GDRAM2NRAM)
     nbytes = deal_num * call.grad_output.dtype.size
     mlu.memcpy(call.grad_output_nram, call.grad_output + source, nbytes, GDRAM2NRAM)
 
 
-def mask_point(mlu: Mlu, call: Call, pool_loop: int, padded: int) -> None:
+def mask_point(mlu: Mlu, call: BorderOperands, pool_loop: int, padded: int) -> None:
     """Set every bit of the channels that *pool_loop* was the maximum of, and clear the others (BA-3, BA-16)."""
     matches, mask = call.matches, call.argmax_idx_temp
     mlu.bang_eq_scalar(matches, call.argmax_idx_nram, pool_loop, padded)
@@ -206,7 +206,7 @@ def mask_point(mlu: Mlu, call: Call, pool_loop: int, padded: int) -> None:
 
 
 def computeGradInput(
-    mlu: Mlu, call: Call, target: Ptr, taps: tuple[Tap, ...], deal_num: int, padded: int
+    mlu: Mlu, call: BorderOperands, target: Ptr, taps: tuple[Tap, ...], deal_num: int, padded: int
 ) -> None:
     """Add the masked gradient times its weight to the cell of each tap; *target* is the cell (0, 0)."""
     weighted, masked, mask = call.grad_input_bits, call.grad_output_temp_bits, call.argmax_idx_temp

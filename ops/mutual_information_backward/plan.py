@@ -3,7 +3,7 @@
 All regions are float.  Strides inside a region: term1 and p_grad have rows of T+1, term2 of T.
 """
 
-from mlusim.plan import NRAM, Limit, Plan, Region, Stage, Var, float32, minimum, sizeof
+from mlusim.plan import NRAM, Plan, Region, ScaleLimit, Stage, Var, float32, minimum, sizeof
 
 S = Var("S", "symbols", low=0)
 T = Var("T", "frames", low=0)
@@ -17,7 +17,7 @@ p_grad = Region("p_grad", (S + 1) * (T + 1), float32, "gradient of every grid ce
 
 FLOATS = NRAM // sizeof(float32)
 
-DOCUMENT_LIMIT = Limit(
+DOCUMENT_LIMIT = ScaleLimit(
     "scale limit",
     (
         (T * (S + 1) + (T + 1) * S + 5 * T <= FLOATS).called("I1"),

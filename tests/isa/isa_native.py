@@ -8,8 +8,8 @@ from isa_rows import SCALARS, board_of, counts_of, dtype_cases
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import float32, half, int32, uint8, uint32
-from mlusim.engine.native.door import NUMBERS, Given, Use, door
-from mlusim.engine.native.program import Program, assemble
+from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
+from mlusim.engine.native.program import NativeProgram, assemble
 from mlusim.engine.native.run import Loaded
 from mlusim.errors import Fault
 from mlusim.isa.table import FAMILIES, ISA
@@ -60,23 +60,23 @@ def given_of(row, types, scalars, counts):
     lead = types[row.same[0]] if row.same else next(iter(types.values()), None)
     for p in row.given:
         if p.name in types and p.name not in scalars:
-            yield p.name, Given(True, types[p.name]), None
+            yield p.name, NativeArgument(True, types[p.name]), None
         elif p.kind == "count":
             if p.name in counts:
-                yield p.name, Given(False, int32), counts[p.name]
+                yield p.name, NativeArgument(False, int32), counts[p.name]
             elif p.default is None or isinstance(p.default, int):
                 return
         elif p.kind in ("value", "either"):
-            yield p.name, Given(False, lead), SCALARS.get(p.name, 2)
+            yield p.name, NativeArgument(False, lead), SCALARS.get(p.name, 2)
         elif row.name.startswith("is_") or p.name == "register":
             return
         elif row.operands:
             typed = p.name in row.void.values()
-            yield p.name, Given(False, lead if typed else int32), SCALARS[p.name]
+            yield p.name, NativeArgument(False, lead if typed else int32), SCALARS[p.name]
         else:
             whole = p.c == ("unsigned int",)
             number = uint32 if whole else half if "half2" in row.name or "f16" in row.name else float32
-            yield p.name, Given(False, number), 37 if whole else 2.5
+            yield p.name, NativeArgument(False, number), 37 if whole else 2.5
 
 
 def use_of(row, types, scalars):
@@ -105,7 +105,7 @@ def program_of(family, board, every):
         "VISIBLE int64_t enter(Core *m, const uint64_t *w) {\n  if (setjmp(*(jmp_buf *)m->jump)) return 1;\n"
         f"  if (m->taskId || m->memory_core) return 0;\n  switch (w[0]) {{\n{switch}\n}}\n  return 0;\n}}\n"
     )
-    return uses, Program(assemble(board.arch, uses, text), "enter", (("rows.mlu", 1),))
+    return uses, NativeProgram(assemble(board.arch, uses, text), "enter", (("rows.mlu", 1),))
 
 
 def _call(use):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, kernel
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.footprint import Access, Runs
+from mlusim.memory.footprint import Access, ByteRuns
 from mlusim.memory.space import NRAM
 
 PLACE = Allocation(NRAM, 0, np.zeros(4096, np.uint8), "anywhere")
@@ -95,7 +95,7 @@ def test_beginning_with_another(access, steps):
 @given(PIECES, PIECES)
 def test_runs_are_sets_of_bytes(first, second):
     """Union, intersection, difference, size and meeting of accesses in pieces."""
-    a, b = Runs.of(first), Runs.of(second)
+    a, b = ByteRuns.of(first), ByteRuns.of(second)
     left, right = bytes_of(first), bytes_of(second)
 
     for runs, bytes_ in ((a, left), (a | b, left | right), (a & b, left & right), (a - b, left - right)):

@@ -4,7 +4,7 @@ import numpy as np
 
 import mlusim
 from mlusim.bang import float32, kernel
-from mlusim.memory.declaration import Declaration
+from mlusim.memory.declaration import MemoryDeclaration
 from mlusim.memory.space import GDRAM, NRAM
 
 
@@ -18,7 +18,7 @@ def test_a_declaration_of_a_kernel():
     mlusim.Device().launch(kernel(declares))
     line = declares.__code__.co_firstlineno + 1
 
-    assert [Declaration(NRAM, float32, 128, __file__, line)] == found
+    assert [MemoryDeclaration(NRAM, float32, 128, __file__, line)] == found
     assert f"NRAM float[128] declared at test_declaration.py:{line}" == str(found[0])
 
 
@@ -28,5 +28,5 @@ def test_a_declaration_of_the_host():
     array = np.zeros((2, 3), np.float32)
     tensor, lent = device.put(array).allocation, device.share(array).allocation
 
-    assert Declaration(GDRAM, float32, 6, shape=(2, 3)) == tensor.declared
+    assert MemoryDeclaration(GDRAM, float32, 6, shape=(2, 3)) == tensor.declared
     assert ("tensor float[2, 3]", "const tensor float[2, 3]") == (tensor.site, lent.site)

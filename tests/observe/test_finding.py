@@ -10,7 +10,7 @@ import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
 from mlusim.errors import Fault
 from mlusim.observe.checker import comment_on
-from mlusim.observe.finding import Finding, Place, caret
+from mlusim.observe.finding import Finding, RelatedPlace, caret
 
 
 @kernel
@@ -47,7 +47,9 @@ def test_the_text_shows_source_and_caret():
 
 def test_markup_in_a_message_is_text():
     """Brackets in names are printed as they are."""
-    text = _text(Finding("x-y", "tensor float[4] [bold]is[/bold] short", places=(Place("k.py", 3, "[red]"),)))
+    text = _text(
+        Finding("x-y", "tensor float[4] [bold]is[/bold] short", places=(RelatedPlace("k.py", 3, "[red]"),))
+    )
 
     assert "float[4] [bold]is[/bold] short" in text
     assert "k.py:3: [red]" in text

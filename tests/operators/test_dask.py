@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 from sweep_jobs import JOBS
 
-from mlusim.cli.dask import Cluster
+from mlusim.cli.dask import DaskExecutor
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
 from mlusim.operators import executors
@@ -159,7 +159,7 @@ def test_a_cluster_that_cannot_work_is_a_sentence(tmp_path, monkeypatch, ncores,
     )
 
     with pytest.raises(UsageError, match=said):
-        list(sweep(JOBS[:1], Cluster(client, "tcp://a:1", 0), keep=keep))
+        list(sweep(JOBS[:1], DaskExecutor(client, "tcp://a:1", 0), keep=keep))
     assert keep.read_text().startswith('{"mlusim sweep": ')
 
 
@@ -172,4 +172,4 @@ def test_a_slow_scheduler_has_time():
         sync=lambda ask, callback_timeout: dict(ask()),
     )
 
-    assert Cluster(client, "tcp://a:1", 30).complaint() is None
+    assert DaskExecutor(client, "tcp://a:1", 30).complaint() is None

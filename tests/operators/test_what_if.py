@@ -12,7 +12,7 @@ from mlusim.errors import MlusimError, StatusError, UsageError
 from mlusim.host import Status
 from mlusim.operators.registry import find_operator
 from mlusim.operators.runner import attempt
-from mlusim.operators.whatif import Question, ask, study_of, what_if
+from mlusim.operators.whatif import WhatIfQuestion, ask, study_of, what_if
 from mlusim.report.json_values import plain
 
 X = np.arange(2 * 4 * 6 * 10, dtype=np.float32).reshape(2, 4, 6, 10)
@@ -265,7 +265,7 @@ def test_a_study_is_plain_data():
     """Times, speed-ups against the first board, how and why; what fails has no numbers."""
     told = []
     boards = ("MLU370-X4", "MLU370-M8", "MLU590-H8", "CE3226-V101")
-    study = ask(Question("tin_shift_forward", "golden_document", boards), told.append)
+    study = ask(WhatIfQuestion("tin_shift_forward", "golden_document", boards), told.append)
     recorded, retimed, run, failed = study.rows
     answers = what_if(*TIN, boards=boards)
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from plan_strategies import plans
 from rich.console import Console
 
-from mlusim.plan import Limit, Plan, Region, Stage, Value, Var, float32, int8, nbytes
+from mlusim import plan as plan_room
+from mlusim.plan import Plan, Region, ScaleLimit, Stage, Value, Var, float32, int8, nbytes
 from mlusim.plan.render import (
     MAP_COLUMNS,
     box_drawing,
@@ -104,7 +105,7 @@ def test_comparison_view():
     many = Plan("q", [Stage("all", [Region("r", n * (Var("m", low=1)), int8)])], capacity=nbytes(100))
     cut = text(
         comparison_view(
-            many.compare(Limit("too small", [n * Var("m", low=1) <= 10], over=("n", "m")), board=BOARD)
+            many.compare(ScaleLimit("too small", [n * Var("m", low=1) <= 10], over=("n", "m")), board=BOARD)
         )
     )
 
@@ -168,3 +169,11 @@ def test_frontier_svg():
     words = [e.text for e in tree.iter("{http://www.w3.org/2000/svg}text")]
 
     assert {"stage terms binds", "stage p_grad binds", "largest T", "S"} <= set(words)
+
+
+def test_a_name_of_before_warns():
+    """What was called `Limit` is called `ScaleLimit`, and still found."""
+    with pytest.warns(DeprecationWarning, match="mlusim.plan.Limit is called ScaleLimit"):
+        found = plan_room.Limit
+
+    assert ScaleLimit is found

@@ -4,7 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plan_strategies import VARIABLES, plans, sizes
 
-from mlusim.plan import Limit, Plan, Region, Stage, Value, Var, float32, int8, maximum, minimum, nbytes
+from mlusim.plan import Plan, Region, ScaleLimit, Stage, Value, Var, float32, int8, maximum, minimum, nbytes
 from mlusim.plan.claims import Verdict
 
 BOARD = "MLU370-X4"
@@ -65,7 +65,7 @@ def test_frontier_is_every_largest(plan):
 @FEWER
 def test_claims_list_every_difference(plan, need, room):
     """Counter-examples and needless refusals are exactly what looking at all shapes finds."""
-    claim = Limit("stated", [need + S * 0 + T * 0 <= room], over=("S", "T"))
+    claim = ScaleLimit("stated", [need + S * 0 + T * 0 <= room], over=("S", "T"))
     found = plan.compare(claim, board=BOARD)
     generous, strict = set(), set()
     for s in SPAN:
@@ -133,7 +133,7 @@ def test_claims_without_end_are_compared_in_steps():
     """A limit that admits every S at T=0, and every T at S=0, is compared to the last shape."""
     wide, high = Var("S"), Var("T")
     plan = Plan("wide", [Stage("all", [Region("r", (wide + 1) * (high + 1), int8)])], capacity=nbytes(100))
-    found = plan.compare(Limit("stated", [wide * high <= 10], over=("S", "T")), board=BOARD)
+    found = plan.compare(ScaleLimit("stated", [wide * high <= 10], over=("S", "T")), board=BOARD)
     expected = sum(
         2**31 - 100 if s in {0, 1} and s == 0 else max(0, (10 // s if s else 0) - (100 // (s + 1) - 1))
         for s in range(100)

@@ -13,7 +13,7 @@ from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
 from mlusim.report.json_values import plain
-from mlusim.report.record import LaunchRecord, Record
+from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.time.lanes import Lanes
 
 BOARD = find_board("MLU370-X4")
@@ -47,7 +47,7 @@ def record(*changed, time_us=100.0, ios=1_000_000, ops=1_000_000, moved=1_000_00
         LaunchRecord("k", (4, 8, 1), "UNION1", time_us / len(about), bound, {}, moved // len(about), (), one)
         for one in about
     )
-    return Record(
+    return CallRecord(
         operator="op",
         case="a",
         board=BOARD.name,

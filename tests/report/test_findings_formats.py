@@ -15,7 +15,7 @@ from mlusim.check.findings_text import findings_text
 from mlusim.check.junit import junit
 from mlusim.check.sarif import sarif
 from mlusim.observe.checker import Allowed
-from mlusim.observe.finding import Finding, Place
+from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.report.json_values import json_text
 
 HERE = str(Path(__file__))
@@ -29,7 +29,7 @@ RACE = Finding(
     intrinsic="bang_add",
     kernel="forgets",
     context=("it runs on the vector pipe",),
-    places=(Place(HERE, 7, "was issued"),),
+    places=(RelatedPlace(HERE, 7, "was issued"),),
     hint="put mlu.sync_io() before line 5",
     count=2,
 )
@@ -311,7 +311,7 @@ def test_findings_fold_by_their_cause():
             file="k.py",
             line=1,
             facts=facts,
-            places=(Place("k.py", line, "x"),),
+            places=(RelatedPlace("k.py", line, "x"),),
         )
 
     every = [found(4, "x", 7), found(8, "x", 7), found(4, "y", 7), found(4, "x", 9)]

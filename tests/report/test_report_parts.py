@@ -21,7 +21,7 @@ from mlusim.report.page.html import html_text
 from mlusim.report.page.pictures import roofline
 from mlusim.report.page.tasks import timeline
 from mlusim.report.quantities import brief, count, microseconds, share, size
-from mlusim.report.record import NO_COPY, Argument, LaunchRecord, Record
+from mlusim.report.record import NO_COPY, Argument, CallRecord, LaunchRecord
 from mlusim.report.summary import summaries
 from mlusim.report.tables.files import csv_text, markdown_text
 from mlusim.report.tables.records import verdict
@@ -43,7 +43,7 @@ def record(
     made = LaunchRecord(
         "k", (4, 1, 1), "BLOCK", time_us / launches, bound, {}, moved // launches, spans(*busy)
     )
-    return Record(
+    return CallRecord(
         operator="op",
         case=case,
         board=BOARD.name,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from mlusim.report.tables.explanations import sentences, why_table
-from mlusim.text_grid import Name
+from mlusim.text_grid import NameCell
 from tests.report.test_explanation import EVEN, record
 
 
@@ -23,7 +23,7 @@ def shown(renderable, width=80):
 @given(st.text("ab_1 ", min_size=1, max_size=60), st.integers(6, 40), st.integers(0, 2))
 def test_a_name_breaks_at_its_underscores_only(text, width, indent):
     """No line is longer than the width; where pieces fit, all of the name is there, broken between pieces."""
-    lines = Name(text, indent).lines(width)
+    lines = NameCell(text, indent).lines(width)
     pieces = re.findall(r"[^_ ]*[_ ]+|[^_ ]+", text)
 
     assert max(map(len, lines)) <= width
@@ -34,7 +34,7 @@ def test_a_name_breaks_at_its_underscores_only(text, width, indent):
 
 def test_a_name_that_fits_is_one_line():
     """A table that has room leaves it alone."""
-    assert "  one_name\n" == shown(Name("one_name", indent=2))
+    assert "  one_name\n" == shown(NameCell("one_name", indent=2))
 
 
 def test_the_table_says_what_explains_each_call():

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 from mlusim.debug.console.command import STOPPING, Command
 from mlusim.debug.source.core_names import name_of, parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
+from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watchpoint
 from mlusim.errors import UsageError
 from mlusim.files.writing import write_text
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
 
-def commands(console: "Context", words: str) -> str:
+def commands(console: "CommandContext", words: str) -> str:
     """What is executed where a breakpoint stops."""
     number, _, rest = words.partition(" ")
     if not number:
@@ -29,7 +29,7 @@ def commands(console: "Context", words: str) -> str:
     return f"commands for breakpoint {number}, one a line, until `end`"
 
 
-def attach(console: "Context", number: int, lines: list[str]) -> None:
+def attach(console: "CommandContext", number: int, lines: list[str]) -> None:
     """Keep the commands of a breakpoint; none of them: forget them."""
     kept = [line.strip() for line in lines if line.strip()]
     console.attached[number] = kept
@@ -37,13 +37,13 @@ def attach(console: "Context", number: int, lines: list[str]) -> None:
         del console.attached[number]
 
 
-def told(console: "Context", number: int) -> str:
+def told(console: "CommandContext", number: int) -> str:
     """What is executed at a breakpoint."""
     lines = console.attached.get(number, [])
     return f"breakpoint {number}: {'; '.join(lines) if lines else 'no commands'}"
 
 
-def save(console: "Context", words: str) -> str:
+def save(console: "CommandContext", words: str) -> str:
     """Breakpoints as commands in a file."""
     kind, _, name = words.partition(" ")
     if kind not in ("breakpoints", "b") or not name.strip():
@@ -53,11 +53,11 @@ def save(console: "Context", words: str) -> str:
     return f"{len(console.session.breakpoints)} written to {name.strip()}; `source {name.strip()}` sets them again"
 
 
-def _lines(console: "Context", made: Breakpoint) -> Iterator[str]:
+def _lines(console: "CommandContext", made: Breakpoint) -> Iterator[str]:
     """The commands that set a breakpoint again."""
     location, place = made.location, made.words
     verb = "tbreak" if made.temporary else "break"
-    if isinstance(location, Watch):
+    if isinstance(location, Watchpoint):
         verb = "awatch" if location.writes and location.reads else "watch" if location.writes else "rwatch"
         place += " all" if location.span.anyone and not place.endswith(" all") else ""
     elif isinstance(location, LineLocation):
@@ -71,7 +71,7 @@ def _lines(console: "Context", made: Breakpoint) -> Iterator[str]:
         yield "disable $"
 
 
-def apply(console: "Context", words: str) -> str:
+def apply(console: "CommandContext", words: str) -> str:
     """One command for several tasks, one after the other."""
     who, _, line = words.partition(" ")
     session = console.session
@@ -87,7 +87,9 @@ def apply(console: "Context", words: str) -> str:
     return "\n".join(_applied(console, session, chosen, line.strip()))
 
 
-def _applied(console: "Context", session: "DebugSession", chosen: list[str], line: str) -> Iterator[str]:
+def _applied(
+    console: "CommandContext", session: "DebugSession", chosen: list[str], line: str
+) -> Iterator[str]:
     before, stop = (session.focus, session.level), session.stop
     for name in chosen:
         session.focus, session.level = name, 0

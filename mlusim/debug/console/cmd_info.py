@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
 
 BAR = 32  # columns of a bar
 
 
-def info(console: "Context", words: str) -> str:
+def info(console: "CommandContext", words: str) -> str:
     """One of the views."""
     name, _, rest = words.partition(" ")
     found = [view for view in INFO if view.startswith(name)] if name else []

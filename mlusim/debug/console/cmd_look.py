@@ -16,13 +16,13 @@ from mlusim.debug.stop.breakpoints import LineLocation
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
 AROUND = 5  # lines of source shown before and behind the current one
 
 
-def where(console: "Context", words: str) -> str:
+def where(console: "CommandContext", words: str) -> str:
     """The stack."""
     del words
     session = console.session
@@ -39,17 +39,17 @@ def where(console: "Context", words: str) -> str:
     return "\n".join([f"{full_name(core)}, {session.place}", *lines])
 
 
-def up(console: "Context", words: str) -> str:
+def up(console: "CommandContext", words: str) -> str:
     """To the caller."""
     return _level(console.session, console.session.level + _steps(words))
 
 
-def down(console: "Context", words: str) -> str:
+def down(console: "CommandContext", words: str) -> str:
     """To the function called."""
     return _level(console.session, console.session.level - _steps(words))
 
 
-def frame_(console: "Context", words: str) -> str:
+def frame_(console: "CommandContext", words: str) -> str:
     """To a frame by its number."""
     if words and not words.isdigit():
         raise UsageError(f"{words!r} is no number of a frame; `where` shows them")
@@ -73,7 +73,7 @@ def _level(session: "DebugSession", level: int) -> str:
     return f"frame {level}, {where_text(frame.f_code.co_filename, line_of(frame, session.stop.error), frame.f_code.co_name)}"
 
 
-def list_(console: "Context", words: str) -> str:
+def list_(console: "CommandContext", words: str) -> str:
     """Source around a line."""
     session = console.session
     site = session.site()
@@ -118,7 +118,7 @@ def listing(session: "DebugSession", file: str, line: int, before: int, behind: 
     return "\n".join(lines)
 
 
-def task(console: "Context", words: str) -> str:
+def task(console: "CommandContext", words: str) -> str:
     """Look at another task."""
     session = console.session
     if words.startswith("apply "):
@@ -140,7 +140,7 @@ def task(console: "Context", words: str) -> str:
     return f"{text}\n{line}\t{source}" if source else text
 
 
-def history(console: "Context", words: str) -> str:
+def history(console: "CommandContext", words: str) -> str:
     """The last operations."""
     session = console.session
     given = words.split()

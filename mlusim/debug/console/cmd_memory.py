@@ -11,13 +11,13 @@ from mlusim.debug.console.command import MEMORY, Command
 from mlusim.debug.look.describe import pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
-from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
+from mlusim.debug.look.origins import DEPTH, Byte, Origin, OriginSearch
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.moments import END, Position
-from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.files.arrays import open_arrays, read_array
 from mlusim.files.paths import shown
@@ -28,7 +28,7 @@ from mlusim.memory.space import GDRAM
 if TYPE_CHECKING:
     from typing import Any
 
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
 
@@ -37,7 +37,7 @@ MOST = 100_000  # elements shown at once
 SHOWN = 16  # elements of a pointer that `print` shows
 
 
-def print_(console: "Context", words: str) -> str:
+def print_(console: "CommandContext", words: str) -> str:
     """A value."""
     session = console.session
     form, words = _form(words)
@@ -81,7 +81,7 @@ def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np
         return None
 
 
-def examine_(console: "Context", words: str) -> str:
+def examine_(console: "CommandContext", words: str) -> str:
     """Memory, element by element."""
     session = console.session
     form, words = _form(words)
@@ -116,7 +116,7 @@ def _form(words: str) -> "tuple[re.Match[str] | None, str]":
 # -- comparing and saving ----------------------------------------------------------------------------
 
 
-def diff(console: "Context", words: str) -> str:
+def diff(console: "CommandContext", words: str) -> str:
     """A region against something else."""
     session = console.session
     place, _, other = words.rpartition(" ")
@@ -129,7 +129,7 @@ def diff(console: "Context", words: str) -> str:
     return "\n".join([f"{place} here ({session.place}) and {other} there:", *lines])
 
 
-def _other(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
+def _other(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarray[Any, Any]":
     if text.startswith("@"):
         return _at_moment(session, span, text[1:])
     if text in session.arrays():
@@ -162,7 +162,7 @@ def _here(session: "DebugSession", text: str) -> "np.ndarray[Any, Any] | None":
         return None
 
 
-def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[Any, Any]":
+def _at_moment(session: "DebugSession", span: ByteSpan, text: str) -> "np.ndarray[Any, Any]":
     launch, _, moment = text.rpartition(":")
     number = {"begin": 0, "end": END}.get(moment)
     if number is None:
@@ -181,7 +181,7 @@ def _at_moment(session: "DebugSession", span: Span, text: str) -> "np.ndarray[An
         run.abandon()
 
 
-def _same_tensor(session: "DebugSession", span: Span, launch: int) -> None:
+def _same_tensor(session: "DebugSession", span: ByteSpan, launch: int) -> None:
     """Raises `UsageError` where *launch* was not given the tensor of GDRAM that *span* lies in here."""
     homes = session.recorded.homes
     home = next((a for a in homes if a.address <= span.low < a.address + a.nbytes), None)
@@ -189,7 +189,7 @@ def _same_tensor(session: "DebugSession", span: Span, launch: int) -> None:
         raise UsageError(f"launch {launch} was not given the tensor that {span.text} is in")
 
 
-def dump(console: "Context", words: str) -> str:
+def dump(console: "CommandContext", words: str) -> str:
     """A region to a file."""
     session = console.session
     place, _, name = words.rpartition(" ")
@@ -204,7 +204,7 @@ def dump(console: "Context", words: str) -> str:
 # -- origins -----------------------------------------------------------------------------------------
 
 
-def who_wrote(console: "Context", words: str) -> str:
+def who_wrote(console: "CommandContext", words: str) -> str:
     """Who wrote a byte."""
     session = console.session
     place, _, number = words.rpartition(" ")
@@ -212,7 +212,7 @@ def who_wrote(console: "Context", words: str) -> str:
     place, depth = (place.strip(), int(number)) if deep else (words, DEPTH)
     span = resolve(place, session.look(), session.core(), session.frame())
     session.leave_interrupt()
-    search = Search(session.runs, session.position, max(1, depth))
+    search = OriginSearch(session.runs, session.position, max(1, depth))
     try:
         origin = search.origin(Byte(span.space, span.low, span.owner), place)
     finally:

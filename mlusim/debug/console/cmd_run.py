@@ -10,11 +10,11 @@ from mlusim.debug.stop.moments import END, Position, Stop, parse_time
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
 
-class Counted(Protocol):
+class CountedVerb(Protocol):
     """A verb that takes a count, and whether lines of any task count."""
 
     def __call__(self, session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
@@ -22,10 +22,10 @@ class Counted(Protocol):
         ...
 
 
-def _counted(verb: Counted) -> "Callable[[Context, str], str]":
+def _counted(verb: CountedVerb) -> "Callable[[CommandContext, str], str]":
     """The command of a verb with ``[N] [all]``."""
 
-    def command(console: "Context", words: str) -> str:
+    def command(console: "CommandContext", words: str) -> str:
         count, everyone = _count_all(words)
         verb(console.session, count, everyone=everyone)
         return console.stop_text()
@@ -33,10 +33,10 @@ def _counted(verb: Counted) -> "Callable[[Context, str], str]":
     return command
 
 
-def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[Context, str], str]":
+def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[CommandContext, str], str]":
     """The command of a verb with ``[N]``."""
 
-    def command(console: "Context", words: str) -> str:
+    def command(console: "CommandContext", words: str) -> str:
         count, everyone = _count_all(words)
         if everyone:
             raise UsageError("every task goes on anyway; give a count, or nothing")
@@ -46,10 +46,10 @@ def _repeated(verb: "Callable[[DebugSession, int], Stop]") -> "Callable[[Context
     return command
 
 
-def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> "Callable[[Context, str], str]":
+def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> "Callable[[CommandContext, str], str]":
     """The command of a verb without arguments."""
 
-    def command(console: "Context", words: str) -> str:
+    def command(console: "CommandContext", words: str) -> str:
         if words:
             raise UsageError(f"{name} takes no argument, and got {words!r}")
         verb(console.session)
@@ -58,7 +58,7 @@ def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> "Callable[[Conte
     return command
 
 
-def until(console: "Context", words: str) -> str:
+def until(console: "CommandContext", words: str) -> str:
     """To a later line."""
     session = console.session
     file, line = None, None
@@ -73,7 +73,7 @@ def until(console: "Context", words: str) -> str:
     return console.stop_text()
 
 
-def goto(console: "Context", words: str) -> str:
+def goto(console: "CommandContext", words: str) -> str:
     """Any moment."""
     session = console.session
     launch, _, moment = words.rpartition(":")

@@ -8,10 +8,10 @@ from mlusim.debug.recording import save
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
 
 
-def help_(console: "Context", words: str) -> str:
+def help_(console: "CommandContext", words: str) -> str:
     """The table of commands, or one of them."""
     if words:
         return help_text(find_command(words.split(maxsplit=1)[0], console.commands))
@@ -32,14 +32,14 @@ def help_text(command: Command) -> str:
     return "\n".join([*lines, *(f"  {line}" for line in command.details.splitlines())])
 
 
-def source(console: "Context", words: str) -> str:
+def source(console: "CommandContext", words: str) -> str:
     """Commands from a file."""
     if not words:
         raise UsageError("source takes a file of commands, one a line")
     return "\n".join(reply.text for reply in console.execute_file(words) if reply.text)
 
 
-def record(console: "Context", words: str) -> str:
+def record(console: "CommandContext", words: str) -> str:
     """Write a recording."""
     if not words:
         raise UsageError("record takes a file, as in `record wrong.mlusim`")
@@ -47,7 +47,7 @@ def record(console: "Context", words: str) -> str:
     return f"{console.session.program.name} at {console.session.position} recorded in {words}, {size} bytes"
 
 
-def replay(console: "Context", words: str) -> str:
+def replay(console: "CommandContext", words: str) -> str:
     """Stand at the place of a recording."""
     if not words:
         raise UsageError("replay takes the file of a recording")
@@ -55,7 +55,7 @@ def replay(console: "Context", words: str) -> str:
     return "\n".join([*console.replay(name, trust=name != words), console.stop_text()])
 
 
-def quit_(console: "Context", words: str) -> str:
+def quit_(console: "CommandContext", words: str) -> str:
     """Leave."""
     del words
     console.leaves = True

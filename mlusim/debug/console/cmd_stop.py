@@ -8,11 +8,11 @@ from mlusim.debug.locations import break_at, doubt, watch_at
 from mlusim.debug.locations import set_condition as change_condition
 from mlusim.debug.look.evaluate import parse
 from mlusim.debug.source.core_names import parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, PendingLocation, Watch
+from mlusim.debug.stop.breakpoints import Breakpoint, PendingLocation, Watchpoint
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
     from mlusim.debug.session import DebugSession
 
 _IF = re.compile(r"(?:^|\s)if(?:\s+(?P<text>.*))?$")
@@ -20,27 +20,27 @@ _TASK = re.compile(r"\s+task\s+(?P<task>\d+\s*m?)$")
 _COUNT = re.compile(r"\s+ignore\s+(?P<count>\d+)$")
 
 
-def break_(console: "Context", words: str) -> str:
+def break_(console: "CommandContext", words: str) -> str:
     """Stop at a place."""
     return _set(console.session, words, temporary=False)
 
 
-def tbreak(console: "Context", words: str) -> str:
+def tbreak(console: "CommandContext", words: str) -> str:
     """Stop at a place once."""
     return _set(console.session, words, temporary=True)
 
 
-def watch(console: "Context", words: str) -> str:
+def watch(console: "CommandContext", words: str) -> str:
     """Stop before bytes are written."""
     return _watch(console.session, words, writes=True, reads=False)
 
 
-def rwatch(console: "Context", words: str) -> str:
+def rwatch(console: "CommandContext", words: str) -> str:
     """Stop before bytes are read."""
     return _watch(console.session, words, writes=False, reads=True)
 
 
-def awatch(console: "Context", words: str) -> str:
+def awatch(console: "CommandContext", words: str) -> str:
     """Stop before bytes are read or written."""
     return _watch(console.session, words, writes=True, reads=True)
 
@@ -95,7 +95,7 @@ def describe(made: Breakpoint) -> str:
     """A breakpoint in one line."""
     location = made.location
     text = f"{made.kind} {made.number}: {location.text}"
-    if isinstance(location, Watch):
+    if isinstance(location, Watchpoint):
         verb = " or ".join(["written"] * location.writes + ["read"] * location.reads)
         text += f" ({location.span}) is {verb}" + (", of any task" if location.span.anyone else "")
     text += " (pending: no such file is loaded yet)" if isinstance(location, PendingLocation) else ""
@@ -109,7 +109,7 @@ def describe(made: Breakpoint) -> str:
 # -- changing them -----------------------------------------------------------------------------------
 
 
-def delete(console: "Context", words: str) -> str:
+def delete(console: "CommandContext", words: str) -> str:
     """Forget breakpoints."""
     chosen = _chosen(console.session, words)
     for made in chosen:
@@ -117,12 +117,12 @@ def delete(console: "Context", words: str) -> str:
     return f"{len(chosen)} deleted"
 
 
-def enable(console: "Context", words: str) -> str:
+def enable(console: "CommandContext", words: str) -> str:
     """Let breakpoints stop again."""
     return _switch(console.session, words, on=True)
 
 
-def disable(console: "Context", words: str) -> str:
+def disable(console: "CommandContext", words: str) -> str:
     """Keep breakpoints from stopping."""
     return _switch(console.session, words, on=False)
 
@@ -134,7 +134,7 @@ def _switch(session: "DebugSession", words: str, *, on: bool) -> str:
     return "\n".join(describe(made) for made in chosen)
 
 
-def set_condition(console: "Context", words: str) -> str:
+def set_condition(console: "CommandContext", words: str) -> str:
     """Give a breakpoint a condition, or take it away."""
     number, _, text = words.partition(" ")
     made = _one(console.session, number)
@@ -142,7 +142,7 @@ def set_condition(console: "Context", words: str) -> str:
     return describe(made)
 
 
-def ignore(console: "Context", words: str) -> str:
+def ignore(console: "CommandContext", words: str) -> str:
     """Pass over the next hits of a breakpoint."""
     number, _, count = words.partition(" ")
     made = _one(console.session, number)

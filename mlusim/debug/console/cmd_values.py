@@ -11,10 +11,10 @@ from mlusim.errors import MlusimError, UsageError
 from mlusim.frontend.bangc import types as t
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
 
 
-def set_(console: "Context", words: str) -> str:
+def set_(console: "CommandContext", words: str) -> str:
     """Change a variable or memory."""
     target, equals, text = words.removeprefix("var ").partition("=")
     if not (target.strip() and equals and text.strip()) or text.startswith("="):
@@ -24,7 +24,7 @@ def set_(console: "Context", words: str) -> str:
     return editing.assign(console.session, target, text)
 
 
-def whatis(console: "Context", words: str) -> str:
+def whatis(console: "CommandContext", words: str) -> str:
     """The type of an expression."""
     if not words:
         raise UsageError("whatis takes an expression, as in `whatis buffer`")
@@ -36,7 +36,7 @@ def whatis(console: "Context", words: str) -> str:
     return f"{words}: {variable(words, evaluate(expression, session.frame(), session.core(), names)).type}"
 
 
-def display(console: "Context", words: str) -> str:
+def display(console: "CommandContext", words: str) -> str:
     """Show an expression at every stop."""
     if words:
         parse(words)
@@ -45,7 +45,7 @@ def display(console: "Context", words: str) -> str:
     return displays_text(console) or "nothing is displayed"
 
 
-def undisplay(console: "Context", words: str) -> str:
+def undisplay(console: "CommandContext", words: str) -> str:
     """Show it no more."""
     if words and (not words.isdigit() or int(words) not in console.displays):
         known = ", ".join(map(str, console.displays)) or "none"
@@ -55,7 +55,7 @@ def undisplay(console: "Context", words: str) -> str:
     return displays_text(console) or "nothing is displayed"
 
 
-def displays_text(console: "Context") -> str:
+def displays_text(console: "CommandContext") -> str:
     """Every displayed expression with its value here; where it has none, why."""
     session = console.session
     lines = []

@@ -9,7 +9,7 @@ from mlusim.errors import UsageError
 from mlusim.near import near
 
 if TYPE_CHECKING:
-    from mlusim.debug.console.context import Context
+    from mlusim.debug.console.context import CommandContext
 
 RUNNING, BACK, STOPPING = "running", "going back", "breakpoints"
 LOOKING, MEMORY, SESSION = "looking around", "memory and values", "the session"
@@ -30,7 +30,7 @@ class Command:
     usage: str
     group: str
     summary: str
-    run: "Callable[[Context, str], str]"
+    run: "Callable[[CommandContext, str], str]"
     details: str = ""
     repeats: bool = False
     completes: str = ""

@@ -14,7 +14,7 @@ from mlusim.debug.console import (
     cmd_values,
 )
 from mlusim.debug.console.command import Command, find_command
-from mlusim.debug.console.context import Context, Reply
+from mlusim.debug.console.context import CommandContext, Reply
 from mlusim.debug.look.describe import end_text, failed_text, stop_text
 from mlusim.debug.look.names import names_of
 from mlusim.debug.recorded_program import program_in
@@ -39,7 +39,7 @@ COMMANDS: tuple[Command, ...] = (
 """Every command; help, completion and the manual page are made from this."""
 
 
-class Console(Context):
+class Console(CommandContext):
     """Executes command lines on a session; keeps what an empty line repeats.  Prints nothing."""
 
     def __init__(self, session: DebugSession) -> None:

@@ -1,4 +1,4 @@
-"""`Context`: what a command may touch of the console that runs it."""
+"""`CommandContext`: what a command may touch of the console that runs it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ class Reply:
     leaves: bool = False
 
 
-class Context(ABC):
+class CommandContext(ABC):
     """The session, the table of commands, and what a command may ask of the console.
 
     ``leaves`` is set by the command that ends the console; ``displays`` are the expressions that every stop

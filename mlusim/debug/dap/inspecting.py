@@ -8,7 +8,7 @@ from typing import Any
 from mlusim.debug import editing, values
 from mlusim.debug.console.command import find_command
 from mlusim.debug.dap.moving import moved
-from mlusim.debug.dap.naming import FrameAt, Held, child_of, memory_reference, name_in, span_at
+from mlusim.debug.dap.naming import FrameAt, VariableGroup, child_of, memory_reference, name_in, span_at
 from mlusim.debug.dap.state import (
     ENDED_THREAD,
     Arguments,
@@ -22,7 +22,7 @@ from mlusim.debug.dap.state import (
 from mlusim.debug.look.describe import op_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
-from mlusim.debug.look.origins import DEPTH, Byte, Origin, Search
+from mlusim.debug.look.origins import DEPTH, Byte, Origin, OriginSearch
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.source.frames import place_of, variables_of
 from mlusim.errors import Fault, UsageError
@@ -77,7 +77,7 @@ def _scopes(state: State, arguments: Arguments) -> Body:
         "scopes": [
             {
                 "name": scope.title,
-                "variablesReference": state.number(Held(frame, scope.variables)),
+                "variablesReference": state.number(VariableGroup(frame, scope.variables)),
                 "namedVariables": len(scope.variables),
                 "expensive": scope.kind in ("tensors", "memories"),
                 **({"presentationHint": hints[scope.kind]} if scope.kind in hints else {}),
@@ -88,7 +88,7 @@ def _scopes(state: State, arguments: Arguments) -> Body:
 
 
 def _variables(state: State, arguments: Arguments) -> Body:
-    held = state.target(arguments["variablesReference"], Held)
+    held = state.target(arguments["variablesReference"], VariableGroup)
     held.frame.focus(state.session)
     first = int(arguments.get("start") or 0)
     count = int(arguments.get("count") or 0) or None
@@ -111,7 +111,7 @@ def _shown(state: State, frame: FrameAt, one: values.Variable) -> dict[str, Any]
     count = one.count
     body: dict[str, Any] = {
         "type": one.type,
-        "variablesReference": state.number(Held(frame, (), one)) if count else 0,
+        "variablesReference": state.number(VariableGroup(frame, (), one)) if count else 0,
     }
     if count:
         body["indexedVariables"] = count
@@ -125,7 +125,7 @@ def _shown(state: State, frame: FrameAt, one: values.Variable) -> dict[str, Any]
 
 
 def _set_variable(state: State, arguments: Arguments) -> Body:
-    held = state.target(arguments["variablesReference"], Held)
+    held = state.target(arguments["variablesReference"], VariableGroup)
     held.frame.focus(state.session)
     name = child_of(held, str(arguments["name"]))
     return _assigned(state, held.frame, name, str(arguments["value"]))
@@ -311,7 +311,7 @@ def _who_wrote(state: State, arguments: Arguments) -> Body:
     name = name_in(state, reference, str(arguments["expression"]))
     span = resolve(name, session.look(), session.core(), session.frame())
     session.leave_interrupt()
-    search = Search(session.runs, session.position, max(1, int(arguments.get("depth") or DEPTH)))
+    search = OriginSearch(session.runs, session.position, max(1, int(arguments.get("depth") or DEPTH)))
     try:
         origin = search.origin(Byte(span.space, span.low, span.owner), name)
     finally:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from mlusim.debug.look.places import resolve
-from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.span import ByteSpan
 from mlusim.debug.values import Variable
 from mlusim.errors import MlusimError, UsageError
 from mlusim.memory.space import SPACES
@@ -32,7 +32,7 @@ class FrameAt:
 
 
 @frozen
-class Held:
+class VariableGroup:
     """Variables of a frame, or the parts of one value."""
 
     frame: FrameAt
@@ -40,7 +40,7 @@ class Held:
     whole: Variable | None = None
 
 
-def child_of(held: Held, name: str) -> str:
+def child_of(held: VariableGroup, name: str) -> str:
     """The expression for the part of *held* that is called *name*."""
     if held.whole is None:
         found = next((one for one in held.variables if one.name == name), None)
@@ -54,7 +54,7 @@ def name_in(state: "State", reference: object, name: str) -> str:
     """The expression for *name*, which a request took from a group of values, or typed."""
     if not isinstance(reference, int) or reference < 1:
         return name
-    held: Held = state.target(reference, Held)
+    held: VariableGroup = state.target(reference, VariableGroup)
     held.frame.focus(state.session)
     return child_of(held, name)
 
@@ -70,7 +70,7 @@ def memory_reference(session: "DebugSession", one: Variable) -> str | None:
     return f"{span.owner or ''}/{span.space}/{span.low:#x}"
 
 
-def span_at(session: "DebugSession", reference: str, offset: int) -> Span:
+def span_at(session: "DebugSession", reference: str, offset: int) -> ByteSpan:
     """The bytes from *offset* behind a reference on; raises `UsageError` for what is none."""
     found = _REFERENCE.match(reference)
     if found is None:
@@ -84,4 +84,4 @@ def span_at(session: "DebugSession", reference: str, offset: int) -> Span:
     owner = found["owner"] or None
     if owner is not None and owner.startswith("task") and session.look().core(owner) is not None:
         session.focus = owner
-    return Span(space, low, low + 1, reference, None, owner)
+    return ByteSpan(space, low, low + 1, reference, None, owner)

@@ -107,7 +107,7 @@ def _escaped(text: str) -> str:
     return text.replace("{", "(").replace("}", ")")
 
 
-class Output:
+class EditorStream:
     """Stands for a stream that the program writes to: what is written goes to the editor's console."""
 
     encoding = "utf-8"

@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, BinaryIO
 
 from mlusim.debug.dap.adapter import Adapter
-from mlusim.debug.dap.protocol import Connection, Message, Output
+from mlusim.debug.dap.protocol import Connection, EditorStream, Message
 from mlusim.debug.worker import Worker
 from mlusim.errors import MlusimError, UsageError
 from mlusim.programs.program import Program
@@ -91,7 +91,7 @@ def _handle(connection: Connection, message: Message, adapter: Adapter) -> None:
 def _captured(connection: Connection) -> Iterator[None]:
     """While it lasts, what the program prints goes to the editor."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = Output(connection, "stdout"), Output(connection, "stderr")
+    sys.stdout, sys.stderr = EditorStream(connection, "stdout"), EditorStream(connection, "stderr")
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ from attrs import define, field
 
 from mlusim.debug.dap.protocol import Connection
 from mlusim.debug.source.core_names import parse_name
-from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watch
+from mlusim.debug.stop.breakpoints import Breakpoint, LineLocation, Watchpoint
 from mlusim.debug.stop.moments import FAULT, Stop
 from mlusim.errors import UsageError
 
@@ -137,7 +137,7 @@ def breakpoint_body(number: int, made: Breakpoint) -> dict[str, Any]:
     body: dict[str, Any] = {"id": number, "verified": type(location).__name__ != "PendingLocation"}
     if isinstance(location, LineLocation):
         body |= {"line": location.line, "source": source_of(location.file)}
-    elif isinstance(location, Watch):
+    elif isinstance(location, Watchpoint):
         body["message"] = str(location.span)
     elif not body["verified"]:
         body |= {"message": "nothing of this file is loaded yet", "reason": "pending"}
@@ -168,5 +168,5 @@ def _reason(stop: Stop, reason: str) -> str:
     if stop.error is not None or stop.kind is FAULT:
         return "exception"
     if stop.hits:
-        return "data breakpoint" if isinstance(stop.hits[0].location, Watch) else "breakpoint"
+        return "data breakpoint" if isinstance(stop.hits[0].location, Watchpoint) else "breakpoint"
     return reason

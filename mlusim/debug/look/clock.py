@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, frozen
 
 from mlusim.debug.run.launches import KeptLaunch
-from mlusim.debug.run.output import Ear, Shown
+from mlusim.debug.run.output import Ear, ShownOutput
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.stop.moments import END, Position
@@ -20,19 +20,19 @@ from mlusim.errors import Fault, UsageError
 from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
 from mlusim.observe.every_step import EveryStep
-from mlusim.time.timeline import CoreSpan, Span, Timeline
+from mlusim.time.timeline import CoreSpan, Timeline, TimeSpan
 from mlusim.time.timing import predict
 
 if TYPE_CHECKING:
     from mlusim.debug.run.launch_run import LaunchRun
-    from mlusim.debug.run.runs import Runs
+    from mlusim.debug.run.runs import RunMaker
 
 ISSUES = 1_000_000  # instructions whose moments are kept
 Key = tuple[str, str, str, int]  # the core, the instruction, and its line
 
 
 @frozen
-class Clock:
+class PredictedTimes:
     """Moments and the predicted times in us at which they begin, by the core's name, both ascending; and the launch's."""
 
     moments: dict[str, list[int]]
@@ -78,7 +78,7 @@ class _Issues(Observer):
         self.found.setdefault(key, array("q")).append(self.tracer.moment)
 
 
-def clock_of(runs: "Runs", launch: int) -> Clock:
+def clock_of(runs: "RunMaker", launch: int) -> PredictedTimes:
     """The clock of a launch: made by running it twice, once to count moments, once to predict; then kept.
 
     Raises `UsageError` where the launch fails, because a launch that does not end has no time.
@@ -94,14 +94,14 @@ def clock_of(runs: "Runs", launch: int) -> Clock:
             recorded.clock = _clock(issues.found, *_spans(recorded))
         finally:
             runs.holder.take(None)
-    clock: Clock = recorded.clock
+    clock: PredictedTimes = recorded.clock
     return clock
 
 
 def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
     """When every instruction begins, by core, name and line, each in turn; and how long the launch takes."""
     session, _ = recorded.again([EveryStep()], timing=True)
-    ear = Ear(Shown())
+    ear = Ear(ShownOutput())
     ear.loud = False
     try:
         with ear.listening():
@@ -121,7 +121,7 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
     return found, predicted.time_us
 
 
-def _is_issue(span: Span) -> bool:
+def _is_issue(span: TimeSpan) -> bool:
     """Whether an instruction begins with this span: not a wait, nor the flight of an asynchronous copy."""
     if span.where == "wait" or not span.line:
         return False
@@ -132,7 +132,7 @@ def _label(core: CoreSpan) -> str:
     return f"task {core.task}{'m' * core.memory_core}"
 
 
-def _clock(issues: dict[Key, Any], times: dict[Key, list[float]], whole_us: float) -> Clock:
+def _clock(issues: dict[Key, Any], times: dict[Key, list[float]], whole_us: float) -> PredictedTimes:
     """Lay the n-th issue of an instruction at a line against its n-th span, where there are as many."""
     pairs: dict[str, list[tuple[int, float]]] = {}
     unknown = 0
@@ -143,7 +143,7 @@ def _clock(issues: dict[Key, Any], times: dict[Key, list[float]], whole_us: floa
         else:
             unknown += len(moments)
     ordered = {core: sorted(found) for core, found in pairs.items()}
-    return Clock(
+    return PredictedTimes(
         {core: [moment for moment, _ in found] for core, found in ordered.items()},
         {core: _ascending(time for _, time in found) for core, found in ordered.items()},
         whole_us,

@@ -22,7 +22,7 @@ _CALLS = {"nram": "NRAM", "wram": "WRAM", "shared": "SRAM", "ldram": "LDRAM"}
 
 
 @frozen
-class Call:
+class DeclaringCall:
     """A call that declares memory: its line, which memory, and the variable that keeps it, if one does.
 
     With ``many`` the call is the element of a list, and is executed once for each of its places.
@@ -57,13 +57,13 @@ def declared(paused: "PausedRun", allocation: Allocation) -> tuple[str | None, D
     return f"{call.name}[{at}]" if call.many and call.name is not None else call.name, dtype
 
 
-def _in_c(lines: list[str], line: int) -> Iterator[Call]:
+def _in_c(lines: list[str], line: int) -> Iterator[DeclaringCall]:
     """The arrays that one line of BANG C declares in a memory of the chip."""
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     space = _QUALIFIED.search(text)
     if space is not None:
         for name in _ARRAY.findall(text, space.end()):
-            yield Call(line, _QUALIFIERS[space[1]], name)
+            yield DeclaringCall(line, _QUALIFIERS[space[1]], name)
 
 
 def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
@@ -79,7 +79,7 @@ def _place(paused: "PausedRun", allocation: Allocation) -> int | None:
 
 
 @functools.lru_cache(maxsize=32)
-def _declarations(source: str) -> tuple[Call, ...]:
+def _declarations(source: str) -> tuple[DeclaringCall, ...]:
     """Every declaration of a module, in the order of its source."""
     try:
         tree = ast.parse(source)
@@ -93,7 +93,7 @@ def _declarations(source: str) -> tuple[Call, ...]:
             names |= {call: (name, many) for call, name, many in _kept(node.target, node.value)}
     calls = sorted((n for n in ast.walk(tree) if _space(n)), key=lambda n: (n.lineno, n.col_offset))  # type: ignore[attr-defined]
     return tuple(
-        Call(call.lineno, _space(call), *names.get(call, (None, False)))  # type: ignore[attr-defined]
+        DeclaringCall(call.lineno, _space(call), *names.get(call, (None, False)))  # type: ignore[attr-defined]
         for call in calls
     )
 

@@ -21,7 +21,7 @@ from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.c_values import Scope, Typed
+    from mlusim.frontend.bangc.c_values import FrameNames, Typed
     from mlusim.machine.core import Core
 
 
@@ -107,7 +107,7 @@ class Expression:
     reason: str = ""  # why it is none of Python
     _trees: "dict[int, Tree | NoExpression]" = field(factory=dict)
 
-    def tree(self, scope: "Scope") -> Tree:
+    def tree(self, scope: "FrameNames") -> Tree:
         """The expression of C, in which a struct of *scope* is a type.  Raises `NoExpression`."""
         known = self._trees.get(id(scope.module))
         if known is None:

@@ -23,7 +23,7 @@ from mlusim.memory.space import GDRAM, Space
 
 if TYPE_CHECKING:
     from mlusim.debug.run.launch_run import LaunchRun
-    from mlusim.debug.run.runs import Runs
+    from mlusim.debug.run.runs import RunMaker
 
 WRITES = 2_000_000  # writes that a log holds; 12 bytes each
 STEPS = 50_000  # different steps that a log holds; about 1 KiB each
@@ -151,10 +151,10 @@ class Origin:
     sources: "list[Origin]" = field(factory=list)
 
 
-class Search:
+class OriginSearch:
     """Follows bytes back through the launches of *runs*, from the position *here*."""
 
-    def __init__(self, runs: "Runs", here: Position, depth: int = DEPTH, nodes: int = NODES) -> None:
+    def __init__(self, runs: "RunMaker", here: Position, depth: int = DEPTH, nodes: int = NODES) -> None:
         self._all, self._here = runs, here
         self._depth = depth
         self._nodes = nodes

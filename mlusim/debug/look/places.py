@@ -14,7 +14,7 @@ from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import named, names_of, tensor_at
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.core_names import cluster_name, name_of
-from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
@@ -29,7 +29,7 @@ _ADDRESS = re.compile(rf"(0x[0-9a-f]+)(?::{_NUMBER})?$", re.IGNORECASE)
 _ITEM = re.compile(r"(?P<base>.+?)\[(?P<item>[^\[\]]*)\]$", re.DOTALL)
 
 
-def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Span:
+def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan:
     """The bytes that *text* means on *core*, in the variables of *frame*.
 
     A space with an offset in bytes (``nram+0x100``), an address (``0x200100``), both to the end of what is
@@ -51,7 +51,7 @@ def resolve(text: str, paused: PausedRun, core: "Core | None", frame: FrameType 
     return found
 
 
-def ahead(text: str, paused: PausedRun) -> Span | None:
+def ahead(text: str, paused: PausedRun) -> ByteSpan | None:
     """What *text* will mean in any task once it has begun: a region of the plan or elements of it, ``nram+0x100``.
 
     None for everything else; raises `UsageError` for bytes that the board's memory does not have.
@@ -66,7 +66,7 @@ def ahead(text: str, paused: PausedRun) -> Span | None:
                 f"{text} is no run of bytes of {space}, which has {size} on {paused.session.board.name}"
             )
         low = paused.base(space) + first
-        return Span(space, low, low + count, text, anyone=True)
+        return ByteSpan(space, low, low + count, text, anyone=True)
     item = _ITEM.match(text)
     name = (item["base"] if item is not None else text).strip()
     for start, region in paused.nram_regions:
@@ -75,7 +75,7 @@ def ahead(text: str, paused: PausedRun) -> Span | None:
             first, stop = _elements(item["item"], None, None, None) if item is not None else (0, region.bytes)
             low = paused.base(NRAM) + start
             size = region.bytes if item is None else (stop - first) * dtype.size
-            return Span(
+            return ByteSpan(
                 NRAM, low + first * dtype.size, low + first * dtype.size + size, text, dtype, anyone=True
             )
     return None
@@ -92,7 +92,7 @@ def _capacity(space: Space, paused: PausedRun) -> int:
     return sizes.get(space, LDRAM_SIZE)
 
 
-def locate(span: Span, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:
+def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:
     """The allocation that *span* lies in, and the byte of it at which it begins.
 
     Raises `UsageError` for bytes that belong to nothing that is alive.
@@ -108,7 +108,7 @@ def locate(span: Span, paused: PausedRun, core: "Core | None") -> tuple[Allocati
     )
 
 
-def bytes_of(span: Span, paused: PausedRun, core: "Core | None") -> np.ndarray[Any, Any]:
+def bytes_of(span: ByteSpan, paused: PausedRun, core: "Core | None") -> np.ndarray[Any, Any]:
     """The bytes of *span*, as far as its allocation reaches, as a view."""
     allocation, start = locate(span, paused, core)
     return allocation.raw[start : start + span.nbytes]
@@ -130,12 +130,12 @@ def owner_in(space: Space, core: "Core | None") -> str | None:
 # -- the forms, one by one -------------------------------------------------------------------------
 
 
-def _by_number(text: str, paused: PausedRun, core: "Core | None") -> Span | None:
+def _by_number(text: str, paused: PausedRun, core: "Core | None") -> ByteSpan | None:
     space_form = _SPACE.match(text)
     if space_form is not None:
         space = next(s for s in SPACES if s.name == space_form[1].upper())
         address = paused.base(space) + _offset(space_form)
-        found = _rest(Span(space, address, address + 1, text, owner=owner_in(space, core)), paused, core)
+        found = _rest(ByteSpan(space, address, address + 1, text, owner=owner_in(space, core)), paused, core)
         return _bounded(found, space_form[4])
     address_form = _ADDRESS.match(text)
     if address_form is not None:
@@ -143,7 +143,7 @@ def _by_number(text: str, paused: PausedRun, core: "Core | None") -> Span | None
         for owner, a in paused.allocations(core):
             if a.address <= address < a.address + a.nbytes:
                 return _bounded(
-                    Span(a.space, address, a.address + a.nbytes, text, owner=owner), address_form[2]
+                    ByteSpan(a.space, address, a.address + a.nbytes, text, owner=owner), address_form[2]
                 )
         raise UsageError(
             f"no memory of the device is at {text}; `info regions` and `info tensors` list what is"
@@ -151,7 +151,7 @@ def _by_number(text: str, paused: PausedRun, core: "Core | None") -> Span | None
     return None
 
 
-def _bounded(span: Span, nbytes: str | None) -> Span:
+def _bounded(span: ByteSpan, nbytes: str | None) -> ByteSpan:
     """*span*, or its first *nbytes* bytes; raises `UsageError` where it has fewer."""
     if nbytes is None:
         return span
@@ -163,14 +163,14 @@ def _bounded(span: Span, nbytes: str | None) -> Span:
     return evolve(span, high=span.low + count)
 
 
-def _rest(span: Span, paused: PausedRun, core: "Core | None") -> Span:
+def _rest(span: ByteSpan, paused: PausedRun, core: "Core | None") -> ByteSpan:
     allocation, start = locate(span, paused, core)
     dtype = declared(paused, allocation)[1]
     fits = dtype is not None and start % dtype.size == 0
     return evolve(span, high=allocation.address + allocation.nbytes, dtype=dtype if fits else None)
 
 
-def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Span | None:
+def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan | None:
     parts = _ITEM.match(text)
     if parts is None:
         return None
@@ -184,7 +184,7 @@ def _by_item(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
     first, stop = _elements(parts["item"], shape, frame, core)
     low = base.address + first * size
     owner = owner_in(base.space, core)
-    span = Span(base.space, low, low + max(stop - first, 1) * size, text, base.dtype, owner)
+    span = ByteSpan(base.space, low, low + max(stop - first, 1) * size, text, base.dtype, owner)
     locate(span, paused, core)
     return span
 
@@ -233,7 +233,7 @@ def _elements(
         raise UsageError(f"[{item}] is no element number") from None
 
 
-def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Span | None:
+def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> ByteSpan | None:
     pointer = named(text, paused, core, frame)
     if pointer is None:
         return None
@@ -246,7 +246,7 @@ def _by_name(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
         start, meant = regions.get(text.removeprefix("region."), first)
         high = allocation.address + start + meant.bytes
     owner = owner_in(pointer.space, core)
-    return Span(pointer.space, pointer.address, high, text, pointer.dtype, owner)
+    return ByteSpan(pointer.space, pointer.address, high, text, pointer.dtype, owner)
 
 
 def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType | None) -> Ptr:
@@ -258,13 +258,13 @@ def _pointer(text: str, paused: PausedRun, core: "Core | None", frame: FrameType
     return value
 
 
-def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> Span:
+def _one(pointer: Ptr, text: str, paused: PausedRun, core: "Core | None") -> ByteSpan:
     low, size = pointer.address, pointer.view.itemsize
     allocation = pointer.view.allocation
     if (
         pointer.offset == 0 and declared(paused, allocation)[0] == text
     ):  # as `pair[1]`, a declaration in a list
         size = allocation.nbytes
-    span = Span(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
+    span = ByteSpan(pointer.space, low, low + size, text, pointer.dtype, owner_in(pointer.space, core))
     locate(span, paused, core)
     return span

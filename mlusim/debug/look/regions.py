@@ -25,7 +25,7 @@ from mlusim.debug.look.describe import elements, poisoned
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, owner_in
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
@@ -129,7 +129,7 @@ def _numbers(array: np.ndarray[Any, Any], fresh: np.ndarray[Any, Any]) -> tuple[
 def examine(
     paused: PausedRun,
     core: "Core | None",
-    span: Span,
+    span: ByteSpan,
     count: int | None,
     letter: str,
     size: str,
@@ -159,7 +159,7 @@ def examine(
         yield f"{address:#x}: " + "  ".join(text.rjust(width) for text in shown[first : first + per_line])
 
 
-def _usual(span: Span, dtype: DType, left: int, *, exact: bool) -> int:
+def _usual(span: ByteSpan, dtype: DType, left: int, *, exact: bool) -> int:
     """How many elements are shown by default; of what is exact all, even those that do not exist."""
     if exact:
         return max(1, min(span.nbytes // dtype.size, LONGEST))
@@ -194,7 +194,7 @@ def _formatted(array: np.ndarray[Any, Any], letter: str) -> list[str]:
     return elements(array)
 
 
-def array_of(paused: PausedRun, core: "Core | None", span: Span) -> np.ndarray[Any, Any]:
+def array_of(paused: PausedRun, core: "Core | None", span: ByteSpan) -> np.ndarray[Any, Any]:
     """The elements of *span* as a copy, in the tensor's shape where it is a whole tensor; bytes without a type."""
     allocation, start = locate(span, paused, core)
     nbytes = min(span.nbytes, allocation.nbytes - start)
@@ -243,7 +243,7 @@ def _nan(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.asarray(np.isnan(array.astype(np.float64)))
 
 
-def same_place(span: Span, other: PausedRun, core: "Core | None") -> "tuple[Span, Core | None]":
+def same_place(span: ByteSpan, other: PausedRun, core: "Core | None") -> "tuple[ByteSpan, Core | None]":
     """The bytes of *span* in another paused: of the core with the same name.
 
     Raises `UsageError` where that core does not run there.

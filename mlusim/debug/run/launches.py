@@ -11,9 +11,9 @@ from mlusim.arch.dtypes import DType
 from mlusim.debug.run.bindings import Pins
 from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.milestones import Milestones, Snapshot
-from mlusim.debug.run.output import Shown
+from mlusim.debug.run.output import ShownOutput
 from mlusim.debug.source.frames import Owned
-from mlusim.debug.source.functions import Function, reachable
+from mlusim.debug.source.functions import UserFunction, reachable
 from mlusim.errors import UsageError
 from mlusim.machine.scheduling.schedule import Choices
 from mlusim.machine.tensor import DeviceTensor
@@ -47,7 +47,7 @@ class KeptLaunch:
     pins: Pins
     moments: int | None = None
     error: BaseException | None = None
-    shown: Shown = field(factory=Shown)
+    shown: ShownOutput = field(factory=ShownOutput)
     clock: Any = None
     edits: list[Edit] = field(factory=list)
 
@@ -85,7 +85,7 @@ class KeptLaunch:
         return self.session.request.kernel.name
 
     @property
-    def functions(self) -> list[Function]:
+    def functions(self) -> list[UserFunction]:
         """The kernel and the functions that it can reach."""
         return reachable(self.session.request.kernel.body, self.owned)
 

@@ -13,7 +13,7 @@ from attrs import define
 
 
 @define(eq=False)
-class Shown:
+class ShownOutput:
     """How many pieces of one launch the user has seen."""
 
     count: int = 0
@@ -25,7 +25,7 @@ class Ear:
     While ``aside``, what is written is none of the kernels', and passes.
     """
 
-    def __init__(self, shown: Shown) -> None:
+    def __init__(self, shown: ShownOutput) -> None:
         self.shown = shown
         self.count = 0
         self.loud = True

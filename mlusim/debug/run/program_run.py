@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.run.bindings import Holder
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
-from mlusim.debug.run.output import Ear, Shown
+from mlusim.debug.run.output import Ear, ShownOutput
 from mlusim.debug.run.run_observer import RunObserver
 from mlusim.isa.table import ISA
 from mlusim.machine.scheduling.carrier import Strand
@@ -57,7 +57,7 @@ class ProgramRun(RunObserver):
         self.failure: BaseException | None = None
         self.inside = False
         self.trapped = False
-        self._ear = Ear(Shown())
+        self._ear = Ear(ShownOutput())
         self._ear.aside = True  # until a launch begins
         self.results: dict[Allocation, Bytes] = {}  # what the launch's tensors are to hold at its end instead
         self._issued = 0

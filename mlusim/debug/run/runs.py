@@ -14,7 +14,7 @@ from mlusim.debug.stop.steppers import Issues
 from mlusim.errors import UsageError
 
 
-class Beside(Protocol):
+class RunListener(Protocol):
     """An observer that listens to a run beside the debugger, and is told which run it is."""
 
     def begin(self, run: LaunchRun) -> None:
@@ -27,7 +27,7 @@ KEPT = 4096  # stops that a search backwards keeps; beyond that it counts them f
 WINDOWS = (256, 1 << 14, 1 << 18, END)  # moments before the present that are searched, one after the other
 
 
-class Runs:
+class RunMaker:
     """Makes runs of *host*'s launches; *checks* names the checkers that they need.
 
     ``active`` is the one that is being run on the way to somewhere, and must not stop elsewhere.
@@ -73,7 +73,7 @@ class Runs:
         return run
 
     def aside(
-        self, position: Position, *, since: int | None = None, watching: Beside | None = None
+        self, position: Position, *, since: int | None = None, watching: RunListener | None = None
     ) -> LaunchRun:
         """A run for another look, at *position*, perhaps with a log of its writes, or at the end before it.
 

@@ -8,7 +8,7 @@ from mlusim.memory.space import GDRAM, SRAM
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core
-    from mlusim.machine.place import Place
+    from mlusim.machine.place import TaskPlace
     from mlusim.memory.allocation import Allocation
 
 _NAME = re.compile(r"(?:task\s+)?(\d+)\s*(m|mpu|memory)?$", re.IGNORECASE)
@@ -19,7 +19,7 @@ def name_of(core: "Core") -> str:
     return name_at(core.place)
 
 
-def name_at(place: "Place") -> str:
+def name_at(place: "TaskPlace") -> str:
     """What the debugger calls the core at *place*."""
     return f"task {place.task}{'m' * place.memory_core}"
 

@@ -14,7 +14,7 @@ from mlusim.errors import UsageError
 
 
 @frozen
-class Function:
+class UserFunction:
     """A function of the user's: its name and its code."""
 
     name: str
@@ -26,9 +26,9 @@ class Function:
         return frozenset(line for code in nested(self.code) for line in _lines(code))
 
 
-def reachable(body: Any, owned: Owned) -> list[Function]:
+def reachable(body: Any, owned: Owned) -> list[UserFunction]:
     """The kernel *body* and every function of the user's that it names, directly or through others."""
-    return [Function(f.__name__, f.__code__) for f in functions_of(body, owned)]
+    return [UserFunction(f.__name__, f.__code__) for f in functions_of(body, owned)]
 
 
 def functions_of(body: Any, owned: Owned) -> list[FunctionType]:
@@ -91,7 +91,7 @@ def _lines(code: CodeType) -> Iterator[int]:
             yield line
 
 
-def lines_naming(name: str, functions: Iterable[Function]) -> frozenset[tuple[str, int]]:
+def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tuple[str, int]]:
     """File and line of every place in *functions* that names *name*."""
     return frozenset(
         (code.co_filename, instruction.positions.lineno)
@@ -105,7 +105,7 @@ def lines_naming(name: str, functions: Iterable[Function]) -> frozenset[tuple[st
 # -- what the user may mean --------------------------------------------------------------------------
 
 
-def find_function(name: str, near: Iterable[Function], owned: Owned) -> Function:
+def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> UserFunction:
     """The function called *name*: of those *near*, else of any module of the user's that is loaded."""
     found = [f for f in near if f.name == name] or [f for f in _loaded(owned) if f.name == name]
     files = {f.code.co_filename for f in found}
@@ -119,7 +119,7 @@ def find_function(name: str, near: Iterable[Function], owned: Owned) -> Function
     return found[0]
 
 
-def find_line(file: str, line: int, near: Iterable[Function], owned: Owned) -> tuple[str, int]:
+def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) -> tuple[str, int]:
     """The full file name for *file*, if its *line* has code.
 
     Raises `UsageError` for an unknown or ambiguous file and for a line without code.
@@ -151,12 +151,12 @@ def find_line(file: str, line: int, near: Iterable[Function], owned: Owned) -> t
     return files[0], line
 
 
-def knows_file(name: str, near: Iterable[Function], owned: Owned) -> bool:
+def knows_file(name: str, near: Iterable[UserFunction], owned: Owned) -> bool:
     """Whether a function of a file called *name* is loaded."""
     return any(_ends(f.code.co_filename, name) for f in (*near, *_loaded(owned)))
 
 
-def code_lines(name: str, near: Iterable[Function], owned: Owned) -> list[int]:
+def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[int]:
     """The lines of the loaded file called *name* that have code, ascending; none where nothing of it is loaded."""
     found = [f for f in near if _ends(f.code.co_filename, name)] or [
         f for f in _loaded(owned) if _ends(f.code.co_filename, name)
@@ -171,11 +171,11 @@ def _ends(path: str, name: str) -> bool:
     return parts[-len(wanted) :] == wanted
 
 
-def _in_file(file: str, owned: Owned) -> list[Function]:
+def _in_file(file: str, owned: Owned) -> list[UserFunction]:
     return [f for f in _loaded(owned) if f.code.co_filename == file]
 
 
-def _loaded(owned: Owned) -> Iterator[Function]:
+def _loaded(owned: Owned) -> Iterator[UserFunction]:
     """Every function at the top of a loaded module of the user's, and every method of its classes."""
     modules = [(getattr(module, "__file__", None), vars(module)) for module in tuple(sys.modules.values())]
     for file, names in [*modules, (owned.kernel_file, owned.names)]:
@@ -186,4 +186,4 @@ def _loaded(owned: Owned) -> Iterator[Function]:
             for member in members:
                 function = _function(member.fget if isinstance(member, property) else member)
                 if function is not None and function.__code__.co_filename == file:
-                    yield Function(function.__name__, function.__code__)
+                    yield UserFunction(function.__name__, function.__code__)

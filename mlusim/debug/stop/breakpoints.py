@@ -13,7 +13,7 @@ from attrs import define
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.moments import BEGIN, CONTROL, ISSUE, LANDING, Op, Tracing
-from mlusim.debug.stop.span import Span
+from mlusim.debug.stop.span import ByteSpan
 from mlusim.machine.events import Step
 from mlusim.memory.footprint import Access
 
@@ -226,10 +226,10 @@ class TimeLocation(Location):
 
 
 @define(eq=False)
-class Watch(Location):
+class Watchpoint(Location):
     """Bytes that are about to be written, or read: an asynchronous effect counts when it lands."""
 
-    span: Span
+    span: ByteSpan
     text: str
     writes: bool
     reads: bool
@@ -387,4 +387,4 @@ class Breakpoint(Stopper):
     @property
     def kind(self) -> str:
         """What the console calls it."""
-        return "watchpoint" if isinstance(self.location, Watch) else "breakpoint"
+        return "watchpoint" if isinstance(self.location, Watchpoint) else "breakpoint"

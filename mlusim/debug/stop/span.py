@@ -1,4 +1,4 @@
-"""`Span`: bytes of one memory, and whose memory it is."""
+"""`ByteSpan`: bytes of one memory, and whose memory it is."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Span:
+class ByteSpan:
     """Bytes [``low``, ``high``) of one memory, as device addresses.
 
     ``owner`` is whose memory it is: a core's name, a cluster's, or None for GDRAM; with ``anyone`` the

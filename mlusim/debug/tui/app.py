@@ -17,7 +17,7 @@ from mlusim.debug.tui.driver import beside_main
 from mlusim.debug.tui.engine import Engine
 from mlusim.debug.tui.panes import CommandLine, Pane, Source, tasks_text
 from mlusim.debug.tui.terminal import QUIT, Terminal
-from mlusim.debug.tui.views import Answer, Views
+from mlusim.debug.tui.views import LineResult, Views
 
 if TYPE_CHECKING:
     from mlusim.debug.console.console import Console
@@ -54,7 +54,7 @@ class DebuggerApp(App[None]):
     class Answered(Message):
         """A line has been executed."""
 
-        def __init__(self, answer: Answer) -> None:
+        def __init__(self, answer: LineResult) -> None:
             super().__init__()
             self.answer = answer
 

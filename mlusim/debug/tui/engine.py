@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlusim.debug.console.context import Reply
-from mlusim.debug.tui.views import Answer, Views, look
+from mlusim.debug.tui.views import LineResult, Views, look
 from mlusim.debug.worker import Worker
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Engine:
         self.worker = Worker(
             begin, lambda console: console.session.interrupt(), lambda console: console.session.close()
         )
-        self._deliver: Callable[[Answer], None] = lambda _: None
+        self._deliver: Callable[[LineResult], None] = lambda _: None
         self._fail: Callable[[], None] = lambda: None
         self._place = self._letters = ""
         self._asked = 0  # interrupts so far
@@ -41,7 +41,7 @@ class Engine:
         """The error that ended the session."""
         return self.worker.failure
 
-    def attach(self, deliver: Callable[[Answer], None], fail: Callable[[], None]) -> None:
+    def attach(self, deliver: Callable[[LineResult], None], fail: Callable[[], None]) -> None:
         """Deliver answers from now on, first where it stands, and say that the session could not be made, or broke."""
         self._deliver, self._fail = deliver, fail
         self.worker.submit(lambda console: self._answer(console, "", Reply(console.stop_text())))
@@ -119,4 +119,4 @@ class Engine:
         except KeyboardInterrupt:
             reply = Reply(f"{reply.text}\ninterrupted", ok=False)
         if self._views is not None:
-            self._deliver(Answer(line, reply, self._views))
+            self._deliver(LineResult(line, reply, self._views))

@@ -155,7 +155,7 @@ def _memory(console: "Console", place: str, letters: str) -> tuple[str, str]:
 
 
 @frozen
-class Answer:
+class LineResult:
     """What a line led to: the reply, and the views afterwards."""
 
     line: str

@@ -20,12 +20,12 @@ from mlusim.engine.native.polls import NativePolls
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
-from mlusim.machine.place import Place
+from mlusim.machine.place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.memory.pointer import Ptr, View
 from mlusim.time.log import FOR_ALL, WAITS
-from mlusim.time.work import Load
+from mlusim.time.work import CopyLoad
 
 if TYPE_CHECKING:
     from mlusim.engine.native.run import Buffers, Loaded
@@ -47,7 +47,9 @@ _COUNTERS = ("work", "traffic", "counts")
 class NativeCore(Core):
     """One core whose kernel is C."""
 
-    def __init__(self, session: "Session", place: Place, union: "Union", cluster: "Cluster | None") -> None:
+    def __init__(
+        self, session: "Session", place: TaskPlace, union: "Union", cluster: "Cluster | None"
+    ) -> None:
         self.c: Any = None
         super().__init__(session, place, union, cluster)
         self._numbers: dict[Allocation, int] = {}
@@ -261,7 +263,7 @@ class NativeCore(Core):
 
     # -- effects in flight -----------------------------------------------------------------------
 
-    def fly(self, flight: Flight, load: Load) -> None:
+    def fly(self, flight: Flight, load: CopyLoad) -> None:
         """Take an asynchronous effect that Python issued, behind those of C."""
         if self.c is None:
             super().fly(flight, load)

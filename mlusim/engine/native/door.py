@@ -32,7 +32,7 @@ class Unknown(Exception):
 
 
 @frozen
-class Given:
+class NativeArgument:
     """An argument of a call: a pointer to elements of *dtype* (None: untyped), or a number of that type."""
 
     pointer: bool
@@ -44,7 +44,7 @@ class Use:
     """How a row is called: its name and what is given for its parameters, in order."""
 
     row: str
-    given: tuple[Given, ...]
+    given: tuple[NativeArgument, ...]
     name: str = field(init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -19,7 +19,7 @@ PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 
 
 @frozen(eq=False)
-class Program:
+class NativeProgram:
     """A kernel's C for one architecture.
 
     ``text`` is everything that is compiled.  ``entry`` is the function ``int64_t entry(Core *, const uint64_t *words)``
@@ -44,7 +44,7 @@ class Words(Protocol):
 class NativeForm(Protocol):
     """What a kernel that can run natively has as ``native``."""
 
-    def program(self, arch: Arch) -> Program | None:
+    def program(self, arch: Arch) -> NativeProgram | None:
         """The kernel's C for *arch*; None where something in it has none."""
 
     def loaded(self, arch: Arch) -> "Loaded | None":

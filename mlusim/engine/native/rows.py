@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DType, float32, int32, uint32
-from mlusim.engine.native.door import Given, Use, door
+from mlusim.engine.native.door import NativeArgument, Use, door
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.parameters import Parameter
 from mlusim.isa.table import ISA
@@ -42,11 +42,11 @@ def _uses(row: Intrinsic) -> list[Use]:
             if operand is not None:
                 fitting = [d for d in operand.dtypes if d.size == dtype.size] or operand.dtypes
                 own = dtype if p.name in row.same or not fitting else fitting[0]
-                given.append(Given(True, None if p.name in row.void else own))
+                given.append(NativeArgument(True, None if p.name in row.void else own))
             elif p.name == "pointer":
-                given.append(Given(True, None))
+                given.append(NativeArgument(True, None))
             else:
-                given.append(Given(False, _number(row, p, dtype)))
+                given.append(NativeArgument(False, _number(row, p, dtype)))
         made.append(Use(row.name, tuple(given)))
     return made
 

@@ -11,7 +11,7 @@ from attrs import define, field
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, load
 from mlusim.engine.native.core import NativeCore
-from mlusim.engine.native.program import Program
+from mlusim.engine.native.program import NativeProgram
 from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
@@ -46,7 +46,7 @@ def library_of(text: str, compiler: tuple[str | None, ...]) -> ctypes.PyDLL:
 
 
 @functools.lru_cache(maxsize=1024)
-def entry_of(program: Program, compiler: tuple[str | None, ...]) -> tuple[ctypes.PyDLL, Any]:
+def entry_of(program: NativeProgram, compiler: tuple[str | None, ...]) -> tuple[ctypes.PyDLL, Any]:
     """The library of *program* and the function that runs its kernel."""
     library = library_of(program.text, compiler)
     entry = getattr(library, program.entry)
@@ -119,7 +119,7 @@ class Loaded:
 
     core_class = NativeCore
 
-    def __init__(self, form: Any, program: Program) -> None:
+    def __init__(self, form: Any, program: NativeProgram) -> None:
         self.form = form
         self.program = program
         self.library, self.entry = entry_of(program, (os.environ.get("MLUSIM_CC"), os.environ.get("PATH")))

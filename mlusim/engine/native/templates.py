@@ -13,7 +13,7 @@ from typing import Any
 from mlusim.arch.dtypes import DType
 from mlusim.engine.native.expressions import expression
 from mlusim.engine.native.transcendentals import TRANSCENDENTALS, mapped
-from mlusim.isa.declare import Call, Intrinsic
+from mlusim.isa.declare import CallStyle, Intrinsic
 
 SUFFIX: Mapping[str, str] = MappingProxyType(
     {
@@ -30,7 +30,7 @@ Types = Mapping[str, DType]
 
 def body(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str | None:
     """The C statements of *row* for operands of *types*, of which *scalars* are numbers; None where it has none."""
-    if row.call is not Call.BODY:
+    if row.call is not CallStyle.BODY:
         text = _mapped(row, types, row.body, scalars)
     elif isinstance(row.native, str):
         text = row.native or None

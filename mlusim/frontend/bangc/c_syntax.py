@@ -23,7 +23,7 @@ class Number:
     """A literal."""
 
     value: Any
-    type: t.Scalar | t.Pointer
+    type: t.Arithmetic | t.Pointer
 
 
 @frozen
@@ -76,7 +76,7 @@ class Cast:
 
 
 @frozen
-class SizeOf:
+class CSizeOf:
     """``sizeof`` of a type or an expression."""
 
     what: Any
@@ -91,7 +91,7 @@ class Item:
 
 
 @frozen
-class Part:
+class MemberAccess:
     """``base.name``, with *arrow* ``base->name``."""
 
     base: Any
@@ -99,9 +99,9 @@ class Part:
     arrow: bool
 
 
-Tree = Number | Name | Prefix | Infix | Choice | Cast | SizeOf | Item | Part
+Tree = Number | Name | Prefix | Infix | Choice | Cast | CSizeOf | Item | MemberAccess
 
-SCALARS: Mapping[str, t.Scalar] = MappingProxyType(
+SCALARS: Mapping[str, t.Arithmetic] = MappingProxyType(
     {
         **{kind.name: kind for kind in t.SCALARS},
         **{f"{sign}int{kind.size * 8}_t": kind for kind in t.SCALARS for sign, word in (("", "int"), ("u", "uint")) if kind.kind == word},
@@ -224,8 +224,8 @@ class _Reader:
         if word == "sizeof":
             self.take()
             if self.peek()[1] == "(" and self._begins_type(1):
-                return SizeOf(self._in_parentheses())
-            return SizeOf(self.prefixed())
+                return CSizeOf(self._in_parentheses())
+            return CSizeOf(self.prefixed())
         if word == "(" and self._begins_type(1):
             return Cast(self._in_parentheses(), self.prefixed())
         return self.behind(self.primary())
@@ -242,7 +242,7 @@ class _Reader:
                 continue
             if self.peek()[0] != "name":
                 raise NoExpression(f"a member is missing behind {op}")
-            base = Part(base, self.take(), op == "->")
+            base = MemberAccess(base, self.take(), op == "->")
         return base
 
     def primary(self) -> Tree:

@@ -14,19 +14,19 @@ from mlusim.frontend.bangc.c_syntax import (
     SCALARS,
     Cast,
     Choice,
+    CSizeOf,
     Foreign,
     Infix,
     Item,
+    MemberAccess,
     Name,
     NoExpression,
     Number,
-    Part,
     Prefix,
-    SizeOf,
     Tree,
     TypeName,
 )  # fmt: skip
-from mlusim.frontend.bangc.link import Plan
+from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.runtime.layouts import RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.frontend.bangc.runtime.resolve import layout
@@ -36,7 +36,7 @@ _COMPARISONS = frozenset(["==", "!=", "<", "<=", ">", ">="])
 
 
 @frozen
-class Register:
+class RegisterAddress:
     """The address of what is in no memory: a variable or a member that a compiler keeps in a register."""
 
     text: str
@@ -77,12 +77,12 @@ class Typed:
 
 
 @define(eq=False)
-class Scope:
+class FrameNames:
     """What names mean in a frame: the locals and the variables at file scope, with their types of C."""
 
     frame: FrameType
     function: ir.Function
-    module: ir.Module
+    module: ir.TranslationUnit
     extra: Mapping[str, Any] = field(factory=dict)
 
     def record(self, name: str) -> t.Record | None:
@@ -122,12 +122,12 @@ class Scope:
         return max(before, key=lambda v: v.span[1:3], default=None)
 
 
-def scope_of(plan: Plan, frame: FrameType, extra: Mapping[str, Any]) -> Scope | None:
+def scope_of(plan: LinkPlan, frame: FrameType, extra: Mapping[str, Any]) -> FrameNames | None:
     """The scope of a frame that is one of the functions of *plan*; None of any other."""
     for part in plan.parts:
         for symbol, code in part.code.items():
             if code is frame.f_code:
-                return Scope(frame, part.file.form.functions[symbol], part.file.form, extra)
+                return FrameNames(frame, part.file.form.functions[symbol], part.file.form, extra)
     return None
 
 
@@ -141,7 +141,7 @@ def _held(value: Any, kind: t.Type, text: str) -> Typed:
         return Typed(_shown(value, kind.to), kind.to, None, text)
     if isinstance(kind, t.Array | t.Record):
         return Typed(value, kind, value, text)
-    if isinstance(value, Ptr) and isinstance(kind, t.Scalar):
+    if isinstance(value, Ptr) and isinstance(kind, t.Arithmetic):
         return Typed(value[0], kind, value, text)
     return Typed(_shown(value, kind), kind, None, text)
 
@@ -166,14 +166,14 @@ def _type_of(value: Any) -> t.Type:
     return t.VOID
 
 
-def _scalar_of(dtype: DType) -> t.Scalar:
+def _scalar_of(dtype: DType) -> t.Arithmetic:
     return next(
         kind for kind, found in t.DTYPE_OF.items() if found is dtype and kind not in (t.BOOL, t.DOUBLE)
     )
 
 
 def _number(value: Any, kind: t.Type) -> Any:
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         return value
     return float(value) if kind.kind == "float" else bool(value) if kind.kind == "bool" else int(value)
 
@@ -181,7 +181,7 @@ def _number(value: Any, kind: t.Type) -> Any:
 # -- the value of a tree ----------------------------------------------------------------------------
 
 
-def value_of(tree: Tree, scope: Scope) -> Typed:
+def value_of(tree: Tree, scope: FrameNames) -> Typed:
     """The value of *tree*.  Raises `NoExpression` or `UsageError` with the reason where it has none."""
     match tree:
         case Number():
@@ -197,18 +197,18 @@ def value_of(tree: Tree, scope: Scope) -> Typed:
             return value_of(chosen, scope)
         case Cast():
             return _cast(value_of(tree.operand, scope), _named(tree.type, scope))
-        case SizeOf():
+        case CSizeOf():
             what = tree.what
             kind = _named(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
             return Typed(kind.size, t.UINT64)
         case Item():
             index = _decayed(value_of(tree.index, scope))
             return _item(_decayed(value_of(tree.base, scope)), index, "[]")
-        case Part():
+        case MemberAccess():
             return _part(tree, scope)
 
 
-def _prefix(tree: Prefix, scope: Scope) -> Typed:
+def _prefix(tree: Prefix, scope: FrameNames) -> Typed:
     if tree.op == "&":
         return _address(value_of(tree.operand, scope))
     given = _decayed(value_of(tree.operand, scope))
@@ -225,7 +225,7 @@ def _prefix(tree: Prefix, scope: Scope) -> Typed:
     return Typed(scalars.converted(-value if tree.op == "-" else value, kind), kind)
 
 
-def _infix(tree: Infix, scope: Scope) -> Typed:
+def _infix(tree: Infix, scope: FrameNames) -> Typed:
     left = _decayed(value_of(tree.left, scope))
     if tree.op in ("&&", "||"):
         decided = _truth(left) == (tree.op == "||")
@@ -315,7 +315,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     return Typed(base.value[index.number], kind, place, text)
 
 
-def _part(tree: Part, scope: Scope) -> Typed:
+def _part(tree: MemberAccess, scope: FrameNames) -> Typed:
     base = value_of(tree.base, scope)
     kind = base.type
     if tree.arrow and isinstance(kind, t.Pointer):
@@ -345,10 +345,10 @@ def _address(given: Typed) -> Typed:
         return Typed(given.place, t.Pointer(given.type))
     if not given.text:
         raise NoExpression("& takes a variable, an element or a member")
-    return Typed(Register(given.text, str(given.type), given.value), t.Pointer(given.type))
+    return Typed(RegisterAddress(given.text, str(given.type), given.value), t.Pointer(given.type))
 
 
-def _named(name: TypeName, scope: Scope) -> t.Type:
+def _named(name: TypeName, scope: FrameNames) -> t.Type:
     words = name.name
     ordered = " ".join(sorted(words.split(), key=lambda w: w not in ("signed", "unsigned")))
     plain = ordered.removeprefix("signed ") if ordered not in SCALARS else ordered
@@ -367,13 +367,13 @@ def _named(name: TypeName, scope: Scope) -> t.Type:
 
 def _cast(given: Typed, to: t.Type) -> Typed:
     given = _decayed(given)
-    if isinstance(to, t.Scalar):
+    if isinstance(to, t.Arithmetic):
         if isinstance(given.type, t.Pointer):
             return Typed(scalars.converted(_address_value(given), to), to)
         return Typed(scalars.converted(given.number, to) if _scalar(given, "a cast") else None, to)
     if not isinstance(to, t.Pointer) or not isinstance(given.type, t.Pointer):
         raise NoExpression(f"{given.type} is not cast to {to} here")
-    if isinstance(to.to, t.Void) or given.value is None or isinstance(given.value, Register):
+    if isinstance(to.to, t.Void) or given.value is None or isinstance(given.value, RegisterAddress):
         return Typed(given.value, to, None, given.text)
     seen = layout(to.to, lambda address, _: address, {})
     caster = getattr(seen, "of", None)
@@ -389,7 +389,7 @@ def _truth(given: Typed) -> bool:
     return bool(_decayed(given).value)
 
 
-def _scalar(given: Typed, op: str) -> t.Scalar:
-    if not isinstance(given.type, t.Scalar):
+def _scalar(given: Typed, op: str) -> t.Arithmetic:
+    if not isinstance(given.type, t.Arithmetic):
         raise _refused(given, f"{op} takes numbers, and {given.text or 'its operand'} is a {given.type}")
     return given.type

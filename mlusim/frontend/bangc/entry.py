@@ -8,8 +8,8 @@ from typing import Any
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_values import Scope, scope_of
-from mlusim.frontend.bangc.link import Plan
+from mlusim.frontend.bangc.c_values import FrameNames, scope_of
+from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
 from mlusim.frontend.bangc.runtime.layouts import NULL
@@ -26,7 +26,7 @@ class Body:
     those of every function that it reaches; nothing runs in them.
     """
 
-    def __init__(self, form: ir.Function, plan: Plan, bang_arch: int) -> None:
+    def __init__(self, form: ir.Function, plan: LinkPlan, bang_arch: int) -> None:
         self.form = form
         self.plan = plan
         self.bang_arch = bang_arch
@@ -60,7 +60,7 @@ class Body:
             function(*(_given(task, a, p) for a, p in zip(arguments, self.form.parameters, strict=True)))
 
 
-def _shown(plan: Plan) -> FunctionType:
+def _shown(plan: LinkPlan) -> FunctionType:
     space: dict[str, Any] = {"__builtins__": __builtins__}
     for part in plan.parts:
         for symbol, code in part.code.items():
@@ -74,13 +74,13 @@ class BangKernel(Kernel):
 
     compiled = True
 
-    def __init__(self, form: ir.Function, plan: Plan, bang_arch: int) -> None:
+    def __init__(self, form: ir.Function, plan: LinkPlan, bang_arch: int) -> None:
         super().__init__(Body(form, plan, bang_arch))
         self.form = form
         self.plan = plan
         self.native = BangForm(form, lambda: plan, bang_arch)
 
-    def scope_of(self, frame: FrameType, extra: Mapping[str, Any]) -> Scope | None:
+    def scope_of(self, frame: FrameType, extra: Mapping[str, Any]) -> FrameNames | None:
         """What names mean in *frame*, for expressions of a debugger; None where it is no function of the sources."""
         return scope_of(self.plan, frame, extra)
 
@@ -94,7 +94,7 @@ def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:
         if isinstance(kind.to, t.Void) or not hasattr(argument, "cast"):
             return argument
         return see(argument, layout(kind.to, task.find, {}))
-    if isinstance(kind, t.Scalar):
+    if isinstance(kind, t.Arithmetic):
         value = argument.item() if hasattr(argument, "item") else argument
         if not isinstance(value, int | float):
             raise LaunchError(

@@ -13,7 +13,7 @@ from mlusim.frontend.bangc.render.functions import Rendered, initial, render
 class File:
     """A file that was lowered; ``rendered`` grows as functions are wanted."""
 
-    form: ir.Module
+    form: ir.TranslationUnit
     rendered: dict[str, Rendered] = field(factory=dict)
     initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
 

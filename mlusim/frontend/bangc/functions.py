@@ -9,9 +9,9 @@ from attrs import frozen
 from mlusim.errors import OutOfBounds, UsageError
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
-from mlusim.frontend.bangc.given import Given, result_of
+from mlusim.frontend.bangc.given import GivenArguments, result_of
 from mlusim.frontend.bangc.runtime.host import Process, host_code
-from mlusim.frontend.bangc.runtime.host_library import Ended
+from mlusim.frontend.bangc.runtime.host_library import ProgramExit
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.host.handle import Handle
@@ -39,7 +39,7 @@ def run_main(
     with host_code():
         try:
             status = process.function(file, function.symbol)(*given[: len(function.parameters)])
-        except Ended as ended:
+        except ProgramExit as ended:
             status = ended.code
         finally:
             sys.stdout.flush()
@@ -123,12 +123,12 @@ class HostFunction:
             raise SourceError((diagnostic_of(function),))
         process = self.module.process_on(device)
         process.start = None if handle is None else handle.launch
-        taken = Given(process, file.form, function)
+        taken = GivenArguments(process, file.form, function)
         with host_code():
             try:
                 values = [taken.value(p, a) for p, a in zip(function.parameters, given, strict=True)]
                 return result_of(function, process.function(file, function.symbol)(*values))
-            except Ended as ended:
+            except ProgramExit as ended:
                 raise UsageError(f"{self.name} ends the program with exit({ended.code})") from None
             finally:
                 sys.stdout.flush()

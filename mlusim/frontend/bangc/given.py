@@ -37,11 +37,11 @@ _DTYPES: Mapping[str, str] = MappingProxyType(
 
 
 @define(eq=False)
-class Given:
+class GivenArguments:
     """The arguments of one call of *function*."""
 
     process: Process
-    form: ir.Module
+    form: ir.TranslationUnit
     function: ir.Function
 
     def value(self, parameter: ir.Local, given: Any) -> Any:
@@ -53,7 +53,7 @@ class Given:
                 if kind.reference
                 else self._pointer(parameter, kind.to, given)
             )
-        if isinstance(kind, t.Scalar):
+        if isinstance(kind, t.Arithmetic):
             return self._number(parameter, kind, given)
         if isinstance(kind, t.Record):
             return self._record(parameter, kind, given)
@@ -68,7 +68,7 @@ class Given:
 
     # -- numbers and records ---------------------------------------------------------------------
 
-    def _number(self, parameter: ir.Local, kind: t.Scalar, given: Any) -> Any:
+    def _number(self, parameter: ir.Local, kind: t.Arithmetic, given: Any) -> Any:
         names = self.form.enumerations.get(kind.name)
         if isinstance(given, Kind) and names is not None:
             return _KINDS[given.unions]
@@ -122,7 +122,7 @@ class Given:
             return self._object(to, handle_fields(given))
         if isinstance(given, TensorDescriptor):
             return self._object(to, self._descriptor_fields(parameter, given))
-        if isinstance(given, str) and isinstance(to, t.Scalar) and to.size == 1:
+        if isinstance(given, str) and isinstance(to, t.Arithmetic) and to.size == 1:
             return self.process.text(given)
         if isinstance(given, DeviceTensor):
             self.process.driver.lend(given)
@@ -135,7 +135,7 @@ class Given:
         return given if isinstance(to, t.Void) else see(given, self._layout(to))
 
     def _array(self, parameter: ir.Local, to: t.Type, given: "np.ndarray[Any, Any]") -> HostPtr:
-        inner = self._layout(to) if isinstance(to, t.Scalar) else None
+        inner = self._layout(to) if isinstance(to, t.Arithmetic) else None
         if (
             isinstance(inner, DType)
             and inner.dtype != given.dtype
@@ -214,7 +214,7 @@ def _dense(shape: Sequence[int]) -> tuple[int, ...]:
 def result_of(function: ir.Function, value: Any) -> Any:
     """What a host function returned: a `Status` where it is one, a number, or a pointer as it is."""
     kind = function.result
-    if isinstance(kind, t.Scalar) and kind.name == "mluOpStatus_t":
+    if isinstance(kind, t.Arithmetic) and kind.name == "mluOpStatus_t":
         known = {s.value: s for s in Status}
         return known.get(value, value)
     return None if isinstance(kind, t.Void) else value

@@ -9,7 +9,7 @@ from mlusim.frontend.bangc import ir
 _INDENT = "    "
 
 
-def module_text(module: ir.Module) -> str:
+def module_text(module: ir.TranslationUnit) -> str:
     """All of *module*: its variables at file scope, then its functions."""
     parts = [f"{g.space or 'host'} {g.type} {g.name}" for g in module.globals.values()]
     return "\n".join([*parts, *(function_text(f) for f in module.functions.values())])
@@ -112,7 +112,7 @@ _STATEMENTS: Mapping[type, Callable[[Any, int], Iterator[str]]] = MappingProxyTy
 )
 _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
     {
-        ir.Variable: lambda n: n.local.name,
+        ir.LocalStorage: lambda n: n.local.name,
         ir.GlobalPlace: lambda n: n.variable.name,
         ir.Element: lambda n: (
             f"{expression_text(n.pointer)}[{expression_text(n.index)}]{n.space and '@' + n.space}"
@@ -140,15 +140,15 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         ir.Assign: lambda n: f"({expression_text(n.place)} = {expression_text(n.value)})",
         ir.Update: _update,
         ir.Call: lambda n: f"{n.name}({_arguments(n.arguments)})",
-        ir.Intrinsic: lambda n: f"{n.row}({_arguments(n.arguments)})",
-        ir.Library: lambda n: f"{n.name}({_arguments(n.arguments)})",
+        ir.IntrinsicCall: lambda n: f"{n.row}({_arguments(n.arguments)})",
+        ir.LibraryCall: lambda n: f"{n.name}({_arguments(n.arguments)})",
         ir.Construct: lambda n: f"{n.type}({_arguments(n.arguments)})",
         ir.New: lambda n: f"new {n.of}{'' if n.count is None else f'[{expression_text(n.count)}]'}",
         ir.Delete: lambda n: f"delete {expression_text(n.pointer)}",
         ir.Method: lambda n: f"{expression_text(n.receiver)}.{n.name}({_arguments(n.arguments)})",
         ir.Compose: lambda n: f"{{{_arguments(n.values)}}}",
         ir.FunctionAddress: lambda n: f"&{n.name}",
-        ir.Launch: lambda n: (
+        ir.KernelLaunch: lambda n: (
             f"{n.name}<<<{_arguments((n.dim, n.kind, n.queue))}>>>({_arguments(n.arguments)})"
         ),
         ir.Asm: _asm,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @define(eq=False)
-class Part:
+class FilePart:
     """What is reached of one file: code by symbol, code that declares variables by their symbols, layouts by name."""
 
     file: "File"
@@ -30,11 +30,11 @@ class Part:
 
 
 @define(eq=False)
-class Plan:
+class LinkPlan:
     """All that the function called ``symbol`` reaches; ``absent`` are functions that say why they are not there."""
 
     symbol: str
-    parts: list[Part] = field(factory=list)
+    parts: list[FilePart] = field(factory=list)
     rows: dict[str, None] = field(factory=dict)
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
 
@@ -48,10 +48,10 @@ def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.
     return None
 
 
-def link(files: "Sequence[File]", file: "File", symbol: str) -> Plan:
+def link(files: "Sequence[File]", file: "File", symbol: str) -> LinkPlan:
     """All that *symbol* of *file* reaches; each file keeps its own variables."""
-    plan = Plan(symbol)
-    parts: dict[int, Part] = {}
+    plan = LinkPlan(symbol)
+    parts: dict[int, FilePart] = {}
     work = [(file, symbol)]
     done: set[str] = set()
     while work:
@@ -64,7 +64,7 @@ def link(files: "Sequence[File]", file: "File", symbol: str) -> Plan:
             plan.absent[wanted] = _absent(unit, wanted, None if found is None else found[1])
             continue
         owner = found[0]
-        part = parts.setdefault(id(owner), Part(owner))
+        part = parts.setdefault(id(owner), FilePart(owner))
         rendered = owner.function(wanted)
         part.code[wanted] = rendered.code
         work += [(owner, s) for s in _met(plan, part, rendered.uses)]
@@ -74,7 +74,7 @@ def link(files: "Sequence[File]", file: "File", symbol: str) -> Plan:
     return plan
 
 
-def _met(plan: Plan, part: Part, uses: Uses) -> Iterator[str]:
+def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:
     """Note what code of *part* refers to; the functions among that."""
     part.layouts.update(uses.layouts)
     plan.rows.update(uses.rows)
@@ -100,7 +100,7 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
     return missing
 
 
-def _declare(part: Part) -> None:
+def _declare(part: FilePart) -> None:
     """Code that declares the variables at file scope that are reached, in their order, each at its own line."""
     globals_: Mapping[str, ir.Global] = part.file.form.globals
     for variable in sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line)):

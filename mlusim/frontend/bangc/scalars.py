@@ -45,12 +45,12 @@ def to_single(x: float) -> float:
         return float(np.float32(x))
 
 
-ROUND: Mapping[t.Scalar, Callable[[float], float]] = MappingProxyType(
+ROUND: Mapping[t.Arithmetic, Callable[[float], float]] = MappingProxyType(
     {t.HALF: to_half, t.BFLOAT16: to_bfloat16, t.FLOAT: to_single, t.DOUBLE: float}
 )
 
 
-def wrap(value: int, to: t.Scalar) -> int:
+def wrap(value: int, to: t.Arithmetic) -> int:
     """*value* in the range of an integer type, modulo its size."""
     low, span = to.low, to.high - to.low + 1
     return (value - low) % span + low
@@ -114,7 +114,7 @@ _COMPARE: Mapping[str, Callable[[Any, Any], bool]] = MappingProxyType(
 )
 
 
-def compute(op: str, a: Any, b: Any, within: t.Scalar) -> Any:
+def compute(op: str, a: Any, b: Any, within: t.Arithmetic) -> Any:
     """``a op b`` in the type *within*; None for what C leaves undefined: division by zero, a shift too far."""
     if within.kind == "float":
         return ROUND[within](_REAL[op](a, b))
@@ -128,12 +128,12 @@ def compare(op: str, a: Any, b: Any) -> bool:
     return _COMPARE[op](a, b)
 
 
-def converted(value: Any, to: t.Scalar) -> Any:
+def converted(value: Any, to: t.Arithmetic) -> Any:
     """A number as one of type *to*."""
     if to.kind == "bool":
         return bool(value)
     if to.kind == "float":
-        return ROUND[t.Scalar(to.name, to.kind, to.size)](_real(value))
+        return ROUND[t.Arithmetic(to.name, to.kind, to.size)](_real(value))
     if isinstance(value, float):
         return whole(value, to.low, to.high)
     return wrap(int(value), to)
@@ -146,7 +146,7 @@ def _real(value: Any) -> float:
         return math.copysign(math.inf, value)
 
 
-def usual(a: t.Scalar, b: t.Scalar) -> t.Scalar:
+def usual(a: t.Arithmetic, b: t.Arithmetic) -> t.Arithmetic:
     """The type in which C computes with *a* and *b*."""
     for real in (t.DOUBLE, t.FLOAT, t.HALF, t.BFLOAT16):
         if real in (a, b):
@@ -157,7 +157,7 @@ def usual(a: t.Scalar, b: t.Scalar) -> t.Scalar:
     return a if a.kind == "uint" else b
 
 
-def promoted(a: t.Scalar) -> t.Scalar:
+def promoted(a: t.Arithmetic) -> t.Arithmetic:
     """The type that C computes in for one operand of type *a*."""
     if a.kind == "float" or a.size > 4:
         return a

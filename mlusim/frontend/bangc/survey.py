@@ -6,7 +6,7 @@ from attrs import frozen
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.file import File
-from mlusim.frontend.bangc.link import Plan, link
+from mlusim.frontend.bangc.link import LinkPlan, link
 from mlusim.frontend.bangc.module import Module
 from mlusim.isa.table import ISA
 
@@ -100,7 +100,7 @@ def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterato
 
 
 def _kernel(module: Module, file: File, function: ir.Function) -> KernelFacts:
-    plan = Plan(function.symbol) if function.problem else link(module.files, file, function.symbol)
+    plan = LinkPlan(function.symbol) if function.problem else link(module.files, file, function.symbol)
     spellings = {ISA[row].spelling for row in plan.rows}
     parameters = tuple((p.source_name, p.spelling) for p in function.parameters)
     translated = function.problem is None and not plan.absent
@@ -116,7 +116,7 @@ def _kernel(module: Module, file: File, function: ir.Function) -> KernelFacts:
     )
 
 
-def _memory(plan: Plan) -> dict[str, int]:
+def _memory(plan: LinkPlan) -> dict[str, int]:
     found = dict.fromkeys(SPACES, 0)
     for part in plan.parts:
         for symbol in part.symbols:

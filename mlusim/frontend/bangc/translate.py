@@ -25,7 +25,7 @@ class Template:
 class Translated:
     """A file's form, its templates, and the symbols of the instantiations that were asked for, by name."""
 
-    form: ir.Module
+    form: ir.TranslationUnit
     templates: tuple[Template, ...]
     requested: dict[str, str]
 
@@ -46,7 +46,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     return made
 
 
-def _fresh(form: ir.Module) -> bool:
+def _fresh(form: ir.TranslationUnit) -> bool:
     """Whether every file that was read has the content that it had."""
     for path, known in form.includes.items():
         try:

@@ -10,7 +10,7 @@ from mlusim.arch.dtypes import DType
 
 
 @frozen
-class Scalar:
+class Arithmetic:
     """A number: ``kind`` is "bool", "int", "uint" or "float", ``size`` is in bytes, ``name`` is C's."""
 
     name: str
@@ -113,7 +113,7 @@ class Record:
 class VectorRegister:
     """``vv_float`` and its like: a register of 2048 bytes of one element type."""
 
-    of: Scalar
+    of: Arithmetic
     size = 2048
 
     def __str__(self) -> str:
@@ -147,28 +147,28 @@ class FunctionType:
         return f"{self.result} ({', '.join(map(str, self.parameters))})"
 
 
-Type = Scalar | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType
+Type = Arithmetic | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType
 
 VOID = Void()
-BOOL = Scalar("bool", "bool", 1)
-INT8 = Scalar("signed char", "int", 1)
-UINT8 = Scalar("unsigned char", "uint", 1)
-INT16 = Scalar("short", "int", 2)
-UINT16 = Scalar("unsigned short", "uint", 2)
-INT32 = Scalar("int", "int", 4)
-UINT32 = Scalar("unsigned int", "uint", 4)
-INT64 = Scalar("long", "int", 8)
-UINT64 = Scalar("unsigned long", "uint", 8)
-HALF = Scalar("half", "float", 2)
-BFLOAT16 = Scalar("bfloat16_t", "float", 2)
-FLOAT = Scalar("float", "float", 4)
-DOUBLE = Scalar("double", "float", 8)
+BOOL = Arithmetic("bool", "bool", 1)
+INT8 = Arithmetic("signed char", "int", 1)
+UINT8 = Arithmetic("unsigned char", "uint", 1)
+INT16 = Arithmetic("short", "int", 2)
+UINT16 = Arithmetic("unsigned short", "uint", 2)
+INT32 = Arithmetic("int", "int", 4)
+UINT32 = Arithmetic("unsigned int", "uint", 4)
+INT64 = Arithmetic("long", "int", 8)
+UINT64 = Arithmetic("unsigned long", "uint", 8)
+HALF = Arithmetic("half", "float", 2)
+BFLOAT16 = Arithmetic("bfloat16_t", "float", 2)
+FLOAT = Arithmetic("float", "float", 4)
+DOUBLE = Arithmetic("double", "float", 8)
 
 SCALARS = (BOOL, INT8, UINT8, INT16, UINT16, INT32, UINT32, INT64, UINT64, HALF, BFLOAT16, FLOAT, DOUBLE)
 
 # The element type through which memory of a scalar is seen.  The device has no double; a pointer to
 # one moves by 8 bytes all the same.
-DTYPE_OF: Mapping[Scalar, DType] = MappingProxyType(
+DTYPE_OF: Mapping[Arithmetic, DType] = MappingProxyType(
     {
         BOOL: dtypes.uint8,
         INT8: dtypes.int8,

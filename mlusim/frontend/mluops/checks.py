@@ -17,7 +17,7 @@ ORDER = "addition, is_high_precision and n are the last operands, in this order"
 
 
 @frozen
-class Span:
+class OperandSpan:
     """An operand and the *nbytes* that a helper touches of it."""
 
     name: str
@@ -101,7 +101,7 @@ class Helper:
         dtypes: tuple[DType, ...] = (),
         space: Space = NRAM,
         hint: str | None = None,
-    ) -> Span:
+    ) -> OperandSpan:
         """*pointer* with *nbytes* behind it in *space*, of one of *dtypes* (none: of any type)."""
         fault: Fault | None
         if not isinstance(pointer, Ptr):
@@ -117,11 +117,11 @@ class Helper:
                 fault.hint = hint or fault.hint
         if fault is not None:
             raise self.refuse(mlu, fault)
-        return Span(name, pointer, nbytes)
+        return OperandSpan(name, pointer, nbytes)
 
     def vectors(
         self, mlu: Mlu, count: int, dtypes: tuple[DType, ...] = FLOATING, **pointers: Any
-    ) -> list[Span]:
+    ) -> list[OperandSpan]:
         """Operands of *count* elements of one type, in NRAM."""
         spans = [
             self.span(mlu, name, p, count * p.dtype.size if isinstance(p, Ptr) else 0, dtypes)
@@ -141,7 +141,7 @@ class Helper:
                 )
         return spans
 
-    def scratch(self, mlu: Mlu, name: str, pointer: Any, count: int, *users: Span) -> Ptr:
+    def scratch(self, mlu: Mlu, name: str, pointer: Any, count: int, *users: OperandSpan) -> Ptr:
         """*pointer* as room for *count* floats, whatever its type, apart from *users*."""
         hint = f"half goes through float: give {name} room for {count} floats, twice the bytes of the data"
         room = self.span(mlu, name, pointer, 4 * count, hint=hint)
@@ -149,7 +149,7 @@ class Helper:
             self.apart(mlu, room, user, "it is overwritten before that is read for the last time")
         return room.pointer.cast(float32)
 
-    def apart(self, mlu: Mlu, first: Span, second: Span, why: str) -> None:
+    def apart(self, mlu: Mlu, first: OperandSpan, second: OperandSpan, why: str) -> None:
         """Raise the fault of two operands that share bytes; *why* says what would go wrong."""
         low = max(first.pointer.address, second.pointer.address)
         shared = (

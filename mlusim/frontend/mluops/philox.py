@@ -10,7 +10,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half, uint32
 from mlusim.errors import RuleFault
-from mlusim.frontend.mluops.checks import Helper, Span
+from mlusim.frontend.mluops.checks import Helper, OperandSpan
 from mlusim.isa.fusion import FUSION_FMA
 from mlusim.isa.register import LANES, Register, vv_uint32
 from mlusim.machine.mlu import Mlu
@@ -81,7 +81,7 @@ def mluop_gen_uniform(
     to = _UNIFORM.span(mlu, "dst", dst, n * uint32.size, hint=hint)
     bounds = _bounds(_UNIFORM, mlu, dst.dtype, low, high)
     words, numbers = dst.cast(uint32), dst.cast(float32)
-    _generate(_UNIFORM, mlu, Span("dst", words, to.nbytes), addition, n, (seed, offset, subsequence))
+    _generate(_UNIFORM, mlu, OperandSpan("dst", words, to.nbytes), addition, n, (seed, offset, subsequence))
     _convert(mlu, numbers, words, n, *bounds)
     if dst.dtype is half:
         mlu.bang_float2half_dn(dst, numbers, n)
@@ -90,7 +90,9 @@ def mluop_gen_uniform(
 # -- the generator ---------------------------------------------------------------------------------
 
 
-def _generate(helper: Helper, mlu: Mlu, to: Span, addition: Any, n: int, words: tuple[int, int, int]) -> None:
+def _generate(
+    helper: Helper, mlu: Mlu, to: OperandSpan, addition: Any, n: int, words: tuple[int, int, int]
+) -> None:
     if n % 4:
         raise helper.refuse(
             mlu,

@@ -121,7 +121,7 @@ class Drawn(Choices):
         return self._rng.randrange(len(ready))
 
 
-class Given(Choices):
+class ReplayedChoices(Choices):
     """The choices of another run, or some of them; what cannot be done any more is left undone."""
 
     explains = True
@@ -167,7 +167,7 @@ class Director:
     def begin(self) -> Choices:
         """The choices of the next launch."""
         launch = len(self._launches)
-        made = Given(self._decisions, launch) if self._seed is None else Drawn(self._seed, launch)
+        made = ReplayedChoices(self._decisions, launch) if self._seed is None else Drawn(self._seed, launch)
         self._launches.append(made)
         return made
 

@@ -19,9 +19,9 @@ from mlusim.formula.expr import (
     MIN,
     MUL,
     SUB,
-    Call,
-    Const,
+    Amount,
     Expr,
+    Operation,
     SizeOf,
     is_symbol,
     symbol,
@@ -57,12 +57,12 @@ class Trend(Enum):
         return Trend(-self.value)
 
 
-def _corners(expr: Call, a: Interval, b: Interval) -> Interval:
+def _corners(expr: Operation, a: Interval, b: Interval) -> Interval:
     values = [expr.op.apply(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     return Interval(min(values), max(values))
 
 
-def _pair(expr: Call, a: Interval, b: Interval) -> Interval:
+def _pair(expr: Operation, a: Interval, b: Interval) -> Interval:
     """Return the interval of one operation on two intervals."""
     op = expr.op
     if op is ADD:
@@ -88,9 +88,9 @@ def interval(expr: Expr, ranges: Ranges) -> Interval:
 
     Raises `UsageError` for a name without a range and for a divisor that may be zero or negative.
     """
-    if isinstance(expr, Const):
+    if isinstance(expr, Amount):
         return Interval(expr.value, expr.value)
-    if isinstance(expr, Call):
+    if isinstance(expr, Operation):
         result = interval(expr.args[0], ranges)
         for arg in expr.args[1:]:
             result = _pair(expr, result, interval(arg, ranges))
@@ -112,7 +112,7 @@ def _sum(trends: list[Trend | None]) -> Trend | None:
     return moving.pop() if len(moving) == 1 else None
 
 
-def _product(expr: Call, name: str, ranges: Ranges) -> Trend | None:
+def _product(expr: Operation, name: str, ranges: Ranges) -> Trend | None:
     parts = []
     for this, other in (expr.args, expr.args[::-1]):
         trend = structural(this, name, ranges)
@@ -125,7 +125,7 @@ def _product(expr: Call, name: str, ranges: Ranges) -> Trend | None:
     return _sum(list(parts))
 
 
-def _quotient(expr: Call, name: str, ranges: Ranges) -> Trend | None:
+def _quotient(expr: Operation, name: str, ranges: Ranges) -> Trend | None:
     top, bottom = expr.args
     if interval(bottom, ranges).low <= 0:
         return None
@@ -139,7 +139,7 @@ def _quotient(expr: Call, name: str, ranges: Ranges) -> Trend | None:
 
 def structural(expr: Expr, name: str, ranges: Ranges) -> Trend | None:
     """How *expr* moves with the variable *name*, read off its structure; None: not proven."""
-    if not isinstance(expr, Call):
+    if not isinstance(expr, Operation):
         return Trend.UP if is_symbol(expr, name) else Trend.STILL
     if not any(is_symbol(e, name) for e in walk(expr)):
         return Trend.STILL

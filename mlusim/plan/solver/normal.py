@@ -13,9 +13,9 @@ from mlusim.formula.expr import (
     MIN,
     MUL,
     SUB,
-    Call,
-    Const,
+    Amount,
     Expr,
+    Operation,
     SizeOf,
     Var,
     is_symbol,
@@ -47,11 +47,11 @@ def _product(a: Poly, b: Poly) -> Poly:
 
 def normal(expr: Expr) -> Poly:
     """Return *expr* as a sum of products."""
-    if isinstance(expr, Const):
+    if isinstance(expr, Amount):
         return {(): expr.value} if expr.value else {}
     if isinstance(expr, SizeOf) and isinstance(expr.type, DType):
         return {(): expr.type.size}
-    if not isinstance(expr, Call):
+    if not isinstance(expr, Operation):
         return {(expr,): 1}
     if expr.op is MUL:
         return _product(normal(expr.args[0]), normal(expr.args[1]))
@@ -62,7 +62,7 @@ def normal(expr: Expr) -> Poly:
         args = sorted(set(args), key=text)
         if len(args) == 1:
             return normal(args[0])
-    return {(Call(expr.op, tuple(args)),): 1}
+    return {(Operation(expr.op, tuple(args)),): 1}
 
 
 def difference(a: Expr, b: Expr) -> Poly:
@@ -78,10 +78,10 @@ def constant(poly: Poly) -> int | None:
 
 
 def _monomial(factors: Monomial, size: int) -> Expr:
-    result: Expr | None = None if factors and size == 1 else Const(size)
+    result: Expr | None = None if factors and size == 1 else Amount(size)
     for factor in factors:
         result = factor if result is None else result * factor
-    return Const(size) if result is None else result
+    return Amount(size) if result is None else result
 
 
 def formula(poly: Poly) -> Expr:
@@ -102,13 +102,13 @@ def formula(poly: Poly) -> Expr:
             result = result - _monomial(factors, -size)
         else:
             result = result + _monomial(factors, size)
-    return Const(0) if result is None else result
+    return Amount(0) if result is None else result
 
 
 def shift(expr: Expr, name: str) -> Expr:
     """Return *expr* with ``name + 1`` in place of the symbol *name*."""
     if is_symbol(expr, name):
         return expr + 1
-    if isinstance(expr, Call):
-        return Call(expr.op, tuple(shift(a, name) for a in expr.args))
+    if isinstance(expr, Operation):
+        return Operation(expr.op, tuple(shift(a, name) for a in expr.args))
     return expr

@@ -8,7 +8,7 @@ from attrs import frozen
 from mlusim.report.page.figure import COLORS, SMALL, Picture, bars, line, marks, words
 from mlusim.report.page.live import Boxes
 from mlusim.report.quantities import microseconds
-from mlusim.time.timeline import PLACES, WAIT, Arrow, Scene, Span
+from mlusim.time.timeline import PLACES, WAIT, Arrow, Scene, TimeSpan
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -86,7 +86,7 @@ def _window(scene: Scene, own: Sequence[int], first: int) -> tuple[float, float]
 
 
 def _arrows(
-    spans: Sequence[Span], arrows: Sequence[Arrow], at: dict[int, int], end: float
+    spans: Sequence[TimeSpan], arrows: Sequence[Arrow], at: dict[int, int], end: float
 ) -> Iterator[tuple[tuple[int, float], tuple[int, float]]]:
     for arrow in arrows:
         if arrow.cause in at and arrow.wait in at and spans[arrow.wait].end_us <= end:

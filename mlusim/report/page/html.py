@@ -9,8 +9,8 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.report.acceptance import Rule, Verdict, first_words, verdicts
-from mlusim.report.compare import Comparison
+from mlusim.report.acceptance import AcceptanceVerdict, Rule, first_words, verdicts
+from mlusim.report.compare import BaselineComparison
 from mlusim.report.page.memory_map import map_picture
 from mlusim.report.page.pictures import (
     color,
@@ -25,8 +25,8 @@ from mlusim.report.page.pictures import (
 from mlusim.report.page.policies import side_by_side
 from mlusim.report.page.render import made, rendered
 from mlusim.report.page.tasks import timeline, timeline_data
-from mlusim.report.record import Record
-from mlusim.report.summary import Summary, summaries
+from mlusim.report.record import CallRecord
+from mlusim.report.summary import OperatorSummary, summaries
 from mlusim.report.tables.whatif import WhatIfStudy
 
 SPACES = ("NRAM", "SRAM", "WRAM")
@@ -37,7 +37,7 @@ class BoardPart:
     """What the page says about one board."""
 
     board: Board
-    records: tuple[Record, ...]
+    records: tuple[CallRecord, ...]
     roofline: str
     traffic: str
     memory: str
@@ -58,10 +58,10 @@ PARTS: Mapping[str, str] = MappingProxyType(
 
 
 def html_text(
-    records: Sequence[Record],
+    records: Sequence[CallRecord],
     version: str,
     studies: Sequence[WhatIfStudy] = (),
-    found: Comparison | None = None,
+    found: BaselineComparison | None = None,
     command: str = "",
 ) -> str:
     """The page, with the *studies* of other boards and the comparison with a stored run, *found*.
@@ -92,12 +92,12 @@ def html_text(
     )
 
 
-def _contents(records: Sequence[Record]) -> dict[str, Any]:
+def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
     operators = list(dict.fromkeys(record.operator for record in records))
     colors = {operator: color(position) for position, operator in enumerate(operators)}
     directions = off_chip_directions(records)
     boards = [find_board(name) for name in dict.fromkeys(record.board for record in records)]
-    totals: list[Summary] = summaries(records)
+    totals: list[OperatorSummary] = summaries(records)
     return {
         "summaries": totals,
         "boards": [_board_part(records, board, colors, directions) for board in boards],
@@ -126,7 +126,7 @@ def _contents(records: Sequence[Record]) -> dict[str, Any]:
     }
 
 
-def _rules(records: Sequence[Record]) -> list[tuple[list[str], Verdict]]:
+def _rules(records: Sequence[CallRecord]) -> list[tuple[list[str], AcceptanceVerdict]]:
     """Each rule's verdict with the operators that it is of."""
     names: dict[Rule, list[str]] = {}
     for record in records:
@@ -136,7 +136,7 @@ def _rules(records: Sequence[Record]) -> list[tuple[list[str], Verdict]]:
     return [(names[one.rule], one) for one in verdicts(records)]
 
 
-def _wrong(records: Sequence[Record]) -> dict[str, list[str]]:
+def _wrong(records: Sequence[CallRecord]) -> dict[str, list[str]]:
     """What went wrong, each sentence once, with the calls that it is of."""
     found: dict[str, list[str]] = {}
     for record in records:
@@ -156,7 +156,7 @@ def _wrong(records: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _board_part(
-    records: Sequence[Record], board: Board, colors: Mapping[str, str], directions: Sequence[str]
+    records: Sequence[CallRecord], board: Board, colors: Mapping[str, str], directions: Sequence[str]
 ) -> BoardPart:
     own = tuple(record for record in records if record.board == board.name)
     return BoardPart(

@@ -7,7 +7,7 @@ from attrs import frozen
 import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.machine.launch import Launch
-from mlusim.report.compare import Comparison
+from mlusim.report.compare import BaselineComparison
 from mlusim.report.explain import because
 from mlusim.report.figures import figures
 from mlusim.report.page.excerpt import Excerpt, excerpt_of
@@ -35,7 +35,7 @@ def page_text(
     launches: Sequence[Launch],
     program: str | None = None,
     study: WhatIfStudy | None = None,
-    found: Comparison | None = None,
+    found: BaselineComparison | None = None,
     command: str = "",
 ) -> str:
     """The page of *launches*, with a *study* of other boards and the comparison with a stored run, where there are any.

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.plan.layout import Layout, StageLayout
-from mlusim.plan.segments import Segment, lanes, ruler, segments
+from mlusim.plan.segments import BarSegment, lanes, ruler, segments
 from mlusim.report.page.figure import COLORS, PLAIN, SMALL, Picture, bars, words
 from mlusim.report.page.pictures import SERIES
 
@@ -40,16 +40,16 @@ def _names(layout: Layout) -> list[str]:
     return list(dict.fromkeys(region.name for stage in layout.stages for region in stage.regions))
 
 
-def _color(segment: Segment, names: Sequence[str]) -> str:
+def _color(segment: BarSegment, names: Sequence[str]) -> str:
     return f"c{names.index(segment.region.name) % SERIES}"
 
 
-def _room(segment: Segment) -> int:
+def _room(segment: BarSegment) -> int:
     """The characters that the picture has room for in *segment*."""
     return int((float(segment.width) - 6) / _CHARACTER)
 
 
-def _facts(segment: Segment) -> str:
+def _facts(segment: BarSegment) -> str:
     region = segment.region
     return (
         f"{region.name}: {region.elements:,} {region.dtype} at byte {region.offset:,}, {region.bytes:,} bytes"
@@ -105,7 +105,7 @@ def _stage(
     return y + 20
 
 
-def _region(picture: Picture, axes: Any, segment: Segment, y: float, color: str) -> None:
+def _region(picture: Picture, axes: Any, segment: BarSegment, y: float, color: str) -> None:
     region, x, width = segment.region, float(segment.left), float(segment.width)
     alpha = 0.3 if region.kept else 0.55
     shape = bars(axes, [(x + 0.5, y, max(width - 1, 0.5), _LANE)], color, alpha=alpha)

@@ -9,7 +9,7 @@ from mlusim.arch.board import Board
 from mlusim.report.page.figure import COLORS, PLAIN, SMALL, Picture, bars, line, words
 from mlusim.report.page.live import Boxes, points
 from mlusim.report.quantities import count, share, size
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 
 SERIES = 8  # colours c0 to c7; whatever comes after is grey
 _LABELS, _BARS, _ROW, _TOP = 250.0, 560.0, 18.0, 24.0
@@ -23,7 +23,7 @@ def color(position: int) -> str:
 # -- roofline --------------------------------------------------------------------------------------
 
 
-def roofline(records: Sequence[Record], board: Board, colors: Mapping[str, str]) -> str:
+def roofline(records: Sequence[CallRecord], board: Board, colors: Mapping[str, str]) -> str:
     """Operations per second over operations per byte, both theory; log scales; *colors* by operator.
 
     Calls without operations have no place in it.
@@ -54,7 +54,7 @@ class _Roofline:
 
     left, top, width, height = 52.0, 12.0, 396.0, 278.0
 
-    def __init__(self, picture: Picture, records: Sequence[Record], board: Board) -> None:
+    def __init__(self, picture: Picture, records: Sequence[CallRecord], board: Board) -> None:
         found = [r.efficiency for r in records if r.efficiency is not None]
         force = max(board.compute_force(dtype) for dtype in ("float", "half"))
         bend = force / board.bandwidth
@@ -118,7 +118,7 @@ def _decades(values: Sequence[float]) -> tuple[int, int]:
     return math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
 
 
-def roofline_data(records: Sequence[Record], board: Board, colors: Mapping[str, str]) -> str:
+def roofline_data(records: Sequence[CallRecord], board: Board, colors: Mapping[str, str]) -> str:
     """The chart of `roofline`."""
     dots = []
     for record in records:
@@ -137,7 +137,7 @@ def roofline_data(records: Sequence[Record], board: Board, colors: Mapping[str, 
     return points(("theory operations per byte", "operations per second"), roofs, dots)
 
 
-def _point_tip(record: Record) -> str:
+def _point_tip(record: CallRecord) -> str:
     found = record.efficiency
     assert found is not None
     return (
@@ -149,7 +149,7 @@ def _point_tip(record: Record) -> str:
 # -- bars ------------------------------------------------------------------------------------------
 
 
-def traffic(records: Sequence[Record], directions: Sequence[str]) -> str:
+def traffic(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
     """Bytes that left or reached the chip in each call, by direction, in multiples of the theory bytes."""
     shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
     most = max([1.0, *(_multiple(r, r.io_bytes) for r in shown)])
@@ -172,7 +172,7 @@ def traffic(records: Sequence[Record], directions: Sequence[str]) -> str:
     return picture.render()
 
 
-def traffic_data(records: Sequence[Record], directions: Sequence[str]) -> str:
+def traffic_data(records: Sequence[CallRecord], directions: Sequence[str]) -> str:
     """The chart of `traffic`."""
     shown = [r for r in records if r.efficiency is not None and r.efficiency.theory_ios > 0]
     chart = Boxes([f"{r.operator} {r.title}" for r in shown], "multiples of the theory's bytes", marks=(1.0,))
@@ -188,7 +188,7 @@ def traffic_data(records: Sequence[Record], directions: Sequence[str]) -> str:
     return chart.data()
 
 
-def memory_data(records: Sequence[Record]) -> str:
+def memory_data(records: Sequence[CallRecord]) -> str:
     """The chart of `memory`."""
     shown = [record for record in records if record.launches]
     chart = Boxes([f"{r.operator} {r.title}" for r in shown], "% of the NRAM", marks=(100.0,))
@@ -199,12 +199,12 @@ def memory_data(records: Sequence[Record]) -> str:
     return chart.data()
 
 
-def off_chip_directions(records: Sequence[Record]) -> list[str]:
+def off_chip_directions(records: Sequence[CallRecord]) -> list[str]:
     """What carries bytes off the chip and on, in the order of the first use."""
     return list(dict.fromkeys(name for record in records for name in record.off_chip))
 
 
-def memory(records: Sequence[Record]) -> str:
+def memory(records: Sequence[CallRecord]) -> str:
     """The most NRAM that a core declared in each call, as a share of what a kernel may use."""
     shown = [record for record in records if record.launches]
     marks = [(_BARS * n / 4, f"{25 * n}%", False) for n in range(5)]
@@ -221,13 +221,13 @@ def memory(records: Sequence[Record]) -> str:
     return picture.render()
 
 
-def _multiple(record: Record, nbytes: int) -> float:
+def _multiple(record: CallRecord, nbytes: int) -> float:
     return nbytes / record.efficiency.theory_ios if record.efficiency is not None else 0.0
 
 
 def _bar_picture(
-    title: str, records: Sequence[Record], marks: Sequence[tuple[float, str, bool]]
-) -> tuple[Picture, Any, list[tuple[Record, float]]]:
+    title: str, records: Sequence[CallRecord], marks: Sequence[tuple[float, str, bool]]
+) -> tuple[Picture, Any, list[tuple[CallRecord, float]]]:
     """A picture with a labelled row for each record under its operator's name, its axes, and where the rows are.
 
     *marks* are lines of the axis: place, label, whether it is the one to compare with.
@@ -241,7 +241,7 @@ def _bar_picture(
         x = _LABELS + at
         words(axes, x, 8, text, across="center")
         line(axes, [x, x], [18, bottom], "ink" if chief else "line", zorder=2 if chief else 0.5)
-    rows: list[tuple[Record, float]] = []
+    rows: list[tuple[CallRecord, float]] = []
     y = _TOP
     for operator, calls in groupby(records, key=lambda record: record.operator):
         words(axes, 0, y + 6.5, operator, size=PLAIN, color=COLORS["ink"], weight="bold")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from attrs import frozen
 
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 
 
 @frozen
@@ -28,9 +28,9 @@ class Policies:
     rows: tuple[PolicyRow, ...]
 
 
-def side_by_side(records: Sequence[Record]) -> Policies | None:
+def side_by_side(records: Sequence[CallRecord]) -> Policies | None:
     """The calls of *records* by policy; None where no call ran by more than one."""
-    calls: dict[tuple[str, str, str], list[Record]] = {}
+    calls: dict[tuple[str, str, str], list[CallRecord]] = {}
     for record in records:
         calls.setdefault((record.operator, record.case or "own arrays", record.board), []).append(record)
     rows = [_row(*key, own) for key, own in calls.items() if len({r.policy for r in own}) > 1]
@@ -38,7 +38,7 @@ def side_by_side(records: Sequence[Record]) -> Policies | None:
     return Policies(names, tuple(rows)) if rows else None
 
 
-def _row(operator: str, case: str, board: str, own: Sequence[Record]) -> PolicyRow:
+def _row(operator: str, case: str, board: str, own: Sequence[CallRecord]) -> PolicyRow:
     named = {record.policy or "usual": record for record in own}
     found = {name: record.efficiency for name, record in named.items()}
     times = {name: one.hardware_time_us for name, one in found.items() if one is not None}

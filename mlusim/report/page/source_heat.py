@@ -7,7 +7,7 @@ from attrs import frozen
 
 from mlusim.machine.launch import Launch
 from mlusim.report.quantities import count, share, size
-from mlusim.report.record import LaunchRecord, Record
+from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.report.tables.lines import source_lines
 from mlusim.time.lines import Line
 
@@ -37,7 +37,7 @@ class Listing:
     runs: tuple[tuple[HeatLine, ...], ...]
 
 
-def worth_showing(record: Record) -> tuple[LaunchRecord, ...]:
+def worth_showing(record: CallRecord) -> tuple[LaunchRecord, ...]:
     """The launches of *record* that kept their instructions and take a tenth of its time or more."""
     total = sum(launch.time_us for launch in record.launches)
     return tuple(launch for launch in record.launches if launch.lines and launch.time_us >= WORTH * total)

@@ -10,7 +10,7 @@ from mlusim.arch.board import Board
 from mlusim.report.page.figure import Picture, bars, line, marks, words
 from mlusim.report.page.live import Boxes
 from mlusim.report.page.pictures import color
-from mlusim.report.record import LaunchRecord, Record
+from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.time.timing import LAUNCH_US, PIPES, TaskSpan
 
 IO = PIPES.index("IO-DMA")
@@ -30,7 +30,7 @@ class _Bar:
     label: str
 
 
-def timeline(record: Record, board: Board) -> str:
+def timeline(record: CallRecord, board: Board) -> str:
     """One row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest.
 
     Where the bandwidth that all cores share sets the launch's time, the IO-DMA is what keeps them busy.
@@ -53,7 +53,7 @@ def timeline(record: Record, board: Board) -> str:
     return picture.render()
 
 
-def timeline_data(record: Record, board: Board) -> str:
+def timeline_data(record: CallRecord, board: Board) -> str:
     """The chart of `timeline`."""
     total = sum(launch.time_us for launch in record.launches) or 1.0
     every = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
@@ -81,7 +81,7 @@ def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: f
             picture.tip(bars(axes, boxes, color(pipe)), label)
 
 
-def _bars(record: Record, board: Board) -> Iterator[_Bar]:
+def _bars(record: CallRecord, board: Board) -> Iterator[_Bar]:
     begin = 0.0
     for launch in record.launches:
         stretch = _stretch(launch)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from mlusim.report.explain import Explanation, explained, waves
 from mlusim.report.quantities import times, whole
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.report.tables.records import case_cell, heading
 from mlusim.text_grid import table
 
@@ -21,7 +21,7 @@ NOTE = (
 )
 
 
-def why_table(records: Sequence[Record], board: str) -> RenderableType:
+def why_table(records: Sequence[CallRecord], board: str) -> RenderableType:
     """The numbers that explain the calls on *board*; launches that were not timed have none."""
     made = [(record, explained(record)) for record in records if record.board == board]
     pipes = [pipe for pipe in _PIPES if any((why.busy or {}).get(pipe, 0.0) > 0 for _, why in made)]
@@ -48,7 +48,7 @@ def _cells(why: Explanation, pipes: Sequence[str]) -> Iterator[str]:
     yield waves(why)
 
 
-def sentences(records: Sequence[Record]) -> Iterator[Text]:
+def sentences(records: Sequence[CallRecord]) -> Iterator[Text]:
     """A sentence for each call: its class, and why."""
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"

@@ -10,14 +10,14 @@ from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.explain import Explanation, below_the_bar, explained, waves
 from mlusim.report.json_values import plain
 from mlusim.report.quantities import error, share, size, times, whole
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.time.timing import PIPES
 
 SPACES = ("NRAM", "WRAM", "SRAM")
 EXPLAINED = ("overlap", "balance", "slowest", "working", "cores", "waves", "last_wave")
 
 
-def document(records: Sequence[Record], version: str) -> dict[str, Any]:
+def document(records: Sequence[CallRecord], version: str) -> dict[str, Any]:
     """The document of ``report --json``; *version* is mlusim's."""
     return {
         "mlusim": version,
@@ -28,7 +28,7 @@ def document(records: Sequence[Record], version: str) -> dict[str, Any]:
     }
 
 
-def boards_of(records: Iterable[Record]) -> list[str]:
+def boards_of(records: Iterable[CallRecord]) -> list[str]:
     """The boards of *records*, in their order."""
     return list(dict.fromkeys(record.board for record in records))
 
@@ -36,7 +36,7 @@ def boards_of(records: Iterable[Record]) -> list[str]:
 # -- CSV -------------------------------------------------------------------------------------------
 
 
-def csv_text(records: Sequence[Record]) -> str:
+def csv_text(records: Sequence[CallRecord]) -> str:
     """One line a call; bytes by direction have a column each, for the directions that occur."""
     directions = [d.name for d in DIRECTIONS if any(d.name in record.traffic for record in records)]
     rows = [_csv_row(record, directions) for record in records]
@@ -47,7 +47,7 @@ def csv_text(records: Sequence[Record]) -> str:
     return out.getvalue()
 
 
-def _csv_row(record: Record, directions: Sequence[str]) -> dict[str, Any]:
+def _csv_row(record: CallRecord, directions: Sequence[str]) -> dict[str, Any]:
     found = record.efficiency
     row: dict[str, Any] = {
         "operator": record.operator,
@@ -114,7 +114,7 @@ COLUMNS = (
 )
 
 
-def markdown_text(records: Sequence[Record], version: str) -> str:
+def markdown_text(records: Sequence[CallRecord], version: str) -> str:
     """The vendor's performance table for each board, then accuracy, then what is below the bar and why."""
     parts = [f"**{headline(verdicts(records))}**"]
     for board in boards_of(records):
@@ -153,7 +153,7 @@ def _rows(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
-def _performance(record: Record) -> list[str]:
+def _performance(record: CallRecord) -> list[str]:
     found = record.efficiency
     times = ["-", "-", "-", "-"]
     if found is not None:
@@ -169,7 +169,7 @@ def _performance(record: Record) -> list[str]:
     return [operator, *times, str(record.workspace), dtype, shapes or record.message or "-"]
 
 
-def _accuracy(record: Record, output: str) -> list[str]:
+def _accuracy(record: CallRecord, output: str) -> list[str]:
     found = record.accuracy[output]
     errors = [error(plain(found[name])) for name in ("diff1", "diff2", "diff3")]
     return [
@@ -182,7 +182,7 @@ def _accuracy(record: Record, output: str) -> list[str]:
     ]
 
 
-def _work(record: Record) -> list[str]:
+def _work(record: CallRecord) -> list[str]:
     found = record.efficiency
     nram = record.memory["NRAM"]
     return [
@@ -197,7 +197,7 @@ def _work(record: Record) -> list[str]:
     ]
 
 
-def _explanation(record: Record) -> list[str]:
+def _explanation(record: CallRecord) -> list[str]:
     why = explained(record)
     busy = why.busy or {}
     return [
@@ -215,5 +215,5 @@ def _explanation(record: Record) -> list[str]:
     ]
 
 
-def _name(record: Record) -> str:
+def _name(record: CallRecord) -> str:
     return f"{record.operator} {record.title}"

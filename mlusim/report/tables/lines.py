@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.report.quantities import brief, count, share, size
-from mlusim.report.record import LaunchRecord, Record
+from mlusim.report.record import CallRecord, LaunchRecord
 from mlusim.text_grid import table
 from mlusim.time.lines import Line
 
@@ -25,7 +25,7 @@ NOTE = (
 )
 
 
-def lines_table(record: Record) -> RenderableType:
+def lines_table(record: CallRecord) -> RenderableType:
     """A table for each launch of *record* that kept its instructions: its lines, the dearest first."""
     parts: list[RenderableType] = []
     for launch in record.launches:

@@ -11,14 +11,14 @@ from mlusim.observe.finding import short
 from mlusim.report.acceptance import acceptance
 from mlusim.report.explain import Explanation, explained
 from mlusim.report.quantities import band, brief, count, error, microseconds, share, size
-from mlusim.report.record import NO_COPY, Record
+from mlusim.report.record import NO_COPY, CallRecord
 from mlusim.report.summary import summaries
-from mlusim.text_grid import Name, facts, table
+from mlusim.text_grid import NameCell, facts, table
 
 OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 
 
-def verdict(record: Record) -> str:
+def verdict(record: CallRecord) -> str:
     """One word: what became of the call."""
     if record.fault is not None:
         return "fault"
@@ -31,11 +31,11 @@ def verdict(record: Record) -> str:
     return "refused" if record.message else "passed" if record.accuracy else "ran"
 
 
-def _styled(record: Record) -> Text:
+def _styled(record: CallRecord) -> Text:
     return Text(verdict(record), style="green" if record.clean else "bold red")
 
 
-def efficiency_table(records: Sequence[Record]) -> RenderableType:
+def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
     """Time, efficiency, NRAM and verdict of each call, under a line for each operator."""
     numbers = ("time us", "band", "IO", "compute", "class", "NRAM")
     boards = {record.board for record in records}
@@ -46,30 +46,30 @@ def efficiency_table(records: Sequence[Record]) -> RenderableType:
             shown.add_row(heading(operator))
         before = operator
         if len(boards) > 1:
-            shown.add_row(Name(f"on {board}", indent=1, style="italic"))
+            shown.add_row(NameCell(f"on {board}", indent=1, style="italic"))
         for record in calls:
             shown.add_row(case_cell(record), *_efficiency_cells(record), _styled(record))
     model = "each board" if len(boards) > 1 else ", ".join(boards)
     return Group(shown, _notes(f"Predicted by the model of {model}; no card was used.", records))
 
 
-def _notes(first: str, records: Sequence[Record]) -> Text:
+def _notes(first: str, records: Sequence[CallRecord]) -> Text:
     found = [record.efficiency for record in records if record.efficiency is not None]
     over = any(efficiency.io_efficiency > 1 for efficiency in found)
     return Text(f"{first} {OVER}" if over else first, style="dim")
 
 
-def heading(operator: str) -> Name:
+def heading(operator: str) -> NameCell:
     """The line above the cases of *operator*."""
-    return Name(operator, style="bold")
+    return NameCell(operator, style="bold")
 
 
-def case_cell(record: Record) -> Name:
+def case_cell(record: CallRecord) -> NameCell:
     """The case of *record*, under its operator."""
-    return Name(record.title, indent=2)
+    return NameCell(record.title, indent=2)
 
 
-def _efficiency_cells(record: Record) -> list[str]:
+def _efficiency_cells(record: CallRecord) -> list[str]:
     found = record.efficiency
     if found is None:
         return ["-", "-", "-", "-", "-", "-"]
@@ -84,7 +84,7 @@ def _efficiency_cells(record: Record) -> list[str]:
     ]
 
 
-def work_table(records: Sequence[Record], board: str) -> RenderableType:
+def work_table(records: Sequence[CallRecord], board: str) -> RenderableType:
     """Theory and real work of each call on *board*: operations, off-chip bytes, instructions, NRAM."""
     numbers = ("ops", "theory", "read", "write", "other", "instr", "NRAM")
     shown = table("case", *numbers, right=numbers, fold=("case",), title=f"work on {board}")
@@ -99,7 +99,7 @@ def work_table(records: Sequence[Record], board: str) -> RenderableType:
     return Group(shown, Text(note, style="dim"))
 
 
-def _work_cells(record: Record) -> Iterator[str]:
+def _work_cells(record: CallRecord) -> Iterator[str]:
     found = record.efficiency
     yield "-" if found is None else brief(count(found.theory_ops))
     yield "-" if found is None else _short(found.theory_ios)
@@ -113,7 +113,7 @@ def _short(nbytes: int) -> str:
     return brief(size(nbytes)).replace("iB", "").replace(" B", "").replace(" ", "")
 
 
-def problems(records: Sequence[Record]) -> Iterator[Text]:
+def problems(records: Sequence[CallRecord]) -> Iterator[Text]:
     """A line for each call that is not clean: the sentence of its fault, refusal or finding."""
     for record in records:
         name = f"{record.operator} {record.title} on {record.board}"
@@ -139,7 +139,7 @@ def _finding(finding: Mapping[str, Any]) -> str:
     return f"{finding['id'] or 'finding'}: {finding['message']}{hint}{where}"
 
 
-def detail(record: Record) -> RenderableType:
+def detail(record: CallRecord) -> RenderableType:
     """Everything about one call but its findings."""
     parts: list[RenderableType] = [facts(list(_about(record)))]
     for title, unit, amounts in (
@@ -154,7 +154,7 @@ def detail(record: Record) -> RenderableType:
     return Group(*parts)
 
 
-def _about(record: Record) -> Iterator[tuple[str, Any]]:
+def _about(record: CallRecord) -> Iterator[tuple[str, Any]]:
     yield "operator", record.operator
     if record.case:
         yield "case", record.case
@@ -176,7 +176,7 @@ def _about(record: Record) -> Iterator[tuple[str, Any]]:
             yield space, f"{usage.high_water:,} of {usage.capacity:,} bytes, {used}"
 
 
-def _timing(record: Record) -> Iterator[tuple[str, str]]:
+def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
     found = record.efficiency
     if found is not None:
         force = count(found.compute_force)
@@ -221,7 +221,7 @@ def _causes(why: Explanation) -> Iterator[tuple[str, str]]:
         yield "vector lanes", f"{share(1 - why.padding)} of those paid for hold an element"
 
 
-def summary_table(records: Sequence[Record]) -> RenderableType:
+def summary_table(records: Sequence[CallRecord]) -> RenderableType:
     """One line for each operator and board: what a reader takes in at a glance."""
     numbers = ("time us", "IO", "compute", "NRAM")
     shown = table("operator", "board", *numbers, "passed", right=numbers, fold=("operator",))

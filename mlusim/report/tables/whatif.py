@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.report.quantities import band, microseconds, share
-from mlusim.report.record import Record
+from mlusim.report.record import CallRecord
 from mlusim.text_grid import table
 
 RECORDED, RETIMED, RUN, FAILS = "recorded", "re-timed", "run", "fails"
@@ -59,7 +59,7 @@ class WhatIfStudy:
         return asdict(self)
 
 
-def representatives(records: Sequence[Record]) -> list[tuple[str, str]]:
+def representatives(records: Sequence[CallRecord]) -> list[tuple[str, str]]:
     """The (operator, case) pairs worth a study: of each operator the largest call that is quickly run again.
 
     The largest is that with the most theory bytes among those of at most `WORK`; where all take more, the

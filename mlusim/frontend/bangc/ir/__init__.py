@@ -1,6 +1,6 @@
 """The typed intermediate form of BANG C: what analysis makes and what every rendering reads.
 
-A `Module` holds the functions of one source file, one for each specialisation of a template, the
+A `TranslationUnit` holds the functions of one source file, one for each specialisation of a template, the
 variables at file scope and the records.  In a `Function` everything is decided that C++ leaves to
 the reader: overloads are chosen, templates instantiated, names resolved, ``if constexpr`` folded,
 macros expanded, default arguments filled in, and *every* conversion is a `Convert`: the operands of
@@ -9,7 +9,7 @@ macros expanded, default arguments filled in, and *every* conversion is a `Conve
 
 **Statements** are `Declare`, `Evaluate`, `If`, `Loop`, `Switch`, `Break`, `Continue`, `Return`,
 `Block`.  **Expressions** have a value and a ``type``.  **Places** are what may be stored to or have
-its address taken: `Variable`, `Element`, `Member`, `GlobalPlace`.  A place becomes a value by `Load`
+its address taken: `LocalStorage`, `Element`, `Member`, `GlobalPlace`.  A place becomes a value by `Load`
 and a pointer by `AddressOf`.
 
 **References** are pointers here: a parameter ``int &n`` is a `Local` of type ``Pointer(INT32,
@@ -48,10 +48,11 @@ from mlusim.frontend.bangc.ir.expressions import (
     Expr,
     FunctionAddress,
     GlobalPlace,
-    Intrinsic,
-    Launch,
-    Library,
+    IntrinsicCall,
+    KernelLaunch,
+    LibraryCall,
     Load,
+    LocalStorage,
     Logical,
     Member,
     Method,
@@ -61,19 +62,18 @@ from mlusim.frontend.bangc.ir.expressions import (
     Text,
     Unary,
     Update,
-    Variable,
 )
 from mlusim.frontend.bangc.ir.host import Delete, New
 from mlusim.frontend.bangc.ir.module import (
     Function,
-    Module,
+    TranslationUnit,
 )
 from mlusim.frontend.bangc.ir.names import (
     Global,
     Local,
-    Problem,
     Span,
     Storage,
+    TranslationProblem,
 )
 from mlusim.frontend.bangc.ir.statements import (
     Block,
@@ -118,20 +118,19 @@ __all__ = [
     "Global",
     "GlobalPlace",
     "If",
-    "Intrinsic",
-    "Launch",
-    "Library",
+    "IntrinsicCall",
+    "KernelLaunch",
+    "LibraryCall",
     "Load",
     "Local",
+    "LocalStorage",
     "Logical",
     "Loop",
     "Member",
     "Method",
-    "Module",
     "New",
     "Offset",
     "Place",
-    "Problem",
     "Return",
     "Section",
     "Span",
@@ -140,7 +139,8 @@ __all__ = [
     "Switch",
     "Temporary",
     "Text",
+    "TranslationProblem",
+    "TranslationUnit",
     "Unary",
     "Update",
-    "Variable",
 ]

@@ -12,7 +12,7 @@ from mlusim.frontend.bangc.types import Type
 
 
 @define(eq=False)
-class Variable:
+class LocalStorage:
     """The storage of a local."""
 
     local: Local
@@ -60,7 +60,7 @@ class Temporary:
     span: Span
 
 
-Place = Variable | GlobalPlace | Element | Member | Temporary
+Place = LocalStorage | GlobalPlace | Element | Member | Temporary
 
 
 # -- expressions -----------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Call:
 
 
 @define(eq=False)
-class Intrinsic:
+class IntrinsicCall:
     """A call of the instruction set: ``row`` names the table's row, ``overload`` are the chosen parameter types.
 
     Arguments of ``mluMemcpyDirection_t`` and other enumerations are integers.
@@ -264,7 +264,7 @@ class Intrinsic:
 
 
 @define(eq=False)
-class Library:
+class LibraryCall:
     """A call of the C library or of the driver by name: ``sqrtf``, ``printf``, ``cnrtMalloc``, ``std::max``."""
 
     name: str
@@ -317,7 +317,7 @@ class FunctionAddress:
 
 
 @define(eq=False)
-class Launch:
+class KernelLaunch:
     """``kernel<<<dim, kind, queue>>>(arguments)`` in host code."""
 
     symbol: str
@@ -368,14 +368,14 @@ Expr = (
     | Assign
     | Update
     | Call
-    | Intrinsic
-    | Library
+    | IntrinsicCall
+    | LibraryCall
     | Construct
     | New
     | Delete
     | Method
     | Compose
     | FunctionAddress
-    | Launch
+    | KernelLaunch
     | Asm
 )

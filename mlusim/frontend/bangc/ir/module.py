@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, define
 
-from mlusim.frontend.bangc.ir.names import Global, Local, Problem, Span
+from mlusim.frontend.bangc.ir.names import Global, Local, Span, TranslationProblem
 from mlusim.frontend.bangc.types import Record, Type
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ class Function:
     result: Type
     body: "tuple[Statement, ...]"
     span: Span
-    problem: Problem | None = None
+    problem: TranslationProblem | None = None
     external: bool = False  # declared here, defined in another file: found by symbol when linked
 
 
 @define(eq=False)
-class Module:
+class TranslationUnit:
     """One translation unit: its functions and variables by symbol, in the order in which they are met."""
 
     path: str

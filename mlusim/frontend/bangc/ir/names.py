@@ -68,7 +68,7 @@ class Global:
 
 
 @frozen
-class Problem:
+class TranslationProblem:
     """Why something does not translate: the construct in two or three words, a sentence, the text with a caret."""
 
     construct: str

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import Asm, AsmOperand, Evaluate, Expr, Place, Statement
 from mlusim.frontend.bangc.lower import expressions, places
-from mlusim.frontend.bangc.lower.scope import Scope
+from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.tree import Node
 
 _WORD = re.compile(r"\b(?:__asm__|__asm|asm)\b(?:\s*(?:__)?volatile(?:__)?)?\s*\(")
@@ -15,7 +15,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _OPERAND = re.compile(r'(?:\[\s*(\w+)\s*\]\s*)?"([^"]*)"\s*\(')
 
 
-def statement(scope: Scope, node: Node) -> list[Statement]:
+def statement(scope: FunctionScope, node: Node) -> list[Statement]:
     """``asm volatile("text" : outputs : inputs : clobbers)``."""
     text = next(_texts(scope, node), None)
     if text is None:
@@ -35,7 +35,7 @@ def statement(scope: Scope, node: Node) -> list[Statement]:
     return [Evaluate(Asm(code, tuple(made[:cut]), tuple(made[cut:]), t.VOID, node.span), node.span)]
 
 
-def _operand(scope: Scope, child: Node, constraint: str) -> Expr | Place:
+def _operand(scope: FunctionScope, child: Node, constraint: str) -> Expr | Place:
     if constraint.startswith(("=", "+")):
         found = places.place(scope, child)
         if not isinstance(found.type, t.VectorRegister):
@@ -44,7 +44,7 @@ def _operand(scope: Scope, child: Node, constraint: str) -> Expr | Place:
     return expressions.value(scope, child)
 
 
-def _texts(scope: Scope, node: Node) -> Iterator[str]:
+def _texts(scope: FunctionScope, node: Node) -> Iterator[str]:
     """What stands between the parentheses: where the statement is, or in the macro that is used there."""
     whole = scope.around.unit.text_of(node.span.file)
     lines = whole.split("\n")
@@ -59,7 +59,7 @@ def _texts(scope: Scope, node: Node) -> Iterator[str]:
         yield from _of_macro(scope, name[0], set())
 
 
-def _of_macro(scope: Scope, name: str, seen: set[str]) -> Iterator[str]:
+def _of_macro(scope: FunctionScope, name: str, seen: set[str]) -> Iterator[str]:
     """The assembly in the definition of a macro, or in those that it uses."""
     if name in seen:
         return

@@ -10,18 +10,18 @@ from mlusim.frontend.bangc.ir import (
     Construct,
     Convert,
     Expr,
-    Intrinsic,
-    Launch,
-    Library,
+    IntrinsicCall,
+    KernelLaunch,
+    LibraryCall,
     Load,
+    LocalStorage,
     Method,
     Place,
     Span,
-    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import containers, expressions, places
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import Scope, number, temporary
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
@@ -30,7 +30,7 @@ _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _TRANSPARENT = ("move", "forward")
 
 
-def call(scope: Scope, node: Node) -> Expr:
+def call(scope: FunctionScope, node: Node) -> Expr:
     """The expression that a call is."""
     target = node.decl
     if target is None:
@@ -55,7 +55,7 @@ def call(scope: Scope, node: Node) -> Expr:
     return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
 
 
-def _ordinary(scope: Scope, node: Node, target: Declaration, arguments: tuple[Expr, ...]) -> Expr:
+def _ordinary(scope: FunctionScope, node: Node, target: Declaration, arguments: tuple[Expr, ...]) -> Expr:
     symbol = scope.around.need(target)
     return Call(symbol, target.title, arguments, target.result, node.span)
 
@@ -81,7 +81,7 @@ def _names(node: Node, target: Declaration) -> bool:
 
 
 def passed(
-    scope: Scope, node: Node, target: Declaration, given: list[Node], *, by_value: bool = False
+    scope: FunctionScope, node: Node, target: Declaration, given: list[Node], *, by_value: bool = False
 ) -> tuple[Expr, ...]:
     """What a call of *target* is given, with the defaults that are left out."""
     parameters = target.parameters
@@ -93,7 +93,7 @@ def passed(
     return tuple(made)
 
 
-def _default(scope: Scope, parameter: Declaration, target: Declaration, n: int, span: Span) -> Node:
+def _default(scope: FunctionScope, parameter: Declaration, target: Declaration, n: int, span: Span) -> Node:
     found = parameter.default
     if found is None and target.definition is not None:
         found = target.definition.parameters[n].default
@@ -106,10 +106,10 @@ def _default(scope: Scope, parameter: Declaration, target: Declaration, n: int, 
     return found
 
 
-def argument(scope: Scope, node: Node, kind: t.Type, *, by_value: bool = False) -> Expr:
+def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool = False) -> Expr:
     """What is passed for a parameter of type *kind*."""
     if isinstance(kind, t.Pointer) and kind.reference:
-        if by_value and isinstance(kind.to, t.Scalar | t.VectorRegister | t.Pointer):
+        if by_value and isinstance(kind.to, t.Arithmetic | t.VectorRegister | t.Pointer):
             return expressions.valued(scope, node, kind.to)
         if isinstance(kind.to, t.ClassType | t.VectorRegister | t.FunctionType):
             return expressions.value(scope, node)
@@ -121,7 +121,7 @@ def argument(scope: Scope, node: Node, kind: t.Type, *, by_value: bool = False) 
 
 
 def _same(have: t.Type, to: t.Type) -> bool:
-    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return (have.kind, have.size) == (to.kind, to.size)
     return have == to
 
@@ -129,13 +129,13 @@ def _same(have: t.Type, to: t.Type) -> bool:
 # -- what mlusim supplies --------------------------------------------------------------------------
 
 
-def _supplied(scope: Scope, node: Node, target: Declaration) -> Expr:
+def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if MARK in target.annotations:
         return _intrinsic(scope, node, target)
     if target.name in _TRANSPARENT:
         return expressions.value(scope, _given(node)[0])
     known = scope.around.unit.reader.value(node) if not _given(node) else None
-    if known is not None and isinstance(node.type, t.Scalar):
+    if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)
     if target.definition is not None and target.definition.body is not None:
         return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
@@ -144,14 +144,14 @@ def _supplied(scope: Scope, node: Node, target: Declaration) -> Expr:
         if scope.host and isinstance(parameter.type, t.Pointer) and isinstance(parameter.type.to, t.Void):
             to_memory(argument_)  # its bytes are wanted
     result = node.type if _refers(target.result) else target.result
-    return Library(target.name, arguments, result, node.span, target.type_arguments)
+    return LibraryCall(target.name, arguments, result, node.span, target.type_arguments)
 
 
 def _refers(kind: t.Type) -> bool:
     return isinstance(kind, t.Pointer) and kind.reference
 
 
-def _intrinsic(scope: Scope, node: Node, target: Declaration) -> Expr:
+def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     row = scope.around.unit.reader.rows.get(target.span.line)
     given = _given(node)
     arguments = passed(scope, node, target, given)
@@ -161,7 +161,7 @@ def _intrinsic(scope: Scope, node: Node, target: Declaration) -> Expr:
     for argument_, parameter in zip(arguments, overload, strict=False):
         if isinstance(parameter, t.Pointer):
             to_memory(argument_)  # an instruction is given its address
-    return Intrinsic(row, overload, arguments[: len(given)], target.result, node.span)
+    return IntrinsicCall(row, overload, arguments[: len(given)], target.result, node.span)
 
 
 # -- methods, constructors, launches ---------------------------------------------------------------
@@ -173,14 +173,14 @@ def _reference(node: Node) -> Node | None:
     return next((c for c in named if c.decl is not None and c.decl.kind == "CXX_METHOD"), None)
 
 
-def _receiver(scope: Scope, node: Node) -> Place:
+def _receiver(scope: FunctionScope, node: Node) -> Place:
     reference = _reference(node)
     if reference is not None:
         return places.member_base(scope, reference)
     return places.place(scope, _given(node)[0])
 
 
-def _method(scope: Scope, node: Node, target: Declaration) -> Expr:
+def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if target.virtual:
         scope.refuse("virtual method", f"{target.name} is virtual, which is not supported", node.span)
     receiver = _receiver(scope, node)
@@ -202,7 +202,7 @@ def _method(scope: Scope, node: Node, target: Declaration) -> Expr:
 def _signed(index: Expr) -> Expr:
     """An index before it is made unsigned, so that one below zero is said as it is."""
     inner = index.value if isinstance(index, Convert) else index
-    return inner if isinstance(inner.type, t.Scalar) and inner.type.whole else index
+    return inner if isinstance(inner.type, t.Arithmetic) and inner.type.whole else index
 
 
 def _name_of(target: Declaration) -> str:
@@ -213,7 +213,7 @@ def _name_of(target: Declaration) -> str:
     return target.name
 
 
-def defaults(scope: Scope, target: Declaration, kind: t.Record, span: Span) -> Compose:
+def defaults(scope: FunctionScope, target: Declaration, kind: t.Record, span: Span) -> Compose:
     """An object whose members have the values that they are declared with, or zeros."""
     parent = target.parent
     given = {f.name: f.default for f in parent.fields} if parent is not None else {}
@@ -227,18 +227,18 @@ def defaults(scope: Scope, target: Declaration, kind: t.Record, span: Span) -> C
 
 
 def _zero(kind: t.Type, span: Span) -> Expr:
-    if isinstance(kind, t.Scalar):
+    if isinstance(kind, t.Arithmetic):
         return number(0.0 if kind.kind == "float" else 0, kind, span)
     return Const(None, kind, span) if isinstance(kind, t.Pointer) else Compose((), kind, span)
 
 
-def _initial(scope: Scope, node: Node, kind: t.Type) -> Expr:
+def _initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
     if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
         return expressions.compose(scope, node, kind)
     return expressions.valued(scope, node, kind)
 
 
-def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
+def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     given = [c for c in node.children if c.type is not None]
     kind = node.type
     if isinstance(kind, t.Array):
@@ -255,7 +255,7 @@ def _construction(scope: Scope, node: Node, target: Declaration) -> Expr:
     if not acts(target):
         return defaults(scope, target, kind, node.span)
     local = scope.temporary(kind, node.span)
-    held = Variable(local, kind, node.span)
+    held = LocalStorage(local, kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
     made = Call(
         scope.around.need(target),
@@ -276,10 +276,10 @@ def acts(target: Declaration) -> bool:
     return bool((body is not None and body.children) or definition.initialisers)
 
 
-def _launch(scope: Scope, node: Node, target: Declaration, config: Node) -> Expr:
+def _launch(scope: FunctionScope, node: Node, target: Declaration, config: Node) -> Expr:
     parameters = config.decl.parameters if config.decl else ()
     given = [c for c in config.children if c.type is not None][1:]
     dim, kind, queue = (argument(scope, c, p.type) for c, p in zip(given, parameters, strict=False))
     arguments = passed(scope, node, target, _given(node))
     symbol = scope.around.need(target)
-    return Launch(symbol, target.title, dim, kind, queue, arguments, t.VOID, node.span)
+    return KernelLaunch(symbol, target.title, dim, kind, queue, arguments, t.VOID, node.span)

@@ -4,11 +4,11 @@ import math
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import AddressOf, Compare, Compose, Const, Convert, Expr, Load, Span, Text
-from mlusim.frontend.bangc.lower.scope import Scope, element_of
+from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of
 from mlusim.frontend.bangc.scalars import converted
 
 
-def convert(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
+def convert(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
     """*value* as one of type *to*."""
     have = value.type
     if isinstance(to, t.Array) and to.count == 0:  # a parameter that is written as an array
@@ -22,20 +22,20 @@ def convert(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
     return _made(scope, value, to, span)
 
 
-def _made(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
+def _made(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
     """The conversion of what is no constant."""
     have = value.type
-    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return _number(value, have, to, span)
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return _pointer(scope, value, have, to, span)
     if isinstance(have, t.Array) and isinstance(to, t.Pointer) and isinstance(value, Load):
         return convert(scope, scope.address(value.place, t.Pointer(have.of), span), to, span)
-    if isinstance(have, t.Pointer) and isinstance(to, t.Scalar):
+    if isinstance(have, t.Pointer) and isinstance(to, t.Arithmetic):
         if to.kind == "bool":
             return Compare("!=", value, Const(None, have, span), t.BOOL, span)
         return Convert(value, to, span)
-    if isinstance(have, t.Scalar) and isinstance(to, t.Pointer):
+    if isinstance(have, t.Arithmetic) and isinstance(to, t.Pointer):
         return Convert(value, to, span)
     if isinstance(have, t.FunctionType) or isinstance(to, t.FunctionType | t.ClassType):
         return value
@@ -44,14 +44,14 @@ def _made(scope: Scope, value: Expr, to: t.Type, span: Span) -> Expr:
 
 def _alike(have: t.Type, to: t.Type) -> bool:
     """Whether a value of one type is one of the other as it stands."""
-    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return have.kind == to.kind and have.size == to.size
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return have.to == to.to
     return False
 
 
-def _number(value: Expr, have: t.Scalar, to: t.Scalar, span: Span) -> Expr:
+def _number(value: Expr, have: t.Arithmetic, to: t.Arithmetic, span: Span) -> Expr:
     if to.kind == "bool":
         return Compare("!=", value, Const(0.0 if have.kind == "float" else 0, have, span), t.BOOL, span)
     return Convert(value, to, span)
@@ -59,18 +59,18 @@ def _number(value: Expr, have: t.Scalar, to: t.Scalar, span: Span) -> Expr:
 
 def _folded(value: Const, to: t.Type) -> tuple[float | None] | None:
     """What a constant becomes, in a tuple; None where it cannot be computed here."""
-    if isinstance(to, t.Scalar) and value.value is not None:
+    if isinstance(to, t.Arithmetic) and value.value is not None:
         if isinstance(value.value, float) and math.isnan(value.value) and to.kind != "float":
             return None
         return (converted(value.value, to),)
     if isinstance(to, t.Pointer) and value.value in (0, None):
         return (None,)
-    if isinstance(to, t.Scalar) and value.value is None:
+    if isinstance(to, t.Arithmetic) and value.value is None:
         return (converted(0, to),)
     return None
 
 
-def _pointer(scope: Scope, value: Expr, have: t.Pointer, to: t.Pointer, span: Span) -> Expr:
+def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, span: Span) -> Expr:
     if isinstance(have.to, t.Array) and have.to.of == to.to and isinstance(value, AddressOf):
         return AddressOf(value.place, to, span)
     seen = element_of(have.to)

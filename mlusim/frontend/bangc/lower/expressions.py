@@ -20,17 +20,17 @@ from mlusim.frontend.bangc.ir import (
     Expr,
     FunctionAddress,
     Load,
+    LocalStorage,
     Logical,
     Offset,
     Temporary,
     Text,
     Unary,
     Update,
-    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import calls, places
 from mlusim.frontend.bangc.lower.conversions import convert, letters
-from mlusim.frontend.bangc.lower.scope import Scope, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.tree import Node
 from mlusim.frontend.bangc.scalars import compare, compute, promoted, usual
 
@@ -44,7 +44,7 @@ _CASTS = (
 )
 
 
-def value(scope: Scope, node: Node) -> Expr:
+def value(scope: FunctionScope, node: Node) -> Expr:
     """The value of *node*."""
     maker = _MAKERS.get(node.kind)
     if maker is None:
@@ -54,27 +54,27 @@ def value(scope: Scope, node: Node) -> Expr:
     return made
 
 
-def valued(scope: Scope, node: Node, to: t.Type) -> Expr:
+def valued(scope: FunctionScope, node: Node, to: t.Type) -> Expr:
     """The value of *node* as one of type *to*."""
     return convert(scope, value(scope, node), to, node.span)
 
 
-def _inside(scope: Scope, node: Node) -> Expr:
+def _inside(scope: FunctionScope, node: Node) -> Expr:
     return value(scope, node.children[-1])
 
 
-def _implicit(scope: Scope, node: Node) -> Expr:
+def _implicit(scope: FunctionScope, node: Node) -> Expr:
     """What the library does not name: implicit casts, and steps that change nothing."""
     inner = [c for c in node.children if c.type is not None]
     if len(inner) != 1:
         known = scope.around.unit.reader.value(node)
-        if known is not None and isinstance(node.type, t.Scalar):
+        if known is not None and isinstance(node.type, t.Arithmetic):
             return number(known, node.type, node)
         return scope.refuse("implicit step", "this expression is not supported", node.span)
     return _cast_of(scope, inner[0], node)
 
 
-def _cast(scope: Scope, node: Node) -> Expr:
+def _cast(scope: FunctionScope, node: Node) -> Expr:
     if node.kind == "CXX_REINTERPRET_CAST_EXPR" and not isinstance(node.type, t.Pointer):
         inner = node.children[-1]
         if places.is_place(inner) and inner.type != node.type:
@@ -82,7 +82,7 @@ def _cast(scope: Scope, node: Node) -> Expr:
     return _cast_of(scope, node.children[-1], node)
 
 
-def _cast_of(scope: Scope, inner: Node, node: Node) -> Expr:
+def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
     if isinstance(inner.type, t.FunctionType):
         return value(scope, inner)
     if (
@@ -107,18 +107,18 @@ def _cast_of(scope: Scope, inner: Node, node: Node) -> Expr:
     return convert(scope, made, node.type, node.span)
 
 
-def _literal(scope: Scope, node: Node) -> Expr:
+def _literal(scope: FunctionScope, node: Node) -> Expr:
     known = scope.around.unit.reader.value(node)
     if known is None:
         return scope.refuse("constant", "this constant has no value that is known", node.span)
-    if isinstance(node.type, t.Scalar) and node.type.kind == "bool":
+    if isinstance(node.type, t.Arithmetic) and node.type.kind == "bool":
         known = bool(known)
     return convert(
         scope, number(known, t.DOUBLE if isinstance(known, float) else t.INT64, node), node.type, node.span
     )
 
 
-def _string(scope: Scope, node: Node) -> Text:
+def _string(scope: FunctionScope, node: Node) -> Text:
     try:
         text = ast.literal_eval(scope.around.unit.reader.text(node))
     except (SyntaxError, ValueError):
@@ -126,11 +126,11 @@ def _string(scope: Scope, node: Node) -> Text:
     return Text(text, t.Pointer(t.INT8), node.span)
 
 
-def _null(_scope: Scope, node: Node) -> Expr:
+def _null(_scope: FunctionScope, node: Node) -> Expr:
     return Const(None, node.type if isinstance(node.type, t.Pointer) else t.Pointer(t.VOID), node.span)
 
 
-def _name(scope: Scope, node: Node) -> Expr:
+def _name(scope: FunctionScope, node: Node) -> Expr:
     declaration = node.decl
     if declaration is None:
         return _implicit(scope, node)
@@ -147,7 +147,7 @@ def _name(scope: Scope, node: Node) -> Expr:
     return _load(scope, node)
 
 
-def _supplied(scope: Scope, node: Node) -> Expr:
+def _supplied(scope: FunctionScope, node: Node) -> Expr:
     """A variable of the supplied headers: one that the device has, or a constant."""
     declaration = node.decl
     assert declaration is not None
@@ -157,7 +157,7 @@ def _supplied(scope: Scope, node: Node) -> Expr:
     return Builtin(declaration.name, node.type, node.span)
 
 
-def _load(scope: Scope, node: Node) -> Expr:
+def _load(scope: FunctionScope, node: Node) -> Expr:
     at = places.place(scope, node)
     if isinstance(at, Temporary):
         return at.value
@@ -166,16 +166,16 @@ def _load(scope: Scope, node: Node) -> Expr:
     return Load(at, at.type, node.span)
 
 
-def _this(scope: Scope, node: Node) -> Expr:
+def _this(scope: FunctionScope, node: Node) -> Expr:
     if scope.this is None:
         return scope.refuse("this", "there is no object here", node.span)
-    return Load(Variable(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+    return Load(LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
 
 
 # -- operators -------------------------------------------------------------------------------------
 
 
-def _unary(scope: Scope, node: Node) -> Expr:
+def _unary(scope: FunctionScope, node: Node) -> Expr:
     op, inner = node.op, node.children[0]
     if op == "*":
         return _load(scope, node)
@@ -193,7 +193,7 @@ def _unary(scope: Scope, node: Node) -> Expr:
     operand = valued(scope, inner, node.type)
     if op == "+":
         return operand
-    if isinstance(operand, Const) and isinstance(node.type, t.Scalar):
+    if isinstance(operand, Const) and isinstance(node.type, t.Arithmetic):
         return _negated(op, operand, node)
     if op not in ("-", "~"):
         return scope.refuse(op, f"the operator {op} is not supported", node.span)
@@ -207,16 +207,16 @@ def _negated(op: str, operand: Const, node: Node) -> Expr:
     return number(compute("-", base, operand.value, node.type), node.type, node)
 
 
-def _step(scope: Scope, node: Node) -> Expr:
+def _step(scope: FunctionScope, node: Node) -> Expr:
     at = places.place(scope, node.children[0])
     kind = at.type
-    one = number(1.0 if isinstance(kind, t.Scalar) and kind.kind == "float" else 1, kind, node)
+    one = number(1.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 1, kind, node)
     if isinstance(kind, t.Pointer):
         one = number(1, t.INT64, node)
     return Update(at, "+" if "+" in node.op else "-", one, kind, node.op.startswith("x"), kind, node.span)
 
 
-def _binary(scope: Scope, node: Node) -> Expr:
+def _binary(scope: FunctionScope, node: Node) -> Expr:
     op = node.op
     left, right = node.children[0], node.children[-1]
     if op == "=":
@@ -238,10 +238,10 @@ def _binary(scope: Scope, node: Node) -> Expr:
     return arithmetic(scope, op, first, second, node)
 
 
-def arithmetic(scope: Scope, op: str, first: Expr, second: Expr, node: Node) -> Expr:
+def arithmetic(scope: FunctionScope, op: str, first: Expr, second: Expr, node: Node) -> Expr:
     """``first op second`` of numbers."""
     kind = node.type
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         return scope.refuse(op, f"{op} of {first.type} and {second.type} is not supported", node.span)
     first = convert(scope, first, kind, node.span)
     if op not in ("<<", ">>"):
@@ -253,8 +253,8 @@ def arithmetic(scope: Scope, op: str, first: Expr, second: Expr, node: Node) -> 
     return Binary(op, first, second, kind, node.span)
 
 
-def _comparison(scope: Scope, node: Node, first: Expr, second: Expr) -> Expr:
-    if isinstance(first.type, t.Scalar) and isinstance(second.type, t.Scalar):
+def _comparison(scope: FunctionScope, node: Node, first: Expr, second: Expr) -> Expr:
+    if isinstance(first.type, t.Arithmetic) and isinstance(second.type, t.Arithmetic):
         kind = first.type if first.type == second.type else usual(first.type, second.type)
         first, second = convert(scope, first, kind, node.span), convert(scope, second, kind, node.span)
         if isinstance(first, Const) and isinstance(second, Const):
@@ -266,14 +266,14 @@ def _comparison(scope: Scope, node: Node, first: Expr, second: Expr) -> Expr:
     return Compare(node.op, first, second, t.BOOL, node.span)
 
 
-def _compound(scope: Scope, node: Node) -> Expr:
+def _compound(scope: FunctionScope, node: Node) -> Expr:
     op = node.op.removesuffix("=")
     at = places.place(scope, node.children[0])
     operand = value(scope, node.children[-1])
     kind = at.type
     if isinstance(kind, t.Pointer):
         return Update(at, op, operand, kind, False, kind, node.span)
-    if not isinstance(kind, t.Scalar) or not isinstance(operand.type, t.Scalar):
+    if not isinstance(kind, t.Arithmetic) or not isinstance(operand.type, t.Arithmetic):
         return scope.refuse(node.op, f"{node.op} of {kind} and {operand.type} is not supported", node.span)
     if op in ("<<", ">>"):
         within = promoted(kind)
@@ -283,7 +283,7 @@ def _compound(scope: Scope, node: Node) -> Expr:
     return Update(at, op, operand, within, False, kind, node.span)
 
 
-def _conditional(scope: Scope, node: Node) -> Expr:
+def _conditional(scope: FunctionScope, node: Node) -> Expr:
     test, then, other = node.children[0], node.children[1], node.children[-1]
     known = scope.around.unit.reader.value(test)
     if known is not None:
@@ -294,7 +294,7 @@ def _conditional(scope: Scope, node: Node) -> Expr:
     )
 
 
-def known(scope: Scope, node: Node) -> Expr:
+def known(scope: FunctionScope, node: Node) -> Expr:
     """What the library computes: sizes, traits."""
     return _literal(scope, node)
 
@@ -302,7 +302,7 @@ def known(scope: Scope, node: Node) -> Expr:
 # -- lists in braces -------------------------------------------------------------------------------
 
 
-def _braces(scope: Scope, node: Node) -> Expr:
+def _braces(scope: FunctionScope, node: Node) -> Expr:
     if isinstance(node.type, t.Array | t.Record):
         return compose(scope, node, node.type)
     if isinstance(node.type, t.ClassType):
@@ -313,13 +313,13 @@ def _braces(scope: Scope, node: Node) -> Expr:
     return valued(scope, node.children[0], node.type)
 
 
-def compose(scope: Scope, node: Node, kind: t.Type) -> Expr:
+def compose(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
     """The value of an array or a record from a list in braces, the inner braces of which may be left out."""
     given = iter(node.children)
     return _filled(scope, given, kind, node)
 
 
-def _filled(scope: Scope, given: "Iterator[Node]", kind: t.Type, node: Node) -> Compose:
+def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: Node) -> Compose:
     if isinstance(kind, t.Array):
         parts = [kind.of] * kind.count
     else:
@@ -334,7 +334,7 @@ def _filled(scope: Scope, given: "Iterator[Node]", kind: t.Type, node: Node) -> 
     return Compose(tuple(values), kind, node.span)
 
 
-def _part(scope: Scope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
+def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
     if child.kind == "INIT_LIST_EXPR":
         if isinstance(part, t.Array | t.Record):
             return compose(scope, child, part)
@@ -346,22 +346,22 @@ def _part(scope: Scope, child: Node, given: "Iterator[Node]", part: t.Type, node
     return valued(scope, child, part)
 
 
-def call(scope: Scope, node: Node) -> Expr:
+def call(scope: FunctionScope, node: Node) -> Expr:
     """A call; its type is a reference where the function returns one."""
     return calls.call(scope, node)
 
 
-def _called(scope: Scope, node: Node) -> Expr:
+def _called(scope: FunctionScope, node: Node) -> Expr:
     return loaded(call(scope, node), node)
 
 
-def _object(scope: Scope, node: Node) -> Expr:
+def _object(scope: FunctionScope, node: Node) -> Expr:
     from mlusim.frontend.bangc.lower import objects  # noqa: PLC0415 - it takes expressions apart, too
 
     return objects.new(scope, node) if node.kind == "CXX_NEW_EXPR" else objects.delete(scope, node)
 
 
-_MAKERS: Mapping[str, Callable[[Scope, Node], Any]] = MappingProxyType(
+_MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
     {
         "PAREN_EXPR": _inside,
         "UNEXPOSED_EXPR": _implicit,

@@ -7,12 +7,12 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.parse.tree import Node
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.parse.unit import Unit
+    from mlusim.frontend.bangc.parse.unit import ParsedFile
 
 Parts = tuple[Node | None, Node | None, Node | None]
 
 
-def parts(unit: "Unit", node: Node) -> Parts:
+def parts(unit: "ParsedFile", node: Node) -> Parts:
     """What a loop begins with, its test and its step."""
     found = node.children[:-1]
     if len(found) == 3:

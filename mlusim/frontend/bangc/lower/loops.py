@@ -9,26 +9,26 @@ from mlusim.frontend.bangc.ir import (
     Element,
     Expr,
     Load,
+    LocalStorage,
     Loop,
     Method,
     Offset,
     Statement,
     Update,
-    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import places, statements
 from mlusim.frontend.bangc.lower.containers import CONTAINERS, element
-from mlusim.frontend.bangc.lower.scope import Scope, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.tree import Node
 
 
-def each(scope: Scope, node: Node) -> list[Statement]:
+def each(scope: FunctionScope, node: Node) -> list[Statement]:
     """``for (auto x : elements)``."""
     variable, source, inner = node.children[0], node.children[1], node.children[-1]
     first, last = _ends(scope, source)
     kind, span = first.type, node.span
     assert isinstance(kind, t.Pointer)
-    at, stop = (Variable(scope.hold(kind, span), kind, span) for _ in range(2))
+    at, stop = (LocalStorage(scope.hold(kind, span), kind, span) for _ in range(2))
     here = Load(at, kind, span)
     declaration = variable.decl
     assert declaration is not None
@@ -46,7 +46,7 @@ def each(scope: Scope, node: Node) -> list[Statement]:
     return [Block((Declare(at.local, first, span), Declare(stop.local, last, span), loop), span)]
 
 
-def _ends(scope: Scope, source: Node) -> tuple[Expr, Expr]:
+def _ends(scope: FunctionScope, source: Node) -> tuple[Expr, Expr]:
     """Pointers to the first element and behind the last."""
     kind, span = source.type, source.span
     if isinstance(kind, t.Array):

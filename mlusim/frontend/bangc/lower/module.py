@@ -15,19 +15,19 @@ from mlusim.frontend.bangc.ir import (
     Global,
     Load,
     Local,
+    LocalStorage,
     Member,
-    Module,
-    Problem,
     Statement,
-    Variable,
+    TranslationProblem,
+    TranslationUnit,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import expressions, statements
-from mlusim.frontend.bangc.lower.scope import Scope, Surroundings, Untranslated, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings, Untranslatable, number
 from mlusim.frontend.bangc.lower.storage import settle
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.parse.unit import Unit
+    from mlusim.frontend.bangc.parse.unit import ParsedFile
 
 _SPACES = ("nram", "wram", "sram", "ldram")
 
@@ -35,10 +35,10 @@ _SPACES = ("nram", "wram", "sram", "ldram")
 class Lowering:
     """The lowering of one file."""
 
-    def __init__(self, unit: "Unit") -> None:
+    def __init__(self, unit: "ParsedFile") -> None:
         self.unit = unit
         types = unit.reader.types
-        self.module = Module(
+        self.module = TranslationUnit(
             unit.path, includes=unit.includes, records=types.records, enumerations=types.enumerations
         )
         self.as_bytes: set[str] = set()
@@ -46,7 +46,7 @@ class Lowering:
         self._asked: set[str] = set()
         self.around = Surroundings(unit, self.need, self.variable, self.as_bytes)
 
-    def run(self, *, host: bool = True) -> Module:
+    def run(self, *, host: bool = True) -> TranslationUnit:
         """Every function of the file, those that were requested, and those that these reach."""
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
             if host or kind_of(declaration) != "host":
@@ -67,10 +67,10 @@ class Lowering:
     # -- functions -----------------------------------------------------------------------------
 
     def _function(self, declaration: Declaration) -> None:
-        scope = Scope(self.around, declaration.result, host=kind_of(declaration) == "host")
+        scope = FunctionScope(self.around, declaration.result, host=kind_of(declaration) == "host")
         parameters: list[Local] = []
         body: tuple[Statement, ...] = ()
-        problem: Problem | None = None
+        problem: TranslationProblem | None = None
         external = declaration.body is None and not declaration.defined
         try:
             if declaration.kind in ("CXX_METHOD", "CONSTRUCTOR") and not declaration.static_method:
@@ -80,10 +80,10 @@ class Lowering:
                 first = _members(scope, declaration) if declaration.kind == "CONSTRUCTOR" else []
                 body = (*first, *statements.body(scope, declaration.body))
                 body = (*scope.hidden, *body)
-        except Untranslated as refused:
+        except Untranslatable as refused:
             problem, body = refused.problem, ()
         except RecursionError:
-            problem = Problem("nesting", "this function is nested too deeply", declaration.span)
+            problem = TranslationProblem("nesting", "this function is nested too deeply", declaration.span)
         self.module.functions[declaration.symbol] = Function(
             declaration.title,
             declaration.symbol,
@@ -114,7 +114,7 @@ class Lowering:
         return made
 
     def _initial(self, made: Global, declaration: Declaration) -> None:
-        scope = Scope(self.around, t.VOID)
+        scope = FunctionScope(self.around, t.VOID)
         initial = declaration.initialiser
         assert initial is not None
         try:
@@ -122,7 +122,7 @@ class Lowering:
                 value: Expr = expressions.compose(scope, initial, made.type)
             else:
                 value = expressions.valued(scope, initial, made.type)
-        except Untranslated:
+        except Untranslatable:
             return
         flat = list(_flat(value, made.type))
         if all(v is not None for v in flat):
@@ -154,7 +154,7 @@ def kind_of(declaration: Declaration) -> str:
     return "device" if "device" in declaration.annotations else "host"
 
 
-def _this(scope: Scope, declaration: Declaration) -> Local:
+def _this(scope: FunctionScope, declaration: Declaration) -> Local:
     parent = declaration.parent
     kind = parent.type if parent is not None else t.VOID
     local = Local("this", "this", t.Pointer(kind), f"{kind} *", declaration.span, parameter=True)
@@ -163,7 +163,7 @@ def _this(scope: Scope, declaration: Declaration) -> Local:
     return local
 
 
-def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
+def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
     """The member initialisers of a constructor, as assignments."""
     made: list[Statement] = []
     nodes = iter(declaration.initialisers)
@@ -184,7 +184,7 @@ def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
             continue
         span = given.span
         whole = Element(
-            Load(Variable(scope.this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span
+            Load(LocalStorage(scope.this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span
         )
         at = Member(whole, field.name, field.offset, field.type, span)
         first = expressions.valued(scope, given, field.type)
@@ -192,6 +192,6 @@ def _members(scope: Scope, declaration: Declaration) -> list[Statement]:
     return made
 
 
-def lower(unit: "Unit") -> Module:
+def lower(unit: "ParsedFile") -> TranslationUnit:
     """*unit* in the intermediate form; what does not translate has a problem and no body."""
     return Lowering(unit).run()

@@ -11,15 +11,15 @@ from mlusim.frontend.bangc.ir import (
     Element,
     Expr,
     Load,
+    LocalStorage,
     New,
-    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import calls, expressions
-from mlusim.frontend.bangc.lower.scope import Scope, number
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.tree import Node
 
 
-def new(scope: Scope, node: Node) -> Expr:
+def new(scope: FunctionScope, node: Node) -> Expr:
     """``new T``, ``new T(values)`` and ``new T[count]``."""
     text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _text(scope, node, "new"))
     mark, zero = _shape(text[3:])
@@ -37,7 +37,7 @@ def new(scope: Scope, node: Node) -> Expr:
     made = New(of, None, zero, (), node.type, node.span)
     if not given:
         return made
-    here = Variable(scope.hold(node.type, node.span), node.type, node.span)
+    here = LocalStorage(scope.hold(node.type, node.span), node.type, node.span)
     held = Load(here, node.type, node.span)
     filled = _filled(scope, node, of, given[0], held)
     if filled is None:
@@ -50,7 +50,7 @@ def _names_nothrow(node: Node) -> bool:
     return node.kind == "DECL_REF_EXPR" and node.decl is not None and node.decl.name == "nothrow"
 
 
-def _array(scope: Scope, node: Node, of: t.Type, given: list[Node], *, zero: bool) -> Expr:
+def _array(scope: FunctionScope, node: Node, of: t.Type, given: list[Node], *, zero: bool) -> Expr:
     for rest in given[1:]:
         target = rest.decl
         plain = target is not None and target.kind == "CONSTRUCTOR" and not calls.acts(target)
@@ -61,7 +61,7 @@ def _array(scope: Scope, node: Node, of: t.Type, given: list[Node], *, zero: boo
     return New(of, count, zero, (), node.type, node.span)
 
 
-def _filled(scope: Scope, node: Node, of: t.Type, given: Node, held: Expr) -> Expr | None:
+def _filled(scope: FunctionScope, node: Node, of: t.Type, given: Node, held: Expr) -> Expr | None:
     """What gives the new object its value; None where it has none of its own."""
     target = given.decl
     if given.kind == "CALL_EXPR" and target is not None and target.kind == "CONSTRUCTOR":
@@ -74,13 +74,13 @@ def _filled(scope: Scope, node: Node, of: t.Type, given: Node, held: Expr) -> Ex
     return Assign(at, expressions.valued(scope, given, of), of, node.span)
 
 
-def delete(scope: Scope, node: Node) -> Expr:
+def delete(scope: FunctionScope, node: Node) -> Expr:
     """``delete p`` and ``delete[] p``."""
     array = _text(scope, node, "delete")[6:].lstrip().startswith("[")
     return Delete(expressions.value(scope, node.children[0]), array, t.VOID, node.span)
 
 
-def _text(scope: Scope, node: Node, word: str) -> str:
+def _text(scope: FunctionScope, node: Node, word: str) -> str:
     """The source from *node* on, for the library does not say what is an array."""
     lines = scope.around.unit.text_of(node.span.file).split("\n")[node.span.line - 1 :][:20]
     text = "\n".join([lines[0][node.span.column - 1 :], *lines[1:]]) if lines else ""

@@ -9,15 +9,15 @@ from mlusim.frontend.bangc.ir import (
     Expr,
     GlobalPlace,
     Load,
+    LocalStorage,
     Member,
     Offset,
     Place,
     Span,
-    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import expressions
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import Scope, number, temporary
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
 
 WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", "CXX_STATIC_CAST_EXPR")
@@ -58,7 +58,7 @@ def _reinterprets(node: Node) -> bool:
     return node.kind == "CXX_REINTERPRET_CAST_EXPR" and not isinstance(node.type, t.Pointer)
 
 
-def place(scope: Scope, node: Node) -> Place:
+def place(scope: FunctionScope, node: Node) -> Place:
     """The place that *node* names; a value gets one of its own."""
     node = bare(node)
     maker = _MAKERS.get(node.kind)
@@ -69,12 +69,12 @@ def place(scope: Scope, node: Node) -> Place:
     return temporary(expressions.value(scope, node))
 
 
-def pointer(scope: Scope, node: Node) -> Expr:
+def pointer(scope: FunctionScope, node: Node) -> Expr:
     """The address of the place that *node* names."""
     return address_of(scope, place(scope, node), node.span)
 
 
-def address_of(scope: Scope, at: Place, span: Span) -> Expr:
+def address_of(scope: FunctionScope, at: Place, span: Span) -> Expr:
     """The address of a place, as simple as it can be said."""
     if isinstance(at, Element):
         pointer = convert(scope, at.pointer, t.Pointer(at.type), span)
@@ -84,7 +84,7 @@ def address_of(scope: Scope, at: Place, span: Span) -> Expr:
     return scope.address(at, t.Pointer(at.type), span)
 
 
-def _name(scope: Scope, node: Node) -> Place:
+def _name(scope: FunctionScope, node: Node) -> Place:
     declaration = node.decl
     if declaration is None or declaration.kind not in VARIABLES:
         return temporary(expressions.value(scope, node))
@@ -94,16 +94,16 @@ def _name(scope: Scope, node: Node) -> Place:
     if local is None:
         return _outer(scope, declaration, node)
     if isinstance(local.type, t.Pointer) and local.type.reference:
-        held = Load(Variable(local, local.type, node.span), local.type, node.span)
+        held = Load(LocalStorage(local, local.type, node.span), local.type, node.span)
         return Element(held, number(0, t.INT64, node), local.type.to, node.span)
-    return Variable(local, local.type, node.span)
+    return LocalStorage(local, local.type, node.span)
 
 
-def _outer(scope: Scope, declaration: Declaration, node: Node) -> Place:
+def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
     """A variable at file scope or of a class."""
     if declaration.kind == "PARM_DECL":
         scope.refuse("captured variable", f"{declaration.name} belongs to another function", node.span)
-    if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Scalar):
+    if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
         known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
         if known is not None:
             return temporary(number(known, declaration.type, node))
@@ -111,13 +111,13 @@ def _outer(scope: Scope, declaration: Declaration, node: Node) -> Place:
     return GlobalPlace(variable, variable.type, node.span)
 
 
-def _subscript(scope: Scope, node: Node) -> Place:
+def _subscript(scope: FunctionScope, node: Node) -> Place:
     base, index = node.children[0], node.children[-1]
     at = expressions.value(scope, base)
     return Element(at, expressions.value(scope, index), node.type, node.span)
 
 
-def _unary(scope: Scope, node: Node) -> Place:
+def _unary(scope: FunctionScope, node: Node) -> Place:
     if node.op == "*":
         at = expressions.value(scope, node.children[0])
         return Element(at, number(0, t.INT64, node), node.type, node.span)
@@ -126,14 +126,14 @@ def _unary(scope: Scope, node: Node) -> Place:
     return temporary(expressions.value(scope, node))
 
 
-def _after(scope: Scope, node: Node, target: Node) -> Place:
+def _after(scope: FunctionScope, node: Node, target: Node) -> Place:
     """An assignment that is used as a place: it happens, then the place is taken."""
     done = expressions.value(scope, node)
     at = pointer(scope, target)
     return Element(Comma(done, at, at.type, node.span), number(0, t.INT64, node), node.type, node.span)
 
 
-def _member(scope: Scope, node: Node) -> Place:
+def _member(scope: FunctionScope, node: Node) -> Place:
     declaration = node.decl
     if declaration is None:
         return scope.refuse("member", f"the member {node!r} is not known", node.span)
@@ -153,18 +153,18 @@ def _member(scope: Scope, node: Node) -> Place:
     return at
 
 
-def _inherited(scope: Scope, node: Node, declaration: Declaration) -> Place:
+def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> Place:
     return scope.refuse("inheritance", f"{declaration.name} is a member of a base class", node.span)
 
 
-def member_base(scope: Scope, node: Node) -> Place:
+def member_base(scope: FunctionScope, node: Node) -> Place:
     """The object of ``object.member``, ``pointer->member``, or of a member named alone."""
     inner = [c for c in node.children if c.type is not None]
     if not inner:
         if scope.this is None:
             scope.refuse("member", f"{node.decl.name if node.decl else 'a member'} has no object", node.span)
         assert isinstance(scope.this.type, t.Pointer)
-        held = Load(Variable(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+        held = Load(LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
         return Element(held, number(0, t.INT64, node), scope.this.type.to, node.span)
     if isinstance(inner[0].type, t.Pointer):
         at = expressions.value(scope, inner[0])
@@ -172,13 +172,13 @@ def member_base(scope: Scope, node: Node) -> Place:
     return place(scope, inner[0])
 
 
-def _assignment(scope: Scope, node: Node) -> Place:
+def _assignment(scope: FunctionScope, node: Node) -> Place:
     if node.kind == "BINARY_OPERATOR" and node.op != "=":
         return temporary(expressions.value(scope, node))
     return _after(scope, node, node.children[0])
 
 
-def _conditional(scope: Scope, node: Node) -> Place:
+def _conditional(scope: FunctionScope, node: Node) -> Place:
     if not is_place(node):
         return temporary(expressions.value(scope, node))
     test, then, other = node.children
@@ -187,7 +187,7 @@ def _conditional(scope: Scope, node: Node) -> Place:
     return Element(chosen, number(0, t.INT64, node), node.type, node.span)
 
 
-def _call(scope: Scope, node: Node) -> Place:
+def _call(scope: FunctionScope, node: Node) -> Place:
     made = expressions.call(scope, node)
     if isinstance(made.type, t.Pointer) and made.type.reference:
         return referred(made, node.span)
@@ -202,7 +202,7 @@ def referred(made: Expr, span: Span) -> Element:
     return Element(made, number(0, t.INT64, span), made.type.to, span)
 
 
-def _dereferenced(scope: Scope, node: Node) -> Place:
+def _dereferenced(scope: FunctionScope, node: Node) -> Place:
     """``reinterpret_cast<T &>(x)``."""
     at = pointer(scope, node.children[-1])
     return Element(

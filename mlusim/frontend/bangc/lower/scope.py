@@ -15,25 +15,25 @@ from mlusim.frontend.bangc.ir import (
     Expr,
     Global,
     Local,
+    LocalStorage,
     Place,
-    Problem,
     Span,
     Storage,
     Temporary,
-    Variable,
+    TranslationProblem,
 )  # fmt: skip
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.parse.unit import Unit
+    from mlusim.frontend.bangc.parse.unit import ParsedFile
 
 HELPERS = "_c_"  # how names begin that a rendering may add
 
 
-class Untranslated(Exception):
+class Untranslatable(Exception):
     """A construct that the intermediate form does not have; ends the lowering of its function."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: TranslationProblem) -> None:
         super().__init__(problem.message)
         self.problem = problem
 
@@ -42,14 +42,14 @@ class Untranslated(Exception):
 class Surroundings:
     """What the functions of a file share while they are lowered."""
 
-    unit: "Unit"
+    unit: "ParsedFile"
     need: Callable[[Declaration], str]  # asks for a function; its symbol
     variable: Callable[[Declaration], Global]
     as_bytes: set[str]  # records that are seen as bytes somewhere
 
 
 @define(eq=False)
-class Scope:
+class FunctionScope:
     """One function while it is lowered."""
 
     around: Surroundings
@@ -64,7 +64,9 @@ class Scope:
     def refuse(self, construct: str, message: str, span: Span) -> NoReturn:
         """End the lowering with a sentence about what is at *span*."""
         text = self.around.unit.text_of(span.file) if span.file else ""
-        raise Untranslated(Problem(construct, message, span, excerpt_of(text, span.line, span.column)))
+        raise Untranslatable(
+            TranslationProblem(construct, message, span, excerpt_of(text, span.line, span.column))
+        )
 
     def add(self, declaration: Declaration, *, parameter: bool = False) -> Local:
         """The local that *declaration* declares."""
@@ -90,7 +92,7 @@ class Scope:
         if words:
             local.storage, local.space = Storage.MEMORY, words[0]
         elif isinstance(local.type, t.Array):
-            numbers = isinstance(inner, t.Scalar) and inner != t.DOUBLE
+            numbers = isinstance(inner, t.Arithmetic) and inner != t.DOUBLE
             if self.host:  # the driver copies it
                 numbers = _plain(inner)
             local.storage = Storage.MEMORY if numbers else Storage.CELL
@@ -137,7 +139,7 @@ class Scope:
         base: Place | Expr = place
         while hasattr(base, "base"):
             base = base.base
-        if isinstance(base, Variable) and base.local.storage is Storage.VALUE:
+        if isinstance(base, LocalStorage) and base.local.storage is Storage.VALUE:
             base.local.storage = Storage.CELL
         return AddressOf(place, kind, span)
 
@@ -152,7 +154,7 @@ def element_of(kind: t.Type) -> t.Type:
 def _plain(kind: t.Type) -> bool:
     """Whether values of a type are numbers alone."""
     kind = element_of(kind)
-    return isinstance(kind, t.Scalar) or (
+    return isinstance(kind, t.Arithmetic) or (
         isinstance(kind, t.Record) and all(_plain(f.type) for f in kind.fields)
     )
 

@@ -14,17 +14,17 @@ from mlusim.frontend.bangc.ir import (
     Evaluate,
     Expr,
     If,
+    LocalStorage,
     Loop,
     Return,
     Section,
     Span,
     Statement,
     Switch,
-    Variable,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import assembly, expressions, headers
 from mlusim.frontend.bangc.lower.calls import argument
-from mlusim.frontend.bangc.lower.scope import Scope
+from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
 
 Body = tuple[Statement, ...]
@@ -39,14 +39,14 @@ _IGNORED = (
 )
 
 
-def body(scope: Scope, node: Node) -> Body:
+def body(scope: FunctionScope, node: Node) -> Body:
     """The statements of a block, or one statement."""
     if node.kind == "COMPOUND_STMT":
         return tuple(s for child in node.children for s in statement(scope, child))
     return tuple(statement(scope, node))
 
 
-def statement(scope: Scope, node: Node) -> list[Statement]:
+def statement(scope: FunctionScope, node: Node) -> list[Statement]:
     """What one statement becomes; nothing where it has no effect."""
     maker = _MAKERS.get(node.kind)
     if maker is not None:
@@ -57,7 +57,7 @@ def statement(scope: Scope, node: Node) -> list[Statement]:
     return [Evaluate(effect(scope, node), node.span)]
 
 
-def effect(scope: Scope, node: Node) -> Expr:
+def effect(scope: FunctionScope, node: Node) -> Expr:
     """An expression whose value is not used."""
     while node.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR") or (
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
@@ -66,20 +66,20 @@ def effect(scope: Scope, node: Node) -> Expr:
     return expressions.call(scope, node) if node.kind == "CALL_EXPR" else expressions.value(scope, node)
 
 
-def _block(scope: Scope, node: Node) -> list[Statement]:
+def _block(scope: FunctionScope, node: Node) -> list[Statement]:
     inner = body(scope, node)
     return [Block(inner, node.span)] if inner else []
 
 
-def _nothing(_scope: Scope, _node: Node) -> list[Statement]:
+def _nothing(_scope: FunctionScope, _node: Node) -> list[Statement]:
     return []
 
 
-def _attributed(scope: Scope, node: Node) -> list[Statement]:
+def _attributed(scope: FunctionScope, node: Node) -> list[Statement]:
     return statement(scope, node.children[-1])
 
 
-def _declarations(scope: Scope, node: Node) -> list[Statement]:
+def _declarations(scope: FunctionScope, node: Node) -> list[Statement]:
     made: list[Statement] = []
     for child in node.children:
         if child.kind == "VAR_DECL" and child.decl is not None:
@@ -90,7 +90,7 @@ def _declarations(scope: Scope, node: Node) -> list[Statement]:
     return made
 
 
-def declare(scope: Scope, declaration: Declaration, span: Span) -> list[Statement]:
+def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[Statement]:
     """A variable of a function."""
     initial = declaration.initialiser
     kind = declaration.type
@@ -108,7 +108,9 @@ def declare(scope: Scope, declaration: Declaration, span: Span) -> list[Statemen
     return [Declare(scope.add(declaration), value, span)]
 
 
-def _constructed(scope: Scope, declaration: Declaration, initial: Node, span: Span) -> list[Statement]:
+def _constructed(
+    scope: FunctionScope, declaration: Declaration, initial: Node, span: Span
+) -> list[Statement]:
     """A record that a call makes: straight in its place where that is a constructor of the sources."""
     value = expressions.call(scope, initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
@@ -116,7 +118,7 @@ def _constructed(scope: Scope, declaration: Declaration, initial: Node, span: Sp
         hidden = scope.hidden.pop()
         scope.locals.remove(hidden.local)
         local = scope.add(declaration)
-        here = scope.address(Variable(local, local.type, span), t.Pointer(local.type), span)
+        here = scope.address(LocalStorage(local, local.type, span), t.Pointer(local.type), span)
         made = Call(
             value.first.symbol, value.first.name, (here, *value.first.arguments[1:]), t.VOID, value.first.span
         )
@@ -128,7 +130,7 @@ def _constructed(scope: Scope, declaration: Declaration, initial: Node, span: Sp
 # -- control flow ----------------------------------------------------------------------------------
 
 
-def _if(scope: Scope, node: Node) -> list[Statement]:
+def _if(scope: FunctionScope, node: Node) -> list[Statement]:
     parts = list(node.children)
     before: list[Statement] = []
     while parts and parts[0].type is None:
@@ -146,7 +148,7 @@ def _if(scope: Scope, node: Node) -> list[Statement]:
     return [Block((*before, *made), node.span)] if before else made
 
 
-def _for(scope: Scope, node: Node) -> list[Statement]:
+def _for(scope: FunctionScope, node: Node) -> list[Statement]:
     first, test, step = headers.parts(scope.around.unit, node)
     before = [] if first is None else statement(scope, first)
     tested = None if test is None else expressions.valued(scope, test, t.BOOL)
@@ -155,20 +157,20 @@ def _for(scope: Scope, node: Node) -> list[Statement]:
     return [Block((*before, loop), node.span)] if before else [loop]
 
 
-def _each(scope: Scope, node: Node) -> list[Statement]:
+def _each(scope: FunctionScope, node: Node) -> list[Statement]:
     from mlusim.frontend.bangc.lower import loops  # noqa: PLC0415 - it has a body of statements, too
 
     return loops.each(scope, node)
 
 
-def _while(scope: Scope, node: Node) -> list[Statement]:
+def _while(scope: FunctionScope, node: Node) -> list[Statement]:
     test, inner = node.children[0], node.children[-1]
     if test.type is None:
         scope.refuse("declaration in a condition", "declare the variable before the while", test.span)
     return [Loop(expressions.valued(scope, test, t.BOOL), None, body(scope, inner), False, node.span)]
 
 
-def _do(scope: Scope, node: Node) -> list[Statement]:
+def _do(scope: FunctionScope, node: Node) -> list[Statement]:
     inner, test = node.children[0], node.children[-1]
     made = body(scope, inner)
     known = scope.around.unit.reader.value(test)
@@ -204,15 +206,15 @@ def _continues(made: Body) -> bool:
     return False
 
 
-def _break(_scope: Scope, node: Node) -> list[Statement]:
+def _break(_scope: FunctionScope, node: Node) -> list[Statement]:
     return [Break(node.span)]
 
 
-def _continue(_scope: Scope, node: Node) -> list[Statement]:
+def _continue(_scope: FunctionScope, node: Node) -> list[Statement]:
     return [Continue(node.span)]
 
 
-def _return(scope: Scope, node: Node) -> list[Statement]:
+def _return(scope: FunctionScope, node: Node) -> list[Statement]:
     if not node.children:
         return [Return(None, node.span)]
     given = node.children[0]
@@ -221,7 +223,7 @@ def _return(scope: Scope, node: Node) -> list[Statement]:
     return [Return(argument(scope, given, scope.result), node.span)]
 
 
-def _switch(scope: Scope, node: Node) -> list[Statement]:
+def _switch(scope: FunctionScope, node: Node) -> list[Statement]:
     value = expressions.value(scope, node.children[0])
     sections: list[Section] = []
     inner = node.children[-1]
@@ -235,7 +237,7 @@ def _switch(scope: Scope, node: Node) -> list[Statement]:
     return [Switch(value, tuple(sections), node.span)]
 
 
-def _labels(scope: Scope, node: Node) -> tuple[list[int], bool, Node]:
+def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
     labels, default = [], False
     while node.kind in ("CASE_STMT", "DEFAULT_STMT"):
         if node.kind == "DEFAULT_STMT":
@@ -249,7 +251,7 @@ def _labels(scope: Scope, node: Node) -> tuple[list[int], bool, Node]:
     return labels, default, node
 
 
-_MAKERS: Mapping[str, Callable[[Scope, Node], list[Statement]]] = MappingProxyType(
+_MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[Statement]]] = MappingProxyType(
     {
         "COMPOUND_STMT": _block,
         "NULL_STMT": _nothing,

@@ -10,11 +10,11 @@ from mlusim.frontend.bangc.ir import (
     Expr,
     Function,
     Local,
+    LocalStorage,
     Member,
     Offset,
     Place,
     Storage,
-    Variable,
 )
 
 
@@ -32,7 +32,7 @@ def root(place: Place) -> Local | None:
     """The local that *place* is or is a part of."""
     while isinstance(place, Member):
         place = place.base
-    return place.local if isinstance(place, Variable) else None
+    return place.local if isinstance(place, LocalStorage) else None
 
 
 def settle(functions: Iterable[Function], as_bytes: AbstractSet[str]) -> None:

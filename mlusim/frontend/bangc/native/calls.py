@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from mlusim.engine.native.door import NUMBERS, Given, Use, door
+from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
 from mlusim.engine.native.rows import WAITS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native.expressions import Context, in_order, value
+from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_order, value
 from mlusim.frontend.bangc.native.numbers import (
     IDS,
     NoForm,
@@ -22,7 +22,7 @@ from mlusim.frontend.bangc.native.numbers import (
 from mlusim.isa.table import ISA
 
 
-def intrinsic(c: Context, node: ir.Intrinsic) -> str:
+def intrinsic(c: ProgramRendering, node: ir.IntrinsicCall) -> str:
     """A call of a row: the run-time's own, a door in C, or Python's door."""
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row in WAITS:
@@ -41,24 +41,24 @@ def intrinsic(c: Context, node: ir.Intrinsic) -> str:
     return _python(c, node, f"UP(m, {number}, {site}", site)
 
 
-def _kinds(node: ir.Intrinsic) -> list[t.Type]:
+def _kinds(node: ir.IntrinsicCall) -> list[t.Type]:
     return [*node.overload, *(a.type for a in node.arguments[len(node.overload) :])]
 
 
-def _use(node: ir.Intrinsic) -> Use | None:
+def _use(node: ir.IntrinsicCall) -> Use | None:
     """How the row's door is called, where all arguments are numbers and pointers."""
     given = []
     for kind in _kinds(node):
         if isinstance(kind, t.Pointer):
-            given.append(Given(True, dtype_of(kind.to)))
-        elif isinstance(kind, t.Scalar) and not (kind.kind == "float" and kind.size == 8):
-            given.append(Given(False, dtype_of(kind)))
+            given.append(NativeArgument(True, dtype_of(kind.to)))
+        elif isinstance(kind, t.Arithmetic) and not (kind.kind == "float" and kind.size == 8):
+            given.append(NativeArgument(False, dtype_of(kind)))
         else:
             return None
     return Use(node.row, tuple(given))
 
 
-def _copy(c: Context, node: ir.Intrinsic, number: int, site: int) -> str:
+def _copy(c: ProgramRendering, node: ir.IntrinsicCall, number: int, site: int) -> str:
     ids = [_id(k) for k in _kinds(node)[:2]]
 
     def made(dst: str, src: str, size: str, direction: str, *shape: str) -> str:
@@ -77,10 +77,10 @@ def _id(kind: t.Type) -> int:
     return -1 if found is None else IDS[found]
 
 
-def _python(c: Context, node: ir.Intrinsic | ir.Library, head: str, site: int) -> str:
+def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, site: int) -> str:
     """Python executes it."""
     del site
-    kinds = _kinds(node) if isinstance(node, ir.Intrinsic) else [a.type for a in node.arguments]
+    kinds = _kinds(node) if isinstance(node, ir.IntrinsicCall) else [a.type for a in node.arguments]
     texts = [c.text(a.value) if isinstance(a, ir.Text) else None for a in node.arguments]
     plain = tuple(a for a in node.arguments if not isinstance(a, ir.Text))
 
@@ -104,7 +104,7 @@ def _python(c: Context, node: ir.Intrinsic | ir.Library, head: str, site: int) -
 def _argument(text: str, kind: t.Type) -> str:
     if isinstance(kind, t.Pointer):
         return f"a_pointer({text}, {_id(kind)})"
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"an argument of {kind}")
     found = -1 if kind.kind == "float" and kind.size == 8 else IDS[dtype_of(kind)]  # type: ignore[index]
     if kind.kind == "float":
@@ -116,19 +116,19 @@ def _answer(called: str, kind: t.Type) -> str:
     """What Python answered as a value of *kind*."""
     if isinstance(kind, t.Pointer):
         return f"({called}.bits)"
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"a result of {kind}")
     if kind.kind == "float":
         return rounded(f"number_of({called})", kind, wide=True)
     return f"(({ctype(kind)})whole_of({called}))"
 
 
-def _result(node: ir.Intrinsic, made: str) -> str:
+def _result(node: ir.IntrinsicCall, made: str) -> str:
     """What a door in C returns, as a value of the type that the source says."""
     kind = node.type
     if isinstance(kind, t.Void) or ISA[node.row].returns == "None":
         return made
-    assert isinstance(kind, t.Scalar)
+    assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
         return rounded(made, kind, wide=False)
     return f"(({ctype(kind)})({made}))"
@@ -144,7 +144,7 @@ _IN_DOUBLE: Mapping[str, str] = MappingProxyType(
 )  # fmt: skip
 
 
-def library(c: Context, node: ir.Library) -> str:
+def library(c: ProgramRendering, node: ir.LibraryCall) -> str:
     """A function of the C library: C's own where it is exact, else what the Python engine computes with."""
     own = _own(node)
     if own is not None:
@@ -152,31 +152,31 @@ def library(c: Context, node: ir.Library) -> str:
     return _python(c, node, f"CALL_UP(m, {c.function(node.name)}, {c.site(node.span)}", c.site(node.span))
 
 
-def _own(node: ir.Library) -> Callable[..., str] | None:
+def _own(node: ir.LibraryCall) -> Callable[..., str] | None:
     name, kind = node.name, node.type
     bare = name.removesuffix("f") if name.removesuffix("f") in _IN_DOUBLE else name
-    if bare in _IN_DOUBLE and isinstance(kind, t.Scalar) and kind.kind == "float":
+    if bare in _IN_DOUBLE and isinstance(kind, t.Arithmetic) and kind.kind == "float":
         have = node.arguments[0].type
-        if isinstance(have, t.Scalar):
+        if isinstance(have, t.Arithmetic):
             return lambda a: rounded(f"{_IN_DOUBLE[bare]}((double){_number(a, have)})", kind, wide=True)
-    if name in ("min", "max") and isinstance(kind, t.Scalar) and len(node.arguments) == 2:
+    if name in ("min", "max") and isinstance(kind, t.Arithmetic) and len(node.arguments) == 2:
         sign = "<" if name == "min" else ">"
         return lambda a, b: _smaller(a, b, sign, kind)
-    if name in ("abs", "labs") and isinstance(kind, t.Scalar) and kind.kind == "int":
+    if name in ("abs", "labs") and isinstance(kind, t.Arithmetic) and kind.kind == "int":
         return lambda a: f"({{ {ctype(kind)} x_ = {a}; ({ctype(kind)})(x_ < 0 ? -x_ : x_); }})"
     if name == "__builtin_expect":
         return lambda a, _: a
     return None
 
 
-def _smaller(a: str, b: str, sign: str, kind: t.Scalar) -> str:
+def _smaller(a: str, b: str, sign: str, kind: t.Arithmetic) -> str:
     """Of two the first, unless the second is beyond it."""
     made = ctype(kind)
     test = f"{real('y_', kind)} {sign} {real('x_', kind)}" if kind.kind == "float" else f"y_ {sign} x_"
     return f"({{ {made} x_ = {a}; {made} y_ = {b}; {test} ? y_ : x_; }})"
 
 
-def _number(text: str, kind: t.Scalar) -> str:
+def _number(text: str, kind: t.Arithmetic) -> str:
     return real(text, kind) if kind.kind == "float" else text
 
 

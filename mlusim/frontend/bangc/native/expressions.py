@@ -26,11 +26,11 @@ from mlusim.frontend.bangc.native.numbers import (
     suffix,
 )
 
-EFFECTS = (ir.Call, ir.Intrinsic, ir.Library, ir.Assign, ir.Update, ir.Asm, ir.Comma)
+EFFECTS = (ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Assign, ir.Update, ir.Asm, ir.Comma)
 
 
 @define(eq=False)
-class Context:
+class ProgramRendering:
     """A program while it is rendered: what it refers to, by number."""
 
     arch: Arch
@@ -63,7 +63,7 @@ class Context:
         return f"t_{self.temporaries}"
 
 
-def value(c: Context, node: ir.Expr) -> str:
+def value(c: ProgramRendering, node: ir.Expr) -> str:
     """The value of *node*."""
     made = _VALUES.get(type(node))
     if made is None:
@@ -96,7 +96,7 @@ def effectful(node: Any) -> bool:
     return any(effectful(n) for n in inner if n is not None and hasattr(n, "span"))
 
 
-def in_order(c: Context, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
+def in_order(c: ProgramRendering, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
     """``make`` of the values of *nodes*, evaluated from left to right."""
     if sum(effectful(n) for n in nodes) < 2 and not (
         len(nodes) > 1 and any(isinstance(n, ir.Assign | ir.Update) for n in nodes)
@@ -120,9 +120,9 @@ def in_register(local: ir.Local) -> bool:
     return local.storage is ir.Storage.VALUE
 
 
-def address(c: Context, at: ir.Place) -> str:
+def address(c: ProgramRendering, at: ir.Place) -> str:
     """A pointer to a place."""
-    if isinstance(at, ir.Variable):
+    if isinstance(at, ir.LocalStorage):
         if in_register(at.local):
             raise NoForm("the address of a variable in a register")
         return name(at.local)
@@ -140,17 +140,17 @@ def address(c: Context, at: ir.Place) -> str:
 
 def _direct(at: ir.Place) -> str | None:
     """A variable outside memory, or a part of one, as an lvalue of C."""
-    if isinstance(at, ir.Variable) and in_register(at.local):
+    if isinstance(at, ir.LocalStorage) and in_register(at.local):
         return name(at.local)
     base = records.raw(at)
-    if base is None or not isinstance(at.type, t.Scalar | t.Pointer):
+    if base is None or not isinstance(at.type, t.Arithmetic | t.Pointer):
         return None
-    if isinstance(at.type, t.Scalar) and at.type.kind == "bool":
+    if isinstance(at.type, t.Arithmetic) and at.type.kind == "bool":
         return f"(*(uint8_t *)({base}))"
     return f"(*({ctype(at.type)} *)({base}))"
 
 
-def loaded(c: Context, at: ir.Place, span: ir.Span) -> str:
+def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
     """The value at a place."""
     if isinstance(at.type, t.Record):
         return records.record(c, at)
@@ -164,7 +164,7 @@ def loaded(c: Context, at: ir.Place, span: ir.Span) -> str:
     return spread(c, at, lambda p, i: fetched(c, at.type, p, i, span))
 
 
-def spread(c: Context, at: ir.Place, make: Callable[[str, str], str]) -> str:
+def spread(c: ProgramRendering, at: ir.Place, make: Callable[[str, str], str]) -> str:
     """``make`` of a pointer and the index of the element that a place is."""
     if isinstance(at, ir.Element) and at.type.size == at.pointer.type.to.size:  # type: ignore[union-attr]
         return in_order(c, (at.pointer, at.index), make)
@@ -173,40 +173,40 @@ def spread(c: Context, at: ir.Place, make: Callable[[str, str], str]) -> str:
 
 def _constant(at: ir.GlobalPlace) -> str:
     initial = at.variable.initial
-    if not isinstance(at.type, t.Scalar) or not initial:
+    if not isinstance(at.type, t.Arithmetic) or not initial:
         raise NoForm("a constant variable at file scope")
     return literal(initial[0], at.type)
 
 
-def fetched(c: Context, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
+def fetched(c: ProgramRendering, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:
     """Element *index* behind *pointer*."""
     if isinstance(kind, t.Pointer):
         return f"load_pointer(m, {pointer}, {index}, {c.site(span)})"
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"a {kind} in memory")
     if kind.kind == "bool":
         return f"(load_u8(m, {pointer}, {index}, {c.site(span)}) != 0)"
     return f"load_{suffix(kind)}(m, {pointer}, {index}, {c.site(span)})"
 
 
-def put(c: Context, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
+def put(c: ProgramRendering, kind: t.Type, pointer: str, index: str, given: str, span: ir.Span) -> str:
     """A store to element *index* behind *pointer*; its value is what was stored."""
     if isinstance(kind, t.Pointer):
         return f"store_pointer(m, {pointer}, {index}, {given}, {c.site(span)})"
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"a {kind} in memory")
     return f"store_{suffix(kind)}(m, {pointer}, {index}, {given}, {c.site(span)})"
 
 
-def _load(c: Context, node: ir.Load) -> str:
+def _load(c: ProgramRendering, node: ir.Load) -> str:
     return loaded(c, node.place, node.span)
 
 
-def _address_of(c: Context, node: ir.AddressOf) -> str:
+def _address_of(c: ProgramRendering, node: ir.AddressOf) -> str:
     return address(c, node.place)
 
 
-def _assign(c: Context, node: ir.Assign) -> str:
+def _assign(c: ProgramRendering, node: ir.Assign) -> str:
     at = node.place
     if isinstance(at.type, t.Record):
         return records.assigned(c, at, node)
@@ -221,7 +221,7 @@ def _assign(c: Context, node: ir.Assign) -> str:
     return f"({{ {ctype(node.value.type)} {held} = {value(c, node.value)}; {stored}; }})"
 
 
-def _update(c: Context, node: ir.Update) -> str:
+def _update(c: ProgramRendering, node: ir.Update) -> str:
     direct = _direct(node.place)
     if direct is not None and not node.old:
         return f"({direct} = {_combined(c, node, direct)})"
@@ -238,13 +238,13 @@ def _update(c: Context, node: ir.Update) -> str:
     )
 
 
-def _combined(c: Context, node: ir.Update, old: str) -> str:
+def _combined(c: ProgramRendering, node: ir.Update, old: str) -> str:
     kind, within = node.type, node.within
     given = value(c, node.value)
     if isinstance(kind, t.Pointer):
         return f"moved_({old}, {'-' if node.op == '-' else ''}(int64_t)({given}), {kind.to.size})"
-    assert isinstance(kind, t.Scalar)
-    assert isinstance(within, t.Scalar)
+    assert isinstance(kind, t.Arithmetic)
+    assert isinstance(within, t.Arithmetic)
     made = computed(node.op, converted(old, kind, within), given, within, None, c.site(node.span))
     return converted(made, within, kind)
 
@@ -252,54 +252,54 @@ def _combined(c: Context, node: ir.Update, old: str) -> str:
 # -- numbers and pointers ----------------------------------------------------------------------------
 
 
-def _const(_c: Context, node: ir.Const) -> str:
+def _const(_c: ProgramRendering, node: ir.Const) -> str:
     return literal(node.value, node.type)
 
 
-def _builtin(_c: Context, node: ir.Builtin) -> str:
+def _builtin(_c: ProgramRendering, node: ir.Builtin) -> str:
     return f"m->{node.name}"
 
 
-def _convert(c: Context, node: ir.Convert) -> str:
+def _convert(c: ProgramRendering, node: ir.Convert) -> str:
     have, to = node.value.type, node.type
     made = value(c, node.value)
-    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return converted(made, have, to)
     if isinstance(to, t.Void):
         return f"((void)({made}))"
     if isinstance(have, t.Pointer | t.Array) and isinstance(to, t.Pointer):
         return made
-    if isinstance(to, t.Scalar):
+    if isinstance(to, t.Arithmetic):
         return f"({made} != 0)" if to.kind == "bool" else f"(({ctype(to)})address_(m, {made}))"
     if isinstance(to, t.Pointer):
         return f"pointer_of(m, (uint64_t)({made}))"
     raise NoForm(f"a conversion to {to}")
 
 
-def _unary(c: Context, node: ir.Unary) -> str:
+def _unary(c: ProgramRendering, node: ir.Unary) -> str:
     made = value(c, node.value)
     kind = node.type
     if node.op == "!":
         return f"(!{made})"
-    assert isinstance(kind, t.Scalar)
+    assert isinstance(kind, t.Arithmetic)
     if kind.kind == "float":
         return computed("*", literal(-1.0, kind), made, kind, None, 0)
     return f"(({ctype(kind)})({node.op}{made}))"
 
 
-def _binary(c: Context, node: ir.Binary) -> str:
+def _binary(c: ProgramRendering, node: ir.Binary) -> str:
     kind = node.type
-    assert isinstance(kind, t.Scalar)
+    assert isinstance(kind, t.Arithmetic)
     return in_order(
         c, (node.left, node.right), lambda a, b: computed(node.op, a, b, kind, None, c.site(node.span))
     )
 
 
-def _compare(c: Context, node: ir.Compare) -> str:
+def _compare(c: ProgramRendering, node: ir.Compare) -> str:
     kind = node.left.type
 
     def made(a: str, b: str) -> str:
-        if isinstance(kind, t.Scalar) and kind.kind == "float" and kind.size == 2:
+        if isinstance(kind, t.Arithmetic) and kind.kind == "float" and kind.size == 2:
             form = "f16" if suffix(kind) == "f16" else "b16"
             return f"(from_{form}({a}) {node.op} from_{form}({b}))"
         if isinstance(kind, t.Pointer) and not any(isinstance(n, ir.Const) for n in (node.left, node.right)):
@@ -309,19 +309,19 @@ def _compare(c: Context, node: ir.Compare) -> str:
     return in_order(c, (node.left, node.right), made)
 
 
-def _logical(c: Context, node: ir.Logical) -> str:
+def _logical(c: ProgramRendering, node: ir.Logical) -> str:
     return f"({value(c, node.left)} {node.op} {value(c, node.right)})"
 
 
-def _conditional(c: Context, node: ir.Conditional) -> str:
+def _conditional(c: ProgramRendering, node: ir.Conditional) -> str:
     return f"({value(c, node.test)} ? {value(c, node.then)} : {value(c, node.other)})"
 
 
-def _comma(c: Context, node: ir.Comma) -> str:
+def _comma(c: ProgramRendering, node: ir.Comma) -> str:
     return f"({value(c, node.first)}, {value(c, node.second)})"
 
 
-def _offset(c: Context, node: ir.Offset) -> str:
+def _offset(c: ProgramRendering, node: ir.Offset) -> str:
     assert isinstance(node.type, t.Pointer)
     if isinstance(node.type.to, t.ClassType):
         raise NoForm(f"a pointer to {node.type.to}")
@@ -329,7 +329,7 @@ def _offset(c: Context, node: ir.Offset) -> str:
     return in_order(c, (node.pointer, node.count), lambda p, n: f"moved_({p}, {sign}(int64_t)({n}), {size})")
 
 
-def _distance(c: Context, node: ir.Distance) -> str:
+def _distance(c: ProgramRendering, node: ir.Distance) -> str:
     kind = node.left.type
     assert isinstance(kind, t.Pointer)
     found = dtype_of(kind.to)
@@ -337,26 +337,26 @@ def _distance(c: Context, node: ir.Distance) -> str:
     return in_order(c, (node.left, node.right), lambda a, b: f"distance_(m, {a}, {b}, {more})")
 
 
-def _call(c: Context, node: ir.Call) -> str:
+def _call(c: ProgramRendering, node: ir.Call) -> str:
     made = in_order(c, node.arguments, lambda *a: f"k_{node.symbol}({', '.join(('m', *a))})")
     if not isinstance(node.type, t.Void):
         ctype(node.type)
     return made
 
 
-def _intrinsic(c: Context, node: ir.Intrinsic) -> str:
+def _intrinsic(c: ProgramRendering, node: ir.IntrinsicCall) -> str:
     from mlusim.frontend.bangc.native.calls import intrinsic  # noqa: PLC0415 - two halves of one subject
 
     return intrinsic(c, node)
 
 
-def _library(c: Context, node: ir.Library) -> str:
+def _library(c: ProgramRendering, node: ir.LibraryCall) -> str:
     from mlusim.frontend.bangc.native.calls import library  # noqa: PLC0415 - two halves of one subject
 
     return library(c, node)
 
 
-_VALUES: Mapping[type, Callable[[Context, Any], str]] = MappingProxyType(
+_VALUES: Mapping[type, Callable[[ProgramRendering, Any], str]] = MappingProxyType(
     {
         ir.Const: _const,
         ir.Builtin: _builtin,
@@ -374,11 +374,21 @@ _VALUES: Mapping[type, Callable[[Context, Any], str]] = MappingProxyType(
         ir.Assign: _assign,
         ir.Update: _update,
         ir.Call: _call,
-        ir.Intrinsic: _intrinsic,
-        ir.Library: _library,
+        ir.IntrinsicCall: _intrinsic,
+        ir.LibraryCall: _library,
         ir.Compose: records.compose,
         ir.Asm: records.assembly,
     }
 )
 
-__all__ = ["IDS", "Context", "NoForm", "address", "dtype_of", "in_order", "loaded", "rounded", "value"]
+__all__ = [
+    "IDS",
+    "NoForm",
+    "ProgramRendering",
+    "address",
+    "dtype_of",
+    "in_order",
+    "loaded",
+    "rounded",
+    "value",
+]

@@ -9,12 +9,12 @@ import numpy as np
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES
 from mlusim.engine.native.core import NativeCore
-from mlusim.engine.native.program import Program, Words, assemble
+from mlusim.engine.native.program import NativeProgram, Words, assemble
 from mlusim.engine.native.run import Loaded
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native.expressions import Context
+from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
 from mlusim.frontend.bangc.native.statements import function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
@@ -25,7 +25,7 @@ from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.link import Plan
+    from mlusim.frontend.bangc.link import LinkPlan
 
 FAULTS = (too_deep, by_zero, too_deep)  # by the numbers of scalars.h
 _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
@@ -34,15 +34,15 @@ _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
 class BangForm:
     """What a kernel has as ``native``: made once for each architecture; ``problem`` says why there is none."""
 
-    def __init__(self, form: ir.Function, plan: "Callable[[], Plan]", bang_arch: int) -> None:
+    def __init__(self, form: ir.Function, plan: "Callable[[], LinkPlan]", bang_arch: int) -> None:
         self.form = form
         self._plan = plan
         self._bang_arch = bang_arch
-        self._made: dict[str, Program | None] = {}
+        self._made: dict[str, NativeProgram | None] = {}
         self._places: list[Any] = []
         self.problem: str | None = None
 
-    def program(self, arch: Arch) -> Program | None:
+    def program(self, arch: Arch) -> NativeProgram | None:
         """The kernel's C for *arch*; None where something in it has none."""
         if arch.name not in self._made:
             try:
@@ -57,13 +57,13 @@ class BangForm:
         program = self.program(arch)
         return None if program is None else Loaded(self, program)
 
-    def _render(self, arch: Arch) -> Program:
+    def _render(self, arch: Arch) -> NativeProgram:
         if arch.bang_arch != self._bang_arch:
             raise NoForm("another architecture than the one it was loaded for")
         for p in self.form.parameters:
-            if not isinstance(p.type, t.Scalar | t.Pointer):
+            if not isinstance(p.type, t.Arithmetic | t.Pointer):
                 raise NoForm(f"an argument of {p.type}")
-        plan, c = self._plan(), Context(arch)
+        plan, c = self._plan(), ProgramRendering(arch)
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
@@ -78,7 +78,7 @@ class BangForm:
         text = "\n".join([*records, *heads, *bodies, self._entry()])
         self._places = list(c.places)
         library = [self._function(n) for n in c.library]
-        return Program(
+        return NativeProgram(
             assemble(arch, c.uses, text),
             "mlusim_enter",
             list(c.sites) or [(self.form.span.file, self.form.span.line)],
@@ -161,7 +161,7 @@ def _variables(part: Any) -> list[ir.Global]:
 
 def _taken(word: str, kind: t.Type) -> str:
     """An argument of the kernel from its word."""
-    if isinstance(kind, t.Scalar) and kind.kind == "float":
+    if isinstance(kind, t.Arithmetic) and kind.kind == "float":
         return f"(*(const {ctype(kind)} *)&{word})"
     return f"({ctype(kind)}){word}"
 
@@ -171,7 +171,7 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
     kind = parameter.type
     if isinstance(kind, t.Pointer):
         return words.pointer(argument) if isinstance(argument, Ptr) else 0
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         raise LaunchError(f"{parameter.source_name} of {kind} has no form in C")
     value = argument.item() if hasattr(argument, "item") else argument
     if not isinstance(value, int | float):

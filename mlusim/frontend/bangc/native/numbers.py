@@ -22,14 +22,14 @@ class NoForm(Exception):
     """Something that has no C here; the message says what."""
 
 
-def floating(kind: t.Scalar) -> str:
+def floating(kind: t.Arithmetic) -> str:
     """Which floating type *kind* is: "f16", "b16", "f32" or "f64"."""
     if kind.size == 8:
         return "f64"
     return suffix(kind)
 
 
-def suffix(kind: t.Scalar) -> str:
+def suffix(kind: t.Arithmetic) -> str:
     """The suffix of the element type through which memory of *kind* is seen."""
     if kind.kind == "float" and kind.size == 8:
         raise NoForm("a double in memory")
@@ -40,7 +40,7 @@ def dtype_of(kind: t.Type) -> DType | None:
     """The element type of memory of *kind*; None where it is no number."""
     while isinstance(kind, t.Array):
         kind = kind.of
-    return dtype(kind) if isinstance(kind, t.Scalar) else None
+    return dtype(kind) if isinstance(kind, t.Arithmetic) else None
 
 
 def ctype(kind: t.Type) -> str:
@@ -51,19 +51,19 @@ def ctype(kind: t.Type) -> str:
         return "void"
     if isinstance(kind, t.Record):
         return f"R_{kind.size}"
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"a value of {kind}")
     if kind.kind != "float":
         return _INTEGERS[kind.kind, kind.size]
     return {"f16": "f16", "b16": "b16", "f32": "float", "f64": "double"}[floating(kind)]
 
 
-def real(text: str, kind: t.Scalar) -> str:
+def real(text: str, kind: t.Arithmetic) -> str:
     """A number of type *kind* as float or double."""
     return {"f16": f"from_f16({text})", "b16": f"from_b16({text})"}.get(floating(kind), text)
 
 
-def rounded(text: str, kind: t.Scalar, *, wide: bool) -> str:
+def rounded(text: str, kind: t.Arithmetic, *, wide: bool) -> str:
     """A float, or with *wide* a double, rounded to *kind*."""
     how = floating(kind)
     if how == "f16":
@@ -73,7 +73,7 @@ def rounded(text: str, kind: t.Scalar, *, wide: bool) -> str:
     return f"(({ctype(kind)})({text}))"
 
 
-def converted(text: str, have: t.Scalar, to: t.Scalar) -> str:
+def converted(text: str, have: t.Arithmetic, to: t.Arithmetic) -> str:
     """A number of type *have* as one of type *to*."""
     if to.kind == "bool":
         return f"({real(text, have) if have.kind == 'float' else text} != 0)"
@@ -88,14 +88,16 @@ def converted(text: str, have: t.Scalar, to: t.Scalar) -> str:
     return f"(({ctype(to)})({text}))"
 
 
-def _from_whole(text: str, to: t.Scalar) -> str:
+def _from_whole(text: str, to: t.Arithmetic) -> str:
     how = floating(to)
     if how == "f16":
         return f"narrow_to_f16((double)({text}), RN)"
     return f"to_b16((float)({text}))" if how == "b16" else f"(({ctype(to)})({text}))"
 
 
-def computed(op: str, left: str, right: str, kind: t.Scalar, shift: t.Scalar | None, site: int) -> str:
+def computed(
+    op: str, left: str, right: str, kind: t.Arithmetic, shift: t.Arithmetic | None, site: int
+) -> str:
     """``left op right`` in the type *kind*; *shift* is the type of the right side of a shift."""
     if kind.kind == "float":
         return rounded(f"({real(left, kind)} {op} {real(right, kind)})", kind, wide=False)
@@ -115,7 +117,7 @@ def literal(value: object, kind: t.Type) -> str:
         return "((Ptr)0)"
     if isinstance(kind, t.Pointer):
         return f"((Ptr){int(value)}ull)"  # type: ignore[call-overload]
-    assert isinstance(kind, t.Scalar)
+    assert isinstance(kind, t.Arithmetic)
     if kind.kind != "float":
         number = int(value)  # type: ignore[call-overload]
         if kind.kind in ("uint", "bool"):

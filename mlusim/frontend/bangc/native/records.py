@@ -12,7 +12,7 @@ from mlusim.time.log import FOR_ALL
 
 def raw(at: ir.Place) -> str | None:
     """Where the bytes of a variable outside memory are, or those of a part of it."""
-    if isinstance(at, ir.Variable):
+    if isinstance(at, ir.LocalStorage):
         return f"(uint8_t *)d_{at.local.name}" if at.local.storage is ir.Storage.CELL else None
     base = raw(at.base) if isinstance(at, ir.Member) else None
     return None if base is None else f"({base} + {at.offset})"  # type: ignore[union-attr]

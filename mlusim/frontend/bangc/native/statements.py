@@ -6,7 +6,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.native.expressions import Context, name, put, value
+from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
 from mlusim.memory.space import LDRAM, NRAM
 
@@ -23,7 +23,7 @@ def _given(local: ir.Local) -> str:
     return name(local) if local.storage is ir.Storage.VALUE else f"g_{local.name}"
 
 
-def function(c: Context, form: ir.Function, *, recursive: bool) -> str:
+def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
     """A function: its locals at its beginning, its statements at their lines.
 
     Variables that have an address lie in cells, which are given back when the function is left.
@@ -52,10 +52,10 @@ def _line(span: ir.Span) -> str:
 def _zero(kind: t.Type) -> str:
     if isinstance(kind, t.Record):
         return f"({ctype(kind)}){{{{0}}}}"
-    return literal(0.0 if isinstance(kind, t.Scalar) and kind.kind == "float" else 0, kind)
+    return literal(0.0 if isinstance(kind, t.Arithmetic) and kind.kind == "float" else 0, kind)
 
 
-def _local(c: Context, local: ir.Local, form: ir.Function) -> Iterator[str]:
+def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[str]:
     kind, made = local.type, name(local)
     if local.storage is ir.Storage.VALUE:
         if not local.parameter:
@@ -74,8 +74,8 @@ def _cell_of(local: ir.Local) -> Iterator[str]:
     inner, made = local.type, name(local)
     while isinstance(inner, t.Array):
         inner = inner.of
-    double = isinstance(inner, t.Scalar) and inner.size == 8 and inner.kind == "float"
-    if not isinstance(inner, t.Scalar | t.Pointer | t.Record) or (double and inner is not local.type):
+    double = isinstance(inner, t.Arithmetic) and inner.size == 8 and inner.kind == "float"
+    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record) or (double and inner is not local.type):
         raise NoForm(f"a {local.type} that has an address")
     at = "uint8_t" if isinstance(inner, t.Record) else ctype(inner)
     yield f"  Ptr {made} = cell_(m, {local.type.size}); {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
@@ -83,7 +83,7 @@ def _cell_of(local: ir.Local) -> Iterator[str]:
         yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
 
-def statements(c: Context, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
+def statements(c: ProgramRendering, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
     """The statements in order."""
     lines: list[str] = []
     for node in body:
@@ -94,7 +94,7 @@ def statements(c: Context, body: tuple[ir.Statement, ...], form: ir.Function) ->
     return lines
 
 
-def _declare(c: Context, node: ir.Declare, form: ir.Function) -> list[str]:
+def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[str]:
     local, kind = node.local, node.local.type
     if local.storage is ir.Storage.VALUE:
         given = _zero(kind) if node.value is None else value(c, node.value)
@@ -114,7 +114,7 @@ def _declare(c: Context, node: ir.Declare, form: ir.Function) -> list[str]:
     return lines
 
 
-def _cell(c: Context, node: ir.Declare) -> list[str]:
+def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
     local, kind = node.local, node.local.type
     if isinstance(kind, t.Array):
         lines = [f"memset(d_{local.name}, 0, {kind.size});"]
@@ -125,7 +125,7 @@ def _cell(c: Context, node: ir.Declare) -> list[str]:
     return [f"{{ {ctype(kind)} i_ = {given}; memcpy(d_{local.name}, &i_, sizeof i_); }}"]
 
 
-def _filled(c: Context, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
+def _filled(c: ProgramRendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
     """Stores of the values of an array."""
     if not isinstance(node, ir.Compose) or not isinstance(kind, t.Array):
         raise NoForm("this initial value")
@@ -137,7 +137,7 @@ def _filled(c: Context, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span
     return lines + [put(c, of, pointer, str(n), _zero(of), span) + ";" for n in rest]
 
 
-def _evaluate(c: Context, node: ir.Evaluate, _: ir.Function) -> list[str]:
+def _evaluate(c: ProgramRendering, node: ir.Evaluate, _: ir.Function) -> list[str]:
     inner = node.value
     while isinstance(inner, ir.Convert):
         inner = inner.value
@@ -146,12 +146,12 @@ def _evaluate(c: Context, node: ir.Evaluate, _: ir.Function) -> list[str]:
     return [f"{value(c, inner)};"]
 
 
-def _if(c: Context, node: ir.If, form: ir.Function) -> list[str]:
+def _if(c: ProgramRendering, node: ir.If, form: ir.Function) -> list[str]:
     lines = [f"if ({value(c, node.test)}) {{", *statements(c, node.then, form), "}"]
     return [*lines, "else {", *statements(c, node.other, form), "}"] if node.other else lines
 
 
-def _loop(c: Context, node: ir.Loop, form: ir.Function) -> list[str]:
+def _loop(c: ProgramRendering, node: ir.Loop, form: ir.Function) -> list[str]:
     test = "1" if node.test is None else value(c, node.test)
     turn = f"TURN(m, {c.site(node.span)});"
     inner = statements(c, node.body, form)
@@ -161,7 +161,7 @@ def _loop(c: Context, node: ir.Loop, form: ir.Function) -> list[str]:
     return [f"for (; {test}; {step}) {{", turn, *inner, "}"]
 
 
-def _switch(c: Context, node: ir.Switch, form: ir.Function) -> list[str]:
+def _switch(c: ProgramRendering, node: ir.Switch, form: ir.Function) -> list[str]:
     lines = [f"switch ((int64_t)({value(c, node.value)})) {{"]
     for section in node.sections:
         lines += [f"case {label}ll:" for label in section.labels] + ["default:"] * section.default
@@ -169,7 +169,7 @@ def _switch(c: Context, node: ir.Switch, form: ir.Function) -> list[str]:
     return [*lines, "}"]
 
 
-def _return(c: Context, node: ir.Return, _: ir.Function) -> list[str]:
+def _return(c: ProgramRendering, node: ir.Return, _: ir.Function) -> list[str]:
     if node.value is None:
         return ["return;"]
     if isinstance(node.value.type, t.Void):
@@ -177,11 +177,11 @@ def _return(c: Context, node: ir.Return, _: ir.Function) -> list[str]:
     return [f"return {value(c, node.value)};"]
 
 
-def _block(c: Context, node: ir.Block, form: ir.Function) -> list[str]:
+def _block(c: ProgramRendering, node: ir.Block, form: ir.Function) -> list[str]:
     return ["{", *statements(c, node.body, form), "}"]
 
 
-_STATEMENTS: Mapping[type, Callable[[Context, Any, ir.Function], list[str]]] = MappingProxyType(
+_STATEMENTS: Mapping[type, Callable[[ProgramRendering, Any, ir.Function], list[str]]] = MappingProxyType(
     {
         ir.Declare: _declare,
         ir.Evaluate: _evaluate,

@@ -73,20 +73,20 @@ class Library:
 
 
 def _version(lib: Any) -> str:
-    found: String = ctypes.CFUNCTYPE(String)(("clang_getClangVersion", lib))()
+    found: ClangString = ctypes.CFUNCTYPE(ClangString)(("clang_getClangVersion", lib))()
     return found.text(lib)
 
 
-class String(ctypes.Structure):
+class ClangString(ctypes.Structure):
     """A string of the library; taken once."""
 
     _fields_ = (("data", ctypes.c_void_p), ("flags", ctypes.c_uint))
 
     def text(self, lib: Any) -> str:
         """The text, given back to the library."""
-        get = ctypes.CFUNCTYPE(ctypes.c_char_p, String)(("clang_getCString", lib))
+        get = ctypes.CFUNCTYPE(ctypes.c_char_p, ClangString)(("clang_getCString", lib))
         found = (get(self) or b"").decode()
-        ctypes.CFUNCTYPE(None, String)(("clang_disposeString", lib))(self)
+        ctypes.CFUNCTYPE(None, ClangString)(("clang_disposeString", lib))(self)
         return found
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from mlusim.frontend.bangc.ir.names import Span
-from mlusim.frontend.bangc.parse.library import BINARY, UNARY, Library, String
+from mlusim.frontend.bangc.parse.library import BINARY, UNARY, ClangString, Library
 from mlusim.frontend.bangc.parse.type_reader import TypeReader
 from mlusim.frontend.bangc.types import Array, Pointer, Type
 
@@ -48,7 +48,7 @@ class Node:
 class Declaration:
     """A function, a variable, a parameter, a field, an enumerator or a type of the sources."""
 
-    def __init__(self, reader: "Reader", cursor: Any) -> None:
+    def __init__(self, reader: "CursorReader", cursor: Any) -> None:
         self._reader = reader
         self._cursor = cursor
         self.kind: str = reader.kinds[cursor._kind_id]
@@ -244,7 +244,7 @@ class Declaration:
                 yield self._reader.declaration(child)
 
 
-class Reader:
+class CursorReader:
     """Turns the library's cursors into nodes and declarations, each once."""
 
     def __init__(self, library: Library, prelude: tuple[str, ...], rows: Mapping[int, str]) -> None:
@@ -262,7 +262,7 @@ class Reader:
         at = ctypes.CFUNCTYPE(None, library.ci.SourceLocation, *[ctypes.c_void_p] * 4)
         locate = "clang_getFileLocation"
         self._locate = at((locate, library.lib))
-        self._name = ctypes.CFUNCTYPE(String, ctypes.c_void_p)(("clang_getFileName", library.lib))
+        self._name = ctypes.CFUNCTYPE(ClangString, ctypes.c_void_p)(("clang_getFileName", library.lib))
         visitor = ctypes.CFUNCTYPE(ctypes.c_int, library.ci.Cursor, library.ci.Cursor, ctypes.py_object)
         self._visitor_type = visitor
         self._visit = ctypes.CFUNCTYPE(ctypes.c_uint, library.ci.Cursor, visitor, ctypes.py_object)(

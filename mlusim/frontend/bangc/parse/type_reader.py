@@ -7,7 +7,7 @@ from typing import Any
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.parse.library import Library
 
-SCALARS: Mapping[int, t.Scalar | t.Void] = MappingProxyType(
+SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
     {
         2: t.VOID,
         3: t.BOOL,
@@ -36,7 +36,7 @@ SCALARS: Mapping[int, t.Scalar | t.Void] = MappingProxyType(
 )
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY = 111, 112, 114
-REGISTERS: Mapping[str, t.Scalar] = MappingProxyType(
+REGISTERS: Mapping[str, t.Arithmetic] = MappingProxyType(
     {
         "vv_float": t.FLOAT,
         "vv_half": t.HALF,
@@ -108,12 +108,12 @@ class TypeReader:
 
     def _enumeration(self, declaration: Any) -> t.Type:
         carrier = self.of(declaration.enum_type)
-        assert isinstance(carrier, t.Scalar)
+        assert isinstance(carrier, t.Arithmetic)
         name = declaration.type.spelling
         if name not in self.enumerations:
             found = (c for c in declaration.get_children() if c.kind.name == "ENUM_CONSTANT_DECL")
             self.enumerations[name] = {c.spelling: int(c.enum_value) for c in found}
-        return t.Scalar(name, carrier.kind, carrier.size)
+        return t.Arithmetic(name, carrier.kind, carrier.size)
 
     def _record(self, kind: Any) -> t.Type:
         declaration = kind.get_declaration()

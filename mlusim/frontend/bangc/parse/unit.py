@@ -15,7 +15,7 @@ from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
-from mlusim.frontend.bangc.parse.tree import Declaration, Reader
+from mlusim.frontend.bangc.parse.tree import CursorReader, Declaration
 from mlusim.isa.header import ANNOTATION
 
 REQUEST = "mlusim_request_"
@@ -45,7 +45,7 @@ class Options:
 
 
 @define(eq=False)
-class Unit:
+class ParsedFile:
     """What a file declares.
 
     ``functions`` are its own definitions that are no templates, ``templates`` those that are, and
@@ -53,7 +53,7 @@ class Unit:
     """
 
     path: str
-    reader: Reader
+    reader: CursorReader
     source: str
     functions: tuple[Declaration, ...]
     templates: tuple[Declaration, ...]
@@ -65,7 +65,7 @@ class Unit:
         return self.source if path == self.path else read(path)
 
 
-def parse(path: str, options: Options, requests: Sequence[str] = ()) -> Unit:
+def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFile:
     """Parse a file; *requests* are instantiations of kernels, as ``K<float>``.
 
     Raises `SourceError` with every error of the compiler, and `UsageError` for a file that cannot be read.
@@ -82,7 +82,7 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> Unit:
     errors = [_diagnostic(d, path, source, wanted) for d in tree.diagnostics if d.severity >= _ERROR]
     if errors:
         raise SourceError(tuple(errors))
-    reader = Reader(found, (str(prelude.INCLUDE), supply.directory), supply.rows)
+    reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows)
     return _unit(path, source, wanted, reader, tree)
 
 
@@ -96,7 +96,7 @@ def _parsed(found: Library, path: str, overlay: str, supply: Headers, options: O
         return None
 
 
-def _unit(path: str, source: str, wanted: Sequence[str], reader: Reader, tree: Any) -> Unit:
+def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, tree: Any) -> ParsedFile:
     functions, templates, requested = [], [], {}
     for cursor in _own(tree.cursor, path):
         kind = cursor.kind.name
@@ -112,7 +112,7 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: Reader, tree: A
     for name in dict.fromkeys(str(i.include) for i in tree.get_includes()):
         if not reader.is_prelude(name):
             includes[name] = digest(read(name))
-    return Unit(path, reader, source, tuple(functions), tuple(templates), requested, includes)
+    return ParsedFile(path, reader, source, tuple(functions), tuple(templates), requested, includes)
 
 
 def _own(cursor: Any, path: str) -> Any:

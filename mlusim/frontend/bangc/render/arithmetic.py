@@ -24,13 +24,13 @@ _GROWING = frozenset(("+", "-", "*", "<<"))
 COMPARE: Mapping[str, type[ast.cmpop]] = MappingProxyType(
     {"==": ast.Eq, "!=": ast.NotEq, "<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE}
 )
-ROUNDING: Mapping[t.Scalar, str] = MappingProxyType(
+ROUNDING: Mapping[t.Arithmetic, str] = MappingProxyType(
     {t.HALF: "_c_f16", t.BFLOAT16: "_c_bf16", t.FLOAT: "_c_f32"}
 )
 SCRATCH = "_c_x"
 
 
-def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Scalar, a: Range, c: Range) -> ast.expr:
+def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
     """``left op right`` in the type *kind*; *a* and *c* are what the operands may be."""
     if kind.kind == "float":
         return rounded(_real(op, left, right), kind)
@@ -62,7 +62,7 @@ def _divided(op: str, left: ast.expr, right: ast.expr, a: Range, c: Range) -> as
     return b.call("_c_div" if op == "/" else "_c_mod", left, right)
 
 
-def wrapped(made: ast.expr, kind: t.Scalar) -> ast.expr:
+def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
     """*made* modulo the size of an integer type."""
     if kind.kind == "bool":
         return b.compare(made, ast.NotEq(), b.constant(0))
@@ -78,13 +78,13 @@ def wrapped(made: ast.expr, kind: t.Scalar) -> ast.expr:
     return ast.IfExp(inside, b.name(SCRATCH), around)
 
 
-def rounded(made: ast.expr, kind: t.Scalar) -> ast.expr:
+def rounded(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
     """*made* rounded to a floating type."""
-    helper = ROUNDING.get(t.Scalar(kind.name, kind.kind, kind.size))
+    helper = ROUNDING.get(t.Arithmetic(kind.name, kind.kind, kind.size))
     return made if helper is None else b.call(helper, made)
 
 
-def converted(made: ast.expr, have: t.Scalar, to: t.Scalar, values: Range) -> ast.expr:
+def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
     """A number of type *have* as one of type *to*."""
     if to.kind == "bool":
         return b.compare(made, ast.NotEq(), b.constant(0))
@@ -101,11 +101,11 @@ def converted(made: ast.expr, have: t.Scalar, to: t.Scalar, values: Range) -> as
     return wrapped(made, to)
 
 
-def _from_whole(made: ast.expr, have: t.Scalar, to: t.Scalar) -> ast.expr:
+def _from_whole(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic) -> ast.expr:
     if have.size == 8 and to.size < 8:
         return b.call("_c_long_to", made, b.constant(to.name))
     return b.call("float", made) if to.size == 8 else rounded(made, to)
 
 
-def _widens(have: t.Scalar, to: t.Scalar) -> bool:
+def _widens(have: t.Arithmetic, to: t.Arithmetic) -> bool:
     return to.size > have.size

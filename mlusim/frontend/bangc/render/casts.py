@@ -30,6 +30,6 @@ def cast(
 def null(layout: Layout, kind: t.Type) -> ast.expr:
     """The null pointer of type *kind*; one to numbers moves by their size."""
     made = b.name("_c_null")
-    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Scalar):
+    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic):
         return b.call(b.attribute(made, "cast"), layout(kind.to))
     return made

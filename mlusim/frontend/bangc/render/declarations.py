@@ -28,7 +28,7 @@ def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
         return []
     if isinstance(local.type, t.Record) and local.storage is ir.Storage.CELL:
         return []
-    given = ir.Load(ir.Variable(_plain(local), local.type, local.span), local.type, local.span)
+    given = ir.Load(ir.LocalStorage(_plain(local), local.type, local.span), local.type, local.span)
     return [b.at(b.assign(b.target(local.name), made(c, local, given, symbol)), local.span)]
 
 
@@ -53,14 +53,14 @@ def made(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> a
 def _bytes(kind: t.Type) -> bool:
     while isinstance(kind, t.Array):
         kind = kind.of
-        if isinstance(kind, t.Scalar):
+        if isinstance(kind, t.Arithmetic):
             return kind != t.DOUBLE
     return False
 
 
 def zero(kind: t.Type) -> ast.expr:
     """What a variable without a value has here; in C it may be anything."""
-    if isinstance(kind, t.Scalar):
+    if isinstance(kind, t.Arithmetic):
         return b.constant({"float": 0.0, "bool": False}.get(kind.kind, 0))
     return b.name("_c_null")
 
@@ -88,7 +88,7 @@ def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
     """The elements of an array that is given constants; None where something else is among them, or arrays are."""
     if not isinstance(initial, ir.Compose) or not isinstance(initial.type, t.Array):
         return None
-    if not isinstance(initial.type.of, t.Scalar):
+    if not isinstance(initial.type.of, t.Arithmetic):
         return None
     found = tuple(v.value for v in initial.values if isinstance(v, ir.Const))
     return found if len(found) == len(initial.values) else None
@@ -100,7 +100,9 @@ def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
 def changes(node: Any, local: ir.Local) -> bool:
     """Whether something in *node* stores to *local*."""
     return any(
-        isinstance(n, ir.Assign | ir.Update) and isinstance(n.place, ir.Variable) and n.place.local is local
+        isinstance(n, ir.Assign | ir.Update)
+        and isinstance(n.place, ir.LocalStorage)
+        and n.place.local is local
         for n in walk(node)
     )
 
@@ -111,7 +113,7 @@ def walk(node: Any) -> Iterator[Any]:
         for part in node:
             yield from walk(part)
     elif attrs.has(type(node)) and not isinstance(
-        node, ir.Local | ir.Global | t.Scalar | t.Pointer | t.Array | t.Record
+        node, ir.Local | ir.Global | t.Arithmetic | t.Pointer | t.Array | t.Record
     ):
         yield node
         for name in _names(type(node)):

@@ -66,7 +66,7 @@ def cell(local: ir.Local) -> bool:
 
 def _loaded(c: Context, node: ir.Load) -> ast.expr:
     at = node.place
-    if isinstance(at, ir.Variable):
+    if isinstance(at, ir.LocalStorage):
         return _variable(at)
     if isinstance(at.type, t.Record):
         return b.call("_c_copy", record(c, at))
@@ -79,7 +79,7 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     return value(c, at.value)
 
 
-def _variable(at: ir.Variable) -> ast.expr:
+def _variable(at: ir.LocalStorage) -> ast.expr:
     local = at.local
     if isinstance(local.type, t.Record):
         return b.call("_c_copy", b.name(local.name))
@@ -92,7 +92,7 @@ def _variable(at: ir.Variable) -> ast.expr:
 
 def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
     """What memory gives back, as a number of Python."""
-    if not isinstance(kind, t.Scalar):
+    if not isinstance(kind, t.Arithmetic):
         return made
     if kind.kind == "float":
         return b.call("float", made)
@@ -108,7 +108,7 @@ def _element(c: Context, at: ir.Element) -> ast.expr:
 
 def record(c: Context, at: ir.Place) -> ast.expr:
     """The object that holds a record."""
-    if isinstance(at, ir.Variable):
+    if isinstance(at, ir.LocalStorage):
         return b.name(at.local.name)
     if isinstance(at, ir.Element):
         index = value(c, at.index)
@@ -140,7 +140,7 @@ def layout(c: Context, kind: t.Type) -> ast.expr:
 
 def _address(c: Context, node: ir.AddressOf) -> ast.expr:
     at = node.place
-    if isinstance(at, ir.Variable):
+    if isinstance(at, ir.LocalStorage):
         return b.name(at.local.name)
     if isinstance(at, ir.Element):
         return moved(c, value(c, at.pointer), at.type, at.index, back=False)
@@ -190,11 +190,11 @@ def _distance(c: Context, node: ir.Distance) -> ast.expr:
 def _converted(c: Context, node: ir.Convert) -> ast.expr:
     have, to = node.value.type, node.type
     made = value(c, node.value)
-    if isinstance(have, t.Scalar) and isinstance(to, t.Scalar):
+    if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return arithmetic.converted(made, have, to, ranges.of(node.value, c.known))
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
         return casts.cast(functools.partial(layout, c), lambda k: layouts.of(k)[0], made, node.value, to)
-    if isinstance(to, t.Scalar):
+    if isinstance(to, t.Arithmetic):
         return arithmetic.wrapped(b.attribute(made, "address"), to)
     assert isinstance(to, t.Pointer)
     return b.call("_c_pointer_of", made, layout(c, to.to))
@@ -222,7 +222,7 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
     made = value(c, node.value)
     if node.op == "!":
         return ast.UnaryOp(ast.Not(), made)
-    assert isinstance(node.type, t.Scalar)
+    assert isinstance(node.type, t.Arithmetic)
     if node.op == "~":
         flipped = ast.UnaryOp(ast.Invert(), made)
         return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
@@ -234,7 +234,7 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
 
 
 def _binary(c: Context, node: ir.Binary) -> ast.expr:
-    assert isinstance(node.type, t.Scalar)
+    assert isinstance(node.type, t.Arithmetic)
     a, other = ranges.of(node.left, c.known), ranges.of(node.right, c.known)
     return arithmetic.arithmetic(node.op, value(c, node.left), value(c, node.right), node.type, a, other)
 
@@ -267,7 +267,7 @@ def _call(c: Context, node: ir.Call) -> ast.expr:
     return b.call(node.symbol, *(value(c, a) for a in node.arguments))
 
 
-def _intrinsic(c: Context, node: ir.Intrinsic) -> ast.expr:
+def _intrinsic(c: Context, node: ir.IntrinsicCall) -> ast.expr:
     row = layouts.row(node.row)
     c.uses.rows[node.row] = None
     made = [
@@ -278,29 +278,29 @@ def _intrinsic(c: Context, node: ir.Intrinsic) -> ast.expr:
 
 
 def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> ast.expr:
-    if isinstance(kind, t.Scalar) and kind.name == "mluMemcpyDirection_t":
+    if isinstance(kind, t.Arithmetic) and kind.name == "mluMemcpyDirection_t":
         if isinstance(argument, ir.Const):
             return b.name(DIRECTIONS[argument.value].name)
         return b.item(b.name("_c_directions"), value(c, argument))
     made = value(c, argument)
-    if isinstance(kind, t.Scalar) and layouts.types_operand(row, n):
+    if isinstance(kind, t.Arithmetic) and layouts.types_operand(row, n):
         name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
         c.uses.layouts[name] = kind
         return b.call(name, made)
     return made
 
 
-def _library(c: Context, node: ir.Library) -> ast.expr:
+def _library(c: Context, node: ir.LibraryCall) -> ast.expr:
     c.uses.library[node.name] = None
     made: ast.expr = b.call(f"_c_lib_{node.name}", *(value(c, a) for a in node.arguments))
-    if isinstance(node.type, t.Scalar) and node.type.kind == "float":
+    if isinstance(node.type, t.Arithmetic) and node.type.kind == "float":
         return arithmetic.rounded(made, node.type)
     return made
 
 
 def _method(c: Context, node: ir.Method) -> ast.expr:
     receiver = node.receiver
-    places = (ir.Variable, ir.GlobalPlace, ir.Element, ir.Member, ir.Temporary)
+    places = (ir.LocalStorage, ir.GlobalPlace, ir.Element, ir.Member, ir.Temporary)
     made = record(c, receiver) if isinstance(receiver, places) else value(c, receiver)
     return b.call(b.attribute(made, layouts.method(node.name)), *(value(c, a) for a in node.arguments))
 
@@ -375,15 +375,15 @@ _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
         ir.Assign: _assigned,
         ir.Update: _updated,
         ir.Call: _call,
-        ir.Intrinsic: _intrinsic,
-        ir.Library: _library,
+        ir.IntrinsicCall: _intrinsic,
+        ir.LibraryCall: _library,
         ir.Construct: _construct,
         ir.New: _of_host,
         ir.Delete: _of_host,
         ir.Method: _method,
         ir.Compose: compose,
         ir.FunctionAddress: _function,
-        ir.Launch: _of_host,
+        ir.KernelLaunch: _of_host,
         ir.Asm: _asm,
     }
 )

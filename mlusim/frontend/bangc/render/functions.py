@@ -22,14 +22,14 @@ class Rendered:
 
 def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     """What a host variable at file scope begins with, as an expression that is evaluated once."""
-    c = statements.Frame(host=True)
+    c = statements.BodyContext(host=True)
     local = ir.Local(variable.name, variable.name, variable.type, "", variable.span, ir.Storage.CELL)
     return declarations.made(c, local, expression, variable.symbol), c.uses
 
 
 def render(function: ir.Function) -> Rendered:
     """*function* as a code object with its file, its lines and its display name."""
-    c = statements.Frame(symbol=function.symbol, host=function.kind == "host")
+    c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
     first = [s for p in function.parameters for s in declarations.arrives(c, p, function.symbol)]
     inner = [*first, *statements.body(c, function.body)] or [b.at(ast.Pass(), function.span)]
     arguments = ast.arguments([], [ast.arg(p.name) for p in function.parameters], None, [], [], None, [])

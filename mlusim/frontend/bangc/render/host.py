@@ -20,11 +20,11 @@ def _delete(c: Context, node: ir.Delete) -> ast.expr:
     return b.call("_c_delete", value(c, node.pointer), b.constant(node.array))
 
 
-def _launch(c: Context, node: ir.Launch) -> ast.expr:
+def _launch(c: Context, node: ir.KernelLaunch) -> ast.expr:
     how = [value(c, a) for a in (node.dim, node.kind, node.queue)]
     return b.call("_c_launch", b.constant(node.symbol), *how, *(value(c, a) for a in node.arguments))
 
 
 VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
-    {ir.New: _new, ir.Delete: _delete, ir.Launch: _launch}
+    {ir.New: _new, ir.Delete: _delete, ir.KernelLaunch: _launch}
 )

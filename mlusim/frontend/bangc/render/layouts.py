@@ -26,8 +26,8 @@ def of(kind: t.Type) -> tuple[str, t.Type]:
     """The name of the layout of a type, and the type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
-    if isinstance(kind, t.Scalar):
-        plain = t.Scalar(_plain(kind), kind.kind, kind.size)
+    if isinstance(kind, t.Arithmetic):
+        plain = t.Arithmetic(_plain(kind), kind.kind, kind.size)
         return f"_c_{plain.name}", plain
     if isinstance(kind, t.Void | t.FunctionType):
         return "_c_void", t.VOID
@@ -38,7 +38,7 @@ def of(kind: t.Type) -> tuple[str, t.Type]:
     return f"_c_{word}_{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}", kind
 
 
-def _plain(kind: t.Scalar) -> str:
+def _plain(kind: t.Arithmetic) -> str:
     """The name of a number's element type; enumerations have that of their integers."""
     return (
         {"bool": "bool", "float": f"float{8 * kind.size}"}.get(kind.kind, f"{kind.kind}{8 * kind.size}")
@@ -71,13 +71,13 @@ def method(name: str) -> str:
 
 def scalar(kind: t.Type) -> Any:
     """The number type of *kind* where it is one."""
-    return kind if isinstance(kind, t.Scalar) else None
+    return kind if isinstance(kind, t.Arithmetic) else None
 
 
 NUMBER = "_c_np_"  # how the names of number types begin
 
 
-def dtype(kind: t.Scalar) -> Any:
+def dtype(kind: t.Arithmetic) -> Any:
     """The element type of memory that holds numbers of *kind*."""
     plain = next(
         s for s in t.SCALARS if (s.kind, s.size) == (kind.kind, kind.size) and _plain(s) == _plain(kind)

@@ -10,9 +10,9 @@ from mlusim.frontend.bangc.ir import (
     Convert,
     Expr,
     Load,
+    LocalStorage,
     Logical,
     Unary,
-    Variable,
 )
 
 Range = tuple[int, int]
@@ -23,7 +23,7 @@ _TASKS = 1 << 24  # more tasks than any launch has
 def of(node: Expr, known: "dict[str, Range]") -> Range:
     """The least and the greatest value of an integer expression; *known* has those of some locals."""
     kind = node.type
-    if not isinstance(kind, t.Scalar) or not kind.whole:
+    if not isinstance(kind, t.Arithmetic) or not kind.whole:
         return (0, 0)
     if isinstance(node, Const):
         return (int(node.value), int(node.value))
@@ -38,9 +38,9 @@ def _found(node: Expr, known: "dict[str, Range]") -> Range | None:
         return 0, 1
     if isinstance(node, Builtin):
         return 0, _TASKS
-    if isinstance(node, Load) and isinstance(node.place, Variable):
+    if isinstance(node, Load) and isinstance(node.place, LocalStorage):
         return known.get(node.place.local.name)
-    if isinstance(node, Convert) and isinstance(node.value.type, t.Scalar) and node.value.type.whole:
+    if isinstance(node, Convert) and isinstance(node.value.type, t.Arithmetic) and node.value.type.whole:
         return of(node.value, known)
     if isinstance(node, Conditional):
         then, other = of(node.then, known), of(node.other, known)

@@ -17,14 +17,14 @@ Statements = list[ast.stmt]
 
 
 @define(eq=False)
-class Frame(Context):
+class BodyContext(Context):
     """A function whose statements are rendered; ``continues`` say what a `continue` becomes in the loops around."""
 
     symbol: str = ""
     continues: list[Callable[[], Statements]] = field(factory=list)
 
 
-def body(c: Frame, statements: "tuple[ir.Statement, ...]") -> Statements:
+def body(c: BodyContext, statements: "tuple[ir.Statement, ...]") -> Statements:
     """The statements in order; code behind a jump is left out."""
     made: Statements = []
     for node in statements:
@@ -36,12 +36,12 @@ def body(c: Frame, statements: "tuple[ir.Statement, ...]") -> Statements:
     return made
 
 
-def suite(c: Frame, statements: "tuple[ir.Statement, ...]", span: ir.Span) -> Statements:
+def suite(c: BodyContext, statements: "tuple[ir.Statement, ...]", span: ir.Span) -> Statements:
     """The statements, of which Python wants one at least."""
     return body(c, statements) or [b.at(ast.Pass(), span)]
 
 
-def _evaluate(c: Frame, node: ir.Evaluate) -> Statements:
+def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
     inner = node.value
     while isinstance(inner, ir.Convert):
         inner = inner.value
@@ -59,15 +59,15 @@ def _evaluate(c: Frame, node: ir.Evaluate) -> Statements:
     return [ast.Expr(value(c, inner))]
 
 
-def _if(c: Frame, node: ir.If) -> Statements:
+def _if(c: BodyContext, node: ir.If) -> Statements:
     return [ast.If(value(c, node.test), suite(c, node.then, node.span), body(c, node.other))]
 
 
-def _block(c: Frame, node: ir.Block) -> Statements:
+def _block(c: BodyContext, node: ir.Block) -> Statements:
     return body(c, node.body)
 
 
-def _loop(c: Frame, node: ir.Loop) -> Statements:
+def _loop(c: BodyContext, node: ir.Loop) -> Statements:
     bounds = _bounds(c, node)
     outer = {name: c.known[name] for name in bounds if name in c.known}
     test = b.constant(True) if node.test is None else value(c, node.test)
@@ -90,7 +90,7 @@ def _loop(c: Frame, node: ir.Loop) -> Statements:
     return made
 
 
-def _late(c: Frame, node: ir.Loop, test: ast.expr) -> Statements:
+def _late(c: BodyContext, node: ir.Loop, test: ast.expr) -> Statements:
     def again() -> Statements:
         assert node.test is not None
         return [ast.If(value(c, node.test), [ast.Continue()], [ast.Break()])]
@@ -105,7 +105,7 @@ def _late(c: Frame, node: ir.Loop, test: ast.expr) -> Statements:
     return [ast.While(b.constant(True), [*inner, *leave] or [ast.Pass()], [])]
 
 
-def _bounds(c: Frame, node: ir.Loop) -> dict[str, ranges.Range]:
+def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
     """The values of a counter in ``for (...; i < n; ++i)``, where nothing else changes it."""
     test, step = node.test, node.step
     if not (
@@ -116,40 +116,40 @@ def _bounds(c: Frame, node: ir.Loop) -> dict[str, ranges.Range]:
     ):
         return {}
     counter = test.left.place if isinstance(test.left, ir.Load) else None
-    if not (isinstance(counter, ir.Variable) and isinstance(step.place, ir.Variable)):
+    if not (isinstance(counter, ir.LocalStorage) and isinstance(step.place, ir.LocalStorage)):
         return {}
     local, kind = counter.local, counter.local.type
-    plain = local.storage is ir.Storage.VALUE and isinstance(kind, t.Scalar) and kind.whole
+    plain = local.storage is ir.Storage.VALUE and isinstance(kind, t.Arithmetic) and kind.whole
     if not plain or step.place.local is not local or not isinstance(step.value, ir.Const):
         return {}
     if declarations.changes(node.body, local):
         return {}
-    assert isinstance(kind, t.Scalar)
+    assert isinstance(kind, t.Arithmetic)
     limit = ranges.of(test.right, c.known)[1] - (test.op == "<")
     return {local.name: (kind.low, min(limit, kind.high))} if step.value.value > 0 else {}
 
 
-def _break(_c: Frame, _node: ir.Break) -> Statements:
+def _break(_c: BodyContext, _node: ir.Break) -> Statements:
     return [ast.Break()]
 
 
-def _continue(c: Frame, _node: ir.Continue) -> Statements:
+def _continue(c: BodyContext, _node: ir.Continue) -> Statements:
     return c.continues[-1]()
 
 
-def _return(c: Frame, node: ir.Return) -> Statements:
+def _return(c: BodyContext, node: ir.Return) -> Statements:
     return [ast.Return(None if node.value is None else value(c, node.value))]
 
 
-def _switch(c: Frame, node: ir.Switch) -> Statements:
+def _switch(c: BodyContext, node: ir.Switch) -> Statements:
     return switches.switch(c, node, body)
 
 
-def _declare(c: Frame, node: ir.Declare) -> Statements:
+def _declare(c: BodyContext, node: ir.Declare) -> Statements:
     return declarations.declare(c, node, c.symbol)
 
 
-_STATEMENTS: Mapping[type, Callable[[Frame, Any], Statements]] = MappingProxyType(
+_STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = MappingProxyType(
     {
         ir.Declare: _declare,
         ir.Evaluate: _evaluate,

@@ -39,7 +39,7 @@ def _chain(c: Context, node: ir.Assign, before: list[ast.stmt]) -> ast.expr:
 def stored(c: Context, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
     """Statements that store *given* at a place."""
     if isinstance(at.type, t.Record):
-        if isinstance(at, ir.Variable) and at.local.storage is ir.Storage.CELL:
+        if isinstance(at, ir.LocalStorage) and at.local.storage is ir.Storage.CELL:
             # The object stays the same: there may be pointers to it.
             return [ast.Expr(b.call(b.attribute(b.name(at.local.name), "assign"), given))]
         return [ast.Expr(b.call(b.attribute(record(c, at), "assign"), given))]
@@ -49,7 +49,7 @@ def stored(c: Context, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
 
 
 def _target(c: Context, at: ir.Place) -> ast.expr:
-    if isinstance(at, ir.Variable):
+    if isinstance(at, ir.LocalStorage):
         local = at.local
         if not cell(local):
             return b.target(local.name)
@@ -77,12 +77,12 @@ def _once(c: Context, at: ir.Place, before: list[ast.stmt]) -> ir.Place:
 
 
 def _kept(c: Context, node: ir.Expr, before: list[ast.stmt]) -> ir.Expr:
-    if isinstance(node, ir.Const) or (isinstance(node, ir.Load) and isinstance(node.place, ir.Variable)):
+    if isinstance(node, ir.Const) or (isinstance(node, ir.Load) and isinstance(node.place, ir.LocalStorage)):
         return node
     name = c.temporary()
     before.append(b.at(b.assign(b.target(name), value(c, node)), node.span))
     local = ir.Local(name, "", node.type, str(node.type), node.span)
-    return ir.Load(ir.Variable(local, node.type, node.span), node.type, node.span)
+    return ir.Load(ir.LocalStorage(local, node.type, node.span), node.type, node.span)
 
 
 def _read(c: Context, at: ir.Place) -> ast.expr:
@@ -94,8 +94,8 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
     kind = node.type
     if isinstance(kind, t.Pointer):
         return moved(c, old, kind.to, node.value, back=node.op == "-")
-    assert isinstance(kind, t.Scalar)
-    assert isinstance(node.within, t.Scalar)
+    assert isinstance(kind, t.Arithmetic)
+    assert isinstance(node.within, t.Arithmetic)
     within = node.within
     have = _values(c, node.place, kind)
     if (kind.kind, kind.size) != (within.kind, within.size):
@@ -109,8 +109,8 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
     return arithmetic.converted(made, within, kind, (within.low, within.high) if within.whole else (0, 0))
 
 
-def _values(c: Context, at: ir.Place, kind: t.Scalar) -> ranges.Range:
-    if isinstance(at, ir.Variable) and at.local.name in c.known:
+def _values(c: Context, at: ir.Place, kind: t.Arithmetic) -> ranges.Range:
+    if isinstance(at, ir.LocalStorage) and at.local.name in c.known:
         return c.known[at.local.name]
     return (kind.low, kind.high) if kind.whole else (0, 0)
 
@@ -122,7 +122,11 @@ def assigned(c: Context, node: ir.Assign) -> ast.expr:
     """An assignment as a value."""
     given = value(c, node.value)
     at = node.place
-    if isinstance(at, ir.Variable) and not cell(at.local) and isinstance(at.type, t.Scalar | t.Pointer):
+    if (
+        isinstance(at, ir.LocalStorage)
+        and not cell(at.local)
+        and isinstance(at.type, t.Arithmetic | t.Pointer)
+    ):
         return b.held(at.local.name, given)
     if isinstance(at.type, t.Record):
         return b.first(b.call(b.attribute(record(c, at), "assign"), given))
@@ -133,7 +137,7 @@ def assigned(c: Context, node: ir.Assign) -> ast.expr:
 def updated(c: Context, node: ir.Update) -> ast.expr:
     """``++``, ``+=`` and their like as a value."""
     at = node.place
-    if isinstance(at, ir.Variable) and not cell(at.local):
+    if isinstance(at, ir.LocalStorage) and not cell(at.local):
         new = b.held(at.local.name, _combined(c, node, b.name(at.local.name)))
         return b.first(b.name(at.local.name), new) if node.old else new
     parts: list[ast.expr] = []
@@ -156,7 +160,7 @@ def _once_inline(c: Context, at: ir.Place, parts: list[ast.expr]) -> ir.Place:
 
 def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
     """A store as an expression; the frame that stores is the function's own."""
-    if isinstance(at, ir.Variable):
+    if isinstance(at, ir.LocalStorage):
         local = at.local
         if local.storage is ir.Storage.CELL:
             return b.call(b.attribute(b.name(local.name), "put"), given)

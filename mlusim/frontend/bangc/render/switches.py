@@ -9,14 +9,14 @@ from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.expressions import value
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.render.statements import Frame
+    from mlusim.frontend.bangc.render.statements import BodyContext
 
 Statements = list[ast.stmt]
 Body = tuple[ir.Statement, ...]
-Render = Callable[["Frame", Body], Statements]
+Render = Callable[["BodyContext", Body], Statements]
 
 
-def switch(c: "Frame", node: ir.Switch, body: Render) -> Statements:
+def switch(c: "BodyContext", node: ir.Switch, body: Render) -> Statements:
     """A switch."""
     name = c.temporary()
     made: Statements = [b.at(b.assign(b.target(name), value(c, node.value)), node.span)]
@@ -60,7 +60,7 @@ def _test(name: str, labels: tuple[int, ...]) -> ast.expr:
     return b.compare(b.name(name), ast.In(), b.constant(labels))
 
 
-def _chain(c: "Frame", node: ir.Switch, name: str, parts: list[Body], body: Render) -> Statements:
+def _chain(c: "BodyContext", node: ir.Switch, name: str, parts: list[Body], body: Render) -> Statements:
     tail: Statements = []
     made: list[tuple[ir.Section, Statements]] = []
     for section, part in zip(node.sections, parts, strict=True):
@@ -74,7 +74,7 @@ def _chain(c: "Frame", node: ir.Switch, name: str, parts: list[Body], body: Rend
     return tail
 
 
-def _machine(c: "Frame", node: ir.Switch, name: str, body: Render) -> Statements:
+def _machine(c: "BodyContext", node: ir.Switch, name: str, body: Render) -> Statements:
     """``while True`` that runs once: a flag says that a label has matched."""
     inside, again = c.temporary(), c.temporary()
     every = tuple(label for s in node.sections for label in s.labels)

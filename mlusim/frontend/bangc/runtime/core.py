@@ -33,7 +33,7 @@ from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.link import Plan
+    from mlusim.frontend.bangc.link import LinkPlan
 
 _BUILTINS = (
     "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ", "clusterId",
@@ -101,7 +101,7 @@ def _set_register(target: Register, source: Register) -> None:
 class Task:
     """Translated code on one core: declares its memory, finds what integers point to."""
 
-    def __init__(self, mlu: Mlu, plan: "Plan") -> None:
+    def __init__(self, mlu: Mlu, plan: "LinkPlan") -> None:
         self.mlu = mlu
         self.core: Core = mlu.core
         self.plan = plan

@@ -12,10 +12,10 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import scalars
-from mlusim.frontend.bangc.link import Part, link
+from mlusim.frontend.bangc.link import FilePart, link
 from mlusim.frontend.bangc.runtime.core import by_zero, common
 from mlusim.frontend.bangc.runtime.host_driver import Driver
-from mlusim.frontend.bangc.runtime.host_library import CLibrary, Ended
+from mlusim.frontend.bangc.runtime.host_library import CLibrary, ProgramExit
 from mlusim.frontend.bangc.runtime.host_memory import POISON, HostBlock, HostMemory, HostPtr, float64
 from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.host_streams import MANIPULATORS, Stream
@@ -106,7 +106,7 @@ class Process:
                 self._declare(part.file, name, code, space)
         return self.functions[symbol]
 
-    def _space(self, part: Part) -> dict[str, Any]:
+    def _space(self, part: FilePart) -> dict[str, Any]:
         space = self._spaces.get(id(part.file))
         if space is None:
             space = self._spaces[id(part.file)] = dict(self._common)
@@ -295,7 +295,7 @@ def host_code() -> Iterator[None]:
         raise (fault if fault.file is not None else _at(fault, fault.__traceback__)) from None
     except UsageError as error:
         raise _usage(error, error.__traceback__) from None
-    except (MlusimError, Ended, KeyboardInterrupt):
+    except (MlusimError, ProgramExit, KeyboardInterrupt):
         raise
     except NameError as error:
         name = str(getattr(error, "name", "")).removeprefix("_c_lib_")

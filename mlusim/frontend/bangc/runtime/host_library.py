@@ -25,7 +25,7 @@ from mlusim.memory.pointer import Ptr
 Write = Callable[[str], None]
 
 
-class Ended(BaseException):
+class ProgramExit(BaseException):
     """The program ends with ``code``: main returned it, or ``exit`` was called."""
 
     def __init__(self, code: int) -> None:
@@ -33,7 +33,7 @@ class Ended(BaseException):
         self.code = code
 
 
-class Clock:
+class HostClock:
     """Wall time of the host's own code, with launches counted at their predicted times."""
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ class CLibrary:
     def __init__(self, memory: HostMemory, out: Write, err: Write) -> None:
         self.memory = memory
         self.files = {"stdout": FileObject(out), "stderr": FileObject(err)}
-        self.clock = Clock()
+        self.clock = HostClock()
         self.rand = Rand()
         self._started = time.time()
 
@@ -191,7 +191,7 @@ class CLibrary:
 
 def leave(code: int) -> NoReturn:
     """``exit(code)``."""
-    raise Ended(code)
+    raise ProgramExit(code)
 
 
 def _aborted(message: str) -> NoReturn:
@@ -207,7 +207,7 @@ def failed(code: int, call: Any, file: Any, line: int) -> None:
     if code:
         text = SENTENCES.get(code, "an unknown error")
         sys.stderr.write(f"{text_of(file)}:{line}: {text_of(call)} fails: {text}\n")
-        raise Ended(1)
+        raise ProgramExit(1)
 
 
 def memcpy(target: Any, source: Any, count: int) -> Any:

@@ -111,17 +111,17 @@ class Cell:
         inner = getattr(self.layout, "pointee", None)
         self.v = value if inner is None or isinstance(value, Cell) else see(value, inner)
 
-    def __add__(self, n: int) -> "Cell | Beside":
-        return self if n == 0 else Beside(self, n)
+    def __add__(self, n: int) -> "Cell | BesideVariable":
+        return self if n == 0 else BesideVariable(self, n)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, int):
-            return self if other == 0 else Beside(self, -other)
+            return self if other == 0 else BesideVariable(self, -other)
         if other is self:
             return 0
-        return -other.n if isinstance(other, Beside) and other.cell is self else _unrelated()
+        return -other.n if isinstance(other, BesideVariable) and other.cell is self else _unrelated()
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -154,7 +154,7 @@ class Cell:
         return f"&{self.v!r}"
 
 
-class Beside:
+class BesideVariable:
     """A pointer beside a variable, *n* elements away: it may be compared and moved back."""
 
     __slots__ = ("cell", "n")
@@ -164,7 +164,7 @@ class Beside:
         self.cell = cell
         self.n = n
 
-    def __add__(self, n: int) -> "Cell | Beside":
+    def __add__(self, n: int) -> "Cell | BesideVariable":
         return self.cell + (self.n + n)
 
     def __sub__(self, other: Any) -> Any:
@@ -172,15 +172,19 @@ class Beside:
             return self.cell + (self.n - other)
         if other is self.cell:
             return self.n
-        return self.n - other.n if isinstance(other, Beside) and other.cell is self.cell else _unrelated()
+        return (
+            self.n - other.n
+            if isinstance(other, BesideVariable) and other.cell is self.cell
+            else _unrelated()
+        )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Beside) and other.cell is self.cell and other.n == self.n
+        return isinstance(other, BesideVariable) and other.cell is self.cell and other.n == self.n
 
     def __bool__(self) -> bool:
         return True
 
-    def cast(self, _layout: Any) -> "Beside":
+    def cast(self, _layout: Any) -> "BesideVariable":
         """The same place."""
         return self
 

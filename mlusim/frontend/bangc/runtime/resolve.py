@@ -26,7 +26,7 @@ def resolve(wanted: Mapping[str, t.Type], find: Find, host: HostTypes | None = N
     records: dict[str, RecordLayout] = {}
     made: dict[str, Any] = {}
     for name, kind in wanted.items():
-        if name.startswith(layouts.NUMBER) and isinstance(kind, t.Scalar):
+        if name.startswith(layouts.NUMBER) and isinstance(kind, t.Arithmetic):
             made[name] = layouts.dtype(kind).dtype.type
         else:
             made[name] = layout(kind, find, records, host)
@@ -37,7 +37,7 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout], host: Hos
     """What the run-time knows of a type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
-    if isinstance(kind, t.Scalar):
+    if isinstance(kind, t.Arithmetic):
         return host.double if host is not None and kind == t.DOUBLE else layouts.dtype(kind)
     if isinstance(kind, t.Pointer):
         return PointerLayout(layout(kind.to, find, records, host), find)
