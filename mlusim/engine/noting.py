@@ -6,9 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlusim.engine.contract import Mlu
-from mlusim.formula.python import to_python
-from mlusim.isa.declare import Intrinsic
-from mlusim.isa.table import ISA
+from mlusim.engine.steps import Note
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import View
 from mlusim.time.step_log import SPACES, NotedLog
@@ -30,16 +28,10 @@ class Accesses:
             self._watch.scalar(name, view, index, value, depth=4)
 
 
-@functools.cache
-def noting_class(plain: Any) -> type[Any]:
-    """The class of an `Mlu` like *plain*, whose intrinsics tell the core's log when they begin."""
-    methods: dict[str, Any] = {"__slots__": (), "__doc__": plain.__doc__}
-    for number, row in enumerate(ISA.values()):
-        methods[row.name] = _noting(getattr(plain, row.name), number, _place_of_lanes(row))
-    return type(plain.__name__, (plain,), methods)
+def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
+    """*method*, the intrinsic of *number*, which tells the core's log when it begins."""
+    place = step.lanes
 
-
-def _noting(method: Callable[..., Any], number: int, place: int) -> Callable[..., Any]:
     @functools.wraps(method)
     def noting(mlu: Mlu, *given: Any, **named: Any) -> Any:
         lanes = given[place] if 0 <= place < len(given) else 0
@@ -49,12 +41,3 @@ def _noting(method: Callable[..., Any], number: int, place: int) -> Callable[...
         return method(mlu, *given, **named)
 
     return noting
-
-
-def _place_of_lanes(row: Intrinsic) -> int:
-    """Which argument says how many elements the instruction takes, or which way a copy goes; -1 where no single one does."""
-    names = [p.name for p in row.given]
-    if "direction" in names:
-        return names.index("direction")
-    lanes = to_python(row.cost.extent) if row.cost is not None else ""
-    return names.index(lanes) if lanes in names else -1

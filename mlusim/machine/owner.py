@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mlusim.arch.board import Board
+from mlusim.engine.recipe import Policy
 from mlusim.engine.routes import Routes
 from mlusim.machine.hub import Hub
 from mlusim.memory.allocation import Arena
@@ -33,6 +34,7 @@ class Owner(Protocol):
     layouts: dict[Hashable, RegionMap]
     native: Any
     compiled: bool
+    policies: tuple[Policy, Policy]
     meter: Any
     rows: int
     spin_rows: frozenset[int]

@@ -8,9 +8,9 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
-from mlusim.engine.idle import idle_class
 from mlusim.engine.issue import mlu_class
-from mlusim.engine.noting import Accesses, noting_class
+from mlusim.engine.noting import Accesses
+from mlusim.engine.recipe import Policy
 from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
@@ -97,8 +97,8 @@ class Session:
         self._bind = bind
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
         self.compiled = bool(request.kernel.compiled)
-        self._ipu_class = self._mlu_class(memory_core=False)
-        self._mpu_class = self._mlu_class(memory_core=True)
+        self.policies = self._policy(memory_core=False), self._policy(memory_core=True)
+        self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
 
     # -- the run -------------------------------------------------------------------------------
 
@@ -226,17 +226,14 @@ class Session:
 
     def make_mlu(self, core: Core) -> Mlu:
         """The `Mlu` of *core*."""
-        made: Mlu = (self._mpu_class if core.place.memory_core else self._ipu_class)(core)
+        made: Mlu = self._mlu_classes[core.place.memory_core](core)
         return made
 
-    def _mlu_class(self, *, memory_core: bool) -> Any:
-        """The `Mlu` of one kind of core of this launch."""
-        methods: Any = mlu_class(Mlu, self.board.arch, memory_core=memory_core)
-        if self.steps is not None:
-            methods = noting_class(methods)
-        if not self.compiled or not (self.kind.unions and self.board.arch.memory_core):
-            return methods
-        return idle_class(methods, memory_core=memory_core)
+    def _policy(self, *, memory_core: bool) -> Policy:
+        """What this launch says of all instructions on one kind of core."""
+        arch = self.board.arch
+        compiled = self.compiled and bool(self.kind.unions) and arch.memory_core
+        return Policy(arch, memory_core, compiled, noted=self.steps is not None)
 
     def make_log(self, core: Core) -> Log | None:
         """The log of *core*: with every step where they were asked for, none where time is not predicted."""

@@ -61,8 +61,8 @@ def without(name):
         return
     kept = issue.mlu_class
 
-    def lame(base, arch, *, memory_core=False):
-        whole = kept(base, arch, memory_core=memory_core)
+    def lame(base, policy):
+        whole = kept(base, policy)
         return type(whole.__name__, (whole,), {"__slots__": (), name: nothing})
 
     with pytest.MonkeyPatch.context() as patch:

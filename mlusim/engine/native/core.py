@@ -107,7 +107,7 @@ class NativeCore(Core):
         c.timing = self.log is not None
         routes = mlu.directions
         c.directions, c.rows_directions, c.async_directions = buffers.loaded.directions(
-            routes, idle=session.compiled and bool(session.kind.unions) and not self.place.memory_core
+            routes, idle=not self.place.memory_core and session.policies[0].compiled
         )
         c.log, c.allocs, c.cells, c.flights = (
             buffers.log_at,

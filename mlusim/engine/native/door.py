@@ -1,6 +1,6 @@
-"""The C function of one row for the operand types of a call: its checks, its accounts, its body.
+"""A recipe as C: the function of one row for the operand types of a call, with its checks, its charges, its body.
 
-A check that fails leaves the whole call to Python's door, which says what is wrong, or does what C does not know; so
+What is checked and charged is what the recipe says (`engine.recipe`), as for Python's door.  A check that fails leaves the whole call to Python's door, which says what is wrong, or does what C does not know; so
 nothing is refused here, and what C lets pass is what Python's door lets pass.
 """
 
@@ -11,13 +11,16 @@ from inspect import Parameter
 from attrs import field, frozen
 
 from mlusim.arch.board import Arch
-from mlusim.arch.dtypes import DTYPES, DType, as_dtype
+from mlusim.arch.dtypes import DTYPES, DType
 from mlusim.arch.pipe import Pipe
+from mlusim.engine import steps
+from mlusim.engine.native.charges import charges
 from mlusim.engine.native.strided import accounts, repetition_conditions, repetitions, spanned
 from mlusim.engine.native.templates import SUFFIX, body
+from mlusim.engine.recipe import Policy, Recipe, recipe
 from mlusim.formula.c import c_leaf, to_c
 from mlusim.formula.expr import Expr, SizeOf
-from mlusim.isa.declare import Intrinsic, Operand, Passes
+from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.isa.table import ISA
 
 MOST = 1 << 24  # counts from here on are left to Python, and
@@ -71,9 +74,15 @@ def door(use: Use, arch: Arch) -> str | None:
     return "\n".join(lines) + "\n"
 
 
+@functools.cache
+def _recipe(name: str, arch: Arch, *, memory_core: bool = False) -> Recipe:
+    return recipe(ISA[name], NUMBERS[name], Policy(arch, memory_core))
+
+
 class _Door:
     def __init__(self, use: Use, arch: Arch) -> None:
         self.use, self.arch = use, arch
+        self.steps = _recipe(use.row, arch).steps
         self.row = ISA[use.row]
         self.number = NUMBERS[use.row]
         names = [p.name for p in self.row.given]
@@ -90,31 +99,30 @@ class _Door:
     # -- what is known of the call --------------------------------------------------------------
 
     def _check_supported(self) -> None:
-        row, arch = self.row, self.arch
-        strides = {n for o in row.operands.values() for n in o.stride_names}
+        row = self.row
+        strides = {n for step in self.steps if isinstance(step, steps.Strided) for n in step.given}
         if (
             row.form not in ("dense", "load", "store", "strided")
             or row.control
             or row.pipe is Pipe.TENSOR
-            or arch.generation == 2
-            or not row.available(arch.bang_arch)
-            or (strides & set(self.given) and row.form != "strided")
+            or self.arch.generation == 2
+            or steps.Refuse() in self.steps
+            or strides & set(self.given)
         ):
             raise Unknown(row.name)
 
     def _types(self) -> dict[str, DType]:
         """The element type of each operand, and of what stands for one; those of untyped ones follow from the row."""
         found: dict[str, DType] = {}
+        retyped = {step.name: step.dtype for step in self.steps if isinstance(step, steps.Retype)}
         for o in self.row.operands.values():
             if o.name not in self.given:
                 raise Unknown(o.name)
             dtype = self.given[o.name].dtype
-            how = self.row.void.get(o.name)
+            how = retyped.get(o.name)
             if how is not None and o.name not in self.scalars:
-                dtype = self.given[how].dtype if how in self.given else as_dtype(how)
-            if dtype is None or (
-                o.name not in self.scalars and dtype not in o.dtypes_on(self.arch.generation)
-            ):
+                dtype = self.given[how].dtype if isinstance(how, str) else how
+            if dtype is None:
                 raise Unknown(o.name)
             found[o.name] = dtype
         lead = found[self.row.same[0]] if self.row.same else None
@@ -129,6 +137,11 @@ class _Door:
         return found
 
     def _check_given(self) -> None:
+        for condition in self._conditions():
+            if isinstance(condition, steps.Kind):
+                name = condition.operand.name
+                if self.types[name] not in condition.dtypes:
+                    raise Unknown(name)
         for p in self.row.given:
             if p.name in self.absent and p.default is Parameter.empty:
                 raise Unknown(p.name)
@@ -146,13 +159,14 @@ class _Door:
         for o in self.operands:
             yield f"  At a_{o.name} = see(m, p_{o.name}); const int64_t phase_{o.name} = a_{o.name}.o % {self.types[o.name].size}; (void)phase_{o.name};"
             if self.row.form == "strided":
-                yield from repetitions(o, functools.partial(self._formula, operand=o))
+                yield from repetitions(o, functools.partial(self.formula, operand=o))
         for p in self.row.given:
             if p.name in self.absent and p.kind == "count":
                 default = p.default if isinstance(p.default, int) else 0
                 yield f"  const int64_t {p.name} = {default}; (void){p.name};"
 
-    def _formula(self, formula: Expr, operand: Operand) -> str:
+    def formula(self, formula: Expr, operand: Operand) -> str:
+        """A formula of the row in C, as *operand* sees it."""
         size = self.types[operand.name].size
 
         def leaf(part: Expr) -> str:
@@ -175,16 +189,20 @@ class _Door:
         if result != "void":
             yield f"  {result} result = 0;"
         yield from self._facts()
-        conditions = list(self._conditions())
+        conditions = list(self._broken())
         if conditions:
             yield f"  if (UNLIKELY({' || '.join(conditions)})) goto slow;"
         yield from self._values()
         yield from self._arrays()
-        if row.pipe in (Pipe.IO, Pipe.MOVE):
-            yield f"  m->site = site; settle_(m, P_{row.pipe.name});"
-        spins = row.polls and row.atomic
+        for step in self.steps:
+            if isinstance(step, steps.Settle):
+                yield f"  m->site = site; settle_(m, P_{step.pipe.name});"
+        spins = any(isinstance(step, steps.Spin) for step in self.steps)
         yield f"  {'int changed_ = 0; ' if spins else ''}{text}"
-        yield from self._accounts()
+        if row.form == "strided":
+            yield from accounts(self.number, self.operands, self._extent)
+        else:
+            yield from charges(self.steps, self)
         if spins:
             yield "  m->site = site; up_(m, UP_ATOMIC, !changed_, 0);"
         yield from self._slow(result)
@@ -273,48 +291,62 @@ class _Door:
     # -- checks ---------------------------------------------------------------------------------
 
     def _extent(self, o: Operand) -> str:
-        return f"{self._formula(o.extent, o)} * {self.types[o.name].size}"
+        return f"{self.formula(o.extent, o)} * {self.types[o.name].size}"
 
-    def _conditions(self) -> Iterator[str]:
-        row = self.row
-        if not row.memory_core:
+    def _checks(self) -> Iterator[steps.Check | steps.Apart]:
+        """What the recipe checks of the operands that are pointers in this call."""
+        for step in self.steps:
+            if isinstance(step, steps.Either) and step.operand.name not in self.scalars:
+                yield step.check
+                yield from step.apart
+            elif isinstance(step, steps.Check | steps.Apart):
+                yield step
+
+    def _conditions(self) -> Iterator[steps.Condition]:
+        for step in self._checks():
+            if isinstance(step, steps.Check):
+                yield from step.conditions
+
+    def _broken(self) -> Iterator[str]:
+        """What is true where C leaves the call to Python."""
+        if steps.Refuse() in _recipe(self.use.row, self.arch, memory_core=True).steps:
             yield "m->memory_core"
-        counts = [p.name for p in row.given if p.kind == "count" and p.name in self.given]
+        counts = [p.name for p in self.row.given if p.kind == "count" and p.name in self.given]
         for name in counts:
             yield f"{name} > {MOST} || {name} < -{MOST}"
         if len(counts) > 2:
             yield f"{' * '.join(f'(1 + fabs((double){name}))' for name in counts)} > {MOST_PRODUCT}"
-        for o in self.operands:
-            yield from self._operand_conditions(o)
-        for rule in row.rules:
-            if not rule.generations or self.arch.generation in rule.generations:
-                yield to_c(rule.fails)
-        for o in self.operands:
-            yield from self._overlaps(o, row.overlap.get(o.name, "free"))
+        for condition in self._conditions():
+            yield from self._condition(condition)
+        for step in self._checks():
+            if isinstance(step, steps.Apart):
+                source, target = step.source, step.target
+                spans = f"a_{target.name}, {self._span(target)}, a_{source.name}, {self._span(source)}"
+                yield f"laps({spans}, {int(step.how == 'exact')})"
 
-    def _overlaps(self, o: Operand, how: str) -> Iterator[str]:
-        for target in self.operands:
-            if how != "free" and target.access != "read" and set(target.spaces) & set(o.spaces):
-                spans = f"a_{target.name}, {self._span(target)}, a_{o.name}, {self._span(o)}"
-                yield f"laps({spans}, {int(how == 'exact')})"
+    def _condition(self, condition: steps.Condition) -> Iterator[str]:
+        """What is true where *condition* does not hold; types are known already."""
+        if isinstance(condition, steps.Holds):
+            yield to_c(condition.rule.fails)
+            return
+        o = condition.operand
+        match condition:
+            case steps.Kind():
+                spaces = " && ".join(f"a_{o.name}.a->space != {s.name}" for s in condition.spaces)
+                yield f"({spaces})" if len(condition.spaces) > 1 else spaces
+            case steps.Filled():
+                yield f"{self.formula(o.extent, o)} <= 0"
+            case steps.Inside():
+                yield from self._leaves(o)
+            case steps.Writable():
+                yield f"!a_{o.name}.a->writable"
 
-    def _operand_conditions(self, o: Operand) -> Iterator[str]:
-        extent = self._formula(o.extent, o)
-        first = self.row.operands[self.row.same[0]] if o.name in self.row.same else o
-        if o is first or o.extent != first.extent:
-            yield f"{extent} <= 0"
-        spaces = " && ".join(f"a_{o.name}.a->space != {s.name}" for s in o.spaces)
-        yield f"({spaces})" if len(o.spaces) > 1 else spaces
+    def _leaves(self, o: Operand) -> Iterator[str]:
         if self.row.form == "strided":
             yield from repetition_conditions(o, self._extent(o))
-        if o.partial:
-            yield f"out(a_{o.name}, {self.types[o.name].size})"
-        elif self.row.form == "strided":
-            yield f"out(a_{o.name}, {self._span(o)})"
+            yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else self._span(o)})"
         else:
-            yield f"out(a_{o.name}, {self._extent(o)})"
-        if o.access != "read" and any(s.name == "GDRAM" for s in o.spaces):
-            yield f"!a_{o.name}.a->writable"
+            yield f"out(a_{o.name}, {self.types[o.name].size if o.partial else self._extent(o)})"
 
     def _span(self, o: Operand) -> str:
         """The bytes that *o* may touch: of a part that depends on the data, as far as the memory goes."""
@@ -325,59 +357,3 @@ class _Door:
         return f"smaller_({self._extent(o)}, a_{o.name}.a->nbytes - a_{o.name}.o)"
 
     # -- accounts -------------------------------------------------------------------------------
-
-    def _accounts(self) -> Iterator[str]:
-        row, cost = self.row, self.row.cost
-        if row.form in ("load", "store"):
-            yield from self._scalar_access()
-            return
-        if row.pipe is Pipe.SCALAR:
-            yield f"  m->counts[{self.number}]++; m->work[W_SCALAR]++;"
-            return
-        if row.form == "strided":
-            yield from accounts(self.number, self.operands, self._extent)
-            return
-        if cost is None or cost.operand in self.scalars or cost.operand not in row.operands:
-            yield f"  m->counts[{self.number}]++;"
-            return
-        lead = row.operands[cost.operand]
-        count = self._formula(cost.extent, lead)
-        if row.pipe is Pipe.VECTOR:
-            used = f"{count} * {self._width(lead)}"
-            match row.passes:
-                case Passes.TRANSPOSE:
-                    yield f"  transpose_(m, {self.number}, {used}, {count});"
-                case Passes.FUNCTION:
-                    yield f"  function_(m, {self.number}, {used});"
-                case _:
-                    yield f"  vector_(m, {self.number}, {used});"
-            return
-        yield f"  m->counts[{self.number}]++;"
-        nbytes = f"{count} * {self.types[lead.name].size}"
-        if row.pipe is Pipe.MOVE:
-            yield f"  move_line(m, 2, {nbytes});"
-        else:
-            yield f"  io_line(m, {int(row.atomic)}, 1, a_{lead.name}.o, a_{lead.name}.o, {nbytes});"
-        if row.atomic:
-            yield f"  m->work[W_ATOMICS] += {count};"
-
-    def _scalar_access(self) -> Iterator[str]:
-        """Loads and stores are accounted as those through a pointer are."""
-        o = self.operands[0]
-        places = "loads" if self.row.form == "load" else "stores"
-        yield f"  m->counts[{self.number}]++; m->{places}[a_{o.name}.a->space]++;"
-        if self.row.form == "load" and any(s.shared for s in o.spaces):
-            yield f"  m->site = site; poll_load(m, a_{o.name}.a->address + (uint64_t)a_{o.name}.o);"
-
-    def _width(self, lead: Operand) -> int:
-        """Bytes of an element on the vector unit, as Python's door has it: of the widest operand, two at least for bytes."""
-        row = self.row
-        tiles = {p.name for p in row.given if p.kind == "tile"}
-        beside = [
-            self.types[o.name].size
-            for o in row.operands.values()
-            if o.extent == lead.extent and o.name in tiles and o.name not in (lead.name, *row.same)
-        ]
-        width = max([self.types[lead.name].size, *beside])
-        narrow = any(d.size == 1 for d in lead.dtypes_on(self.arch.generation))
-        return max(width, 2) if narrow and not row.void else width

@@ -1,0 +1,100 @@
+"""The charges of a recipe as Python: what an instruction adds to the counters of its core.
+
+They come before it is done, since what follows a vector's stores may stall.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from mlusim.arch.pipe import Pipe
+from mlusim.engine import steps
+from mlusim.engine.padding import before_padding
+from mlusim.isa.declare import Passes
+from mlusim.time import work
+from mlusim.time.work import VECTOR_BYTES as LINE
+
+if TYPE_CHECKING:
+    from mlusim.engine.render import Writer
+
+Lines = Iterator[str]
+
+
+def _count(writer: "Writer", step: steps.Count) -> Lines:
+    del step
+    yield f"mlu.counts[{writer.number}] += 1"
+
+
+def _scalar(_: "Writer", step: steps.Scalar) -> Lines:
+    del step
+    yield f"mlu.work[{work.SCALAR}] += 1"
+
+
+def _registers(writer: "Writer", step: steps.Registers) -> Lines:
+    yield f"mlu.work[{work.VECTOR}] += {step.lines + work.START}"
+    yield f"mlu.lines[{writer.number}] += {step.lines}"
+
+
+def _amount(writer: "Writer", amount: steps.Amount) -> tuple[str, int]:
+    """How many elements, and which operand's."""
+    n = writer.at[amount.operand.name]
+    if amount.whole:
+        return f"(j{n} - i{n})", n
+    return f"({writer.expression(amount.operand, amount.extent)})", n
+
+
+def _vector(writer: "Writer", step: steps.Vector) -> Lines:
+    (count, _), number = _amount(writer, step.amount), writer.number
+    width = _width(writer, step.width)
+    yield f"used = {count} * {width}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
+    yield _passes(step.passes, count)
+    yield f"mlu.lines[{number}] += paid"
+    yield f"if used & {LINE - 1}: mlu.spare[{number}] += -used & {LINE - 1}"
+    extent = writer.expression(step.amount.operand, step.amount.extent)
+    before = f"{before_padding(list(step.counts), extent)} * {width}"
+    yield f"if unpadded is not None: mlu.spare[{number}] += used - {before}"
+
+
+def _passes(passes: Passes, count: str) -> str:
+    """The line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
+    if passes is Passes.TRANSPOSE:
+        return f"mlu.work[{work.VECTOR}] += {work.START}; mlu.work[{work.TRANSPOSED}] += {count}"
+    lines = f"mlu.work[{work.VECTOR}] += paid + {work.START}"
+    return f"{lines}; mlu.work[{work.FUNCTIONS}] += paid" if passes is Passes.FUNCTION else lines
+
+
+def _width(writer: "Writer", width: steps.Width) -> str:
+    n = writer.at[width.lead.name]
+    own = f"v{n}.itemsize"
+    if width.beside:
+        beside = ", ".join(f"v{writer.at[o.name]}.itemsize" for o in width.beside)
+        own = f"max({own}, {beside})"
+        return own if width.least == 1 else f"max({own}, {width.least})"
+    return own if width.least == 1 else f"v{n}.lane"
+
+
+def _tensor(writer: "Writer", step: steps.Tensor) -> Lines:
+    count, n = _amount(writer, step.amount)
+    yield f"products = {count}"
+    yield f"mlu.work[{work.TENSOR}] += products"
+    yield f"mlu.work[{work.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
+
+
+def _transfer(writer: "Writer", step: steps.Transfer) -> Lines:
+    count, n = _amount(writer, step.amount)
+    yield f"nbytes = {count} * v{n}.itemsize; start = v{n}.phase + i{n} * v{n}.itemsize"
+    yield f"charge_line(mlu.work, {step.pipe.name}, {step.direction.value}, start, start, nbytes)"
+    if step.atomic and step.pipe is Pipe.IO:
+        yield f"mlu.work[{work.ATOMICS}] += {count}"
+
+
+CHARGES: Mapping[type, Callable[["Writer", Any], Lines]] = MappingProxyType(
+    {
+        steps.Count: _count,
+        steps.Scalar: _scalar,
+        steps.Registers: _registers,
+        steps.Vector: _vector,
+        steps.Tensor: _tensor,
+        steps.Transfer: _transfer,
+    }
+)

@@ -1,0 +1,84 @@
+"""The charges of a recipe as C: what an instruction adds to the counters of its core."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Protocol
+
+from mlusim.arch.dtypes import DType
+from mlusim.arch.pipe import Pipe
+from mlusim.engine import steps
+from mlusim.formula.expr import Expr
+from mlusim.isa.declare import Operand, Passes
+from mlusim.time.work import IN_SRAM, READS, WRITES
+
+
+class Called(Protocol):
+    """A call of a row whose types are known."""
+
+    number: int
+    scalars: frozenset[str]
+
+    @property
+    def types(self) -> Mapping[str, DType]:
+        """The element type of each operand."""
+
+    def formula(self, formula: Expr, operand: Operand) -> str:
+        """A formula of the row in C, as *operand* sees it."""
+
+
+def charges(recipe: Sequence[steps.Step], call: Called) -> Iterator[str]:
+    """The lines that count one execution, and its work unless it is of an operand that is a number in *call*."""
+    charged = False
+    for step in recipe:
+        match step:
+            case steps.Vector(amount=amount) if amount.operand.name not in call.scalars:
+                yield _vector(step, call)
+                charged = True
+            case steps.Count():
+                counted = f"  m->counts[{call.number}]++;"
+            case steps.Scalar():
+                yield f"{counted} m->work[W_SCALAR]++;"
+                charged = True
+            case steps.Access():
+                yield from _access(step, counted)
+                charged = True
+            case steps.Transfer(amount=amount) if amount.operand.name not in call.scalars:
+                yield counted
+                yield from _transfer(step, call)
+                charged = True
+    if not charged:
+        yield counted
+
+
+def _access(step: steps.Access, counted: str) -> Iterator[str]:
+    """Loads and stores are accounted as those through a pointer are."""
+    o = step.operand
+    places = "loads" if step.stored is None else "stores"
+    yield f"{counted} m->{places}[a_{o.name}.a->space]++;"
+    if step.stored is None and any(s.shared for s in o.spaces):
+        yield f"  m->site = site; poll_load(m, a_{o.name}.a->address + (uint64_t)a_{o.name}.o);"
+
+
+def _vector(step: steps.Vector, call: Called) -> str:
+    """Lines of the vector unit; the function of the run-time counts the instruction too."""
+    width = max(call.types[o.name].size for o in (step.width.lead, *step.width.beside))
+    count = call.formula(step.amount.extent, step.amount.operand)
+    used = f"{count} * {max(width, step.width.least)}"
+    match step.passes:
+        case Passes.TRANSPOSE:
+            return f"  transpose_(m, {call.number}, {used}, {count});"
+        case Passes.FUNCTION:
+            return f"  function_(m, {call.number}, {used});"
+    return f"  vector_(m, {call.number}, {used});"
+
+
+def _transfer(step: steps.Transfer, call: Called) -> Iterator[str]:
+    lead = step.amount.operand
+    count = call.formula(step.amount.extent, lead)
+    nbytes = f"{count} * {call.types[lead.name].size}"
+    if step.pipe is Pipe.MOVE:
+        yield f"  move_line(m, {IN_SRAM[step.direction.value]}, {nbytes});"
+        return
+    reads, writes = (int(sides[step.direction.value]) for sides in (READS, WRITES))
+    yield f"  io_line(m, {reads}, {writes}, a_{lead.name}.o, a_{lead.name}.o, {nbytes});"
+    if step.atomic:
+        yield f"  m->work[W_ATOMICS] += {count};"

@@ -1,0 +1,211 @@
+"""What running a row consists of on one kind of core: a recipe, which is data, made from the row and the policy of a launch.
+
+Everything that is decided about an instruction before its arguments are known is decided here, once for every engine.
+"""
+
+from collections.abc import Iterator
+
+from attrs import frozen
+
+from mlusim.arch.board import Arch
+from mlusim.arch.dtypes import as_dtype
+from mlusim.arch.pipe import Pipe
+from mlusim.engine import steps
+from mlusim.engine.steps import Step
+from mlusim.formula.python import to_python
+from mlusim.isa.declare import Intrinsic, Operand
+from mlusim.isa.register import BYTES as REGISTER
+from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
+from mlusim.memory.space import GDRAM
+from mlusim.time.work import VECTOR_BYTES
+
+BY_HAND = ("copy", "gather", "discrete")  # forms whose operands lie where a token or data say
+
+
+@frozen
+class Policy:
+    """What a launch says of all its instructions on one kind of core.
+
+    ``compiled`` is true of compiled code on a cluster that has a memory core: what the other kind of core does has no
+    effect there.  ``noted`` keeps every instruction for timelines and lines.
+    """
+
+    arch: Arch
+    memory_core: bool = False
+    compiled: bool = False
+    noted: bool = False
+
+
+@frozen(eq=False)
+class Recipe:
+    """The steps of *row*, the table's *number*, in their order."""
+
+    row: Intrinsic
+    number: int
+    policy: Policy
+    steps: tuple[Step, ...]
+
+
+def recipe(row: Intrinsic, number: int, policy: Policy) -> Recipe:
+    """What running *row*, the table's *number*, consists of under *policy*."""
+    return Recipe(row, number, policy, tuple(_Maker(row, policy).in_order()))
+
+
+class _Maker:
+    def __init__(self, row: Intrinsic, policy: Policy) -> None:
+        self.row, self.policy = row, policy
+        self.generation = policy.arch.generation
+        self.operands = tuple(row.operands.values())
+        self.kinds = {p.name: p.kind for p in row.parameters}
+        self.counts = tuple(p for p in row.given if p.kind == "count")
+        self.plain = tuple(o for o in self.operands if self.kinds[o.name] != "either")
+
+    def in_order(self) -> Iterator[Step]:
+        row, policy = self.row, self.policy
+        if policy.compiled and row.form == "copy":
+            yield steps.LeaveOthers(policy.memory_core)
+        elif policy.compiled and policy.memory_core and not row.memory_core:
+            yield steps.Nothing(None if row.returns == "None" else 0)
+            return
+        if policy.noted:
+            yield steps.Note(self._place_of_lanes())
+        if not row.available(policy.arch.bang_arch) or (policy.memory_core and not row.memory_core):
+            yield steps.Refuse()
+        elif row.form in BY_HAND:
+            yield steps.ByHand(row.form)
+        else:
+            yield from self._asked()
+            yield from self._checks()
+            yield from self._announced()
+            yield steps.Count()
+            yield from self._charges()
+            yield from self._done()
+
+    def _place_of_lanes(self) -> int:
+        names = [p.name for p in self.row.given]
+        if "direction" in names:
+            return names.index("direction")
+        lanes = to_python(self.row.cost.extent) if self.row.cost is not None else ""
+        return names.index(lanes) if lanes in names else -1
+
+    # -- what is asked ---------------------------------------------------------------------------
+
+    def _asked(self) -> Iterator[Step]:
+        row = self.row
+        if row.overload is not None:
+            yield steps.PassOn(self.counts)
+        yield steps.Integers(self.counts, padded=row.pipe is Pipe.VECTOR)
+        typed = [how for how in dict.fromkeys(row.void.values()) if how in self.kinds]
+        yield from map(steps.TypeOf, typed)
+        for name, how in row.void.items():
+            yield steps.Retype(name, how if how in typed else as_dtype(how))
+        strides = {name for o in self.operands for name in o.stride_names}
+        given = tuple(p.name for p in row.given if p.name in strides)
+        if row.form in ("async", "strided"):
+            yield steps.Strided(())
+        elif given:
+            yield steps.Strided(given)
+        yield steps.Resolve(self.plain)
+
+    # -- what is checked -------------------------------------------------------------------------
+
+    def _checks(self) -> Iterator[Step]:
+        row = self.row
+        conditions = [c for o in self.plain for c in self._conditions(o)]
+        rules = (r for r in row.rules if not r.generations or self.generation in r.generations)
+        yield steps.Check((*conditions, *map(steps.Holds, rules)))
+        lead = row.operands[row.same[0]] if row.same else next(iter(self.operands), None)
+        for o in self.operands:
+            if self.kinds[o.name] == "either":
+                assert lead is not None
+                check = steps.Check(tuple(self._conditions(o)))
+                yield steps.Either(o, lead, check, tuple(self._apart(o)))
+        for o in self.plain:
+            yield from self._apart(o)
+        scalars = (p.name for p in row.given if p.kind == "value" and p.name not in row.void.values())
+        if lead is not None and (names := tuple(scalars)):
+            yield steps.Constants(names, lead)
+
+    def _conditions(self, o: Operand) -> Iterator[steps.Condition]:
+        row = self.row
+        first = row.operands[row.same[0]] if o.name in row.same else o
+        like = None if first is o else first
+        yield steps.Kind(o, o.spaces, o.dtypes_on(self.generation), like)
+        if like is None or o.extent != first.extent:
+            yield steps.Filled(o)
+        yield steps.Inside(o)
+        if o.access != "read" and GDRAM in o.spaces:
+            yield steps.Writable(o)
+        if self.generation == 2 and o.name in row.aligned:
+            yield steps.Aligned(o)
+
+    def _apart(self, source: Operand) -> Iterator[steps.Apart]:
+        how = self.row.overlap.get(source.name, "free")
+        for target in self.operands:
+            if how != "free" and target.access != "read" and set(target.spaces) & set(source.spaces):
+                yield steps.Apart(target, source, how)
+
+    # -- what it costs ---------------------------------------------------------------------------
+
+    def _charges(self) -> Iterator[Step]:
+        row = self.row
+        if row.pipe is Pipe.SCALAR:
+            if not row.control and row.form not in ("load", "store"):
+                yield steps.Scalar()
+            return
+        if row.form == "register":
+            yield steps.Registers(REGISTER // VECTOR_BYTES)
+        if row.cost is None or row.cost.operand not in row.operands:
+            return
+        lead = row.operands[row.cost.operand]
+        amount = steps.Amount(lead, row.cost.extent, whole=row.cost.extent == lead.extent)
+        if row.pipe is Pipe.VECTOR:
+            yield steps.Vector(amount, self._width(lead), row.passes, self.counts)
+        elif row.pipe is Pipe.TENSOR:
+            yield steps.Tensor(amount)
+        elif row.pipe is Pipe.MOVE:
+            yield steps.Transfer(amount, Pipe.MOVE, SRAM2SRAM, row.atomic)
+        else:
+            yield steps.Transfer(amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic)
+
+    def _width(self, lead: Operand) -> steps.Width:
+        """The widest operand decides; single bytes count as two to a lane."""
+        row = self.row
+        beside = (
+            o
+            for o in self.operands
+            if o.extent == lead.extent
+            and self.kinds[o.name] == "tile"
+            and o.name not in (lead.name, *row.same)
+        )
+        varied = len({d.size for o in self.operands for d in o.dtypes}) > 1
+        narrow = any(d.size == 1 for d in lead.dtypes_on(self.generation)) and not row.void
+        return steps.Width(lead, tuple(beside) if varied else (), 2 if narrow else 1)
+
+    # -- what is done ----------------------------------------------------------------------------
+
+    @property
+    def _accesses(self) -> bool:
+        """Scalar loads and stores are accounted and announced by the core, as those through a pointer are."""
+        return self.row.form in ("load", "store")
+
+    def _announced(self) -> Iterator[Step]:
+        if self.operands and not self._accesses:
+            if self.row.pipe in (Pipe.IO, Pipe.MOVE):
+                yield steps.Settle(self.row.pipe)
+            yield steps.Announce(self.operands, tuple(p.name for p in self.row.given))
+
+    def _done(self) -> Iterator[Step]:
+        row = self.row
+        result = row.returns != "None"
+        spun = [o for o in self.operands if o.access == "update"][:1] if row.polls and row.atomic else []
+        yield from map(steps.Keep, spun)
+        if self._accesses:
+            stored = next((p.name for p in row.given if p.kind == "value"), None)
+            yield steps.Access(self.operands[0], stored)
+        yield steps.Body(row.call, row.parameters, row.control, result)
+        if self.operands and not self._accesses:
+            yield steps.Retire(result)
+        yield from map(steps.Spin, spun)
+        if result:
+            yield steps.Return()

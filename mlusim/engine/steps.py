@@ -1,0 +1,320 @@
+"""What running an instruction consists of, as values: the steps that a recipe lists in their order.
+
+Resolve, check, charge, announce, perform: each step says what is to be done, and nothing of how.  `engine.recipe` makes
+them from a row; `engine.render` renders them as Python, and the native engine (`engine.native.door`) as C.
+"""
+
+from attrs import frozen
+
+from mlusim.arch.dtypes import DType
+from mlusim.arch.pipe import Pipe
+from mlusim.formula.expr import Expr
+from mlusim.isa.declare import CallStyle, Operand, Passes, Rule
+from mlusim.isa.parameters import Parameter
+from mlusim.memory.direction import Direction
+from mlusim.memory.space import Space
+
+# -- who runs it at all ------------------------------------------------------------------------------
+
+
+@frozen
+class Refuse:
+    """The core has no such instruction."""
+
+
+@frozen
+class Nothing:
+    """In compiled code it has no effect on this kind of core; *result* is what it returns."""
+
+    result: int | None
+
+
+@frozen
+class LeaveOthers:
+    """In compiled code the copies that the other kind of core does have no effect on this one."""
+
+    memory_core: bool
+
+
+@frozen
+class Note:
+    """Every instruction is noted; argument *lanes* says how many elements it takes, or which way it copies; -1: none."""
+
+    lanes: int
+
+
+@frozen
+class ByHand:
+    """Data or a token decide the operands, so that a function of its own does it all; *form* is the row's."""
+
+    form: str
+
+
+# -- what is asked -----------------------------------------------------------------------------------
+
+
+@frozen
+class PassOn:
+    """Leave a call with the operand of the longer form to that row; what stands at *counts* tells them apart."""
+
+    counts: tuple[Parameter, ...]
+
+
+@frozen
+class Integers:
+    """Make *counts* integers; with *padded* know what they were before padding."""
+
+    counts: tuple[Parameter, ...]
+    padded: bool
+
+
+@frozen
+class TypeOf:
+    """The type of the scalar *name* decides that of untyped pointers."""
+
+    name: str
+
+
+@frozen
+class Retype:
+    """See the untyped pointer *name* through *dtype*, or through the type of the scalar of that name."""
+
+    name: str
+    dtype: DType | str
+
+
+@frozen
+class Strided:
+    """The strided form takes over where one of *given* is given; always where there are none."""
+
+    given: tuple[str, ...]
+
+
+@frozen
+class Resolve:
+    """Find the memory and the elements of *operands*."""
+
+    operands: tuple[Operand, ...]
+
+
+# -- what is checked ---------------------------------------------------------------------------------
+
+
+@frozen
+class Kind:
+    """*operand* lies in one of *spaces* of this core, with one of *dtypes*, or the very type of *like*."""
+
+    operand: Operand
+    spaces: tuple[Space, ...]
+    dtypes: tuple[DType, ...]
+    like: Operand | None
+
+
+@frozen
+class Filled:
+    """*operand* has an element at least."""
+
+    operand: Operand
+
+
+@frozen
+class Inside:
+    """*operand* does not leave its memory."""
+
+    operand: Operand
+
+
+@frozen
+class Writable:
+    """*operand* is not const."""
+
+    operand: Operand
+
+
+@frozen
+class Aligned:
+    """*operand* begins and ends where MLU2xx wants it."""
+
+    operand: Operand
+
+
+@frozen
+class Holds:
+    """*rule* is not broken."""
+
+    rule: Rule
+
+
+Condition = Kind | Filled | Inside | Writable | Aligned | Holds
+
+
+@frozen
+class Check:
+    """All of *conditions* hold."""
+
+    conditions: tuple[Condition, ...]
+
+
+@frozen
+class Apart:
+    """*target* does not overlap *source* but as *how* says: exact, whole, tail or disjoint."""
+
+    target: Operand
+    source: Operand
+    how: str
+
+
+@frozen
+class Either:
+    """*operand* is a pointer, for which *check* and *apart* hold, or a number of the type of *like*."""
+
+    operand: Operand
+    like: Operand
+    check: Check
+    apart: tuple[Apart, ...]
+
+
+@frozen
+class Constants:
+    """Convert the scalars *names* to elements of the type of *like*, as C does."""
+
+    names: tuple[str, ...]
+    like: Operand
+
+
+# -- what it costs -----------------------------------------------------------------------------------
+
+
+@frozen
+class Count:
+    """One more of this instruction."""
+
+
+@frozen
+class Scalar:
+    """An operation of the scalar unit."""
+
+
+@frozen
+class Registers:
+    """*lines* of a vector register."""
+
+    lines: int
+
+
+@frozen
+class Amount:
+    """*extent* elements of *operand*; *whole*: its own elements."""
+
+    operand: Operand
+    extent: Expr
+    whole: bool
+
+
+@frozen
+class Width:
+    """Bytes of an element on the vector unit: of the widest of *lead* and *beside*, and *least* at the least."""
+
+    lead: Operand
+    beside: tuple[Operand, ...]
+    least: int
+
+
+@frozen
+class Vector:
+    """Lines of the vector unit, by what it does with each; *counts* may have been padded."""
+
+    amount: Amount
+    width: Width
+    passes: Passes
+    counts: tuple[Parameter, ...]
+
+
+@frozen
+class Tensor:
+    """Products of the tensor unit."""
+
+    amount: Amount
+
+
+@frozen
+class Transfer:
+    """Bytes that a DMA carries as in *direction*; an atomic reads and writes the lines that it touches."""
+
+    amount: Amount
+    pipe: Pipe
+    direction: Direction
+    atomic: bool
+
+
+Charge = Scalar | Registers | Vector | Tensor | Transfer
+
+# -- what is done ------------------------------------------------------------------------------------
+
+
+@frozen
+class Settle:
+    """What is in flight on *pipe* comes first."""
+
+    pipe: Pipe
+
+
+@frozen
+class Announce:
+    """Tell the observers which elements are read and written, and what was given."""
+
+    operands: tuple[Operand, ...]
+    given: tuple[str, ...]
+
+
+@frozen
+class Keep:
+    """Keep what *operand* holds, to see whether the atomic changed it."""
+
+    operand: Operand
+
+
+@frozen
+class Access:
+    """Account for a scalar load of *operand*, or a store of the scalar *stored*, as for one through a pointer."""
+
+    operand: Operand
+    stored: str | None
+
+
+@frozen
+class Body:
+    """Do it: call the row's body as *call* says, with *arguments*; *control* gives it the core."""
+
+    call: CallStyle
+    arguments: tuple[Parameter, ...]
+    control: bool
+    result: bool
+
+
+@frozen
+class Retire:
+    """Tell the observers that the bytes have changed; *result* with what it returns."""
+
+    result: bool
+
+
+@frozen
+class Spin:
+    """Others may spin on the atomic that changed *operand*, or did not: let them run."""
+
+    operand: Operand
+
+
+@frozen
+class Return:
+    """Return the body's result."""
+
+
+Step = (
+    Refuse | Nothing | LeaveOthers | Note | ByHand
+    | PassOn | Integers | TypeOf | Retype | Strided | Resolve
+    | Check | Either | Apart | Constants
+    | Settle | Announce | Count | Scalar | Registers | Vector | Tensor | Transfer
+    | Keep | Access | Body | Retire | Spin | Return
+)  # fmt: skip
