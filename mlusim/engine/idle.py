@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlusim.engine.contract import Mlu
-from mlusim.engine.steps import LeaveOthers, Nothing
+from mlusim.engine.recipes.steps import LeaveOthers, Nothing
 from mlusim.isa.declare import Intrinsic
 from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM

@@ -1,7 +1,7 @@
 """The door: straight-line code for every row, through which each effect on memory passes.
 
-`mlu_class` makes one Python method per row and policy from its recipe (`engine.recipe`).  The method is what the
-recipe says and nothing else (`engine.render`); what a check has to say is composed by `engine.refuse`, off the fast
+`mlu_class` makes one Python method per row and policy from its recipe (`engine.recipes.recipe`).  The method is what the
+recipe says and nothing else (`engine.recipes.render`); what a check has to say is composed by `engine.refuse`, off the fast
 path.  `source_of` shows the code; a debugger shows it too.
 """
 
@@ -14,7 +14,6 @@ from typing import Any
 from attrs import evolve
 
 from mlusim.arch.board import Arch
-from mlusim.engine import steps
 from mlusim.engine.contract import Mlu
 from mlusim.engine.copies import COPY_METHODS
 from mlusim.engine.discrete import discrete_method
@@ -23,9 +22,10 @@ from mlusim.engine.gather import GATHER_METHODS
 from mlusim.engine.idle import copies_of_one_kind, nothing
 from mlusim.engine.noting import noted
 from mlusim.engine.overload import either_form
-from mlusim.engine.recipe import Policy, Recipe, recipe
+from mlusim.engine.recipes import steps
+from mlusim.engine.recipes.recipe import Policy, Recipe, recipe
+from mlusim.engine.recipes.render import Writer
 from mlusim.engine.refuse import unsupported
-from mlusim.engine.render import Writer
 from mlusim.isa.declare import Intrinsic
 from mlusim.isa.table import ISA
 

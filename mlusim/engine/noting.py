@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlusim.engine.contract import Mlu
-from mlusim.engine.steps import Note
+from mlusim.engine.recipes.steps import Note
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import View
 from mlusim.time.step_log import SPACES, NotedLog

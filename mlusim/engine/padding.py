@@ -71,12 +71,3 @@ def padded_count(
     if value.__class__ is Padded:
         return value.plain, {**(before or {}), name: value.unpadded}
     return count_of(mlu, row, name, value), before
-
-
-def before_padding(counts: list[Parameter], extent: str) -> str:
-    """Code for *extent* with *counts* as they were before, which the code has as ``unpadded``."""
-    names = [p.name for p in counts]
-    if [extent] == names:
-        return "unpadded"
-    given = "unpadded" if len(names) == 1 else ", ".join(f"unpadded.get({n!r}, {n})" for n in names)
-    return f"(lambda {', '.join(names)}: {extent})({given})"

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mlusim.arch.board import Board
-from mlusim.engine.recipe import Policy
+from mlusim.engine.recipes.recipe import Policy
 from mlusim.engine.routes import Routes
 from mlusim.machine.hub import Hub
 from mlusim.memory.allocation import Arena

@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.engine.issue import mlu_class
 from mlusim.engine.noting import Accesses
-from mlusim.engine.recipe import Policy
+from mlusim.engine.recipes.recipe import Policy
 from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA

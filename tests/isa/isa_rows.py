@@ -11,7 +11,7 @@ from mlusim.arch.dtypes import DTYPES, as_dtype, float32, uint8
 from mlusim.bang import FUSION_FMA, kernel
 from mlusim.engine.environment import extent
 from mlusim.engine.issue import _method
-from mlusim.engine.recipe import Policy, recipe
+from mlusim.engine.recipes.recipe import Policy, recipe
 from mlusim.engine.strides import access_of
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow

@@ -1,14 +1,16 @@
 """The charges of a recipe as C: what an instruction adds to the counters of its core."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from mlusim.arch.dtypes import DType
 from mlusim.arch.pipe import Pipe
-from mlusim.engine import steps
-from mlusim.formula.expr import Expr
+from mlusim.engine.recipes import steps
 from mlusim.isa.declare import Operand, Passes
 from mlusim.time.work import IN_SRAM, READS, WRITES
+
+if TYPE_CHECKING:
+    from mlusim.arch.dtypes import DType
+    from mlusim.formula.expr import Expr
 
 
 class Called(Protocol):
@@ -18,10 +20,10 @@ class Called(Protocol):
     scalars: frozenset[str]
 
     @property
-    def types(self) -> Mapping[str, DType]:
+    def types(self) -> Mapping[str, "DType"]:
         """The element type of each operand."""
 
-    def formula(self, formula: Expr, operand: Operand) -> str:
+    def formula(self, formula: "Expr", operand: Operand) -> str:
         """A formula of the row in C, as *operand* sees it."""
 
 

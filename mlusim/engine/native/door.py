@@ -1,6 +1,6 @@
 """A recipe as C: the function of one row for the operand types of a call, with its checks, its charges, its body.
 
-What is checked and charged is what the recipe says (`engine.recipe`), as for Python's door.  A check that fails leaves the whole call to Python's door, which says what is wrong, or does what C does not know; so
+What is checked and charged is what the recipe says (`engine.recipes.recipe`), as for Python's door.  A check that fails leaves the whole call to Python's door, which says what is wrong, or does what C does not know; so
 nothing is refused here, and what C lets pass is what Python's door lets pass.
 """
 
@@ -13,11 +13,11 @@ from attrs import field, frozen
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES, DType
 from mlusim.arch.pipe import Pipe
-from mlusim.engine import steps
 from mlusim.engine.native.charges import charges
 from mlusim.engine.native.strided import accounts, repetition_conditions, repetitions, spanned
 from mlusim.engine.native.templates import SUFFIX, body
-from mlusim.engine.recipe import Policy, Recipe, recipe
+from mlusim.engine.recipes import steps
+from mlusim.engine.recipes.recipe import Policy, Recipe, recipe
 from mlusim.formula.c import c_leaf, to_c
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.isa.declare import Intrinsic, Operand

@@ -6,25 +6,27 @@ Each step yields lines.  In the code, operand *n* of the row is the view ``vn`` 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.arch.pipe import Pipe
-from mlusim.engine import steps
-from mlusim.engine.charges import CHARGES
 from mlusim.engine.environment import asked_of_arguments, in_code
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, count_code, padded_count
-from mlusim.engine.recipe import Recipe
+from mlusim.engine.recipes import steps
+from mlusim.engine.recipes.charges import CHARGES
 from mlusim.engine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
 from mlusim.engine.strides import strided
 from mlusim.errors import RuleFault
-from mlusim.formula.expr import Expr
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import CallStyle, Operand, Refused
-from mlusim.isa.parameters import Parameter
 from mlusim.memory.pointer import KINDS, Ptr
 from mlusim.time import work
+
+if TYPE_CHECKING:
+    from mlusim.engine.recipes.recipe import Recipe
+    from mlusim.formula.expr import Expr
+    from mlusim.isa.parameters import Parameter
 
 NO_DEFAULT = inspect.Parameter.empty
 Lines = Iterator[str]
@@ -36,13 +38,13 @@ SAME_VIEW: Mapping[str, str] = {"exact": "i{0} != i{1} and ", "whole": "(i{0} !=
 class Writer:
     """Writes the method of one recipe."""
 
-    def __init__(self, recipe: Recipe) -> None:
+    def __init__(self, recipe: "Recipe") -> None:
         self.recipe = recipe
         self.row = recipe.row
         self.number = recipe.number
         self.arch = recipe.policy.arch
         self.operands = tuple(self.row.operands.values())
-        self.at = {o.name: n for n, o in enumerate(self.operands)}
+        self.at: Mapping[str, int] = {o.name: n for n, o in enumerate(self.operands)}
         self.kinds = {p.name: p.kind for p in self.row.parameters}
 
     def names(self) -> dict[str, Any]:
@@ -105,7 +107,7 @@ class Writer:
         """The statement behind a check that fails."""
         return f"raise refuse(mlu, row, {self.arguments})"
 
-    def expression(self, o: Operand, formula: Expr) -> str:
+    def expression(self, o: Operand, formula: "Expr") -> str:
         """An extent, a step or a cost of the row, in terms of the generated code."""
         width = f"v{self.at[o.name]}.itemsize"
         return in_code(formula, {"sizeof_T": width, "generation": str(self.arch.generation)})
@@ -301,7 +303,7 @@ def _body(writer: Writer, step: steps.Body) -> Lines:
     yield f"    raise refuse_body(mlu, row, refused, {writer.arguments}) from None"
 
 
-def _given(writer: Writer, p: Parameter) -> str:
+def _given(writer: Writer, p: "Parameter") -> str:
     if p.kind == "generation":
         return str(writer.arch.generation)
     if p.name in writer.at:

@@ -1,18 +1,21 @@
 """What running an instruction consists of, as values: the steps that a recipe lists in their order.
 
-Resolve, check, charge, announce, perform: each step says what is to be done, and nothing of how.  `engine.recipe` makes
-them from a row; `engine.render` renders them as Python, and the native engine (`engine.native.door`) as C.
+Resolve, check, charge, announce, perform: each step says what is to be done, and nothing of how.  `engine.recipes.recipe` makes
+them from a row; `engine.recipes.render` renders them as Python, and the native engine (`engine.native.door`) as C.
 """
+
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.arch.dtypes import DType
-from mlusim.arch.pipe import Pipe
-from mlusim.formula.expr import Expr
-from mlusim.isa.declare import CallStyle, Operand, Passes, Rule
-from mlusim.isa.parameters import Parameter
-from mlusim.memory.direction import Direction
-from mlusim.memory.space import Space
+if TYPE_CHECKING:
+    from mlusim.arch.dtypes import DType
+    from mlusim.arch.pipe import Pipe
+    from mlusim.formula.expr import Expr
+    from mlusim.isa.declare import CallStyle, Operand, Passes, Rule
+    from mlusim.isa.parameters import Parameter
+    from mlusim.memory.direction import Direction
+    from mlusim.memory.space import Space
 
 # -- who runs it at all ------------------------------------------------------------------------------
 
@@ -57,14 +60,14 @@ class ByHand:
 class PassOn:
     """Leave a call with the operand of the longer form to that row; what stands at *counts* tells them apart."""
 
-    counts: tuple[Parameter, ...]
+    counts: tuple["Parameter", ...]
 
 
 @frozen
 class Integers:
     """Make *counts* integers; with *padded* know what they were before padding."""
 
-    counts: tuple[Parameter, ...]
+    counts: tuple["Parameter", ...]
     padded: bool
 
 
@@ -80,7 +83,7 @@ class Retype:
     """See the untyped pointer *name* through *dtype*, or through the type of the scalar of that name."""
 
     name: str
-    dtype: DType | str
+    dtype: "DType | str"
 
 
 @frozen
@@ -94,7 +97,7 @@ class Strided:
 class Resolve:
     """Find the memory and the elements of *operands*."""
 
-    operands: tuple[Operand, ...]
+    operands: tuple["Operand", ...]
 
 
 # -- what is checked ---------------------------------------------------------------------------------
@@ -104,45 +107,45 @@ class Resolve:
 class Kind:
     """*operand* lies in one of *spaces* of this core, with one of *dtypes*, or the very type of *like*."""
 
-    operand: Operand
-    spaces: tuple[Space, ...]
-    dtypes: tuple[DType, ...]
-    like: Operand | None
+    operand: "Operand"
+    spaces: tuple["Space", ...]
+    dtypes: tuple["DType", ...]
+    like: "Operand | None"
 
 
 @frozen
 class Filled:
     """*operand* has an element at least."""
 
-    operand: Operand
+    operand: "Operand"
 
 
 @frozen
 class Inside:
     """*operand* does not leave its memory."""
 
-    operand: Operand
+    operand: "Operand"
 
 
 @frozen
 class Writable:
     """*operand* is not const."""
 
-    operand: Operand
+    operand: "Operand"
 
 
 @frozen
 class Aligned:
     """*operand* begins and ends where MLU2xx wants it."""
 
-    operand: Operand
+    operand: "Operand"
 
 
 @frozen
 class Holds:
     """*rule* is not broken."""
 
-    rule: Rule
+    rule: "Rule"
 
 
 Condition = Kind | Filled | Inside | Writable | Aligned | Holds
@@ -159,8 +162,8 @@ class Check:
 class Apart:
     """*target* does not overlap *source* but as *how* says: exact, whole, tail or disjoint."""
 
-    target: Operand
-    source: Operand
+    target: "Operand"
+    source: "Operand"
     how: str
 
 
@@ -168,8 +171,8 @@ class Apart:
 class Either:
     """*operand* is a pointer, for which *check* and *apart* hold, or a number of the type of *like*."""
 
-    operand: Operand
-    like: Operand
+    operand: "Operand"
+    like: "Operand"
     check: Check
     apart: tuple[Apart, ...]
 
@@ -179,7 +182,7 @@ class Constants:
     """Convert the scalars *names* to elements of the type of *like*, as C does."""
 
     names: tuple[str, ...]
-    like: Operand
+    like: "Operand"
 
 
 # -- what it costs -----------------------------------------------------------------------------------
@@ -206,8 +209,8 @@ class Registers:
 class Amount:
     """*extent* elements of *operand*; *whole*: its own elements."""
 
-    operand: Operand
-    extent: Expr
+    operand: "Operand"
+    extent: "Expr"
     whole: bool
 
 
@@ -215,8 +218,8 @@ class Amount:
 class Width:
     """Bytes of an element on the vector unit: of the widest of *lead* and *beside*, and *least* at the least."""
 
-    lead: Operand
-    beside: tuple[Operand, ...]
+    lead: "Operand"
+    beside: tuple["Operand", ...]
     least: int
 
 
@@ -226,8 +229,8 @@ class Vector:
 
     amount: Amount
     width: Width
-    passes: Passes
-    counts: tuple[Parameter, ...]
+    passes: "Passes"
+    counts: tuple["Parameter", ...]
 
 
 @frozen
@@ -242,8 +245,8 @@ class Transfer:
     """Bytes that a DMA carries as in *direction*; an atomic reads and writes the lines that it touches."""
 
     amount: Amount
-    pipe: Pipe
-    direction: Direction
+    pipe: "Pipe"
+    direction: "Direction"
     atomic: bool
 
 
@@ -256,14 +259,14 @@ Charge = Scalar | Registers | Vector | Tensor | Transfer
 class Settle:
     """What is in flight on *pipe* comes first."""
 
-    pipe: Pipe
+    pipe: "Pipe"
 
 
 @frozen
 class Announce:
     """Tell the observers which elements are read and written, and what was given."""
 
-    operands: tuple[Operand, ...]
+    operands: tuple["Operand", ...]
     given: tuple[str, ...]
 
 
@@ -271,14 +274,14 @@ class Announce:
 class Keep:
     """Keep what *operand* holds, to see whether the atomic changed it."""
 
-    operand: Operand
+    operand: "Operand"
 
 
 @frozen
 class Access:
     """Account for a scalar load of *operand*, or a store of the scalar *stored*, as for one through a pointer."""
 
-    operand: Operand
+    operand: "Operand"
     stored: str | None
 
 
@@ -286,8 +289,8 @@ class Access:
 class Body:
     """Do it: call the row's body as *call* says, with *arguments*; *control* gives it the core."""
 
-    call: CallStyle
-    arguments: tuple[Parameter, ...]
+    call: "CallStyle"
+    arguments: tuple["Parameter", ...]
     control: bool
     result: bool
 
@@ -303,7 +306,7 @@ class Retire:
 class Spin:
     """Others may spin on the atomic that changed *operand*, or did not: let them run."""
 
-    operand: Operand
+    operand: "Operand"
 
 
 @frozen

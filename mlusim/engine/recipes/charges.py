@@ -3,39 +3,50 @@
 They come before it is done, since what follows a vector's stores may stall.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mlusim.arch.pipe import Pipe
-from mlusim.engine import steps
-from mlusim.engine.padding import before_padding
+from mlusim.engine.recipes import steps
 from mlusim.isa.declare import Passes
 from mlusim.time import work
 from mlusim.time.work import VECTOR_BYTES as LINE
 
 if TYPE_CHECKING:
-    from mlusim.engine.render import Writer
+    from mlusim.formula.expr import Expr
+    from mlusim.isa.declare import Operand
+    from mlusim.isa.parameters import Parameter
 
 Lines = Iterator[str]
 
 
-def _count(writer: "Writer", step: steps.Count) -> Lines:
+class Method(Protocol):
+    """The method that is written: its number in the table, and the numbers of its operands."""
+
+    number: int
+    at: Mapping[str, int]
+
+    def expression(self, o: "Operand", formula: "Expr") -> str:
+        """A formula of the row in terms of the generated code."""
+
+
+def _count(writer: Method, step: steps.Count) -> Lines:
     del step
     yield f"mlu.counts[{writer.number}] += 1"
 
 
-def _scalar(_: "Writer", step: steps.Scalar) -> Lines:
+def _scalar(_: Method, step: steps.Scalar) -> Lines:
     del step
     yield f"mlu.work[{work.SCALAR}] += 1"
 
 
-def _registers(writer: "Writer", step: steps.Registers) -> Lines:
+def _registers(writer: Method, step: steps.Registers) -> Lines:
     yield f"mlu.work[{work.VECTOR}] += {step.lines + work.START}"
     yield f"mlu.lines[{writer.number}] += {step.lines}"
 
 
-def _amount(writer: "Writer", amount: steps.Amount) -> tuple[str, int]:
+def _amount(writer: Method, amount: steps.Amount) -> tuple[str, int]:
     """How many elements, and which operand's."""
     n = writer.at[amount.operand.name]
     if amount.whole:
@@ -43,7 +54,7 @@ def _amount(writer: "Writer", amount: steps.Amount) -> tuple[str, int]:
     return f"({writer.expression(amount.operand, amount.extent)})", n
 
 
-def _vector(writer: "Writer", step: steps.Vector) -> Lines:
+def _vector(writer: Method, step: steps.Vector) -> Lines:
     (count, _), number = _amount(writer, step.amount), writer.number
     width = _width(writer, step.width)
     yield f"used = {count} * {width}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
@@ -51,8 +62,17 @@ def _vector(writer: "Writer", step: steps.Vector) -> Lines:
     yield f"mlu.lines[{number}] += paid"
     yield f"if used & {LINE - 1}: mlu.spare[{number}] += -used & {LINE - 1}"
     extent = writer.expression(step.amount.operand, step.amount.extent)
-    before = f"{before_padding(list(step.counts), extent)} * {width}"
+    before = f"{_before_padding(step.counts, extent)} * {width}"
     yield f"if unpadded is not None: mlu.spare[{number}] += used - {before}"
+
+
+def _before_padding(counts: "Sequence[Parameter]", extent: str) -> str:
+    """Code for *extent* with *counts* as they were before, which the code has as ``unpadded``."""
+    names = [p.name for p in counts]
+    if [extent] == names:
+        return "unpadded"
+    given = "unpadded" if len(names) == 1 else ", ".join(f"unpadded.get({n!r}, {n})" for n in names)
+    return f"(lambda {', '.join(names)}: {extent})({given})"
 
 
 def _passes(passes: Passes, count: str) -> str:
@@ -63,7 +83,7 @@ def _passes(passes: Passes, count: str) -> str:
     return f"{lines}; mlu.work[{work.FUNCTIONS}] += paid" if passes is Passes.FUNCTION else lines
 
 
-def _width(writer: "Writer", width: steps.Width) -> str:
+def _width(writer: Method, width: steps.Width) -> str:
     n = writer.at[width.lead.name]
     own = f"v{n}.itemsize"
     if width.beside:
@@ -73,14 +93,14 @@ def _width(writer: "Writer", width: steps.Width) -> str:
     return own if width.least == 1 else f"v{n}.lane"
 
 
-def _tensor(writer: "Writer", step: steps.Tensor) -> Lines:
+def _tensor(writer: Method, step: steps.Tensor) -> Lines:
     count, n = _amount(writer, step.amount)
     yield f"products = {count}"
     yield f"mlu.work[{work.TENSOR}] += products"
     yield f"mlu.work[{work.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
 
 
-def _transfer(writer: "Writer", step: steps.Transfer) -> Lines:
+def _transfer(writer: Method, step: steps.Transfer) -> Lines:
     count, n = _amount(writer, step.amount)
     yield f"nbytes = {count} * v{n}.itemsize; start = v{n}.phase + i{n} * v{n}.itemsize"
     yield f"charge_line(mlu.work, {step.pipe.name}, {step.direction.value}, start, start, nbytes)"
@@ -88,7 +108,7 @@ def _transfer(writer: "Writer", step: steps.Transfer) -> Lines:
         yield f"mlu.work[{work.ATOMICS}] += {count}"
 
 
-CHARGES: Mapping[type, Callable[["Writer", Any], Lines]] = MappingProxyType(
+CHARGES: Mapping[type, Callable[[Any, Any], Lines]] = MappingProxyType(
     {
         steps.Count: _count,
         steps.Scalar: _scalar,

@@ -4,20 +4,23 @@ Everything that is decided about an instruction before its arguments are known i
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import as_dtype
 from mlusim.arch.pipe import Pipe
-from mlusim.engine import steps
-from mlusim.engine.steps import Step
+from mlusim.engine.recipes import steps
 from mlusim.formula.python import to_python
-from mlusim.isa.declare import Intrinsic, Operand
 from mlusim.isa.register import BYTES as REGISTER
 from mlusim.memory.direction import GDRAM2GDRAM, NRAM2GDRAM, SRAM2SRAM
 from mlusim.memory.space import GDRAM
 from mlusim.time.work import VECTOR_BYTES
+
+if TYPE_CHECKING:
+    from mlusim.arch.board import Arch
+    from mlusim.engine.recipes.steps import Step
+    from mlusim.isa.declare import Intrinsic, Operand
 
 BY_HAND = ("copy", "gather", "discrete")  # forms whose operands lie where a token or data say
 
@@ -30,7 +33,7 @@ class Policy:
     effect there.  ``noted`` keeps every instruction for timelines and lines.
     """
 
-    arch: Arch
+    arch: "Arch"
     memory_core: bool = False
     compiled: bool = False
     noted: bool = False
@@ -40,19 +43,19 @@ class Policy:
 class Recipe:
     """The steps of *row*, the table's *number*, in their order."""
 
-    row: Intrinsic
+    row: "Intrinsic"
     number: int
     policy: Policy
-    steps: tuple[Step, ...]
+    steps: tuple["Step", ...]
 
 
-def recipe(row: Intrinsic, number: int, policy: Policy) -> Recipe:
+def recipe(row: "Intrinsic", number: int, policy: Policy) -> Recipe:
     """What running *row*, the table's *number*, consists of under *policy*."""
     return Recipe(row, number, policy, tuple(_Maker(row, policy).in_order()))
 
 
 class _Maker:
-    def __init__(self, row: Intrinsic, policy: Policy) -> None:
+    def __init__(self, row: "Intrinsic", policy: Policy) -> None:
         self.row, self.policy = row, policy
         self.generation = policy.arch.generation
         self.operands = tuple(row.operands.values())
@@ -60,7 +63,7 @@ class _Maker:
         self.counts = tuple(p for p in row.given if p.kind == "count")
         self.plain = tuple(o for o in self.operands if self.kinds[o.name] != "either")
 
-    def in_order(self) -> Iterator[Step]:
+    def in_order(self) -> Iterator["Step"]:
         row, policy = self.row, self.policy
         if policy.compiled and row.form == "copy":
             yield steps.LeaveOthers(policy.memory_core)
@@ -90,7 +93,7 @@ class _Maker:
 
     # -- what is asked ---------------------------------------------------------------------------
 
-    def _asked(self) -> Iterator[Step]:
+    def _asked(self) -> Iterator["Step"]:
         row = self.row
         if row.overload is not None:
             yield steps.PassOn(self.counts)
@@ -109,7 +112,7 @@ class _Maker:
 
     # -- what is checked -------------------------------------------------------------------------
 
-    def _checks(self) -> Iterator[Step]:
+    def _checks(self) -> Iterator["Step"]:
         row = self.row
         conditions = [c for o in self.plain for c in self._conditions(o)]
         rules = (r for r in row.rules if not r.generations or self.generation in r.generations)
@@ -126,7 +129,7 @@ class _Maker:
         if lead is not None and (names := tuple(scalars)):
             yield steps.Constants(names, lead)
 
-    def _conditions(self, o: Operand) -> Iterator[steps.Condition]:
+    def _conditions(self, o: "Operand") -> Iterator[steps.Condition]:
         row = self.row
         first = row.operands[row.same[0]] if o.name in row.same else o
         like = None if first is o else first
@@ -139,7 +142,7 @@ class _Maker:
         if self.generation == 2 and o.name in row.aligned:
             yield steps.Aligned(o)
 
-    def _apart(self, source: Operand) -> Iterator[steps.Apart]:
+    def _apart(self, source: "Operand") -> Iterator[steps.Apart]:
         how = self.row.overlap.get(source.name, "free")
         for target in self.operands:
             if how != "free" and target.access != "read" and set(target.spaces) & set(source.spaces):
@@ -147,7 +150,7 @@ class _Maker:
 
     # -- what it costs ---------------------------------------------------------------------------
 
-    def _charges(self) -> Iterator[Step]:
+    def _charges(self) -> Iterator["Step"]:
         row = self.row
         if row.pipe is Pipe.SCALAR:
             if not row.control and row.form not in ("load", "store"):
@@ -168,7 +171,7 @@ class _Maker:
         else:
             yield steps.Transfer(amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic)
 
-    def _width(self, lead: Operand) -> steps.Width:
+    def _width(self, lead: "Operand") -> steps.Width:
         """The widest operand decides; single bytes count as two to a lane."""
         row = self.row
         beside = (
@@ -189,13 +192,13 @@ class _Maker:
         """Scalar loads and stores are accounted and announced by the core, as those through a pointer are."""
         return self.row.form in ("load", "store")
 
-    def _announced(self) -> Iterator[Step]:
+    def _announced(self) -> Iterator["Step"]:
         if self.operands and not self._accesses:
             if self.row.pipe in (Pipe.IO, Pipe.MOVE):
                 yield steps.Settle(self.row.pipe)
             yield steps.Announce(self.operands, tuple(p.name for p in self.row.given))
 
-    def _done(self) -> Iterator[Step]:
+    def _done(self) -> Iterator["Step"]:
         row = self.row
         result = row.returns != "None"
         spun = [o for o in self.operands if o.access == "update"][:1] if row.polls and row.atomic else []
