@@ -23,7 +23,7 @@ from mlusim.engine.idle import copies_of_one_kind, nothing
 from mlusim.engine.noting import noted
 from mlusim.engine.overload import either_form
 from mlusim.engine.recipes import steps
-from mlusim.engine.recipes.recipe import Policy, Recipe, recipe
+from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
 from mlusim.engine.recipes.render import Writer
 from mlusim.engine.refuse import unsupported
 from mlusim.isa.declare import Intrinsic
@@ -36,7 +36,7 @@ OFFSET_METHODS: Mapping[str, Callable[[Intrinsic, int], Method]] = MappingProxyT
 
 
 @functools.cache
-def mlu_class(base: Any, policy: Policy) -> type[Any]:
+def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
     """The `Mlu` of a launch with *policy*: the *base* class of the machine with one method per intrinsic."""
     methods: dict[str, Any] = {"__slots__": (), "__doc__": base.__doc__}
     plain = evolve(policy, compiled=False, noted=False)
@@ -52,7 +52,7 @@ def mlu_class(base: Any, policy: Policy) -> type[Any]:
 
 def source_of(row: Intrinsic, arch: Arch) -> str:
     """The generated code of *row* on *arch*, for reading."""
-    return _text(Writer(recipe(row, 0, Policy(arch))))
+    return _text(Writer(recipe(row, 0, LaunchPolicy(arch))))
 
 
 def _text(writer: Writer) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from mlusim.arch.board import Board
-from mlusim.engine.recipes.recipe import Policy
+from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.routes import Routes
 from mlusim.machine.hub import Hub
 from mlusim.memory.allocation import Arena
@@ -34,7 +34,7 @@ class Owner(Protocol):
     layouts: dict[Hashable, RegionMap]
     native: Any
     compiled: bool
-    policies: tuple[Policy, Policy]
+    policies: tuple[LaunchPolicy, LaunchPolicy]
     meter: Any
     rows: int
     spin_rows: frozenset[int]

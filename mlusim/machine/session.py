@@ -10,7 +10,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.engine.issue import mlu_class
 from mlusim.engine.noting import Accesses
-from mlusim.engine.recipes.recipe import Policy
+from mlusim.engine.recipes.recipe import LaunchPolicy
 from mlusim.engine.routes import Routes, routes
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
@@ -229,11 +229,11 @@ class Session:
         made: Mlu = self._mlu_classes[core.place.memory_core](core)
         return made
 
-    def _policy(self, *, memory_core: bool) -> Policy:
+    def _policy(self, *, memory_core: bool) -> LaunchPolicy:
         """What this launch says of all instructions on one kind of core."""
         arch = self.board.arch
         compiled = self.compiled and bool(self.kind.unions) and arch.memory_core
-        return Policy(arch, memory_core, compiled, noted=self.steps is not None)
+        return LaunchPolicy(arch, memory_core, compiled, noted=self.steps is not None)
 
     def make_log(self, core: Core) -> Log | None:
         """The log of *core*: with every step where they were asked for, none where time is not predicted."""

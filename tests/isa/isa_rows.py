@@ -11,7 +11,7 @@ from mlusim.arch.dtypes import DTYPES, as_dtype, float32, uint8
 from mlusim.bang import FUSION_FMA, kernel
 from mlusim.engine.environment import extent
 from mlusim.engine.issue import _method
-from mlusim.engine.recipes.recipe import Policy, recipe
+from mlusim.engine.recipes.recipe import LaunchPolicy, recipe
 from mlusim.engine.strides import access_of
 from mlusim.errors import Fault
 from mlusim.isa.declare import Flow
@@ -212,7 +212,7 @@ class Sample:
 
 def method_of(row, mlu):
     """The method that the door makes of *row*."""
-    return _method(recipe(row, 0, Policy(mlu.core.session.board.arch)))
+    return _method(recipe(row, 0, LaunchPolicy(mlu.core.session.board.arch)))
 
 
 def on_core(body, board="MLU370-X4", kind=None, **options):

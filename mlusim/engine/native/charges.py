@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlusim.formula.expr import Expr
 
 
-class Called(Protocol):
+class DoorCall(Protocol):
     """A call of a row whose types are known."""
 
     number: int
@@ -27,23 +27,23 @@ class Called(Protocol):
         """A formula of the row in C, as *operand* sees it."""
 
 
-def charges(recipe: Sequence[steps.Step], call: Called) -> Iterator[str]:
+def charges(recipe: Sequence[steps.Step], call: DoorCall) -> Iterator[str]:
     """The lines that count one execution, and its work unless it is of an operand that is a number in *call*."""
     charged = False
     for step in recipe:
         match step:
-            case steps.Vector(amount=amount) if amount.operand.name not in call.scalars:
+            case steps.ChargeVector(amount=amount) if amount.operand.name not in call.scalars:
                 yield _vector(step, call)
                 charged = True
             case steps.Count():
                 counted = f"  m->counts[{call.number}]++;"
-            case steps.Scalar():
+            case steps.ChargeScalar():
                 yield f"{counted} m->work[W_SCALAR]++;"
                 charged = True
-            case steps.Access():
+            case steps.AccessScalar():
                 yield from _access(step, counted)
                 charged = True
-            case steps.Transfer(amount=amount) if amount.operand.name not in call.scalars:
+            case steps.ChargeTransfer(amount=amount) if amount.operand.name not in call.scalars:
                 yield counted
                 yield from _transfer(step, call)
                 charged = True
@@ -51,7 +51,7 @@ def charges(recipe: Sequence[steps.Step], call: Called) -> Iterator[str]:
         yield counted
 
 
-def _access(step: steps.Access, counted: str) -> Iterator[str]:
+def _access(step: steps.AccessScalar, counted: str) -> Iterator[str]:
     """Loads and stores are accounted as those through a pointer are."""
     o = step.operand
     places = "loads" if step.stored is None else "stores"
@@ -60,7 +60,7 @@ def _access(step: steps.Access, counted: str) -> Iterator[str]:
         yield f"  m->site = site; poll_load(m, a_{o.name}.a->address + (uint64_t)a_{o.name}.o);"
 
 
-def _vector(step: steps.Vector, call: Called) -> str:
+def _vector(step: steps.ChargeVector, call: DoorCall) -> str:
     """Lines of the vector unit; the function of the run-time counts the instruction too."""
     width = max(call.types[o.name].size for o in (step.width.lead, *step.width.beside))
     count = call.formula(step.amount.extent, step.amount.operand)
@@ -73,7 +73,7 @@ def _vector(step: steps.Vector, call: Called) -> str:
     return f"  vector_(m, {call.number}, {used});"
 
 
-def _transfer(step: steps.Transfer, call: Called) -> Iterator[str]:
+def _transfer(step: steps.ChargeTransfer, call: DoorCall) -> Iterator[str]:
     lead = step.amount.operand
     count = call.formula(step.amount.extent, lead)
     nbytes = f"{count} * {call.types[lead.name].size}"

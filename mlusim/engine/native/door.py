@@ -17,7 +17,7 @@ from mlusim.engine.native.charges import charges
 from mlusim.engine.native.strided import accounts, repetition_conditions, repetitions, spanned
 from mlusim.engine.native.templates import SUFFIX, body
 from mlusim.engine.recipes import steps
-from mlusim.engine.recipes.recipe import Policy, Recipe, recipe
+from mlusim.engine.recipes.recipe import LaunchPolicy, Recipe, recipe
 from mlusim.formula.c import c_leaf, to_c
 from mlusim.formula.expr import Expr, SizeOf
 from mlusim.isa.declare import Intrinsic, Operand
@@ -76,7 +76,7 @@ def door(use: Use, arch: Arch) -> str | None:
 
 @functools.cache
 def _recipe(name: str, arch: Arch, *, memory_core: bool = False) -> Recipe:
-    return recipe(ISA[name], NUMBERS[name], Policy(arch, memory_core))
+    return recipe(ISA[name], NUMBERS[name], LaunchPolicy(arch, memory_core))
 
 
 class _Door:
@@ -138,7 +138,7 @@ class _Door:
 
     def _check_given(self) -> None:
         for condition in self._conditions():
-            if isinstance(condition, steps.Kind):
+            if isinstance(condition, steps.OfKind):
                 name = condition.operand.name
                 if self.types[name] not in condition.dtypes:
                     raise Unknown(name)
@@ -293,18 +293,18 @@ class _Door:
     def _extent(self, o: Operand) -> str:
         return f"{self.formula(o.extent, o)} * {self.types[o.name].size}"
 
-    def _checks(self) -> Iterator[steps.Check | steps.Apart]:
+    def _checks(self) -> Iterator[steps.CheckAll | steps.Apart]:
         """What the recipe checks of the operands that are pointers in this call."""
         for step in self.steps:
             if isinstance(step, steps.Either) and step.operand.name not in self.scalars:
                 yield step.check
                 yield from step.apart
-            elif isinstance(step, steps.Check | steps.Apart):
+            elif isinstance(step, steps.CheckAll | steps.Apart):
                 yield step
 
     def _conditions(self) -> Iterator[steps.Condition]:
         for step in self._checks():
-            if isinstance(step, steps.Check):
+            if isinstance(step, steps.CheckAll):
                 yield from step.conditions
 
     def _broken(self) -> Iterator[str]:
@@ -331,7 +331,7 @@ class _Door:
             return
         o = condition.operand
         match condition:
-            case steps.Kind():
+            case steps.OfKind():
                 spaces = " && ".join(f"a_{o.name}.a->space != {s.name}" for s in condition.spaces)
                 yield f"({spaces})" if len(condition.spaces) > 1 else spaces
             case steps.Filled():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Lines = Iterator[str]
 
 
-class Method(Protocol):
+class WrittenMethod(Protocol):
     """The method that is written: its number in the table, and the numbers of its operands."""
 
     number: int
@@ -31,22 +31,22 @@ class Method(Protocol):
         """A formula of the row in terms of the generated code."""
 
 
-def _count(writer: Method, step: steps.Count) -> Lines:
+def _count(writer: WrittenMethod, step: steps.Count) -> Lines:
     del step
     yield f"mlu.counts[{writer.number}] += 1"
 
 
-def _scalar(_: Method, step: steps.Scalar) -> Lines:
+def _scalar(_: WrittenMethod, step: steps.ChargeScalar) -> Lines:
     del step
     yield f"mlu.work[{work.SCALAR}] += 1"
 
 
-def _registers(writer: Method, step: steps.Registers) -> Lines:
+def _registers(writer: WrittenMethod, step: steps.ChargeRegisters) -> Lines:
     yield f"mlu.work[{work.VECTOR}] += {step.lines + work.START}"
     yield f"mlu.lines[{writer.number}] += {step.lines}"
 
 
-def _amount(writer: Method, amount: steps.Amount) -> tuple[str, int]:
+def _amount(writer: WrittenMethod, amount: steps.ChargedElements) -> tuple[str, int]:
     """How many elements, and which operand's."""
     n = writer.at[amount.operand.name]
     if amount.whole:
@@ -54,7 +54,7 @@ def _amount(writer: Method, amount: steps.Amount) -> tuple[str, int]:
     return f"({writer.expression(amount.operand, amount.extent)})", n
 
 
-def _vector(writer: Method, step: steps.Vector) -> Lines:
+def _vector(writer: WrittenMethod, step: steps.ChargeVector) -> Lines:
     (count, _), number = _amount(writer, step.amount), writer.number
     width = _width(writer, step.width)
     yield f"used = {count} * {width}; paid = used + {LINE - 1} >> {LINE.bit_length() - 1}"
@@ -83,7 +83,7 @@ def _passes(passes: Passes, count: str) -> str:
     return f"{lines}; mlu.work[{work.FUNCTIONS}] += paid" if passes is Passes.FUNCTION else lines
 
 
-def _width(writer: Method, width: steps.Width) -> str:
+def _width(writer: WrittenMethod, width: steps.Width) -> str:
     n = writer.at[width.lead.name]
     own = f"v{n}.itemsize"
     if width.beside:
@@ -93,14 +93,14 @@ def _width(writer: Method, width: steps.Width) -> str:
     return own if width.least == 1 else f"v{n}.lane"
 
 
-def _tensor(writer: Method, step: steps.Tensor) -> Lines:
+def _tensor(writer: WrittenMethod, step: steps.ChargeTensor) -> Lines:
     count, n = _amount(writer, step.amount)
     yield f"products = {count}"
     yield f"mlu.work[{work.TENSOR}] += products"
     yield f"mlu.work[{work.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
 
 
-def _transfer(writer: Method, step: steps.Transfer) -> Lines:
+def _transfer(writer: WrittenMethod, step: steps.ChargeTransfer) -> Lines:
     count, n = _amount(writer, step.amount)
     yield f"nbytes = {count} * v{n}.itemsize; start = v{n}.phase + i{n} * v{n}.itemsize"
     yield f"charge_line(mlu.work, {step.pipe.name}, {step.direction.value}, start, start, nbytes)"
@@ -111,10 +111,10 @@ def _transfer(writer: Method, step: steps.Transfer) -> Lines:
 CHARGES: Mapping[type, Callable[[Any, Any], Lines]] = MappingProxyType(
     {
         steps.Count: _count,
-        steps.Scalar: _scalar,
-        steps.Registers: _registers,
-        steps.Vector: _vector,
-        steps.Tensor: _tensor,
-        steps.Transfer: _transfer,
+        steps.ChargeScalar: _scalar,
+        steps.ChargeRegisters: _registers,
+        steps.ChargeVector: _vector,
+        steps.ChargeTensor: _tensor,
+        steps.ChargeTransfer: _transfer,
     }
 )

@@ -26,7 +26,7 @@ BY_HAND = ("copy", "gather", "discrete")  # forms whose operands lie where a tok
 
 
 @frozen
-class Policy:
+class LaunchPolicy:
     """What a launch says of all its instructions on one kind of core.
 
     ``compiled`` is true of compiled code on a cluster that has a memory core: what the other kind of core does has no
@@ -45,17 +45,17 @@ class Recipe:
 
     row: "Intrinsic"
     number: int
-    policy: Policy
+    policy: LaunchPolicy
     steps: tuple["Step", ...]
 
 
-def recipe(row: "Intrinsic", number: int, policy: Policy) -> Recipe:
+def recipe(row: "Intrinsic", number: int, policy: LaunchPolicy) -> Recipe:
     """What running *row*, the table's *number*, consists of under *policy*."""
     return Recipe(row, number, policy, tuple(_Maker(row, policy).in_order()))
 
 
 class _Maker:
-    def __init__(self, row: "Intrinsic", policy: Policy) -> None:
+    def __init__(self, row: "Intrinsic", policy: LaunchPolicy) -> None:
         self.row, self.policy = row, policy
         self.generation = policy.arch.generation
         self.operands = tuple(row.operands.values())
@@ -116,12 +116,12 @@ class _Maker:
         row = self.row
         conditions = [c for o in self.plain for c in self._conditions(o)]
         rules = (r for r in row.rules if not r.generations or self.generation in r.generations)
-        yield steps.Check((*conditions, *map(steps.Holds, rules)))
+        yield steps.CheckAll((*conditions, *map(steps.Holds, rules)))
         lead = row.operands[row.same[0]] if row.same else next(iter(self.operands), None)
         for o in self.operands:
             if self.kinds[o.name] == "either":
                 assert lead is not None
-                check = steps.Check(tuple(self._conditions(o)))
+                check = steps.CheckAll(tuple(self._conditions(o)))
                 yield steps.Either(o, lead, check, tuple(self._apart(o)))
         for o in self.plain:
             yield from self._apart(o)
@@ -133,7 +133,7 @@ class _Maker:
         row = self.row
         first = row.operands[row.same[0]] if o.name in row.same else o
         like = None if first is o else first
-        yield steps.Kind(o, o.spaces, o.dtypes_on(self.generation), like)
+        yield steps.OfKind(o, o.spaces, o.dtypes_on(self.generation), like)
         if like is None or o.extent != first.extent:
             yield steps.Filled(o)
         yield steps.Inside(o)
@@ -154,22 +154,22 @@ class _Maker:
         row = self.row
         if row.pipe is Pipe.SCALAR:
             if not row.control and row.form not in ("load", "store"):
-                yield steps.Scalar()
+                yield steps.ChargeScalar()
             return
         if row.form == "register":
-            yield steps.Registers(REGISTER // VECTOR_BYTES)
+            yield steps.ChargeRegisters(REGISTER // VECTOR_BYTES)
         if row.cost is None or row.cost.operand not in row.operands:
             return
         lead = row.operands[row.cost.operand]
-        amount = steps.Amount(lead, row.cost.extent, whole=row.cost.extent == lead.extent)
+        amount = steps.ChargedElements(lead, row.cost.extent, whole=row.cost.extent == lead.extent)
         if row.pipe is Pipe.VECTOR:
-            yield steps.Vector(amount, self._width(lead), row.passes, self.counts)
+            yield steps.ChargeVector(amount, self._width(lead), row.passes, self.counts)
         elif row.pipe is Pipe.TENSOR:
-            yield steps.Tensor(amount)
+            yield steps.ChargeTensor(amount)
         elif row.pipe is Pipe.MOVE:
-            yield steps.Transfer(amount, Pipe.MOVE, SRAM2SRAM, row.atomic)
+            yield steps.ChargeTransfer(amount, Pipe.MOVE, SRAM2SRAM, row.atomic)
         else:
-            yield steps.Transfer(amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic)
+            yield steps.ChargeTransfer(amount, Pipe.IO, GDRAM2GDRAM if row.atomic else NRAM2GDRAM, row.atomic)
 
     def _width(self, lead: "Operand") -> steps.Width:
         """The widest operand decides; single bytes count as two to a lane."""
@@ -202,13 +202,13 @@ class _Maker:
         row = self.row
         result = row.returns != "None"
         spun = [o for o in self.operands if o.access == "update"][:1] if row.polls and row.atomic else []
-        yield from map(steps.Keep, spun)
+        yield from map(steps.KeepBefore, spun)
         if self._accesses:
             stored = next((p.name for p in row.given if p.kind == "value"), None)
-            yield steps.Access(self.operands[0], stored)
-        yield steps.Body(row.call, row.parameters, row.control, result)
+            yield steps.AccessScalar(self.operands[0], stored)
+        yield steps.CallBody(row.call, row.parameters, row.control, result)
         if self.operands and not self._accesses:
             yield steps.Retire(result)
         yield from map(steps.Spin, spun)
         if result:
-            yield steps.Return()
+            yield steps.ReturnResult()

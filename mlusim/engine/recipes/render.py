@@ -185,7 +185,7 @@ def _condition(writer: Writer, condition: steps.Condition) -> str:
     o = condition.operand
     n = writer.at[o.name]
     match condition:
-        case steps.Kind():
+        case steps.OfKind():
             return _kind(writer, condition, n)
         case steps.Filled():
             return f"j{n} <= i{n}"
@@ -197,7 +197,7 @@ def _condition(writer: Writer, condition: steps.Condition) -> str:
             return f"({o.name}.address % 64 or (j{n} - i{n}) * v{n}.itemsize % 128)"
 
 
-def _kind(writer: Writer, kind: steps.Kind, n: int) -> str:
+def _kind(writer: Writer, kind: steps.OfKind, n: int) -> str:
     o, first = kind.operand, kind.like
     if first is None:
         return f"v{n}.kind not in kinds_{o.name} or v{n}.port is not core"
@@ -212,7 +212,7 @@ def _kind(writer: Writer, kind: steps.Kind, n: int) -> str:
     return f"v{n}.dtype is not v{lead}.dtype or v{n}.kind not in kinds_{o.name} or v{n}.port is not core"
 
 
-def _check(writer: Writer, step: steps.Check) -> Lines:
+def _check(writer: Writer, step: steps.CheckAll) -> Lines:
     if step.conditions:
         yield f"if {' or '.join(_condition(writer, c) for c in step.conditions)}:"
         yield f"    {writer.refused}"
@@ -270,7 +270,7 @@ def _announce(writer: Writer, step: steps.Announce) -> Lines:
     yield f"seen = None if mlu.watch is None else mlu.watch.row(row, ({operands}), ({arguments}))"
 
 
-def _keep(writer: Writer, step: steps.Keep) -> Lines:
+def _keep(writer: Writer, step: steps.KeepBefore) -> Lines:
     yield f"before = {_whole(writer, step.operand)}.tobytes()"
 
 
@@ -279,14 +279,14 @@ def _whole(writer: Writer, o: Operand) -> str:
     return f"v{n}.array[i{n}:j{n}]"
 
 
-def _access(_: Writer, step: steps.Access) -> Lines:
+def _access(_: Writer, step: steps.AccessScalar) -> Lines:
     if step.stored is None:
         yield "mlu.core.scalar_load(v0, i0)"
     else:
         yield f"mlu.core.scalar_store(v0, i0, c_{step.stored}[()])"
 
 
-def _body(writer: Writer, step: steps.Body) -> Lines:
+def _body(writer: Writer, step: steps.CallBody) -> Lines:
     given = [_given(writer, p) for p in step.arguments]
     if step.call is not CallStyle.BODY:
         dst, *sources = [g for g, p in zip(given, step.arguments, strict=True) if p.kind != "count"]
@@ -320,7 +320,7 @@ def _spin(writer: Writer, step: steps.Spin) -> Lines:
     yield f"mlu.core.atomic_step(before == {_whole(writer, step.operand)}.tobytes())"
 
 
-def _return(_: Writer, step: steps.Return) -> Lines:
+def _return(_: Writer, step: steps.ReturnResult) -> Lines:
     del step
     yield "return result"
 
@@ -334,18 +334,18 @@ RENDERED: Mapping[type, Callable[[Writer, Any], Lines]] = MappingProxyType(
         steps.Retype: _retype,
         steps.Strided: _strided,
         steps.Resolve: _resolve,
-        steps.Check: _check,
+        steps.CheckAll: _check,
         steps.Either: _either,
         steps.Apart: _apart,
         steps.Constants: _constants,
         steps.Settle: _settle,
         steps.Announce: _announce,
-        steps.Keep: _keep,
-        steps.Access: _access,
-        steps.Body: _body,
+        steps.KeepBefore: _keep,
+        steps.AccessScalar: _access,
+        steps.CallBody: _body,
         steps.Retire: _retire,
         steps.Spin: _spin,
-        steps.Return: _return,
+        steps.ReturnResult: _return,
         **CHARGES,
     }
 )

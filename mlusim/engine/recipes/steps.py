@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mlusim.arch.dtypes import DType
     from mlusim.arch.pipe import Pipe
     from mlusim.formula.expr import Expr
-    from mlusim.isa.declare import CallStyle, Operand, Passes, Rule
+    from mlusim.isa.declare import CallStyle, Operand, OperandRule, Passes
     from mlusim.isa.parameters import Parameter
     from mlusim.memory.direction import Direction
     from mlusim.memory.space import Space
@@ -104,7 +104,7 @@ class Resolve:
 
 
 @frozen
-class Kind:
+class OfKind:
     """*operand* lies in one of *spaces* of this core, with one of *dtypes*, or the very type of *like*."""
 
     operand: "Operand"
@@ -145,14 +145,14 @@ class Aligned:
 class Holds:
     """*rule* is not broken."""
 
-    rule: "Rule"
+    rule: "OperandRule"
 
 
-Condition = Kind | Filled | Inside | Writable | Aligned | Holds
+Condition = OfKind | Filled | Inside | Writable | Aligned | Holds
 
 
 @frozen
-class Check:
+class CheckAll:
     """All of *conditions* hold."""
 
     conditions: tuple[Condition, ...]
@@ -173,7 +173,7 @@ class Either:
 
     operand: "Operand"
     like: "Operand"
-    check: Check
+    check: CheckAll
     apart: tuple[Apart, ...]
 
 
@@ -194,19 +194,19 @@ class Count:
 
 
 @frozen
-class Scalar:
+class ChargeScalar:
     """An operation of the scalar unit."""
 
 
 @frozen
-class Registers:
+class ChargeRegisters:
     """*lines* of a vector register."""
 
     lines: int
 
 
 @frozen
-class Amount:
+class ChargedElements:
     """*extent* elements of *operand*; *whole*: its own elements."""
 
     operand: "Operand"
@@ -224,33 +224,33 @@ class Width:
 
 
 @frozen
-class Vector:
+class ChargeVector:
     """Lines of the vector unit, by what it does with each; *counts* may have been padded."""
 
-    amount: Amount
+    amount: ChargedElements
     width: Width
     passes: "Passes"
     counts: tuple["Parameter", ...]
 
 
 @frozen
-class Tensor:
+class ChargeTensor:
     """Products of the tensor unit."""
 
-    amount: Amount
+    amount: ChargedElements
 
 
 @frozen
-class Transfer:
+class ChargeTransfer:
     """Bytes that a DMA carries as in *direction*; an atomic reads and writes the lines that it touches."""
 
-    amount: Amount
+    amount: ChargedElements
     pipe: "Pipe"
     direction: "Direction"
     atomic: bool
 
 
-Charge = Scalar | Registers | Vector | Tensor | Transfer
+Charge = ChargeScalar | ChargeRegisters | ChargeVector | ChargeTensor | ChargeTransfer
 
 # -- what is done ------------------------------------------------------------------------------------
 
@@ -271,14 +271,14 @@ class Announce:
 
 
 @frozen
-class Keep:
+class KeepBefore:
     """Keep what *operand* holds, to see whether the atomic changed it."""
 
     operand: "Operand"
 
 
 @frozen
-class Access:
+class AccessScalar:
     """Account for a scalar load of *operand*, or a store of the scalar *stored*, as for one through a pointer."""
 
     operand: "Operand"
@@ -286,7 +286,7 @@ class Access:
 
 
 @frozen
-class Body:
+class CallBody:
     """Do it: call the row's body as *call* says, with *arguments*; *control* gives it the core."""
 
     call: "CallStyle"
@@ -310,14 +310,14 @@ class Spin:
 
 
 @frozen
-class Return:
+class ReturnResult:
     """Return the body's result."""
 
 
 Step = (
     Refuse | Nothing | LeaveOthers | Note | ByHand
     | PassOn | Integers | TypeOf | Retype | Strided | Resolve
-    | Check | Either | Apart | Constants
-    | Settle | Announce | Count | Scalar | Registers | Vector | Tensor | Transfer
-    | Keep | Access | Body | Retire | Spin | Return
+    | CheckAll | Either | Apart | Constants
+    | Settle | Announce | Count | ChargeScalar | ChargeRegisters | ChargeVector | ChargeTensor | ChargeTransfer
+    | KeepBefore | AccessScalar | CallBody | Retire | Spin | ReturnResult
 )  # fmt: skip
