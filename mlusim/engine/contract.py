@@ -72,11 +72,14 @@ class Core(Port, Protocol):
     pending: int
     source: Any
     source_at: int
-    polls: Polls
 
     @property
     def log(self) -> Any:
         """What its work is noted in, row by row; None where time is not predicted."""
+
+    @property
+    def polls(self) -> Polls:
+        """What it looked at in shared memory."""
 
     @property
     def cluster(self) -> Any:

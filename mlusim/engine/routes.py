@@ -22,7 +22,7 @@ from mlusim.memory.space import NRAM, SRAM, WRAM
 Lanes = Mapping[Direction, Pipe]
 
 
-@frozen
+@frozen(eq=False)
 class Routes:
     """Which directions a core may copy, by form, and which pipe carries each."""
 

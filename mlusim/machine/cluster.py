@@ -121,7 +121,10 @@ class Union:
 
     def finished(self) -> bool:
         """Whether every core of the union has ended."""
-        return all(core.ended for core in self.cores)
+        for core in self.cores:  # noqa: SIM110 - asked for every task
+            if not core.ended:
+                return False
+        return True
 
     def check_left(self, core: "Core") -> SyncFault | None:
         """The fault of *core* having ended while others wait for it, if any do."""

@@ -1,7 +1,8 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters."""
 
+import functools
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType, as_dtype
@@ -9,7 +10,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.polls import Polls
 from mlusim.engine.refuse import foreign
-from mlusim.errors import Fault, Outside, RuleFault, Unsupported
+from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
 from mlusim.machine.place import TaskPlace
@@ -18,7 +19,7 @@ from mlusim.machine.sync.inside import wait_inside
 from mlusim.machine.sync.mutex import lock, unlock
 from mlusim.machine.sync.split_barrier import half_barrier
 from mlusim.memory.allocation import Absent, Allocation, Arena
-from mlusim.memory.declaration import MemoryDeclaration
+from mlusim.memory.declaration import MemoryDeclaration, elements
 from mlusim.memory.initial import initialise
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
@@ -50,7 +51,6 @@ class Core:
         self.place = place
         self.union = union
         self.cluster = cluster
-        self.arenas = session.private_arenas(memory_core=place.memory_core)
         self.flights: deque[Flight] = deque()
         self.bindings: list[dict[tuple[DType, int], View]] = []
         self.away: dict[
@@ -59,20 +59,22 @@ class Core:
         self.shared_count = 0
         self.loads = [0] * len(SPACES)  # scalar loads by the number of the space
         self.stores = [0] * len(SPACES)
+        self.arguments: list[Any] | None = None
+        self.renewable = False  # whether it may run another task when it has ended
         self.carrier: Carrier | None = None
         self.waiting: Any = None
         self.ended = False
         self.number = 0  # in the order in which the cores of the launch begin
-        self.polls = Polls(lambda: session.scheduler.spin(self))
         self.source: Allocation | None = None  # of the last large copy, and at which byte
         self.source_at = 0
         self.late = session.effects == "late"
         self.log: Log | None = session.make_log(self)
         self.head = Head()
+        self.polls = Polls(functools.partial(session.scheduler.spin, self))
+        self.placements = Placements(session, self)
         self.pending = OPENING  # pipes with effects that are not waited for yet; and whether the task begins
         self.fence = False  # it waited for its compute stream while nothing was pending
         self.hub = session.hub
-        self.placements = Placements(session, self)
         self.mlu: Mlu = session.make_mlu(self)
         self.scalars: Announcer | Accesses | None = None
         self.direct = True  # scalar accesses are counted and not announced
@@ -82,6 +84,17 @@ class Core:
 
     def __repr__(self) -> str:
         return f"<{self.place.label}>"
+
+    @functools.cached_property
+    def arenas(self) -> Mapping[Space, Arena]:
+        """Its own memories, made when the kernel declares something first."""
+        return self.session.private_arenas(memory_core=self.place.memory_core)
+
+    @property
+    def used(self) -> Mapping[Space, Arena]:
+        """Its own memories, none where nothing was declared."""
+        arenas: Mapping[Space, Arena] = self.__dict__.get("arenas", {})
+        return arenas
 
     def listen(self, watch: "Announcer | None", scalars: "Announcer | Accesses | None") -> None:
         """Tell *watch* of intrinsics and *scalars* of scalar accesses from here on."""
@@ -130,12 +143,12 @@ class Core:
         """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C."""
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
-        count = self._count(space, count)
+        count = self._or_blame(elements, space, count)
         arena = self.arenas.get(space)
-        declared = self._declaration(space, dtype, count)
+        declared = MemoryDeclaration(space, dtype, count, *self.site())
         if arena is None:  # harmless above `if mlu.is_mpu(): return`; whoever uses it is told
             return self.bind(Absent(space, declared), dtype)
-        allocation = self._allocate(arena, count * dtype.size, dtype.size, declared)
+        allocation = self._or_blame(arena.allocate, count * dtype.size, dtype.size, declared)
         pointer = self.bind(allocation, dtype)
         if values is not None:
             fault = initialise(pointer.view, values)
@@ -162,42 +175,24 @@ class Core:
         """The cluster's next SRAM declaration; every core of the cluster gets the same bytes."""
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
-        count = self._count(SRAM, count)
+        count = self._or_blame(elements, SRAM, count)
         if self.cluster is None:
             raise self.blame(
                 Unsupported(
                     "a Block task shares no SRAM", space="SRAM", hint="launch as UNION1 or wider to use SRAM"
                 )
             )
-        declared = self._declaration(SRAM, dtype, count)
-        try:
-            allocation, fresh = self.cluster.shared(self.shared_count, dtype, count, declared)
-        except Fault as fault:
-            raise self.blame(fault) from None
+        declared = MemoryDeclaration(SRAM, dtype, count, *self.site())
+        allocation, fresh = self._or_blame(self.cluster.shared, self.shared_count, dtype, count, declared)
         self.shared_count += 1
         if fresh and self.hub.declare is not None:
             self.hub.declare(self, allocation)
         return self.bind(allocation, dtype)
 
-    def _declaration(self, space: Space, dtype: DType, count: int) -> MemoryDeclaration:
-        return MemoryDeclaration(space, dtype, count, *self.site())
-
-    def _count(self, space: Space, count: int) -> int:
+    def _or_blame(self, act: Callable[..., Any], *given: Any) -> Any:
+        """What *act* makes of what it is *given*, or its fault, which is the kernel's."""
         try:
-            number: int = count.__index__()
-        except (AttributeError, TypeError):
-            number = 0
-        if number <= 0:
-            raise self.blame(
-                RuleFault(
-                    f"{count!r} elements of {space} cannot be declared", legal="a whole number, 1 or more"
-                )
-            )
-        return number
-
-    def _allocate(self, arena: Arena, nbytes: int, align: int, declared: MemoryDeclaration) -> Allocation:
-        try:
-            return arena.allocate(nbytes, align, declared)
+            return act(*given)
         except Fault as fault:
             raise self.blame(fault) from None
 
@@ -385,14 +380,18 @@ class Core:
         self._note(END, 0)
         self.ended = True
 
+    def close_bindings(self, first: int) -> None:
+        """Let the pointers of all bindings from *first* on lead nowhere."""
+        for binding in self.bindings[first:]:
+            for view in binding.values():
+                view.close()
+        del self.bindings[first:]
+
     def release(self) -> None:
         """Close every pointer of this task and give its memories back."""
         self.flights.clear()
-        for binding in self.bindings:
-            for view in binding.values():
-                view.close()
-        self.bindings.clear()
+        self.close_bindings(0)
         self.away.clear()
         self.source = None
-        for arena in self.arenas.values():
+        for arena in self.used.values():
             arena.release()

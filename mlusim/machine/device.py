@@ -28,8 +28,7 @@ from mlusim.memory.pointer import Ptr
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import GDRAM, GDRAM_BASE
 from mlusim.presenting import Presented
-from mlusim.time.timeline import Timeline
-from mlusim.time.timing import UNTIMED, predict
+from mlusim.time.timeline import Forecast
 
 
 class Device(Presented):
@@ -270,9 +269,7 @@ class Device(Presented):
 
     def _result(self, session: Session, watching: tuple[Any, ...]) -> Launch:
         tally, request = session.tally, session.request
-        places = self.board.places(request.kind.unions)
-        timed = tuple(tally.tasks) if request.timing else ()
-        prediction = predict(tally.tasks, self.board, places) if request.timing else UNTIMED
+        timed = tally.tasks if request.timing else ()
         return Launch(
             kernel=request.kernel.name,
             board=self.board.name,
@@ -280,21 +277,17 @@ class Device(Presented):
             kind=request.kind.name,
             seed=request.seed,
             effects=request.effects,
-            time_us=prediction.time_us,
-            bound=prediction.bound,
             instructions=tally.instructions,
             traffic=tally.traffic,
             memory=tally.memory,
             scalar_loads=tally.scalar_loads,
             scalar_stores=tally.scalar_stores,
-            busy_us=prediction.busy_us,
-            timeline=Timeline(prediction.spans, timed, self.board, request.kind.unions),
             findings=_findings(watching),
             printed=tuple(session.printed),
+            forecast=Forecast(timed, self.board, request.kind.unions),
             observers=watching,
             io_bytes=tally.io_bytes,
             lanes=tally.lanes,
-            tasks=timed,
             engine="python" if session.native is None else "native",
         )
 

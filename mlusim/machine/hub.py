@@ -145,6 +145,13 @@ class Hub:
         self.epoch += 1
 
     @property
+    def deaf(self) -> bool:
+        """Whether nothing is heard of what cores do."""
+        return all(
+            getattr(self, event) is None for event in EVENTS if event not in ("launch_begin", "launch_end")
+        )
+
+    @property
     def watches(self) -> bool:
         """Whether any observer listens to single instructions."""
         return any(getattr(self, event) is not None for event in ("issue", "effect", "retire"))

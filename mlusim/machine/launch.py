@@ -8,7 +8,6 @@ from attrs import evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
-from mlusim.machine.kernel import KINDS
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.presenting import Presented, presenter
 from mlusim.time.lanes import Lanes
@@ -16,7 +15,7 @@ from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
 from mlusim.time.rates import Bound
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timeline import Timeline
+from mlusim.time.timeline import Forecast, Timeline
 from mlusim.time.timing import predict
 
 
@@ -27,10 +26,9 @@ class Launch(Presented):
     ``instructions`` counts each intrinsic, ``traffic`` gives bytes by copy direction, ``io_bytes``
     what the IO-DMA carried for copies, atomics and fills together, ``lanes`` the lanes of the vector unit
     that each vector intrinsic used and paid for (bytes), ``memory`` the capacity and
-    high-water mark (bytes) of each on-chip memory, ``time_us`` the predicted hardware time, ``bound``
-    the pipe that sets it, ``timeline`` each task's span and what is in it, ``findings`` what the observers have to say,
-    ``printed`` the lines of ``__bang_printf``, ``tasks`` the work from which the time is predicted,
-    ``engine`` what ran it: "python" or "native".
+    high-water mark (bytes) of each on-chip memory, ``findings`` what the observers have to say,
+    ``printed`` the lines of ``__bang_printf``, ``engine`` what ran it: "python" or "native"; ``time_us`` and what
+    else is predicted is worked out from ``forecast`` when it is asked for.
     """
 
     kernel: str
@@ -39,22 +37,43 @@ class Launch(Presented):
     kind: str
     seed: int | None
     effects: str
-    time_us: float
-    bound: str
     instructions: Instructions
     traffic: Mapping[str, int]
     memory: Mapping[str, Usage]
     scalar_loads: Mapping[str, int]
     scalar_stores: Mapping[str, int]
-    busy_us: Mapping[str, float]
-    timeline: Timeline
     findings: tuple[Any, ...]
     printed: tuple[str, ...]
+    forecast: Forecast
     observers: tuple[Any, ...] = ()
     io_bytes: int = 0
     lanes: Mapping[str, Lanes] = field(factory=dict)
     engine: str = "python"
-    tasks: tuple[TaskWork, ...] = field(default=(), repr=False)
+
+    @property
+    def tasks(self) -> tuple[TaskWork, ...]:
+        """The work of each task, from which the time is predicted; none where the launch was not timed."""
+        return self.forecast.tasks
+
+    @property
+    def time_us(self) -> float:
+        """The predicted hardware time in us, worked out when it is first asked for; NaN where the launch was not timed."""
+        return self.forecast.found.time_us
+
+    @property
+    def bound(self) -> str:
+        """The pipe that sets the predicted time."""
+        return self.forecast.found.bound
+
+    @property
+    def busy_us(self) -> Mapping[str, float]:
+        """For how long the busiest core kept each pipe busy, predicted, in us."""
+        return self.forecast.found.busy_us
+
+    @property
+    def timeline(self) -> Timeline:
+        """Each task's span and what is in it, predicted."""
+        return self.forecast.timeline
 
     @property
     def time_band(self) -> tuple[float, float]:
@@ -117,7 +136,7 @@ class Launch(Presented):
     @property
     def _unions(self) -> int:
         """Clusters of a union task, 0 for Block tasks."""
-        return next(kind.unions for kind in KINDS if kind.name == self.kind)
+        return self.forecast.unions
 
     def on(self, board: str | Board) -> "Launch":
         """The launch as the same work would run on *board*: only the time, its bound and timeline differ.
@@ -136,15 +155,7 @@ class Launch(Presented):
             raise UsageError(f"{found.name} cannot start {self.kind}; launch the kernel in another way on it")
         if not self.tasks:
             raise UsageError("the launch was not timed; launch it with timing")
-        predicted = predict(self.tasks, found, found.places(unions))
-        return evolve(
-            self,
-            board=found.name,
-            time_us=predicted.time_us,
-            bound=predicted.bound,
-            busy_us=predicted.busy_us,
-            timeline=Timeline(predicted.spans, self.tasks, found, unions),
-        )
+        return evolve(self, board=found.name, forecast=self.forecast.on(found))
 
     def __getitem__(self, kind: type) -> Any:
         """The observer of class *kind* that watched this launch."""

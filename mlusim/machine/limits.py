@@ -18,7 +18,7 @@ from mlusim.kernel_frames import is_own
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
 LOOKS = 300  # looks for a moment in the kernel's own code, a millisecond apart
-ENTRIES = ("_run", "__call__")  # mlusim's own functions that call kernels
+ENTRIES = ("run", "__call__")  # mlusim's own functions that call kernels
 FORM = "as in --limit seconds=60,instructions=1e6,growth=256MiB, or --limit none"
 
 

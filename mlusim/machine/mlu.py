@@ -87,11 +87,10 @@ class Mlu(metaclass=_Described):
             arch.max_sram,
         )
         self.BANG_ARCH = arch.bang_arch
-        self.counts = [0] * session.rows
+        self.counts, self.traffic = session.counters()
         self.work = [0] * PLACES  # quantities, see `time.work`
         self.lines = session.tally.lines  # lines of the vector unit that vector instructions took
         self.spare = session.tally.spare  # bytes of these that hold no element
-        self.traffic = [0] * 24  # bytes by copy direction
         self.directions = session.core_directions(memory_core=place.memory_core)
         self.watch: Announcer | None = None
 
@@ -142,7 +141,6 @@ class Mlu(metaclass=_Described):
     # -- for the machine -----------------------------------------------------------------------
 
     def progress(self) -> int:
-        """A number that grows whenever the task does something that could change memory."""
+        """How many instructions that could change memory were executed, by all cores that count together."""
         quiet = self.core.session.spin_rows
-        done = sum(count for row, count in enumerate(self.counts) if row not in quiet)
-        return done + sum(self.core.stores) - self.core.polls.looks
+        return sum(count for row, count in enumerate(self.counts) if row not in quiet)

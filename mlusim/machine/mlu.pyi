@@ -68,7 +68,7 @@ class Mlu:
         Every core of the cluster declares the same arrays in the same order and gets the same bytes.
         """
     def progress(self) -> int:
-        """A number that grows whenever the task does something that could change memory."""
+        """How many instructions that could change memory were executed, by all cores that count together."""
     def sync(self) -> None:
         """Wait for every outstanding instruction of this core."""
     def sync_compute(self) -> None:

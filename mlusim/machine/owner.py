@@ -34,12 +34,16 @@ class Owner(Protocol):
     layouts: dict[Hashable, RegionMap]
     native: Any
     compiled: bool
+    alone: bool
     policies: tuple[LaunchPolicy, LaunchPolicy]
     meter: Any
     rows: int
     spin_rows: frozenset[int]
     shared_rows: tuple[int, ...]
     shared_directions: tuple[int, ...]
+
+    def counters(self) -> tuple[list[int], list[int]]:
+        """Where a core counts its instructions, and the bytes it copies by direction."""
 
     def make_mlu(self, core: Any) -> Any:
         """What the kernel of *core* is handed."""

@@ -1,10 +1,9 @@
 """Which task a core runs, and where."""
 
-from attrs import frozen
+from typing import NamedTuple
 
 
-@frozen
-class TaskPlace:
+class TaskPlace(NamedTuple):
     """Where a task runs and which one it is."""
 
     task: int

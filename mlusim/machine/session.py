@@ -1,10 +1,10 @@
 """One launch while it runs: what its cores share.  Nothing here outlives the launch."""
 
+import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.arch.board import Board
@@ -96,6 +96,10 @@ class Session:
         self.skip = 0  # groups of tasks that are left out
         self._bind = bind
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
+        self.alone = self.steps is None and self.choices is None and self.hub.deaf  # nobody looks inside
+        limited = meter is not None and meter.limit.instructions is not None
+        self._counted_together = self.alone and not limited
+        self._ended: list[Any] = []  # cores that run further tasks
         self.compiled = bool(request.kernel.compiled)
         self.policies = self._policy(memory_core=False), self._policy(memory_core=True)
         self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
@@ -112,6 +116,9 @@ class Session:
         except Overdue as overdue:  # between two tasks
             raise self._late(overdue, self.scheduler.last) from None
         finally:
+            for core in self._ended:
+                self.tally.count(core)
+                core.release()
             self.pool.clear()
         if self.hub.launch_end is not None:
             self.hub.launch_end(self)
@@ -138,19 +145,7 @@ class Session:
     def _run(self, core: Core) -> None:
         """The life of one core, inside its own strand."""
         try:
-            with np.errstate(all="ignore"):
-                if self.hub.task_begin is not None:
-                    self.hub.task_begin(core)
-                arguments = [self._bind(core, argument) for argument in self.request.arguments]
-                try:
-                    core.run(self.request.kernel, arguments)
-                except Overdue as overdue:
-                    raise self._late(overdue, core) from None
-                self.scheduler.refuse_success()
-                core.finish()
-            self.tally.add(core)
-            if self.hub.task_end is not None:
-                self.hub.task_end(core)
+            self._perform(core)
         except Fault as fault:
             if self.hub.fault is not None and not self.scheduler.ending:
                 self.hub.fault(core, fault)
@@ -161,11 +156,32 @@ class Session:
                 self.hub.error(core, error)
             raise
         finally:
-            core.release()
+            if core.ended and core.renewable:
+                self._ended.append(core)
+            else:
+                core.release()
             if core.ended and core.union.finished():
                 for cluster in core.union.clusters:
                     self.tally.add_sram(cluster.sram)
                     cluster.sram.release()
+
+    def _perform(self, core: Core) -> None:
+        """Run the kernel on *core*, and count what it did."""
+        if self.hub.task_begin is not None:
+            self.hub.task_begin(core)
+        if core.arguments is None:
+            core.arguments = [self._bind(core, argument) for argument in self.request.arguments]
+        try:
+            core.run(self.request.kernel, core.arguments)
+        except Overdue as overdue:
+            raise self._late(overdue, core) from None
+        self.scheduler.refuse_success()
+        core.finish()
+        self.tally.add(core)
+        if not core.renewable:
+            self.tally.count(core)
+        if self.hub.task_end is not None:
+            self.hub.task_end(core)
 
     def _late(self, overdue: Overdue, core: Core | None) -> BaseException:
         """The fault of this launch that took too long; the alarm of another one goes on to it."""
@@ -175,20 +191,25 @@ class Session:
 
     # -- who runs where ------------------------------------------------------------------------
 
-    def _groups(self) -> Iterator[list[Core]]:
+    def _groups(self) -> Iterator[list[Core] | Callable[[], Core]]:
         return self._blocks() if self.kind.unions == 0 else self._unions()
 
-    def _blocks(self) -> Iterator[list[Core]]:
+    def _blocks(self) -> Iterator[list[Core] | Callable[[], Core]]:
         x, y, z = self.dim
-        per_cluster = self.board.arch.cores_per_cluster
         for task in range(x * y * z):
-            place = TaskPlace(
-                task, task % x, task // x % y, task // (x * y), 0, task % self.board.cores % per_cluster
-            )
-            union = Union(block=True, number=task)
-            core = self._core_class(self, place, union, None)
-            union.cores.append(core)
-            yield [core]
+            yield functools.partial(self._block, task) if self.alone else [self._block(task)]
+
+    def _block(self, task: int) -> Core:
+        """A core for the Block task *task*: one that has ended another, where there is such."""
+        x, y, _ = self.dim
+        number = task % self.board.cores % self.board.arch.cores_per_cluster
+        place = TaskPlace(task, task % x, task // x % y, task // (x * y), 0, number)
+        union = Union(block=True, number=task)
+        core: Core = self._ended.pop() if self._ended else self._core_class(self, place, union, None)
+        if core.renewable:
+            core.renew(place, union)  # type: ignore[attr-defined]
+        union.cores.append(core)
+        return core
 
     def _unions(self) -> Iterator[list[Core]]:
         x, y, z = self.dim
@@ -223,6 +244,12 @@ class Session:
         return union.cores
 
     # -- what cores ask for --------------------------------------------------------------------
+
+    def counters(self) -> tuple[list[int], list[int]]:
+        """Where a core counts instructions, and bytes by direction: all in one place where nobody watches them."""
+        if self._counted_together:
+            return self.tally.counts, self.tally.traffic_by
+        return [0] * len(ISA), [0] * len(DIRECTIONS)
 
     def make_mlu(self, core: Core) -> Mlu:
         """The `Mlu` of *core*."""
@@ -267,6 +294,8 @@ class Session:
 
     def watches(self, core: Core) -> tuple[Announcer | None, Announcer | Accesses | None]:
         """Who announces the intrinsics of *core*, and who its scalar accesses; None where nothing listens."""
+        if self.alone:
+            return None, None
         every, scalars = self._watches(core)
         return every, Accesses(core.log, scalars) if isinstance(core.log, NotedLog) else scalars
 

@@ -1,8 +1,10 @@
 """What a launch did, added up: instructions, traffic, work by pipe, high-water marks."""
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
+import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
@@ -11,7 +13,7 @@ from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.lanes import Lanes
-from mlusim.time.log import CoreLog
+from mlusim.time.log import CoreLog, Log
 from mlusim.time.step_log import CoreSteps, NotedLog
 from mlusim.time.task_work import TaskWork
 from mlusim.time.work import VECTOR_BYTES
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
 
 NO_LOG = CoreLog(())
-FOLD = 64  # cores whose counts are added up together
 
 
 class Instructions(dict[str, int]):
@@ -48,23 +49,21 @@ class Tally:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.tasks: list[TaskWork] = []
-        self._counts = [0] * len(ISA)
-        self._traffic = [0] * len(DIRECTIONS)
+        self.counts, self.traffic_by = (
+            [0] * len(ISA),
+            [0] * len(DIRECTIONS),
+        )  # cores that nobody watches write here
         self.lines, self.spare = [0] * len(ISA), [0] * len(ISA)  # all cores of the launch write here
-        self._unfolded: list[tuple[Sequence[int], Sequence[int]]] = []  # of cores that have ended
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
         self._logs: dict[bytes, CoreLog] = {}  # tasks that do the same share a log
+        self._rows: dict[tuple[int, ...], CoreLog] = {}  # those of a single row, by the row
         self._steps: dict[bytes, CoreSteps] = {}  # and their steps
 
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
-        mlu = core.mlu
-        self._unfolded.append((mlu.counts, mlu.traffic))
-        if len(self._unfolded) == FOLD:
-            self._fold()
-        work = list(mlu.work)
+        work = list(core.mlu.work)
         for counts, total in (
             (core.loads, self.scalar_loads),
             (core.stores, self.scalar_stores),
@@ -73,12 +72,11 @@ class Tally:
                 if number:
                     total[space.name] = total.get(space.name, 0) + number
                     work[0] += number
-        for space, arena in core.arenas.items():
+        for space, arena in core.used.items():
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
         place = core.place
-        log = core.log.finished() if core.log is not None else NO_LOG
-        log = self._logs.setdefault(log.key, log)
+        log = self._finished(core.log)
         steps = core.log.steps() if isinstance(core.log, NotedLog) else None
         if steps is not None:
             steps = self._steps.setdefault(steps.key, steps)
@@ -100,14 +98,25 @@ class Tally:
             )
         )
 
-    def _fold(self) -> None:
-        """Add up what the cores since the last time counted."""
-        if not self._unfolded:
-            return
-        counts, traffic = zip(*self._unfolded, strict=True)
-        self._unfolded.clear()
-        self._counts = list(map(sum, zip(self._counts, *counts, strict=True)))
-        self._traffic = list(map(sum, zip(self._traffic, *traffic, strict=True)))
+    def count(self, core: "Core") -> None:
+        """Add the instructions and the traffic of *core*, where it counted them by itself."""
+        mlu = core.mlu
+        if mlu.counts is not self.counts:
+            _add(self.counts, mlu.counts)
+            _add(self.traffic_by, mlu.traffic)
+
+    def _finished(self, log: Log | None) -> CoreLog:
+        """The log of a core that has ended; equal ones are one."""
+        if log is None:
+            return NO_LOG
+        row = log.only
+        found = None if row is None else self._rows.get(row)
+        if found is None:
+            found = log.finished()
+            found = self._logs.setdefault(found.key, found)
+            if row is not None:
+                self._rows[row] = found
+        return found
 
     def add_sram(self, arena: Arena) -> None:
         """Note the high-water mark of a cluster's SRAM."""
@@ -116,23 +125,19 @@ class Tally:
     @property
     def instructions(self) -> Instructions:
         """Counts of the intrinsics that were executed, in the order of the table."""
-        self._fold()
-        return Instructions({name: n for name, n in zip(ISA, self._counts, strict=True) if n})
+        return Instructions(compress(zip(ISA, self.counts, strict=True), self.counts))
 
     @property
     def traffic(self) -> dict[str, int]:
         """Bytes copied by direction."""
-        self._fold()
-        return {d.name: n for d, n in zip(DIRECTIONS, self._traffic, strict=True) if n}
+        return {d.name: n for d, n in zip(DIRECTIONS, self.traffic_by, strict=True) if n}
 
     @property
     def lanes(self) -> dict[str, Lanes]:
         """Lanes by vector intrinsic, for those that were executed."""
-        rows = zip(ISA, self.lines, self.spare, strict=True)
+        rows = compress(zip(ISA, self.lines, self.spare, strict=True), self.lines)
         return {
-            name: Lanes(lines * VECTOR_BYTES - spare, lines * VECTOR_BYTES)
-            for name, lines, spare in rows
-            if lines
+            name: Lanes(lines * VECTOR_BYTES - spare, lines * VECTOR_BYTES) for name, lines, spare in rows
         }
 
     @property
@@ -146,6 +151,12 @@ class Tally:
         arch = self.board.arch
         capacity = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
         return {space.name: Usage(capacity[space], high) for space, high in self._high.items()}
+
+
+def _add(total: list[int], counts: Sequence[int]) -> None:
+    """Add *counts* to *total*, most of them being zero."""
+    for number in np.flatnonzero(np.asarray(counts)).tolist():
+        total[number] += counts[number]
 
 
 def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:

@@ -139,6 +139,15 @@ class Arena:
         self.allocations.append(allocation)
         return allocation
 
+    def cut(self, top: int, kept: int) -> None:
+        """End all but the first *kept* declarations, which end before byte *top*, and make those poison again."""
+        for allocation in self.allocations[kept:]:
+            allocation.end()
+        del self.allocations[kept:]
+        self.top = top
+        if self.raw is not None:
+            self.raw[:top].fill(POISON)
+
     def release(self) -> None:
         """End every declaration and give the bytes back to the pool."""
         for allocation in self.allocations:

@@ -1,10 +1,12 @@
 """What declared a piece of memory, as a value."""
 
 from pathlib import PurePath
+from typing import Any
 
 from attrs import frozen
 
 from mlusim.arch.dtypes import DType
+from mlusim.errors import RuleFault
 from mlusim.memory.space import Space
 
 
@@ -34,3 +36,16 @@ class MemoryDeclaration:
         if self.shape is not None:
             return f"{'const ' if self.const else ''}tensor {self.dtype}{list(self.shape)}"
         return f"{self.space} {self.dtype}[{self.count}] declared at {self.place}"
+
+
+def elements(space: Space, count: Any) -> int:
+    """*count* as a number of elements to declare in *space*; a `RuleFault` where it is none."""
+    try:
+        number: int = count.__index__()
+    except (AttributeError, TypeError):
+        number = 0
+    if number <= 0:
+        raise RuleFault(
+            f"{count!r} elements of {space} cannot be declared", legal="a whole number, 1 or more"
+        )
+    return number

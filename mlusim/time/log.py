@@ -41,6 +41,7 @@ CHUNK = 1024  # rows that become an array
 MOST = 1 << 17  # rows of one core, beyond which rows are merged
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
+NO_SUMS: Rows = np.zeros(COLUMNS, np.int64)
 
 
 @frozen(eq=False)
@@ -75,8 +76,13 @@ class Log:
     def __init__(self) -> None:
         self._rows: list[tuple[int, ...]] = []
         self._chunks: list[Any] = []
-        self._base = np.zeros(COLUMNS, np.int64)
+        self._base = NO_SUMS
         self._kept = 0
+
+    @property
+    def only(self) -> tuple[int, ...] | None:
+        """The row of a log that has one."""
+        return self._rows[0] if len(self._rows) == 1 and not self._chunks else None
 
     def note(self, kind: int, argument: int, load: tuple[int, ...], sums: tuple[int, ...]) -> int:
         """Write a row; *sums* are those of the whole task so far.  Returns the bytes that the log has grown by."""
@@ -117,13 +123,13 @@ class Log:
         """Keep *rows*, whose sums are those of the task so far, as one chunk."""
         if len(rows) == 1 and not self._chunks:
             self._chunks.append((rows, np.zeros(1, np.uint16)))
-            self._base[SUMS:] = rows[0, SUMS:]
+            self._base = rows[0]
             self._kept = 1
             return
         sums = rows[:, SUMS:].copy()
         rows[1:, SUMS:] -= sums[:-1]
         rows[0, SUMS:] -= self._base[SUMS:]
-        self._base[SUMS:] = sums[-1]
+        self._base = np.concatenate((NO_SUMS[:SUMS], sums[-1]))
         if self._kept >= MOST:
             rows = _merged(rows)
         self._kept += len(rows)

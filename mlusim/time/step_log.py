@@ -204,6 +204,11 @@ class NotedLog(Log):
             self._more[number] = self._more.get(number, 0) + 1
         return kept
 
+    @property
+    def only(self) -> None:
+        """A log with steps is finished by itself."""
+        return None
+
     def finished(self) -> CoreLog:
         """The log, whose last row was written."""
         self._settle()

@@ -1,13 +1,12 @@
 """The work of one task, as the machine leaves it and time is predicted from it."""
 
-from attrs import frozen
+from typing import NamedTuple
 
 from mlusim.time.log import CoreLog
 from mlusim.time.step_log import CoreSteps
 
 
-@frozen
-class TaskWork:
+class TaskWork(NamedTuple):
     """The work of one task: scalar operations, vector cycles, tensor MACs, IO bytes, move bytes; its log."""
 
     task: int

@@ -28,7 +28,7 @@ from mlusim.time.profile import home
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
 from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
+from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, groups_of, paces_of, predict
 from mlusim.time.work import TENSOR, VECTOR
 
 MOST_SPANS = 200_000
@@ -298,3 +298,41 @@ def _barrier_arrows(members: Sequence[_Member], first: Sequence[int]) -> Iterato
     for number, met in meetings.items():
         _, last, own = max(met)
         yield from (Arrow(last, other, barrier=True) for other, core in held.get(number, ()) if core != own)
+
+
+class Forecast:
+    """What is predicted of *tasks*, worked out when it is first asked for, on *board*, whose places take *unions* clusters each (0: single cores).
+
+    Without tasks nothing was timed.
+    """
+
+    __slots__ = ("_board", "_found", "_timeline", "tasks", "unions")
+
+    def __init__(self, tasks: Sequence[TaskWork], board: Board, unions: int) -> None:
+        self.tasks = tuple(tasks)
+        self.unions = unions
+        self._board = board
+        self._found: Prediction | None = None
+        self._timeline: Timeline | None = None
+
+    def __repr__(self) -> str:
+        return f"<Forecast {self.found.time_us:.2f} us, bound by {self.found.bound}>"
+
+    @property
+    def found(self) -> Prediction:
+        """The prediction; kept from the first time on."""
+        if self._found is None:
+            places = self._board.places(self.unions)
+            self._found = predict(self.tasks, self._board, places) if self.tasks else UNTIMED
+        return self._found
+
+    @property
+    def timeline(self) -> Timeline:
+        """When everything happens; kept from the first time on."""
+        if self._timeline is None:
+            self._timeline = Timeline(self.found.spans, self.tasks, self._board, self.unions)
+        return self._timeline
+
+    def on(self, board: Board) -> "Forecast":
+        """The same work on another board."""
+        return Forecast(self.tasks, board, self.unions)

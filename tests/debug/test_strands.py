@@ -6,7 +6,8 @@ import sys
 WALK = """
 import random
 import numpy as np
-from mlusim.machine.scheduling.carrier import Carrier, Strand
+from mlusim.machine.scheduling.carrier import Carriers, Strand
+from contextvars import Context
 
 def deeper(draw, depth, act):
     if depth == 0:
@@ -51,4 +52,4 @@ def test_numpy_on_a_strand_that_is_resumed_from_anywhere():
 
 def test_numpy_on_a_core_that_is_resumed_from_anywhere():
     """The same on a carrier inside the strand, as in a kernel that the debugger has stopped."""
-    assert (0, "done\n", "") == walked("lambda: Carrier(body).resume()")
+    assert (0, "done\n", "") == walked("lambda: Carriers(Context()).carry(body).resume()")

@@ -21,7 +21,7 @@ from mlusim.bang import (
 )
 from mlusim.machine.hub import Observer
 from mlusim.time.rates import CORE_IO, DRAM_CEILING, LAUNCH, RATES, VECTOR_START
-from mlusim.time.timing import schedule
+from mlusim.time.timing import predict, schedule
 
 BOARDS = ("MLU580-H5", "MLU370-X4", "MLU370-X8", "MLU590-H8")
 ROOM = 8192  # floats a task
@@ -45,6 +45,19 @@ def time_of(plan, tasks=4, board="MLU370-X4"):
     device = mlusim.Device(evolve(find_board(board), l2=0))  # all tasks read the same bytes, off the chip
     launch = device.launch(work, tasks, args=(device.put(np.zeros(ROOM, np.float32)), plan))
     return launch.time_us, launch
+
+
+def test_a_time_is_predicted_when_it_is_asked_for(monkeypatch):
+    """A launch whose results alone are wanted predicts nothing; asked twice, it predicts once."""
+    asked = []
+    monkeypatch.setattr("mlusim.time.timeline.predict", lambda *given: asked.append(given) or predict(*given))
+    device = mlusim.Device()
+    launch = device.launch(work, 4, args=(device.put(np.zeros(ROOM, np.float32)), [(8, 8, 1)]))
+    before = len(asked)
+
+    assert 0 == before
+    assert launch.time_us == max(span.end_us for span in launch.timeline) + LAUNCH.value
+    assert 1 == len(asked)
 
 
 steps = st.tuples(st.integers(0, ROOM), st.integers(0, ROOM), st.integers(1, 3))

@@ -9,14 +9,14 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mlusim.arch.dtypes import DTYPES
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
+from mlusim.engine.native.arguments import answer, value_of
 from mlusim.engine.native.loops import table
 from mlusim.engine.native.polls import NativePolls
+from mlusim.engine.native.start import Start
 from mlusim.errors import Fault
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
@@ -24,6 +24,7 @@ from mlusim.machine.place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.memory.pointer import Ptr, View
+from mlusim.time.head import OPENING, Head
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.work import CopyLoad
 
@@ -53,21 +54,42 @@ class NativeCore(Core):
         self.c: Any = None
         super().__init__(session, place, union, cluster)
         self._numbers: dict[Allocation, int] = {}
-        self._views: list[View | None] = [None]  # the first view of each allocation, by number
+        self.views: list[View | None] = [None]  # the first view of each allocation, by number
         self._pythons: dict[int, Flight] = {}  # effects in flight that Python issued
         self._issued = 0
         self._failure: BaseException | None = None
         self._declaring: tuple[str, int] | None = None
-        self._loaded: Loaded | None = None
+        self._loaded: Loaded = session.native
         self.buffers: Buffers | None = None
+        self._start: Start | None = None
 
     # -- the run ---------------------------------------------------------------------------------
 
     def run(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
         """Run the kernel's C; raises what Python raised on its behalf."""
-        loaded: Loaded = self.session.native
-        self._loaded = loaded
-        self.buffers = buffers = loaded.take()
+        if self._start is None:
+            self._start = self._prepared(kernel, arguments)
+        start, c, buffers = self._start, self.c, self.buffers
+        assert buffers is not None
+        try:
+            failed = self._loaded.entry(start.core, start.words)
+            if failed:
+                raise self._failed()
+            self._from_c()
+            if self.flights or c.nflights:
+                self.drain()
+            for view, nbytes in zip(self.views[1:], buffers.read(len(self.views)), strict=True):
+                if nbytes and view is not None:
+                    view.read += nbytes
+            self.renewable = start.renewable
+        except KeyboardInterrupt as stop:
+            file, line = self.site()
+            stop.add_note(f"at {file}:{line} in {self.place.label} of kernel {kernel.name}")
+            raise
+
+    def _prepared(self, kernel: "Kernel", arguments: Sequence[Any]) -> "Start":
+        """Everything that the C of *kernel* begins with; the same for each task that this core runs."""
+        self.buffers = buffers = self._loaded.take()
         self.c = c = layout.Core()
         self._fill(c, buffers)
         words, places = kernel.native.words(self, arguments, self)
@@ -76,23 +98,53 @@ class NativeCore(Core):
         c.globals = ctypes.addressof(globals_)
         up = UP(self._up)
         c.up = ctypes.cast(up, ctypes.c_void_p)
-        try:
-            failed = loaded.entry(ctypes.addressof(c), ctypes.addressof(given))
-            if failed:
-                raise self._failed()
-            self._from_c()
-            self.drain()
-            for view, nbytes in zip(self._views[1:], buffers.read(len(self._views)), strict=True):
-                if view is not None:
-                    view.read += nbytes
-        except KeyboardInterrupt as stop:
-            file, line = self.site()
-            stop.add_note(f"at {file}:{line} in {self.place.label} of kernel {kernel.name}")
-            raise
-        finally:
-            c.up = None
-            loaded.give(buffers, len(self._views), c.most_cells)
-            self.buffers = None
+        return Start.of(self, given, globals_, up)
+
+    def renew(self, place: TaskPlace, union: "Union") -> None:
+        """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""
+        start, c, buffers, mlu = self._start, self.c, self.buffers, self.mlu
+        assert start is not None
+        assert buffers is not None
+        self.place, self.union, self.ended, self.renewable = place, union, False, False
+        mlu.taskId = place.task
+        mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, mlu.coreId = (
+            place.task_x,
+            place.task_y,
+            place.task_z,
+            place.core_id,
+        )
+        for view in self.views[start.views :]:
+            if view is not None:
+                del self._numbers[view.allocation]
+        buffers.forget(start.views, len(self.views), c.most_cells)
+        del self.views[start.views :]
+        self.close_bindings(start.bindings)
+        for space, arena in self.used.items():
+            arena.cut(*start.declared.get(space, (0, 0)))
+        for binding in self.bindings:
+            for view in binding.values():
+                view.read = 0
+        start.again(c)
+        c.flights, c.most_flights = buffers.flights_at, buffers.most_flights
+        c.taskId, c.taskIdX, c.taskIdY, c.taskIdZ, c.coreId = (
+            place.task,
+            place.task_x,
+            place.task_y,
+            place.task_z,
+            place.core_id,
+        )
+        self.log, self.head = self.session.make_log(self), Head()
+        self.pending, self.fence = OPENING, False
+        self._pythons.clear()
+
+    def release(self) -> None:
+        """Close every pointer, and give the memories and buffers back; no further task will come."""
+        super().release()
+        if self.buffers is not None:
+            self.c.up = None
+            self.buffers.forget(1, len(self.views), self.c.most_cells)
+            self._loaded.give(self.buffers)
+            self.buffers = self._start = None
 
     def _failed(self) -> BaseException:
         failure, self._failure = self._failure, None
@@ -106,7 +158,7 @@ class NativeCore(Core):
         c.memory_core, c.late = self.place.memory_core, self.late
         c.timing = self.log is not None
         routes = mlu.directions
-        c.directions, c.rows_directions, c.async_directions = buffers.loaded.directions(
+        c.directions, c.rows_directions, c.async_directions = self._loaded.directions(
             routes, idle=not self.place.memory_core and session.policies[0].compiled
         )
         c.log, c.allocs, c.cells, c.flights = (
@@ -116,7 +168,7 @@ class NativeCore(Core):
             buffers.flights_at,
         )
         c.most_flights, c.nallocs, c.fuel = buffers.most_flights, 1, layout.TURNS
-        c.lines, c.spare = buffers.loaded.sums(session.tally)
+        c.lines, c.spare = self._loaded.sums(session.tally)
         mlu.lines, mlu.spare = session.tally.lines, session.tally.spare  # for rows that Python performs
         c.pending, c.fence, c.source = self.pending, self.fence, -1
         c.call, c.drop, c.look = CALL, DROP, id(_look)
@@ -126,7 +178,7 @@ class NativeCore(Core):
             setattr(mlu, name, memoryview(getattr(c, name)).cast("B").cast("q"))
         self.loads = memoryview(c.loads).cast("B").cast("q")  # type: ignore[assignment]
         self.stores = memoryview(c.stores).cast("B").cast("q")  # type: ignore[assignment]
-        self.polls = NativePolls(self, c, buffers.loaded.library)  # type: ignore[assignment]
+        self.polls = NativePolls(self, c, self._loaded.library)  # type: ignore[assignment]
 
     # -- what C and Python tell each other -------------------------------------------------------
 
@@ -159,60 +211,34 @@ class NativeCore(Core):
 
     def _row(self, number: int, _: int) -> None:
         c, row = self.c, ROWS[number]
-        given = [self._value(c.argv[k]) for k in range(c.argc)]
+        given = [value_of(self, c.argv[k]) for k in range(c.argc)]
         if row.name in COPIES:
             given[3] = _direction(given[3])
         elif row.name in GATHERS:
             at = 5 if isinstance(given[3], Ptr) else 4
             given[at] = _direction(given[at])
-        self._answer(getattr(self.mlu, row.name)(*given))
+        answer(self, getattr(self.mlu, row.name)(*given))
 
     def _access(self, store: int, _: int) -> None:
-        pointer, index = self._value(self.c.argv[0]), self._value(self.c.argv[1])
+        pointer, index = value_of(self, self.c.argv[0]), value_of(self, self.c.argv[1])
         if store:
-            pointer[index] = self._value(self.c.argv[2])
+            pointer[index] = value_of(self, self.c.argv[2])
         else:
-            self._answer(pointer[index])
+            answer(self, pointer[index])
 
     def _distance(self, *_: int) -> None:
-        self._answer(self._value(self.c.argv[0]) - self._value(self.c.argv[1]))
+        answer(self, value_of(self, self.c.argv[0]) - value_of(self, self.c.argv[1]))
 
     def _library(self, number: int, _: int) -> None:
-        assert self._loaded is not None
         c = self.c
         function = self._loaded.program.library[number]
-        self._answer(function(self, *[self._value(c.argv[k]) for k in range(c.argc)]))
-
-    def _answer(self, value: Any) -> None:
-        answer = self.c.argv[0]
-        if isinstance(value, Ptr):
-            answer.kind, answer.bits = layout.POINTER, self.pointer(value)
-        elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == DTYPES[1].dtype:
-            answer.kind = layout.FLOAT
-            answer.bits = int(np.float64(value).view(np.uint64))
-        else:
-            answer.kind = layout.INTEGER
-            answer.bits = (0 if value is None else int(value)) & (1 << 64) - 1
-
-    def _value(self, argument: Any) -> Any:
-        """What an argument that C passed means in Python."""
-        kind, bits, dtype = argument.kind, argument.bits, argument.dtype
-        if kind == layout.POINTER:
-            return self._pointer_of(bits, dtype)
-        if kind == layout.TEXT:
-            assert self._loaded is not None
-            return self._loaded.program.texts[bits]
-        if kind == layout.FLOAT:
-            number = np.uint64(bits).view(np.float64)
-            return float(number) if dtype < 0 else DTYPES[dtype].dtype.type(number)
-        whole = bits - (1 << 64) if bits >> 63 else bits
-        return whole if dtype < 0 else DTYPES[dtype](whole)
+        answer(self, function(self, *[value_of(self, c.argv[k]) for k in range(c.argc)]))
 
     @property
     def source(self) -> Allocation | None:
         """What the last large copy read."""
         number = -1 if self.c is None else self.c.source
-        found = self._views[number] if number > 0 else None
+        found = self.views[number] if number > 0 else None
         return None if found is None else found.allocation
 
     @source.setter
@@ -243,18 +269,22 @@ class NativeCore(Core):
     def _adopt(self, view: View) -> int:
         allocation, buffers = view.allocation, self.buffers
         assert buffers is not None
-        number = self._numbers[allocation] = len(self._views)
-        self._views.append(view)
+        number = self._numbers[allocation] = len(self.views)
+        self.views.append(view)
         buffers.describe(number, allocation)
-        self.c.nallocs = len(self._views)
+        self.c.nallocs = len(self.views)
         return number
 
-    def _pointer_of(self, word: int, dtype: int) -> Any:
+    def text(self, number: int) -> str:
+        """A string literal of the kernel."""
+        return self._loaded.program.texts[number]
+
+    def pointer_of(self, word: int, dtype: int) -> Any:
+        """What *word* points to, seen as elements of *dtype* (-1: as it was declared)."""
         number = (word + (1 << layout.OFFSET_BITS - 1) & (1 << 64) - 1) >> layout.OFFSET_BITS
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
-        view = self._views[number] if 0 < number < len(self._views) else None
+        view = self.views[number] if 0 < number < len(self.views) else None
         if view is None:
-            assert self._loaded is not None
             return self._loaded.form.nowhere(number, offset, 1 if dtype < 0 else DTYPES[dtype].size)
         element = view.dtype if dtype < 0 else DTYPES[dtype]
         index, phase = divmod(offset, element.size)
@@ -276,7 +306,6 @@ class NativeCore(Core):
         self.flights.pop()
         self._issued += 1
         self._pythons[self._issued] = flight
-        assert self._loaded is not None
         self._loaded.fly(self, WAITS[flight.pipe], self._issued)
         if not self.late:
             self.drain(flight.pipe)
@@ -290,7 +319,6 @@ class NativeCore(Core):
         if self.c is None or not self.c.nflights:
             super().drain(pipe)
             return
-        assert self._loaded is not None
         if self._loaded.library.mlusim_drain(
             ctypes.addressof(self.c), FOR_ALL if pipe is None else WAITS[pipe]
         ):
@@ -310,7 +338,7 @@ class NativeCore(Core):
         """File and line of the statement of the source that this core is at."""
         if self._declaring is not None:
             return self._declaring
-        if self.c is None or self._loaded is None:
+        if self.c is None:
             return super().site()
         file, line = self._loaded.program.sites[self.c.site]
         return file, line
@@ -329,7 +357,6 @@ class NativeCore(Core):
             self._declaring = None
 
     def _fault(self, why: int, _: int) -> None:
-        assert self._loaded is not None
         raise self.blame(self._loaded.form.fault(why))
 
     def _atomic(self, unchanged: int, _: int) -> None:

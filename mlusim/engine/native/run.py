@@ -1,5 +1,6 @@
 """A compiled kernel during one launch: its library, the sums that all cores share, buffers that cores take in turn."""
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -29,6 +30,7 @@ WORDS = 5
 READ = 4  # the place of the bytes that copies read
 CELL_BYTES = 4 << 20  # a core's room for variables that have an address
 FIRST_FLIGHTS = 64
+KEPT = 8  # buffers without a core that a process keeps
 
 
 @functools.lru_cache(maxsize=256)
@@ -64,11 +66,27 @@ def _bits(lanes: "Lanes", *, wram: bool = True) -> int:
     return _mask(kept)
 
 
+@functools.lru_cache(maxsize=64)
+def _directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
+    """The directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits.
+
+    Where some are *idle*, because the other kind of core does them, Python knows which.
+    """
+    left = ~_mask((GDRAM2SRAM, SRAM2GDRAM)) if idle else -1
+    both = {d: p for d, p in routes.one_async.items() if d in routes.two_async}
+    return _bits(routes.one) & left, _bits(routes.rows) & left, _bits(both, wram=False) & left
+
+
+@functools.cache
+def _kept() -> "list[Buffers]":
+    """Buffers of cores that have ended, for the next ones of any launch of the process."""
+    return []
+
+
 @define(eq=False)
 class Buffers:
     """What one core needs while it runs and another one may have afterwards."""
 
-    loaded: "Loaded"
     log: np.ndarray[Any, Any]
     allocs: np.ndarray[Any, Any]
     cells: np.ndarray[Any, Any]
@@ -102,6 +120,13 @@ class Buffers:
             flags,
         )
 
+    def forget(self, first: int, end: int, cells: int) -> None:
+        """Forget the allocations from *first* to before *end*, the *cells* at the other end, and what was read of the rest."""
+        self.allocs[first:end] = 0
+        self.allocs[1:first, READ] = 0
+        if cells:
+            self.allocs[ALLOCATIONS - cells :] = 0
+
     def read(self, many: int) -> list[int]:
         """The bytes that copies in C took from the first *many* allocations but the null one."""
         return [self.words[WORDS * n + READ] for n in range(1, many)]
@@ -123,40 +148,27 @@ class Loaded:
         self.form = form
         self.program = program
         self.library, self.entry = entry_of(program, (os.environ.get("MLUSIM_CC"), os.environ.get("PATH")))
-        self._free: list[Buffers] = []
         self._sums: Any = None
-        self._routes: dict[tuple[int, bool], tuple[int, int, int]] = {}
 
     def take(self) -> Buffers:
         """Buffers for a core that begins; no allocation is described in them but that of the null pointer."""
-        if self._free:
-            return self._free.pop()
+        with contextlib.suppress(IndexError):
+            return _kept().pop()
         allocs = np.zeros((ALLOCATIONS, WORDS), np.uint64)
         allocs[0] = 0, 0, 0, layout.NOWHERE, 0
         flights = (layout.Flight * FIRST_FLIGHTS)()
-        return Buffers(
-            self, np.empty((CHUNK, COLUMNS), np.int64), allocs, np.empty(CELL_BYTES, np.uint8), flights
-        )
+        return Buffers(np.empty((CHUNK, COLUMNS), np.int64), allocs, np.empty(CELL_BYTES, np.uint8), flights)
 
-    def give(self, buffers: Buffers, allocations: int, cells: int) -> None:
-        """Take the buffers of a core that has ended back, and forget its *allocations* and *cells*."""
-        buffers.allocs[1:allocations] = 0
-        if cells:
-            buffers.allocs[ALLOCATIONS - cells :] = 0
-        self._free.append(buffers)
+    def give(self, buffers: Buffers) -> None:
+        """Take the buffers of a core that has ended back."""
+        kept = _kept()
+        if len(kept) < KEPT and buffers.most_flights == FIRST_FLIGHTS:
+            kept.append(buffers)
 
-    def directions(self, routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
-        """The directions of blocking copies, of blocking rows, and of asynchronous ones that C performs, as bits.
-
-        Where some are *idle*, because the other kind of core does them, Python knows which.
-        """
-        key = id(routes), idle
-        if key not in self._routes:
-            both = {d: p for d, p in routes.one_async.items() if d in routes.two_async}
-            left = ~_mask((GDRAM2SRAM, SRAM2GDRAM)) if idle else -1
-            found = _bits(routes.one), _bits(routes.rows), _bits(both, wram=False)
-            self._routes[key] = found[0] & left, found[1] & left, found[2] & left
-        return self._routes[key]
+    @staticmethod
+    def directions(routes: "Routes", *, idle: bool) -> tuple[int, int, int]:
+        """The directions of copies that C performs, as bits: blocking ones, those of rows, asynchronous ones."""
+        return _directions(routes, idle=idle)
 
     def sums(self, tally: "Tally") -> tuple[int, int]:
         """The addresses of the lines and spare bytes of all cores, which the tally reads from now on."""

@@ -1,6 +1,7 @@
 """What carries a core: a greenlet that runs until it parks.  The only file that knows greenlets."""
 
 import contextlib
+import contextvars
 import functools
 import operator
 import sys
@@ -42,39 +43,83 @@ class _own_trace:  # noqa: N801 - reads as what it does
             sys.settrace(self._trace)
 
 
+class Carriers:
+    """Makes carriers, each of whose bodies runs in a copy of *context*.
+
+    A strand whose body has returned carries the next one, which saves what a strand costs: memory from the system
+    for its frames.  Where a debugger traces, each body has a strand of its own, for a strand keeps what it knew of
+    tracing.
+    """
+
+    def __init__(self, context: contextvars.Context) -> None:
+        self._context = context
+        self._idle: list[Any] = []
+        self._bodies: dict[Any, Callable[[], None]] = {}
+
+    def carry(self, body: Callable[[], None]) -> "Carrier":
+        """A carrier of *body*, which has not begun."""
+        home = getcurrent()
+        if self._idle and sys.gettrace() is None and self._idle[-1].parent is home:
+            strand = self._idle.pop()
+        else:
+            strand = greenlet(_footed(self._carry), home)
+        strand.gr_context = self._context.copy()
+        carrier = Carrier(home, strand)
+        self._bodies[strand] = functools.partial(self._run, carrier, body)
+        return carrier
+
+    def _carry(self) -> None:
+        strand: Any = getcurrent()
+        while True:
+            self._bodies.pop(strand)()
+            strand.parent.switch()
+
+    def _run(self, carrier: "Carrier", body: Callable[[], None]) -> None:
+        body()
+        carrier.ended = True
+        self._idle.append(carrier.strand)
+
+    def close(self) -> None:
+        """End the strands that wait for a body."""
+        for strand in self._idle:
+            strand.throw(GreenletExit)
+        self._idle.clear()
+        self._bodies.clear()
+
+
 class Carrier:
     """One cooperative strand of execution; `resume` runs it until it parks or ends.
 
-    ``trace`` is the trace function that a parked strand resumes with.
+    ``ended`` says whether the body has returned; ``trace`` is the trace function that a parked strand resumes with.
     """
 
-    __slots__ = ("_home", "_strand", "trace")
+    __slots__ = ("_home", "ended", "strand", "trace")
 
-    def __init__(self, body: Callable[[], None]) -> None:
-        self._home = getcurrent()
-        self._strand = greenlet(_footed(body), self._home)
+    def __init__(self, home: Any, strand: Any) -> None:
+        self._home, self.strand = home, strand
+        self.ended = False
         self.trace: Any = None
 
     @property
-    def ended(self) -> bool:
-        """Whether the body has returned."""
-        return bool(self._strand.dead)
+    def dead(self) -> bool:
+        """Whether the strand is no more, as after an exception of the body."""
+        return bool(self.strand.dead)
 
     @property
     def current(self) -> bool:
         """Whether the caller runs on this strand."""
-        return getcurrent() is self._strand
+        return not self.ended and getcurrent() is self.strand
 
     @property
     def frame(self) -> FrameType | None:
         """The innermost frame of a parked strand."""
-        frame: FrameType | None = self._strand.gr_frame
+        frame: FrameType | None = None if self.ended else self.strand.gr_frame
         return frame
 
     def resume(self) -> None:
         """Run the strand until it parks or ends; its exceptions come out here."""
         with _own_trace():
-            self._strand.switch()
+            self.strand.switch()
 
     def park(self) -> None:
         """Give control back to the one who resumed; called from inside the strand."""
@@ -94,12 +139,12 @@ class Carrier:
     def throw(self, error: BaseException) -> None:
         """Raise *error* where the strand is parked."""
         with _own_trace():
-            self._strand.throw(error)
+            self.strand.throw(error)
 
     def kill(self) -> None:
         """End a parked strand; its `finally` blocks run."""
-        if not self._strand.dead:
-            self._strand.throw(GreenletExit)
+        if not self.ended and not self.strand.dead:
+            self.strand.throw(GreenletExit)
 
 
 class Strand:

@@ -1,14 +1,18 @@
 """Who runs next: first come, first served, in task order; or any legal choice."""
 
 import contextlib
+import functools
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextvars import Context
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
 
 from mlusim.errors import Fault, Outside, UsageError
 from mlusim.machine.cluster import stuck
-from mlusim.machine.scheduling.carrier import Carrier
+from mlusim.machine.scheduling.carrier import Carriers
 from mlusim.machine.scheduling.schedule import Choices
 
 if TYPE_CHECKING:
@@ -16,6 +20,16 @@ if TYPE_CHECKING:
 
 SPIN_LIMIT = 2000  # rounds without any change of memory before spinning tasks are called stuck
 PATIENCE = 25  # times as many rounds in which they work, but change nothing that another task could see
+
+
+def _quiet() -> Context:
+    """A context in which NumPy says nothing of overflows and invalid operations."""
+    context = Context()
+    context.run(np.seterr, all="ignore")
+    return context
+
+
+QUIET = _quiet()  # what strands begin with a copy of
 
 
 class Scheduler:
@@ -30,7 +44,9 @@ class Scheduler:
         self._choices = choices
         self._last = -1
         self._admitted = 0
-        self._ready: deque[Core] = deque()
+        self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
+        self._coming = 0
+        self._carriers = Carriers(QUIET)
         self._alive: list[Core] = []
         self._spinning: set[Core] = set()
         self._idle_rounds = 0
@@ -42,12 +58,15 @@ class Scheduler:
         self.doomed: tuple[Core, Fault] | None = None  # the first fault, and whose it is
         self.ending = False  # something has ended the launch; the tasks that are left clean up
 
-    def run(self, groups: Iterator[list["Core"]], room: int) -> None:
-        """Run *groups* of cores that must be resident together; *room* groups at once."""
+    def run(self, groups: Iterator["list[Core] | Callable[[], Core]"], room: int) -> None:
+        """Run *groups* of cores that must be resident together; *room* groups at once.
+
+        A group may be what makes its only core, which is then made when it runs first; there are no choices then.
+        """
         resident = 0
-        pending: list[Core] | None = next(groups, None)
+        pending: list[Core] | Callable[[], Core] | None = next(groups, None)
         try:
-            while pending is not None or self._alive:
+            while pending is not None or self._alive or self._coming:
                 while pending is not None and resident < room:
                     resident += 1
                     self._admit(pending)
@@ -58,19 +77,36 @@ class Scheduler:
         finally:
             self._kill()
 
-    def _admit(self, cores: list["Core"]) -> None:
+    def _admit(self, cores: "list[Core] | Callable[[], Core]") -> None:
+        if not isinstance(cores, list):
+            self._ready.append((self._admitted, cores))
+            self._admitted += 1
+            self._coming += 1
+            return
         for core in cores:
-            core.number, self._admitted = self._admitted, self._admitted + 1
-            core.carrier = Carrier(lambda core=core: self._body(core))  # type: ignore[misc]
-            self._alive.append(core)
+            self._begin(self._admitted, core)
+            self._admitted += 1
             self._ready.append(core)
+
+    def _begin(self, number: int, core: "Core") -> None:
+        core.number = number
+        core.carrier = self._carriers.carry(functools.partial(self._body, core))
+        self._alive.append(core)
+
+    def _made(self, number: int, make: Callable[[], "Core"]) -> "Core":
+        """The core to come that is next."""
+        self._coming -= 1
+        core = make()
+        self._begin(number, core)
+        return core
 
     def _step(self) -> "Core":
         """Run the next core until it parks or ends, and return it."""
         if not self._ready:
             waiting = [c for c in self._alive if c.waiting is not None]
             self._fail(waiting[0], stuck(waiting, []))
-        core = self._pick()
+        picked = self._pick()
+        core: Core = self._made(*picked) if picked.__class__ is tuple else picked
         self.running = self.last = core
         self._last = core.number
         assert core.carrier is not None
@@ -80,13 +116,13 @@ class Scheduler:
             self._end(*self.doomed)
         if core.ended:
             self._retire(core)
-        elif core.carrier.ended:
+        elif core.carrier.dead:
             raise UsageError(
                 f"{core.place.label} raised GreenletExit, by which the machine ends tasks; let the kernel return"
             )
         return core
 
-    def _pick(self) -> "Core":
+    def _pick(self) -> Any:
         if self._choices is None or len(self._ready) == 1:
             return self._ready.popleft()
         at = self._choices.next(self._last, [core.number for core in self._ready])
@@ -143,6 +179,7 @@ class Scheduler:
             for cluster in core.union.clusters:
                 cluster.sram.release()
         self.running = None
+        self._carriers.close()
         self._alive.clear()
         self._ready.clear()
 
@@ -170,7 +207,7 @@ class Scheduler:
         """*core* looked at shared memory that had not changed; let the others run, or call it stuck."""
         self._spinning.add(core)
         waiting = [c for c in self._alive if c.waiting is not None]
-        if len(self._spinning) + len(waiting) >= len(self._alive):
+        if len(self._spinning) + len(waiting) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
             if self._idle_rounds % SPIN_LIMIT == 0 and self._stalled():
                 spinning = self._spinning.difference(waiting)
@@ -182,7 +219,9 @@ class Scheduler:
 
     def _stalled(self) -> bool:
         """Whether nothing has changed since the last call, or for many calls nothing that tasks share."""
-        progress = sum(c.mlu.progress() for c in self._alive)
+        counters = {id(c.mlu.counts): c.mlu for c in self._alive}  # cores may count together
+        progress = sum(mlu.progress() for mlu in counters.values())
+        progress += sum(sum(c.stores) - c.polls.looks for c in self._alive)
         shared = sum(c.shared_progress() for c in self._alive)
         self._patience = self._patience - 1 if shared == self._shared_progress else PATIENCE
         same = progress == self._progress

@@ -75,6 +75,44 @@ def test_a_copy_beyond_the_end(load):
     assert "reach 384 bytes past its end" in str(fault)
 
 
+FURTHER = """\
+__nram__ float kept[64];
+__wram__ float other[64];
+
+__mlu_global__ void further(float *out, const float *flag, int wrong) {
+  for (int i = 0; i < 300 * (taskId % 3 == 1); ++i) { if (flag[0] != 0.f) return; }
+  out[taskId * 4] = kept[taskId];
+  if (taskId % 2) {
+    __nram__ float mine[32];
+    out[taskId * 4 + 1] = mine[taskId];
+    __bang_write_value(mine, 32, (float)taskId);
+    __memcpy_async(kept, out, 32, GDRAM2NRAM);
+  } else {
+    __nram__ float mine[64];
+    out[taskId * 4 + 1] = mine[taskId];
+    __bang_write_value(mine, 64, (float)taskId);
+    if (taskId == wrong) { mine[64] = 1.f; }
+  }
+  __bang_write_value(kept + 32, 32, 2.f);
+  int last = taskId;
+  int *at = &last;
+  *at += 1;
+  out[taskId * 4 + 2] = kept[40] + *at;
+}
+"""
+
+
+@pytest.mark.parametrize("wrong", [-1, 6])
+def test_a_core_that_runs_further_tasks(load, wrong):
+    """Each task finds fresh memory and pointers of its own, while others wait in the middle of theirs."""
+    out = np.zeros(36, np.float32)
+
+    done = alike(load(FURTHER)["further"], (out, np.zeros(1, np.float32), wrong), dim=(9, 1, 1))
+
+    assert (wrong >= 0) == ("4 bytes past its end" in str(done))
+    assert wrong >= 0 or 18 == done.instructions["bang_write_value"]
+
+
 MEETING = """\
 __mlu_shared__ float shared[2 * 256];
 __nram__ float mine[256];

@@ -77,6 +77,7 @@ def scalar(kind: t.Type) -> Any:
 NUMBER = "_c_np_"  # how the names of number types begin
 
 
+@functools.lru_cache(maxsize=256)
 def dtype(kind: t.Arithmetic) -> Any:
     """The element type of memory that holds numbers of *kind*."""
     plain = next(

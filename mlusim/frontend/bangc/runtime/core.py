@@ -1,6 +1,7 @@
 """A core's namespace: what translated code sees as its globals while one task runs."""
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,8 @@ _BUILTINS = (
 )  # fmt: skip
 
 
-def common() -> dict[str, Any]:
+@functools.cache
+def common() -> Mapping[str, Any]:
     """What every namespace has: arithmetic and objects that need no core."""
     return {
         **{d.name: d for d in DIRECTIONS},
@@ -124,7 +126,7 @@ class Task:
 
     def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:
         mlu = self.mlu
-        space = common()
+        space = dict(common())
         for name in _BUILTINS:
             space[name] = getattr(mlu, name)
         for name in self.plan.rows:

@@ -1,0 +1,39 @@
+"""What C and Python hand each other in a call: numbers, pointers, texts."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DTYPES
+from mlusim.engine.native import layout
+from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.engine.native.core import NativeCore
+
+
+def answer(core: "NativeCore", value: Any) -> None:
+    """Hand C the *value* of its call on *core*."""
+    place = core.c.argv[0]
+    if isinstance(value, Ptr):
+        place.kind, place.bits = layout.POINTER, core.pointer(value)
+    elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == DTYPES[1].dtype:
+        place.kind = layout.FLOAT
+        place.bits = int(np.float64(value).view(np.uint64))
+    else:
+        place.kind = layout.INTEGER
+        place.bits = (0 if value is None else int(value)) & (1 << 64) - 1
+
+
+def value_of(core: "NativeCore", argument: Any) -> Any:
+    """What an argument that C passed on *core* means in Python."""
+    kind, bits, dtype = argument.kind, argument.bits, argument.dtype
+    if kind == layout.POINTER:
+        return core.pointer_of(bits, dtype)
+    if kind == layout.TEXT:
+        return core.text(bits)
+    if kind == layout.FLOAT:
+        number = np.uint64(bits).view(np.float64)
+        return float(number) if dtype < 0 else DTYPES[dtype].dtype.type(number)
+    whole = bits - (1 << 64) if bits >> 63 else bits
+    return whole if dtype < 0 else DTYPES[dtype](whole)
