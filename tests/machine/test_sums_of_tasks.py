@@ -5,7 +5,6 @@ import pytest
 
 import mlusim
 from mlusim.bang import GDRAM2NRAM, Mlu, Ptr, float32, half, int32, kernel
-from mlusim.machine.tally import FOLD
 from mlusim.observe.every_step import EveryStep
 
 
@@ -19,12 +18,15 @@ def steps(mlu: Mlu, src: Ptr) -> None:
         buffer[n % 64] = buffer[0] + 1.0
 
 
-@pytest.mark.parametrize("tasks", [1, FOLD - 1, FOLD, FOLD + 1, 2 * FOLD + 3])
-def test_every_task_is_in_the_sums(tasks):
-    """Counts, traffic, lanes and scalar accesses are those of all tasks."""
+@pytest.mark.parametrize("tasks", [1, 64, 131])
+@pytest.mark.parametrize("watched", [False, True])
+def test_every_task_is_in_the_sums(tasks, watched):
+    """Counts, traffic, lanes and scalar accesses are those of all tasks, counted together or each by itself."""
     device = mlusim.Device("MLU370-X4")
 
-    launch = device.launch(steps, dim=(tasks, 1, 1), args=(device.put(np.zeros(64, np.float32)),))
+    observers = [EveryStep()] if watched else []
+    given = (device.put(np.zeros(64, np.float32)),)
+    launch = device.launch(steps, dim=(tasks, 1, 1), args=given, observe=observers)
 
     turns = tasks * (tasks + 1) // 2
     assert {"memcpy": tasks, "bang_add": turns} == dict(launch.instructions)
