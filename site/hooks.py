@@ -1,9 +1,15 @@
-"""What the site has besides docs/: both READMEs, and the pages of the Python interface, made from docstrings."""
+"""What the site has besides docs/: both READMEs, the pages of the Python interface from docstrings, and two languages.
+
+A page in Chinese lies beside its English one and ends in `.zh.md`: decision 0022.
+"""
 
 from pathlib import Path
+from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.nav import Navigation
+from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parent.parent
 API = {
@@ -17,11 +23,14 @@ API = {
     "boards": ("Boards", ["mlusim.arch.board"]),
     "errors": ("Errors", ["mlusim.errors"]),
 }  # fmt: skip
+CHINESE = "中文"
+TITLES = {"Home": "首页", "Tutorials": "教程", "How-to": "操作指南"}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Give folders named in the navigation their pages, in the order of their names."""
     config.nav = [_filled(entry) for entry in config.nav or []]
+    config.nav.append({CHINESE: [_chinese(entry) for entry in config.nav if _chinese(entry)]})
     return config
 
 
@@ -35,8 +44,45 @@ def _filled(entry: object) -> object:
             return [f"{entry}{name}.md" for name in API]
         folder = ROOT / "docs" / entry
         pages = sorted(folder.glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
-        return [f"{entry}{page.name}" for page in pages]
+        return [f"{entry}{page.name}" for page in pages if not page.name.endswith(".zh.md")]
     return entry
+
+
+def _chinese(entry: object) -> Any:
+    """What *entry* of the navigation is in Chinese; nothing where no page below it is."""
+    if isinstance(entry, dict):
+        return {
+            TITLES.get(title, title): _chinese(below) for title, below in entry.items() if _chinese(below)
+        }
+    if isinstance(entry, list):
+        return [_chinese(below) for below in entry if _chinese(below)]
+    page = _other(str(entry))
+    there = ROOT / "README.zh.md" if page == "readme.zh.md" else ROOT / "docs" / page
+    return page if there.exists() else None
+
+
+def _other(page: str) -> str:
+    """The name of *page* in the other language."""
+    return f"{page[:-6]}.md" if page.endswith(".zh.md") else f"{page[:-3]}.zh.md"
+
+
+def on_page_context(
+    context: dict[str, Any], page: Page, config: MkDocsConfig, nav: Navigation
+) -> dict[str, Any]:
+    """Give a page the words of the theme, the navigation and the language switch that its language has."""
+    name = page.file.src_uri
+    urls = {each.file.src_uri: each.url for each in nav.pages}
+    chinese = name.endswith(".zh.md")
+    other = urls.get(_other(name), urls["index.md" if chinese else "index.zh.md"])
+    config.theme["language"] = "zh" if chinese else "en"
+    config.extra["alternate"] = [
+        {"name": "English", "lang": "en", "link": other if chinese else page.url},
+        {"name": CHINESE, "lang": "zh", "link": page.url if chinese else other},
+    ]
+    (translated,) = [item for item in nav.items if item.title == CHINESE]
+    items = translated.children if chinese else [item for item in nav.items if item is not translated]
+    context["nav"] = Navigation(items, nav.pages)
+    return context
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
