@@ -14,7 +14,7 @@ from mlusim.check.elsewhere import Forked, threads_watched
 from mlusim.check.findings import Checked, CheckReport
 from mlusim.check.schedules import USUAL, Schedule, explore
 from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
-from mlusim.errors import Fault, StatusError, said
+from mlusim.errors import Fault, StatusError, UsageError, said
 from mlusim.files.reading import refuse_no_file
 from mlusim.machine.hub import attending
 from mlusim.machine.scheduling.schedule import Decision, Director, directing
@@ -174,6 +174,10 @@ def check_program(
             collector.add(fault)
         except SystemExit as leaving:
             problem = f"it ended with exit code {said(leaving)}"
+        except UsageError as error:
+            if not collector.launches:
+                raise
+            problem = said(error)
     return checked(collector, path, problem)
 
 

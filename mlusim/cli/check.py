@@ -26,13 +26,14 @@ from mlusim.check.replays import Replay, replay_document, replay_in
 from mlusim.check.sarif import sarif
 from mlusim.check.schedules import RULE, Schedule, schedules
 from mlusim.check.subjects import OperatorSubject, ScriptSubject
+from mlusim.cli.arguments import add_inputs, add_program
 from mlusim.cli.engines import add_watched_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
-from mlusim.cli.programs import source_program
+from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
 from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
-from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
 from mlusim.cli.tell import remark
 from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError
@@ -82,13 +83,12 @@ def _root() -> Path:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add(
-        "program",
-        metavar="OP|SCRIPT.py|FILE.mlu",
-        nargs="?",
-        help="an operator, a script that launches kernels, or BANG C",
+    add_program(
+        parser,
+        "PROGRAM",
+        "an operator, a script that launches kernels, BANG C files, or a test as tests/test_x.py::test_y",
+        "words for the script, main() or pytest; behind -- all are",
     )
-    add("arguments", metavar="ARG", nargs="*", help="arguments of the script")
     add_call_arguments(parser)
     add(
         "--all", action="store_true", help="every operator, all cases but the slow, on every board of --board"
@@ -96,8 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--slow", action="store_true", help="with --all, the slow cases too")
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
     add("--case", metavar="NAME", help="one case of the operator; without it all but the slow ones")
-    add("--inputs", metavar="F.npz", help="your arrays, under the names of the operator's inputs")
-    add("--set", metavar="k=v,...", action="append", help="parameters that go with --inputs")
+    add_inputs(parser)
     add(
         "--board",
         metavar="B",
@@ -156,9 +155,9 @@ def _runs(args: argparse.Namespace, names: tuple[str, ...], form: str, *, script
     if script:
         with printing_aside() if alone else contextlib.nullcontext():
             return [_script(args, names)]
-    if is_source(args.program):
+    if is_program(args.program):
         with printing_aside() if alone else contextlib.nullcontext():
-            return [_source(args, names)]
+            return [_program(args, names)]
     refuse_call_arguments(args)
     return _operator(args, names)
 
@@ -179,30 +178,35 @@ def _suppressions(name: str | None) -> tuple[Suppression, ...]:
 
 
 def _script(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    unfit = next((o for o in OF_OPERATORS if getattr(args, o) is not None), None)
+    unfit = next((o for o in OF_OPERATORS if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the script decides for itself")
     others, enough = _others(args)
     return check_script(
-        args.program, args.arguments, names, notes=args.notes, schedules=others, enough=enough
+        args.program,
+        [*args.arguments, *behind(args)],
+        names,
+        notes=args.notes,
+        schedules=others,
+        enough=enough,
     )
 
 
-def _source(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    unfit = next((o for o in ("set", "schedules", "record") if getattr(args, o)), None)
+def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+    """BANG C files or a test."""
+    unfit = next((o for o in ("schedules", "record") if getattr(args, o)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator or a script")
     args.check = ()
-    call = source_program(args, [args.program, *args.arguments], ())
-    return check_program(call, args.program, names, notes=args.notes)
+    return check_program(program_and_kernel(args)[0], args.program, names, notes=args.notes)
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:
-    if args.arguments:
-        raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
+    if more := operators_behind(args):
+        raise UsageError(f"an operator takes no {more[0]!r}; cases are named with --case")
     if args.inputs is not None:
         return [_own_arrays(args, names)]
-    if args.set is not None:
+    if args.set:
         raise UsageError("--set goes with --inputs; a case has its own parameters")
     jobs = _jobs(args, names)
     if not jobs:
@@ -212,11 +216,11 @@ def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]
 
 
 def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
-    unfit = next((o for o in ("case", "schedules", "jobs") if getattr(args, o) is not None), None)
+    unfit = next((o for o in ("case", "schedules", "jobs") if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} and --inputs exclude each other; give one of them")
     operator = find_operator(args.program)
-    params = parameters(operator, args.set or ())
+    params = parameters(operator, args.set)
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
     effects = args.effects or EFFECTS[0]
     job = CheckJob(operator.name, "", board, names, args.notes, args.seed, effects)
@@ -303,7 +307,7 @@ def _refuse_odd_extent(args: argparse.Namespace) -> None:
     if args.slow and not args.all:
         raise UsageError("--slow goes with --all; name a slow case with --case")
     unfit = next(
-        (o for o in ("case", "inputs", "set", "record", "replay") if getattr(args, o) is not None), None
+        (o for o in ("case", "inputs", "set", "record", "replay") if getattr(args, o) not in (None, [])), None
     )
     if args.all and (args.program is not None or unfit is not None):
         odd = args.program if unfit is None else f"--{unfit}"
@@ -316,7 +320,7 @@ def _refuse_odd_schedules(args: argparse.Namespace) -> None:
     if args.program is None and args.replay is None and not args.all:
         raise UsageError("name an operator or a script, as in `mlusim check tin_shift_forward`")
     options = (*OF_OPERATORS, "schedules", "record")
-    if args.replay is not None and (args.program or any(getattr(args, o) is not None for o in options)):
+    if args.replay is not None and (args.program or any(getattr(args, o) not in (None, []) for o in options)):
         raise UsageError("--replay says what to run, and how; leave the program and its options out")
     if args.schedules is not None and args.schedules < 1:
         raise UsageError(f"--schedules {args.schedules} is too few; give 1 or more")

@@ -10,6 +10,7 @@ from typing import Any
 from mlusim.cli import debug_arguments, programs
 from mlusim.cli.exits import CLEAN
 from mlusim.cli.sources import is_source
+from mlusim.cli.words import divide
 from mlusim.debug.dap.server import serve, serve_socket
 from mlusim.errors import UsageError
 from mlusim.programs.program import Program
@@ -62,14 +63,17 @@ def program_of(arguments: Mapping[str, Any]) -> Program:
     debug_arguments.add_arguments(parser)
     words = _words(arguments)
     try:
-        return programs.program_of(parser.parse_args(words))
+        own, named, behind = divide(parser, words)
+        args = parser.parse_args(own)
+        args.arguments, args.behind = named, behind
+        return programs.program_of(args)
     except argparse.ArgumentError as error:
         raise UsageError(str(error)) from None
 
 
 def _words(arguments: Mapping[str, Any]) -> list[str]:
     """The command line that says the same."""
-    words = [str(arguments["program"])]
+    words = _many(arguments, "program") or [str(arguments["program"])]
     for name in ("case", "inputs", "board", "seed", "effects"):
         if arguments.get(name) is not None:
             words += [f"--{name}={arguments[name]}"]

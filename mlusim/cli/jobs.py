@@ -13,10 +13,10 @@ GROUP = "network"
 EVERY = "all"  # of the groups, without the cases that run only when named
 
 
-def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments that select operators, boards and cases."""
+def add_selection(parser: argparse.ArgumentParser, what: str = "operators (default: all)") -> None:
+    """Declare the arguments that select operators, boards and cases; *what* says what may be named."""
     add = parser.add_argument
-    add("operators", nargs="*", metavar="OP", help="operators (default: all)")
+    add("operators", nargs="*", metavar="OP", help=what)
     add(
         "--board",
         nargs="+",

@@ -111,10 +111,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str]) -> int:
     chosen = next((word for word in arguments if not word.startswith("-")), None)
     parser = _parser(chosen)
-    own, words = _divided(arguments, chosen)
+    own, named, behind = _divided(arguments, chosen)
     args, surplus = parser.parse_known_args(own)
-    if words is not None:
-        args.arguments = words
+    args.arguments, args.behind = named, behind
     if surplus:
         prog = f"mlusim {args.verb}" if args.verb else "mlusim"
         raise UsageError(f"{prog} takes no {surplus[0]!r}; see `{prog} --help`")
@@ -130,15 +129,15 @@ def _run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _divided(arguments: Sequence[str], verb: str | None) -> tuple[list[str], list[str] | None]:
-    """What is mlusim's of *arguments*, and what is of the program that the verb runs; None where it runs none."""
+def _divided(arguments: Sequence[str], verb: str | None) -> tuple[list[str], list[str], list[str]]:
+    """What is mlusim's of *arguments*, and what is of the program that the verb runs, before and behind ``--``."""
     if verb is None or not getattr(_module(verb), "RUNS_PROGRAMS", False):
-        return list(arguments), None
+        return list(arguments), [], []
     at = list(arguments).index(verb) + 1
     parser = Parser()
     declare(verb, parser)
-    own, words = divide(parser, arguments[at:])
-    return [*arguments[:at], *own], words
+    own, named, behind = divide(parser, arguments[at:])
+    return [*arguments[:at], *own], named, behind
 
 
 def _log_hosts(args: argparse.Namespace) -> None:

@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
     Raises `UsageError` for anything that the command line gets wrong.
     """
     if is_source(args.operator[0]):
-        return plan_source.run(args, args.operator)
+        return plan_source.run(args)
     if len(args.operator) > 1:
         raise UsageError(f"mlusim plan takes one operator, and no {args.operator[1]!r}")
     refuse_call_arguments(args)

@@ -22,7 +22,7 @@ NOTE = (
 )
 
 
-def run(args: argparse.Namespace, words: list[str]) -> int:
+def run(args: argparse.Namespace) -> int:
     """Show how the kernel divides its arrays; returns 1 where one part overwrites what another still holds."""
     unfit = next((o for o in OF_PLANS if getattr(args, o) not in (None, [])), None)
     if unfit is not None:
@@ -33,9 +33,12 @@ def run(args: argparse.Namespace, words: list[str]) -> int:
     if len(boards) > 1:
         raise UsageError("name one board; the sizes of a kernel of BANG C are compiled for it")
     args.board = boards[0] if boards else None
-    call = source_program(args, words, ())
+    args.program, *args.arguments = args.operator
+    call = source_program(args, ())
     if not isinstance(call, KernelCall):
-        raise UsageError(f"a plan is that of one kernel; name it, as in `mlusim plan {words[0]} --kernel K`")
+        raise UsageError(
+            f"a plan is that of one kernel; name it, as in `mlusim plan {args.program} --kernel K`"
+        )
     found = carve(call)
     if args.json:
         emit(_document(found))

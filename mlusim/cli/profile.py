@@ -4,34 +4,26 @@ import argparse
 import contextlib
 import os
 from collections.abc import Sequence
-from typing import Any
-
-from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS
-from mlusim.check.checking import printing_aside, problem_of, sentence_of
-from mlusim.check.elsewhere import Forked, threads_watched
+from mlusim.check.checking import printing_aside
 from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
 from mlusim.cli.engines import add_engine
-from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
+from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.gate import Exists, Gate, add_gate, gate_in, show_comparison
-from mlusim.cli.programs import program_of
+from mlusim.cli.launched import Launched, chosen, launched
+from mlusim.cli.programs import program_and_kernel
 from mlusim.cli.settings import add_limit, boards_in, whole
 from mlusim.cli.show import emit, output
-from mlusim.cli.sources import add_call_arguments, is_source
-from mlusim.cli.tell import remark
-from mlusim.errors import Fault, UsageError, said
+from mlusim.cli.sources import add_call_arguments
+from mlusim.engine.native.preference import NATIVE
 from mlusim.files.writing import check_writable
-from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED
-from mlusim.operators.runner import SUCCESS, Run
 from mlusim.programs.elsewhere import elsewhere
-from mlusim.programs.program import Program
 from mlusim.report.baseline import LAUNCHES, Key
 from mlusim.report.compare import BaselineComparison, Measured, comparison_json, measured_launches
 from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page
-from mlusim.report.profiled import Profiled
 from mlusim.report.tables.whatif import what_if_table
 
 RUNS_PROGRAMS = True
@@ -86,27 +78,24 @@ def run(args: argparse.Namespace) -> int:
     check_writable(args.trace, args.html)
     boards = boards_in(args.what_if, DEFAULT_BOARDS) if args.what_if else []
     gate = gate_in(args, LAUNCHES)
-    wanted = args.kernel
-    if not is_source(args.program):
-        args.kernel = None  # there it names the kernel that is launched; here, those that are shown
-    program = program_of(args)
-    kernel = None if is_source(args.program) else wanted
+    program, kernel = program_and_kernel(args)
     with printing_aside() if args.json else contextlib.nullcontext():
-        made, ended = _launches(program, args)
-        chosen = _chosen(made, args.launch, kernel)
-        alone = [launch for _, launch in chosen]
+        native = args.engine == NATIVE
+        run_ = launched(program, lines=not native, processes=not native)
+        made, shown = run_.launches, run_.chosen(args.launch, kernel)
+        alone = [launch for _, launch in shown]
         study = None
         if boards and alone:
             study = elsewhere(
-                program, made, boards, lambda all_: [one for _, one in _chosen(all_, args.launch, kernel)]
+                program, made, boards, lambda all_: [one for _, one in chosen(all_, args.launch, kernel)]
             )
     found, measured, exists = _compared(gate, args.program, made, alone)
     if args.json:
         document = {"program": args.program, "launches": [launch_facts(launch) for launch in alone]}
         asked = {} if study is None else {"what_if": study.to_json()}
         emit(document | asked | ({} if found is None else {"comparison": comparison_json(found)}))
-    elif chosen:
-        output().print(launches_view(chosen, lines=args.lines, every=args.lines or args.launch is not None))
+    elif shown:
+        output().print(launches_view(shown, lines=args.lines, every=args.lines or args.launch is not None))
         if study is not None:
             output().print("", what_if_table(study), sep="\n")
         if found is not None:
@@ -116,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     if args.html and alone:
         write_page(args.html, alone, program=args.program, study=study, found=found, command=args.typed)
     gate.store(measured, exists)
-    return _code(alone, ended) or (CLEAN if found is None or found.passed else FINDINGS)
+    return Launched(alone, run_.ended).finish() or (CLEAN if found is None or found.passed else FINDINGS)
 
 
 def _compared(
@@ -134,65 +123,3 @@ def _compared(
         return key[0] != program or key in keys
 
     return gate.compared(measured, exists), measured, exists
-
-
-def _launches(program: Program, args: argparse.Namespace) -> tuple[list[Launch], Any]:
-    """What *program* launched, and how it ended: a `Run`, an exception, a sentence, or anything else."""
-    found, forked = Profiled(lines=args.engine != "native"), Forked()
-    ended: Any = None
-    try:
-        with attending([found, *([] if args.engine == "native" else [forked])]), threads_watched():
-            ended = program.run(())
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        if not found.launches and isinstance(error, UsageError):
-            raise
-        ended = error
-    finally:
-        away = forked.close()
-    return found.launches, away or ended
-
-
-def _chosen(made: Sequence[Launch], number: int | None, kernel: str | None) -> list[tuple[int, Launch]]:
-    """The launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
-    numbered = list(enumerate(made, 1))
-    if number is not None:
-        if not 1 <= number <= len(made):
-            raise UsageError(
-                f"--launch {number} is not there; {len(made)} launches were made, counted from 1"
-            )
-        numbered = [numbered[number - 1]]
-    if kernel is not None:
-        names = ", ".join(dict.fromkeys(launch.kernel for launch in made)) or "none"
-        numbered = [one for one in numbered if one[1].kernel == kernel]
-        if not numbered:
-            raise UsageError(f"no launch of a kernel {kernel!r}; what was launched: {names}")
-    return numbered
-
-
-def _code(launches: Sequence[Launch], ended: Any) -> int:
-    """Say how the program ended where it did not end well; the exit code."""
-    if isinstance(ended, Run) and ended.status == SUCCESS and problem_of(ended):
-        output().print(Text(problem_of(ended), style="bold red"))
-        return FINDINGS
-    sentence = _ending(ended)
-    if not sentence and not launches:
-        sentence = "nothing was launched" + (f": {ended.message}" if isinstance(ended, Run) else "")
-    if sentence:
-        remark(f"error: {' '.join(sentence.split())}")
-        return FAULT if isinstance(ended, Fault) else USAGE
-    complaints = (finding for launch in launches for finding in launch.findings)
-    return FINDINGS if any(getattr(found, "level", "") != "note" for found in complaints) else CLEAN
-
-
-def _ending(ended: Any) -> str:
-    if isinstance(ended, str):
-        return ended
-    if isinstance(ended, SystemExit):
-        return f"the program ended with exit code {said(ended)}"
-    if isinstance(ended, UsageError | Fault):
-        return said(ended)
-    if isinstance(ended, BaseException):
-        return f"the program raises {sentence_of(ended, '')}"
-    return ""

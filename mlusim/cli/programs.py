@@ -5,7 +5,7 @@ import argparse
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.files import read_inputs
 from mlusim.cli.settings import names_in, parameters
-from mlusim.cli.sources import board_of, defines, is_source, refuse_call_arguments, split
+from mlusim.cli.sources import CALL_OPTIONS, board_of, defines, is_source, refuse_call_arguments, split
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.observe.names import observers_of
@@ -17,8 +17,14 @@ from mlusim.programs.operator_program import OperatorProgram
 from mlusim.programs.program import Program, ScriptProgram
 from mlusim.programs.pytest_program import PytestProgram
 
-OF_OPERATORS = ("case", "inputs", "policy", "jobs")
+OF_OPERATORS = ("case", "inputs", "set", "policy", "jobs")
 OF_KERNELS = ("kernel", "dim", "kind", "arg")
+OF_CALLS = (*OF_OPERATORS, "board", "seed")
+
+
+def is_program(word: str | None) -> bool:
+    """Whether *word* names a script, a test or a source, and no operator."""
+    return word is not None and (is_source(word) or word.endswith(".py") or ".py::" in word)
 
 
 def program_of(args: argparse.Namespace) -> Program:
@@ -27,59 +33,82 @@ def program_of(args: argparse.Namespace) -> Program:
     observers_of(checks)
     if args.program is None:
         raise UsageError(f"name an operator or a script, as in `mlusim {args.verb} tin_shift_forward`")
+    words = (*args.arguments, *behind(args))
     if ".py::" in args.program:
         _refuse_options(args, "the test")
         refuse_no_file(args.program.partition("::")[0], "name a test as tests/test_kernel.py::test_small")
-        return PytestProgram(args.program, tuple(args.arguments), checks)
+        return PytestProgram(args.program, words, checks)
     if args.program.endswith(".py"):
         _refuse_options(args, "the script")
         refuse_no_file(args.program, "name a Python script, or an operator of `mlusim ops`")
-        return ScriptProgram(args.program, tuple(args.arguments), checks)
+        return ScriptProgram(args.program, words, checks)
     if is_source(args.program):
-        return source_program(args, [args.program, *args.arguments], checks)
+        return source_program(args, checks)
     refuse_call_arguments(args)
-    if args.arguments:
-        raise UsageError(f"an operator takes no {args.arguments[0]!r}; cases are named with --case")
+    if words:
+        raise UsageError(f"an operator takes no {words[0]!r}; cases are named with --case")
     return _operator(args, checks)
 
 
-def source_program(
-    args: argparse.Namespace, words: list[str], checks: tuple[str, ...]
-) -> KernelCall | HostProgram:
-    """What the command line describes: one call of a kernel or, where nothing says how a kernel is called, ``main``.
+def program_and_kernel(args: argparse.Namespace) -> tuple[Program, str | None]:
+    """The program that was named, and the kernel whose launches are wanted: ``--kernel``, where it launches by itself.
 
-    *words* are the files and what is behind them.
+    Of a BANG C file ``--kernel`` says what is launched.
     """
-    files, rest = split(words)
+    if is_source(args.program):
+        return program_of(args), None
+    wanted, args.kernel = args.kernel, None
+    return program_of(args), wanted
+
+
+def program_on(args: argparse.Namespace, checks: tuple[str, ...], board: str | None) -> Program:
+    """The script, test or source that was named; a source is compiled for *board*."""
+    own = board if is_source(args.program) else None
+    unset = dict.fromkeys(("case", "inputs", "policy", "jobs", "seed"))
+    given = argparse.Namespace(**{**vars(args), **unset, "set": [], "board": own, "check": checks})
+    return program_and_kernel(given)[0]
+
+
+def behind(args: argparse.Namespace) -> tuple[str, ...]:
+    """The words behind ``--``."""
+    return tuple(getattr(args, "behind", ()))
+
+
+def operators_behind(args: argparse.Namespace) -> list[str]:
+    """Names of operators behind the first; raises `UsageError` for what looks like an option."""
+    words = [*args.arguments, *behind(args)]
+    odd = next((word for word in words if word.startswith("-")), None)
+    if odd is not None:
+        raise UsageError(f"mlusim {args.verb} takes no {odd!r}; see `mlusim {args.verb} --help`")
+    return words
+
+
+def source_program(args: argparse.Namespace, checks: tuple[str, ...]) -> KernelCall | HostProgram:
+    """What the command line describes: one call of a kernel or, where nothing says how a kernel is called, ``main``."""
+    files, rest = split([args.program, *args.arguments])
+    rest += behind(args)
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; a BANG C file takes --kernel and --arg")
     observers_of(checks)
     sources = Sources(tuple(files), board_of(args.board), tuple(args.include), defines(args.define))
+    effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
+    engine = getattr(args, "engine", None) or "auto"
     if not any(getattr(args, o) for o in OF_KERNELS) and sources.load().has_main:
-        effects, seed = getattr(args, "effects", None) or "late", getattr(args, "seed", None)
-        return HostProgram(
-            sources, tuple(rest), checks, seed, effects, getattr(args, "engine", None) or "auto"
-        )
+        return HostProgram(sources, tuple(rest), checks, seed, effects, engine)
     if rest:
         raise UsageError(f"{rest[0]!r} is no argument of a kernel; give arguments as --arg NAME=VALUE")
-    return KernelCall(
-        sources,
-        args.kernel,
-        dim_of(args.dim),
-        kind_of(args.kind),
-        arguments_of(args.arg),
-        checks,
-        getattr(args, "seed", None),
-        getattr(args, "effects", None) or "late",
-        getattr(args, "engine", None) or "auto",
-    )
+    dim, kind = dim_of(args.dim), kind_of(args.kind)
+    return KernelCall(sources, args.kernel, dim, kind, arguments_of(args.arg), checks, seed, effects, engine)
 
 
 def _refuse_options(args: argparse.Namespace, who: str) -> None:
-    unfit = next((o for o in ("case", "inputs", "set", "board", "seed") if getattr(args, o)), None)
+    unfit = next((o for o in OF_CALLS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; {who} decides for itself")
+    odd = next((o for o in ("dim", "kind", "arg", "include", "define") if getattr(args, o, None)), None)
+    if odd is not None:
+        raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")
 
 
 def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:

@@ -9,17 +9,18 @@ from attrs import evolve
 from rich.text import Text
 
 import mlusim
-from mlusim.cli import report_source
+from mlusim.cli import report_program
 from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import add_gate, exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.jobs import EVERY, add_selection, jobs
+from mlusim.cli.programs import is_program, operators_behind
 from mlusim.cli.results import exit_code, perform, show
 from mlusim.cli.settings import add_limit, names_in, workers
 from mlusim.cli.show import output
-from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
 from mlusim.cli.studies import studies_of
 from mlusim.cli.tell import remark
 from mlusim.engine.native.preference import NATIVE
@@ -37,6 +38,8 @@ from mlusim.report.tables.files import boards_of
 from mlusim.report.tables.records import work_table
 from mlusim.report.tables.whatif import what_if_table
 
+RUNS_PROGRAMS = True
+
 EXAMPLES = """examples:
   mlusim report
   mlusim report tin_shift_forward --board MLU370-X4 --board MLU590-H8 --format md
@@ -44,12 +47,15 @@ EXAMPLES = """examples:
   mlusim report dynamic_scatter_backward --policy all
   mlusim report --write-baseline efficiency.json
   mlusim report --baseline efficiency.json --threshold 2%
+  mlusim report my_script.py --board MLU370-X4 MLU590-H8 -o launches.html -- --size 4096
   mlusim report scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_selection(parser)
+    add_selection(
+        parser, "operators (default: all); or a script, a test or BANG C files, with words for it behind"
+    )
     add_call_arguments(parser)
     add = parser.add_argument
     add(
@@ -92,9 +98,11 @@ def run(args: argparse.Namespace) -> int:
     if form == "table" and args.output:
         raise UsageError("a table goes to the terminal; give --format json, csv, md or html with -o")
     check_writable(args.output)
-    if args.operators and is_source(args.operators[0]):
-        return report_source.report(args, args.operators, form)
+    args.program = next(iter(args.operators), None)
+    if is_program(args.program):
+        return report_program.report(args, form)
     refuse_call_arguments(args)
+    args.operators += operators_behind(args)
     if form == "html":
         html_text([], mlusim.__version__)  # an extra that is missing is said before the work, not after it
     policies = names_in(args.policy)

@@ -1,30 +1,34 @@
-"""``mlusim run``: one operator on its cases or on the user's arrays, or a kernel of BANG C sources."""
+"""``mlusim run``: one operator on its cases or on the user's arrays, or any other program that launches kernels."""
 
 import argparse
+from collections.abc import Sequence
+from typing import Any
 
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
-from mlusim.cli import run_source
-from mlusim.cli.arguments import add_call, add_checkers, add_schedule
+from mlusim.cli import run_kernel, run_program
+from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedule
 from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
-from mlusim.cli.programs import source_program
+from mlusim.cli.programs import is_program, operators_behind, program_and_kernel
 from mlusim.cli.results import exit_code, perform, show
 from mlusim.cli.settings import add_limit, names_in, parameters, workers
-from mlusim.cli.show import emit, output
-from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
+from mlusim.cli.show import emit, output, progress
+from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import check_writable, write_arrays
+from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
-from mlusim.operators.campaign import Job, matching_cases
+from mlusim.operators.campaign import Job, executed, matching_cases
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault
 from mlusim.operators.runner import SUCCESS, Run, attempt, judged, run_case
 from mlusim.operators.spec import Case, Operator, policy_of
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.report.launches import write_launches
 from mlusim.report.record import CallRecord
 from mlusim.report.tables.lines import lines_table
@@ -37,18 +41,18 @@ EXAMPLES = """examples:
   mlusim run tin_shift_forward --case golden_document --check memcheck --trace trace.json
   mlusim run three_interpolate_backward --inputs my.npz --set m=64 --board MLU590-H8 --save out.npz
   mlusim run scale.mlu --kernel 'Scale<float>' --dim 4 --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-  mlusim run lab.mlu -- 500"""
+  mlusim run lab.mlu -- 500
+  mlusim run my_script.py --lines --trace trace.json -- --size 4096"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("operator", metavar="OP|FILE", help="an operator; `mlusim ops` lists them; or BANG C files")
-    add(
-        "arguments",
-        metavar="ARG",
-        nargs="*",
-        help="more files, and words for their main(); behind -- all are",
+    add_program(
+        parser,
+        "PROGRAM",
+        "an operator; `mlusim ops` lists them; or a script, a test or BANG C files",
+        "more files, and words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)
     add(
@@ -62,10 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a policy of the operator, as its order of growing tiles; `mlusim ops OP` lists them",
     )
-    add("--save", metavar="F.npz", help="write the outputs of the one call")
+    add("--save", metavar="F.npz", help="write the outputs, of several cases as CASE/OUTPUT")
     add_checkers(parser)
-    add("--trace", metavar="F.json", help="write a trace of the one call for Perfetto or chrome://tracing")
-    add("--lines", action="store_true", help="the time of each line of the kernels, for one call")
+    add("--trace", metavar="F.json", help="write a trace of the launches for Perfetto or chrome://tracing")
+    add("--lines", action="store_true", help="the time of each line of the kernels")
     add_schedule(parser)
     add_engine(parser)
     add(
@@ -78,20 +82,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run what is asked; returns 1 for findings or failed accuracy, 2 for a refusal, 3 for a fault."""
-    if is_source(args.operator):
-        check_writable(args.save, args.trace)
-        words = [args.operator, *args.arguments]
-        return run_source.run(args, source_program(args, words, tuple(names_in(args.check))))
-    if args.arguments:
+    if args.program is None:
         raise UsageError(
-            f"mlusim run takes no {args.arguments[0]!r} behind an operator; see `mlusim run --help`"
+            "name what to run, as in `mlusim run tin_shift_forward`; `mlusim ops` lists operators"
         )
+    check_writable(args.save, args.trace)
+    if is_program(args.program):
+        program = program_and_kernel(args)[0]
+        if isinstance(program, KernelCall):
+            return run_kernel.run(args, program)
+        return run_program.run(args, program)
+    if more := operators_behind(args):
+        raise UsageError(f"mlusim run takes no {more[0]!r} behind an operator; see `mlusim run --help`")
     refuse_call_arguments(args)
-    operator = find_operator(args.operator)
+    operator = find_operator(args.program)
     if args.policy is not None:
         policy_of(operator.name, operator.policies, args.policy)
     observers_of(names_in(args.check))
-    check_writable(args.save, args.trace)
     if args.case is not None and args.inputs is not None:
         raise UsageError("--case and --inputs exclude each other; give one of them")
     if args.set and args.inputs is None:
@@ -100,9 +107,6 @@ def run(args: argparse.Namespace) -> int:
         return _own_arrays(args, operator)
     if args.case is not None:
         return _one_case(args, operator, find_case(operator, args.case))
-    for option, given in (("--save", args.save), ("--trace", args.trace), ("--lines", args.lines)):
-        if given:
-            raise UsageError(f"{option} takes one call; name it with --case or --inputs")
     return _cases(args, operator)
 
 
@@ -209,27 +213,52 @@ def _report(args: argparse.Namespace, record: CallRecord) -> None:
 
 def _cases(args: argparse.Namespace, operator: Operator) -> int:
     board = find_board(args.board or DEFAULT_BOARDS[0]).name
-    checks = tuple(names_in(args.check))
     jobs = [
         Job(
             operator.name,
             case.name,
             board,
-            checks,
+            tuple(names_in(args.check)),
             args.seed,
             args.effects,
             policy=args.policy,
             engine=args.engine,
+            lines=bool(args.lines or args.trace),
         )
         for case in matching_cases(operator, board)
     ]
-    records = perform(jobs, args.jobs)
+    records = _kept(args, jobs) if args.save or args.trace else perform(jobs, args.jobs)
     if args.json:
         document = {"operator": operator.name, "board": board, "passed": all(r.clean for r in records)}
         emit(document | {"runs": [record.to_json() for record in records]})
     else:
         show(records)
+        for record in records if args.lines else ():
+            if record.launches:
+                output().print("", Text(str(record.case), style="bold"), lines_table(record), sep="\n")
         left = [case.name for case in operator.cases if case.slow]
         if left:
             output().print(f"Slow cases run only when named with --case: {', '.join(left)}.", style="dim")
     return exit_code(records)
+
+
+def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[Record]:
+    """Run *jobs* one after the other in this process, for their launches as one trace and their outputs as one file."""
+    records: list[Record] = []
+    launches: list[Launch] = []
+    outputs: dict[str, Any] = {}
+    with progress("running", len(jobs)) as step:
+        for job in jobs:
+            record, done = executed(job)
+            records.append(record)
+            if done is not None and done.status == SUCCESS:
+                launches += done.launches if args.trace else ()
+                outputs |= {f"{job.case}/{name}": a for name, a in done.outputs.items()} if args.save else {}
+            step(str(job.case))
+    try:
+        if args.save:
+            write_arrays(args.save, outputs, keep=True)
+    finally:  # neither file costs the other
+        if args.trace:
+            write_launches(args.trace, launches)
+    return records

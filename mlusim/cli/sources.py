@@ -3,12 +3,16 @@
 import argparse
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.errors import UsageError
 
 SUFFIXES = (".mlu", ".cpp", ".cc", ".cxx", ".c")
+CALL_OPTIONS = MappingProxyType(
+    {"include": "-I", "define": "-D", "kernel": "--kernel", "dim": "--dim", "kind": "--kind", "arg": "--arg"}
+)
 
 
 def is_source(word: str | None) -> bool:
@@ -48,15 +52,7 @@ def add_call_arguments(parser: argparse.ArgumentParser) -> None:
 
 def refuse_call_arguments(args: argparse.Namespace) -> None:
     """Raise `UsageError` where an option of BANG C files is given without one."""
-    options = {
-        "include": "-I",
-        "define": "-D",
-        "kernel": "--kernel",
-        "dim": "--dim",
-        "kind": "--kind",
-        "arg": "--arg",
-    }
-    unfit = next((shown for name, shown in options.items() if getattr(args, name, None)), None)
+    unfit = next((shown for name, shown in CALL_OPTIONS.items() if getattr(args, name, None)), None)
     if unfit is not None:
         raise UsageError(f"{unfit} goes with a BANG C file, as in `mlusim run scale.mlu --kernel Scale`")
 

@@ -4,19 +4,21 @@ import argparse
 from collections.abc import Sequence
 
 
-def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The options of *parser* and the program in *words*, and what is left, which is the program's.
+def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
+    """The options of *parser* and the program in *words*, what else is before ``--``, and what is behind it.
 
-    Options of *parser* are its own on both sides of the program; behind ``--`` everything is the program's.
+    Options of *parser* are its own on both sides of the program; both rests are the program's, where the first may begin
+    with more files.
     """
     options = {text: action for action in parser._actions for text in action.option_strings}  # noqa: SLF001 - argparse has no public list
     own: list[str] = []
     theirs: list[str] = []
+    behind: list[str] = []
     named, at = False, 0
     while at < len(words):
         word = words[at]
         if word == "--":
-            theirs += words[at + 1 :]
+            behind += words[at + 1 :]
             break
         action = options.get(word) or options.get(word.partition("=")[0] if word[:2] == "--" else word[:2])
         taken = 1
@@ -29,7 +31,7 @@ def divide(parser: argparse.ArgumentParser, words: Sequence[str]) -> tuple[list[
         else:
             theirs.append(word)
         at += taken
-    return own, theirs
+    return own, theirs, behind
 
 
 def _values(action: argparse.Action, words: Sequence[str]) -> int:

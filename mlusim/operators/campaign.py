@@ -21,7 +21,7 @@ from mlusim.observe.every_step import EveryStep
 from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault
-from mlusim.operators.runner import run_case
+from mlusim.operators.runner import Run, run_case
 from mlusim.operators.spec import Case, Operator
 from mlusim.report.record import CallRecord
 
@@ -67,6 +67,11 @@ def matching_cases(
 
 def perform(job: Job) -> CallRecord:
     """Run one job; a fault becomes its record, any other failure is noted to be this job's."""
+    return executed(job)[0]
+
+
+def executed(job: Job) -> tuple[Record, Run | None]:
+    """As `perform`, with the run itself, which is None after a fault."""
     case = find_case(find_operator(job.operator), job.case)
     try:
         run = run_case(
@@ -81,12 +86,12 @@ def perform(job: Job) -> CallRecord:
             policy=job.policy,
         )
     except Fault as fault:
-        return record_of_fault(fault, job.operator, job.case, job.board, case.status.name, job.policy)
+        return record_of_fault(fault, job.operator, job.case, job.board, case.status.name, job.policy), None
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
         error.add_note(f"{job} at {Path(at.filename).name}:{at.lineno}")
         raise
-    return record_of(run)
+    return record_of(run), run
 
 
 def usual_workers(jobs: Sequence[object]) -> int:

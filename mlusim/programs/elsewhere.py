@@ -1,5 +1,7 @@
 """What if a program ran on other boards: its launches re-timed where their work is the same, else run again there."""
 
+import contextlib
+import io
 from collections.abc import Callable, Sequence
 
 from attrs import evolve
@@ -10,6 +12,7 @@ from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.elsewhere import devices_on
 from mlusim.machine.launch import Launch
 from mlusim.operators.whatif import FIRST, WhatIf, launches_row, study_of, what_if
+from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall
 from mlusim.programs.operator_program import OperatorProgram
 from mlusim.programs.program import Program
@@ -19,12 +22,18 @@ from mlusim.report.tables.whatif import FAILS, RECORDED, RETIMED, RUN, WhatIfRow
 Choose = Callable[[Sequence[Launch]], Sequence[Launch]]
 
 
-def elsewhere(program: Program, made: Sequence[Launch], boards: Sequence[str], choose: Choose) -> WhatIfStudy:
+def elsewhere(
+    program: Program,
+    made: Sequence[Launch],
+    boards: Sequence[str],
+    choose: Choose,
+    step: Callable[[str], None] = lambda _: None,
+) -> WhatIfStudy:
     """What *program*, which *made* these launches, would take on each of *boards*; of its launches those that *choose* takes.
 
     The launches of a script or a kernel are re-timed on boards of their architecture; on any other the program runs
-    again with devices of that board, where a fault or a refusal is the answer.  An operator is asked as by
-    `mlusim what-if`.
+    again with devices of that board, where a fault or a refusal is the answer; what it prints there goes nowhere.  An
+    operator is asked as by `mlusim what-if`.  *step* is called with each board that is done.
     """
     kept = choose(made)
     base = sum(launch.time_us for launch in kept)
@@ -38,7 +47,10 @@ def elsewhere(program: Program, made: Sequence[Launch], boards: Sequence[str], c
     first = launches_row(own[0], RECORDED, FIRST, kept, base)
     if len(own) > 1:
         first = evolve(first, board=" and ".join(own), arch="-")
-    rows = [first, *(_elsewhere(program, kept, board, choose, base) for board in others)]
+    rows = [first]
+    for board in others:
+        rows.append(_elsewhere(program, kept, board, choose, base))
+        step(board.name)
     told = f"{len(kept)} launch{'' if len(kept) == 1 else 'es'}"
     return WhatIfStudy(program.name, told, first.board, tuple(rows))
 
@@ -73,10 +85,10 @@ def _run_on(program: Program, board: Board) -> list[Launch]:
     """The launches of *program* on devices of *board*.  Raises `UsageError` where it ends otherwise than well."""
     found = Profiled(lines=False)
     moved = program
-    if isinstance(program, KernelCall):
+    if isinstance(program, KernelCall | HostProgram):
         moved = evolve(program, sources=evolve(program.sources, board=board))
     try:
-        with devices_on(board):
+        with devices_on(board), contextlib.redirect_stdout(io.StringIO()):
             moved.run([found])
     except MlusimError:
         raise

@@ -272,3 +272,19 @@ def test_a_kernel_of_a_program_with_main_and_sources_that_have_neither(folder, c
     assert "[0, 1, 2, 3]" in said.out
     assert "name the kernel" in said.err
     assert "--save goes with one kernel" in said.err
+
+
+def test_words_behind_two_dashes_are_never_files(folder, capsys):
+    """``-- data.c`` is an argument of main in every verb that runs it; before the dashes it is a file."""
+    (folder / "lab.mlu").write_text(LAB)
+    words = ["run", "check", "profile", "report", "what-if"]
+    codes = [main([word, "lab.mlu", "--board", "MLU370-X4", "--", "data.c"]) for word in words]
+    said = capsys.readouterr()
+    moved = main(["what-if", "lab.mlu", "--board", "MLU590-H8", "--json"])
+    rows = json.loads(capsys.readouterr().out)["rows"]
+
+    assert [0] * len(words) == codes, said.err
+    assert len(words) <= said.out.count("3 data.c\n")
+    assert (0, ["recorded", "run"]) == (moved, [row["how"] for row in rows])
+    assert [2] == [main(["run", "lab.mlu", "data.c"])]
+    assert "data.c cannot be read" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -62,6 +63,7 @@ KEYS = {
 def script(tmp_path, monkeypatch):
     """A script with two launches, in the current directory."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "test_doubling", raising=False)  # pytest imports it from here
     path = tmp_path / "test_doubling.py"
     path.write_text(SCRIPT)
     return path
@@ -248,6 +250,40 @@ def test_what_goes_wrong_is_a_sentence(cli, script, words, code, sentence):
     assert ("raise" in words or "fault" in words) == ("2 launches" in done.out)
 
 
+@pytest.mark.parametrize("word", ["run", "profile", "check", "report", "what-if"])
+def test_every_verb_takes_every_program(cli, script, word):
+    """A script and a test, whose words are their own; the error of a script is a sentence, with exit code 2."""
+    boards = ["--board", "MLU370-X4", "MLU590-H8"] if word in ("report", "what-if") else []
+    codes = [
+        cli(word, script.name, *boards, "--", "a", "--json"),
+        cli(word, f"{script.name}::test_double"),
+        cli(word, script.name, "raise"),
+    ]
+    good, tested, wrong = codes
+
+    assert [0, 0, 2] == [done.code for done in codes], tested.err
+    assert "words ['a', '--json']" in good.out
+    assert "1 passed" in tested.err
+    assert "ValueError: boo" in wrong.err
+    assert "Traceback" not in wrong.err
+
+
+def test_a_report_of_a_script_moves_it_to_each_board(cli, script):
+    """Its devices are of the boards that were named, whatever board the script names."""
+    done = cli("report", script.name, "--board", "MLU370-X8", "MLU590-H8", "--json", "--kernel", "double")
+
+    assert ["MLU370-X8"] * 2 + ["MLU590-H8"] * 2 == [launch["board"] for launch in done.json()["launches"]]
+
+
+def test_run_shows_lines_and_traces_of_a_script(cli, script, tmp_path):
+    """As of an operator; the exit status is the script's where it has one."""
+    done = cli("run", script.name, "--lines", "--trace", "t.json")
+
+    assert 0 == done.code
+    assert "test_doubling.py:7" in done.out
+    assert ["double", "double"] == json.loads((tmp_path / "t.json").read_text())["otherData"]["kernels"]
+
+
 def test_words_are_divided_as_declared():
     """Values stay with their options, with and without =, joined or apart."""
     parser = Parser()
@@ -269,5 +305,6 @@ def test_words_are_divided_as_declared():
 
     assert (
         ["-DN=2", "-I", "inc", "s.py", "--trace=t.json", "--html", "h"],
-        ["x", "--odd", "-5", "--lines"],
+        ["x", "--odd", "-5"],
+        ["--lines"],
     ) == divide(parser, words)

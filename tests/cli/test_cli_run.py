@@ -302,3 +302,14 @@ def test_a_policy_is_chosen_and_shown(cli):
     assert ["document", "shipped"] == [
         policy["name"] for policy in cli("ops", "three_interpolate_backward", "--json").json()["policies"]
     ]
+
+
+def test_cases_together_have_their_lines_trace_and_outputs(cli, samples, tmp_path):
+    """Without --case all of them: a table of lines each, one trace, and outputs by CASE/OUTPUT."""
+    done = cli("run", "sample", "--lines", "--trace", tmp_path / "t.json", "--save", tmp_path / "o.npz")
+    trace = json.loads((tmp_path / "t.json").read_text())
+
+    assert 0 == done.code, done.err
+    assert 1 == done.out.count("lines of add_twice")
+    assert ["add_twice"] == trace["otherData"]["kernels"]
+    assert ["small/y"] == list(np.load(tmp_path / "o.npz"))

@@ -69,7 +69,7 @@ class Connection:
         if error is not None:
             message |= {
                 "message": error,
-                "body": {"error": {"id": 1, "format": _escaped(error), "showUser": True}},
+                "body": {"error": {"id": 1, "format": _escaped(error), "showUser": not _in_place(request)}},
             }
         elif body is not None:
             message["body"] = dict(body)
@@ -100,6 +100,14 @@ class Connection:
             except (OSError, ValueError):  # the other end is closed
                 self._closed = True
                 return
+
+
+def _in_place(request: Mapping[str, Any]) -> bool:
+    """Whether an editor shows the answer where it was asked: under the mouse, or in a list of watches."""
+    return request.get("command") == "evaluate" and request.get("arguments", {}).get("context") in (
+        "hover",
+        "watch",
+    )
 
 
 def _escaped(text: str) -> str:

@@ -1,4 +1,4 @@
-"""``mlusim run FILE.mlu``: one kernel of BANG C sources with arguments from the command line, or their ``main``."""
+"""``mlusim run FILE.mlu``: one kernel of BANG C sources with arguments from the command line."""
 
 import argparse
 import importlib
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.text import Text
 
-from mlusim.cli import run_host
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError, said
@@ -18,8 +17,8 @@ from mlusim.files.writing import write_arrays
 from mlusim.observe.every_step import EveryStep
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.spec import Thresholds
-from mlusim.programs.host_program import HostProgram
-from mlusim.report.launches import write_launches
+from mlusim.report.launches import launch_facts, write_launches
+from mlusim.report.tables.lines import NOTE, launch_lines
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Called, KernelCall
@@ -28,10 +27,8 @@ Array = np.ndarray[Any, Any]
 CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
 
 
-def run(args: argparse.Namespace, call: "KernelCall | HostProgram") -> int:
-    """Launch, show, compare, save; returns 1 for findings or failed accuracy, and of a ``main`` its exit status."""
-    if isinstance(call, HostProgram):
-        return run_host.run(args, call)
+def run(args: argparse.Namespace, call: "KernelCall") -> int:
+    """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
     reference = _reference(args.reference)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
     judged = {} if reference is None else _judged(reference, call, done)
@@ -40,6 +37,8 @@ def run(args: argparse.Namespace, call: "KernelCall | HostProgram") -> int:
         emit(_document(call, done, judged))
     else:
         _show(done, judged)
+        if args.lines:
+            output().print("", launch_lines(done.launch), Text(NOTE, style="dim"), sep="\n")
     try:
         if args.save:
             write_arrays(args.save, dict(done.outputs), keep=True)
@@ -111,15 +110,7 @@ def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Accuracy]
             name: {"diff1": a.diff1, "diff2": a.diff2, "diff3": a.diff3, "passed": a.passed}
             for name, a in judged.items()
         },
-        "launches": [
-            {
-                "kernel": launch.kernel,
-                "dim": list(launch.dim),
-                "kind": launch.kind,
-                "engine": launch.engine,
-                "time_us": launch.time_us,
-            }
-        ],
+        "launches": [launch_facts(launch)],
         "instructions": dict(launch.instructions),
         "traffic": dict(launch.traffic),
         "memory": {n: {"capacity": u.capacity, "high_water": u.high_water} for n, u in launch.memory.items()},

@@ -1,0 +1,111 @@
+"""What a program of a command line launched, whatever the program is, and how it ended."""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+from attrs import frozen
+from rich.text import Text
+
+from mlusim.check.checking import problem_of, sentence_of
+from mlusim.check.elsewhere import Forked, threads_watched
+from mlusim.cli.exits import CLEAN, FINDINGS, USAGE
+from mlusim.cli.show import output
+from mlusim.cli.tell import remark
+from mlusim.errors import MlusimError, UsageError, said
+from mlusim.machine.elsewhere import devices_on
+from mlusim.machine.hub import attending
+from mlusim.machine.launch import Launch
+from mlusim.operators.runner import SUCCESS, Run
+from mlusim.programs.program import Program
+from mlusim.report.profiled import Profiled
+
+Numbered = tuple[int, Launch]
+
+
+@frozen
+class Launched:
+    """The launches of one run, and its end: what `run` of the program gave, an exception, or a sentence."""
+
+    launches: list[Launch]
+    ended: Any
+
+    @property
+    def findings(self) -> list[Any]:
+        """What the checkers found in all of them."""
+        return [finding for launch in self.launches for finding in launch.findings]
+
+    def chosen(self, number: int | None = None, kernel: str | None = None) -> list[Numbered]:
+        """The launches that are asked for, with their numbers from 1; raises `UsageError` where there are none."""
+        if not self.launches and self.ended is not None:
+            return []  # `finish` says why
+        return chosen(self.launches, number, kernel)
+
+    def finish(self) -> int:
+        """Say how the program ended where it did not end well; the exit code.
+
+        Raises what it ended with where that is an error of mlusim, which the command line says.
+        """
+        ended = self.ended
+        if isinstance(ended, MlusimError):
+            raise ended
+        if isinstance(ended, Run) and ended.status == SUCCESS and problem_of(ended):
+            output().print(Text(problem_of(ended), style="bold red"))
+            return FINDINGS
+        sentence = _ending(ended)
+        if not sentence and not self.launches:
+            sentence = "nothing was launched" + (f": {ended.message}" if isinstance(ended, Run) else "")
+        if sentence:
+            remark(f"error: {' '.join(sentence.split())}")
+            return USAGE
+        return FINDINGS if any(getattr(found, "level", "") != "note" for found in self.findings) else CLEAN
+
+
+def launched(program: Program, *, lines: bool, processes: bool = True, board: str | None = None) -> Launched:
+    """Run *program* and keep its launches, up to its error where it ends in one; with *lines* they know their lines.
+
+    With *processes* launches in other processes are told of.  With *board* every device is of that board.  Raises
+    `UsageError` for one that comes before any launch, as for a file that is not there.
+    """
+    found, forked = Profiled(lines=lines), Forked()
+    ended: Any = None
+    where = devices_on(board) if board is not None else contextlib.nullcontext()
+    try:
+        with attending([found, *([forked] if processes else [])]), threads_watched(), where:
+            ended = program.run(())
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if not found.launches and isinstance(error, UsageError):
+            raise
+        ended = error
+    finally:
+        away = forked.close()
+    return Launched(found.launches, away or ended)
+
+
+def chosen(made: Sequence[Launch], number: int | None = None, kernel: str | None = None) -> list[Numbered]:
+    """Of the launches *made* those that are asked for, with their numbers from 1; raises `UsageError` for none."""
+    numbered = list(enumerate(made, 1))
+    if number is not None:
+        if not 1 <= number <= len(made):
+            raise UsageError(
+                f"--launch {number} is not there; {len(made)} launches were made, counted from 1"
+            )
+        numbered = [numbered[number - 1]]
+    if kernel is not None:
+        names = ", ".join(dict.fromkeys(launch.kernel for launch in made)) or "none"
+        numbered = [one for one in numbered if one[1].kernel == kernel]
+        if not numbered:
+            raise UsageError(f"no launch of a kernel {kernel!r}; what was launched: {names}")
+    return numbered
+
+
+def _ending(ended: Any) -> str:
+    if isinstance(ended, str):
+        return ended
+    if isinstance(ended, SystemExit):
+        return f"the program ended with exit code {said(ended)}"
+    if isinstance(ended, BaseException):
+        return f"the program raises {sentence_of(ended, '')}"
+    return ""

@@ -1,0 +1,164 @@
+"""``mlusim report`` and ``mlusim what-if`` of a program that is no operator, on several boards."""
+
+import argparse
+import contextlib
+import csv
+import io
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
+from mlusim.check.checking import printing_aside
+from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.files import write_text
+from mlusim.cli.launched import Launched, chosen, launched
+from mlusim.cli.programs import program_on
+from mlusim.cli.settings import boards_in, names_in
+from mlusim.cli.show import emit, output, progress
+from mlusim.cli.sources import is_source
+from mlusim.cli.tell import remark
+from mlusim.engine.native.preference import NATIVE
+from mlusim.errors import UsageError
+from mlusim.machine.launch import Launch
+from mlusim.programs.elsewhere import elsewhere
+from mlusim.programs.program import Program
+from mlusim.report.json_values import json_text
+from mlusim.report.launches import launch_facts, launches_view
+from mlusim.report.page.launches import page_text
+from mlusim.report.tables.whatif import WhatIfStudy, what_if_table
+
+OF_REPORTS = ("case", "group", "policy", "baseline", "write_baseline", "explain")
+OF_STUDIES = ("case", "inputs", "set", "policy")
+COLUMNS = (
+    "kernel", "board", "dim", "kind", "time_us", "time_low_us", "time_high_us", "bound", "io_bytes", "instructions", "engine",
+)  # fmt: skip
+
+
+def what_if(args: argparse.Namespace) -> int:
+    """The program on every board, from that of ``--from``; returns 1 where it works on none."""
+    _refuse(args, OF_STUDIES, "goes with an operator; leave it out")
+    base = find_board(args.base).name if args.base else _usual(args, DEFAULT_BOARDS[:1])[0]
+    program, run = _launched(args, base, (), lines=False, aside=args.json)
+    code = run.finish()
+    kernel = _kernel(args)
+    kept = [launch for _, launch in run.chosen(None, kernel)]
+    if not kept or code not in (CLEAN, FINDINGS):
+        return code
+    own = {launch.board for launch in kept}
+    boards = [name for name in boards_in(args.board, list(BOARDS)) if {name} != own]
+    with progress("boards", len(boards)) as step:
+        study = elsewhere(
+            program, run.launches, boards, lambda made: [one for _, one in chosen(made, None, kernel)], step
+        )
+    if args.json:
+        emit(study.to_json())
+    else:
+        output().print(what_if_table(study))
+    return code or (CLEAN if study.works else FINDINGS)
+
+
+def report(args: argparse.Namespace, form: str) -> int:
+    """The launches of the program on each board; returns 1 for findings, 2 and 3 as `mlusim profile`."""
+    _refuse(args, OF_REPORTS, "goes with operators; `mlusim profile` measures a program against a baseline")
+    boards = boards_in(args.board, ()) if args.board else _usual(args, DEFAULT_BOARDS)
+    checks, kernel = tuple(names_in(args.check)), _kernel(args)
+    aside = form != "table" and not args.output
+    runs: list[Launched] = []
+    program: Program | None = None
+    with progress("boards", len(boards)) as step:
+        for board in boards:
+            lines = not args.no_lines and args.engine != NATIVE
+            moved, run = _launched(args, board, checks, lines=lines, aside=aside)
+            program = program or moved
+            runs.append(Launched([launch for _, launch in run.chosen(None, kernel)], run.ended))
+            step(board or "")
+            if not run.launches:
+                break  # it ends so on any board
+    assert program is not None
+    made = [launch for run in runs for launch in run.launches]
+    study = _studied(program, runs[0]) if args.what_if and runs[0].launches else None
+    if form == "table":
+        _show([run for run in runs if run.launches], study)
+    elif made:
+        page = page_text(made, args.program, study, command=args.typed) if form == "html" else ""
+        _write(args, form, made, page)
+    return max([run.finish() for run in runs])
+
+
+def _kernel(args: argparse.Namespace) -> str | None:
+    """The kernel whose launches are wanted; of a BANG C file ``--kernel`` says what is launched."""
+    return None if is_source(args.program) else args.kernel
+
+
+def _studied(program: Program, run: Launched) -> WhatIfStudy:
+    return elsewhere(program, run.launches, list(BOARDS), lambda launches: launches)
+
+
+def _refuse(args: argparse.Namespace, options: Sequence[str], words: str) -> None:
+    unfit = next((o for o in options if getattr(args, o, None)), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit.replace('_', '-')} {words}")
+
+
+def _usual(args: argparse.Namespace, boards: Sequence[str]) -> Sequence[str | None]:
+    """The boards where none is named: a script or a test has boards of its own."""
+    return boards if is_source(args.program) else (None,)
+
+
+def _launched(
+    args: argparse.Namespace, board: str | None, checks: tuple[str, ...], *, lines: bool, aside: bool
+) -> tuple[Program, Launched]:
+    """The program that the command line describes for *board*, and what it launches there; None is a script's own."""
+    program = program_on(args, checks, board)
+    where = None if is_source(args.program) else board
+    with printing_aside() if aside else contextlib.nullcontext():
+        return program, launched(program, lines=lines, processes=lines, board=where)
+
+
+def _show(runs: Sequence[Launched], study: WhatIfStudy | None) -> None:
+    for number, run in enumerate(runs):
+        view = launches_view(list(enumerate(run.launches, 1)), every=True)
+        output().print(*([""] if number else []), view, sep="\n")
+    if study is not None:
+        output().print("", what_if_table(study), sep="\n")
+
+
+def _write(args: argparse.Namespace, form: str, made: Sequence[Launch], page: str) -> None:
+    text = {
+        "html": lambda: page,
+        "json": lambda: _json(args, made),
+        "csv": lambda: _csv(made),
+        "md": lambda: _md(made),
+    }[form]()
+    if args.output:
+        write_text(args.output, text)
+        remark(f"{args.output}: {len(made)} launch{'' if len(made) == 1 else 'es'}")
+    else:
+        sys.stdout.write(text)
+
+
+def _json(args: argparse.Namespace, made: Sequence[Launch]) -> str:
+    return json_text({"program": args.program, "launches": [launch_facts(launch) for launch in made]})
+
+
+def _rows(made: Sequence[Launch]) -> Iterator[list[Any]]:
+    for one in made:
+        low, high = one.time_band
+        yield [
+            one.kernel, one.board, ",".join(map(str, one.dim)), one.kind, f"{one.time_us:.3f}", f"{low:.3f}",
+            f"{high:.3f}", one.bound, one.io_bytes, sum(one.instructions.values()), one.engine,
+        ]  # fmt: skip
+
+
+def _csv(made: Sequence[Launch]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(_rows(made))
+    return text.getvalue()
+
+
+def _md(made: Sequence[Launch]) -> str:
+    lines = [COLUMNS, ["---"] * len(COLUMNS), *_rows(made)]
+    return "".join(f"| {' | '.join(str(cell) for cell in line)} |\n" for line in lines)
