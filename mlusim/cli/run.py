@@ -242,9 +242,9 @@ def _cases(args: argparse.Namespace, operator: Operator) -> int:
     return exit_code(records)
 
 
-def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[Record]:
+def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
     """Run *jobs* one after the other in this process, for their launches as one trace and their outputs as one file."""
-    records: list[Record] = []
+    records: list[CallRecord] = []
     launches: list[Launch] = []
     outputs: dict[str, Any] = {}
     with progress("running", len(jobs)) as step:

@@ -70,7 +70,7 @@ def perform(job: Job) -> CallRecord:
     return executed(job)[0]
 
 
-def executed(job: Job) -> tuple[Record, Run | None]:
+def executed(job: Job) -> tuple[CallRecord, Run | None]:
     """As `perform`, with the run itself, which is None after a fault."""
     case = find_case(find_operator(job.operator), job.case)
     try:
