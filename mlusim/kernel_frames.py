@@ -7,6 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 OWN = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
+OPERATORS = OWN + "ops" + os.sep  # of an installed mlusim; their kernels are as everybody's
 _GENERATED = ("<mlusim", OWN)
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
@@ -22,7 +23,12 @@ def kernel_frame(frame: FrameType | None) -> FrameType | None:
 
 def is_own(frame: FrameType) -> bool:
     """Whether *frame* is mlusim's own, or of code that mlusim has generated."""
-    return frame.f_code.co_filename.startswith(_GENERATED)
+    return own_file(frame.f_code.co_filename)
+
+
+def own_file(filename: str) -> bool:
+    """Whether *filename* is one of mlusim's own, or stands for code that mlusim has generated."""
+    return filename.startswith(_GENERATED) and not filename.startswith(OPERATORS)
 
 
 def installed(filename: str) -> bool:

@@ -7,6 +7,7 @@ same machine, and calls up for what is rare.
 """
 
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import define
@@ -35,9 +36,9 @@ class Announcer(Protocol):
     """Tells the observers of one core what its instructions do; there is none while nothing listens."""
 
     def row(
-        self, row: "Intrinsic", operands: tuple[Any, ...], arguments: tuple[Any, ...]
+        self, row: "Intrinsic", frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
     ) -> Announced | None:
-        """Announce a dense instruction, unless every observer has learned what it wants of it."""
+        """Announce a dense instruction, which *frame* called, unless every observer has learned what it wants of it."""
 
     def copy(
         self, row: "Intrinsic", pipe: Pipe, reads: Accesses, writes: Accesses, arguments: tuple[Any, ...]

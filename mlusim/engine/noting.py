@@ -1,11 +1,11 @@
 """Instructions that note themselves: a log with every step, filled by the methods of the `Mlu`."""
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from mlusim.engine.contract import Mlu
+from mlusim.engine.place import KernelFrame, caller
 from mlusim.engine.recipes.steps import Note
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import View
@@ -15,21 +15,21 @@ from mlusim.time.step_log import SPACES, NotedLog
 class Accesses:
     """Notes scalar accesses of a core, and tells its *watch* of them where it has one."""
 
-    __slots__ = ("_log", "_watch")
+    __slots__ = ("_kernel", "_log", "_watch")
 
     def __init__(self, log: NotedLog, watch: Any) -> None:
-        self._log, self._watch = log, watch
+        self._log, self._watch, self._kernel = log, watch, KernelFrame()
 
     def scalar(self, name: str, view: View, index: int, value: Any = None) -> None:
         """Note a scalar load, or a store of *value*."""
-        frame = sys._getframe(3)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
+        frame = self._kernel(caller(2))  # the search begins behind the core's account
         self._log.access(frame, SPACES.index(view.space.name), store=name == "scalar store")
         if self._watch is not None:
-            self._watch.scalar(name, view, index, value, depth=4)
+            self._watch.scalar(name, view, index, value)
 
 
 def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., Any]:
-    """*method*, the intrinsic of *number*, which tells the core's log when it begins."""
+    """*method*, the intrinsic of *number*, which tells the core's log when and where it begins."""
     place = step.lanes
 
     @functools.wraps(method)
@@ -37,7 +37,7 @@ def noted(method: Callable[..., Any], number: int, step: Note) -> Callable[..., 
         lanes = given[place] if 0 <= place < len(given) else 0
         if lanes.__class__ is not int:
             lanes = -1 - lanes.value if lanes.__class__ is Direction else 0
-        mlu.core.log.begin(sys._getframe(1), number, lanes)  # noqa: SLF001
+        mlu.core.log.begin(caller(1), number, lanes)
         return method(mlu, *given, **named)
 
     return noting

@@ -4,7 +4,6 @@ A core has one only while something listens, or another schedule explores; every
 """
 
 import itertools
-import sys
 from pathlib import PurePath
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import define
 
 from mlusim.arch.pipe import Pipe
+from mlusim.engine.place import KernelFrame, caller
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
-from mlusim.kernel_frames import kernel_frame
+from mlusim.kernel_frames import is_own
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.machine.observed import Core as Announced
 from mlusim.machine.observed import Launch
@@ -64,7 +64,7 @@ class Announcer:
     """What the intrinsics of *core* call before and after they act."""
 
     __slots__ = (
-        "_choices", "_core", "_fresh", "_hub", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
+        "_choices", "_core", "_fresh", "_hub", "_kernel", "_numbers", "_scalars", "_since", "_sites", "_steps", "effect", "issue", "retired",
     )  # fmt: skip
 
     def __init__(self, core: "Core", choices: Choices | None) -> None:
@@ -73,6 +73,7 @@ class Announcer:
         self._hub = session.hub
         self._numbers = session.numbers
         self._choices = choices
+        self._kernel = KernelFrame()
         self._steps: dict[Any, _Known] = {}
         self._scalars: dict[
             Any, _Known
@@ -84,18 +85,18 @@ class Announcer:
 
     # -- before and after ----------------------------------------------------------------------
 
-    def row(self, row: Intrinsic, operands: tuple[Any, ...], arguments: tuple[Any, ...]) -> Effect | None:
+    def row(
+        self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...], arguments: tuple[Any, ...]
+    ) -> Effect | None:
         """Announce an intrinsic, unless every observer has learned what it wants of this step.
 
-        *operands* are (view, first element, one after the last) of each in turn.
+        *frame* called it, *operands* are (view, first element, one after the last) of each in turn.
         """
         if self._choices is not None:
             self._explore(self._choices)
-        frame = sys._getframe(2)  # noqa: SLF001 - the kernel, behind the intrinsic's method
-        key = frame.f_lasti, operands
-        known = self._steps.get(key)
+        known = self._steps.get((frame.f_lasti, operands))
         if known is None or known.code is not frame.f_code or known.row is not row:
-            known = self._remember(key, row, frame)
+            known = self._step(row, self._kernel(frame), operands)
         if known.mark != self._since:
             known.mark = self._since
             self._fresh.append(known.step)
@@ -161,14 +162,14 @@ class Announcer:
         if self.retired is not None:
             self.retired(effect)
 
-    def scalar(self, name: str, view: "View", index: int, value: Any = None, *, depth: int = 3) -> None:
+    def scalar(self, name: str, view: "View", index: int, value: Any = None) -> None:
         """Announce a scalar load, or a store of *value*, of element *index*, unless every observer has learned what it wants of it.
 
-        The kernel is *depth* frames up.  Accesses to memory that others share are announced every time.
+        Accesses to memory that others share are announced every time.
         """
         if self._choices is not None:
             self._explore(self._choices)
-        frame = sys._getframe(depth)  # noqa: SLF001 - the kernel, behind the core's account and the pointer's
+        frame = self._kernel(caller(2))  # the search begins behind the core's account
         private = not view.space.shared
         key = frame.f_lasti, view, index, value is None
         known = self._scalars.get(key) if private else None
@@ -200,8 +201,7 @@ class Announcer:
     ) -> Effect:
         if self._choices is not None:
             self._explore(self._choices)
-        site = self._site(sys._getframe(3))  # noqa: SLF001 - behind `copy` and the copy's method
-        step = Step(row.name, row, pipe, row.flow, reads, writes, site)
+        step = Step(row.name, row, pipe, row.flow, reads, writes, self._site(self._kernel(caller(1))))
         return Effect(step, self._core, next(self._numbers), arguments)
 
     def _scalar_step(self, key: Any, name: str, frame: FrameType, *, private: bool) -> _Known:
@@ -211,12 +211,20 @@ class Announcer:
         step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, self._site(frame))
         known = _Known(step, None, frame.f_code)
         if private:
-            self._keep(self._scalars, key, known, frame)
+            _keep(self._scalars, key, known)
         return known
 
-    def _remember(self, key: Any, row: Intrinsic, frame: FrameType) -> _Known:
+    def _step(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> _Known:
+        """The step of *row* at the kernel's *frame*, which may be known, though not by who called it."""
+        key = frame.f_lasti, operands
+        known = self._steps.get(key)
+        if known is None or known.code is not frame.f_code or known.row is not row:
+            known = _Known(self._made_of(row, frame, operands), row, frame.f_code)
+            _keep(self._steps, key, known)
+        return known
+
+    def _made_of(self, row: Intrinsic, frame: FrameType, operands: tuple[Any, ...]) -> Step:
         reads, writes = [], []
-        operands = key[1]
         for n, operand in enumerate(row.operands.values()):
             view, first, stop = operands[3 * n : 3 * n + 3]
             if view is None:
@@ -233,28 +241,15 @@ class Announcer:
                 reads.append(access)
             if operand.access != "read":
                 writes.append(access)
-        step = Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
-        known = _Known(step, row, frame.f_code)
-        self._keep(self._steps, key, known, frame)
-        return known
+        return Step(row.name, row, row.pipe, row.flow, tuple(reads), tuple(writes), self._site(frame))
 
-    @staticmethod
-    def _keep(steps: dict[Any, _Known], key: Any, known: _Known, frame: FrameType) -> None:
-        """Remember a step; what calls through another function has more than one place and is not kept."""
-        if kernel_frame(frame) is frame:
-            if len(steps) >= STEPS:
-                steps.clear()
-            steps[key] = known
-
-    def _site(self, frame: FrameType | None) -> Site:
-        """The place of the kernel statement at or above *frame*."""
-        found = kernel_frame(frame)
-        if found is None:
-            return Site("<unknown>", 0)
-        key = id(found.f_code), found.f_lasti
+    def _site(self, frame: FrameType) -> Site:
+        """The place of the statement that the kernel's *frame* is at."""
+        key = id(frame.f_code), frame.f_lasti
         known = self._sites.get(key)
         if known is None:
-            known = self._sites[key] = Site(found.f_code.co_filename, found.f_lineno), found.f_code
+            site = Site("<unknown>", 0) if is_own(frame) else Site(frame.f_code.co_filename, frame.f_lineno)
+            known = self._sites[key] = site, frame.f_code
         return known[0]
 
     def _explore(self, choices: Choices) -> None:
@@ -270,3 +265,9 @@ class Announcer:
                 )
             core.land_one(pipe)
         core.session.scheduler.point(core)
+
+
+def _keep(steps: dict[Any, _Known], key: Any, known: _Known) -> None:
+    if len(steps) >= STEPS:
+        steps.clear()
+    steps[key] = known

@@ -82,17 +82,18 @@ class Table:
 
     def place(self, frame: FrameType) -> int:
         """The number of the kernel's line at or above *frame*."""
-        key = id(frame.f_code), frame.f_lasti
+        kernel = kernel_frame(frame)
+        if kernel is None:
+            return 0
+        key = id(kernel.f_code), kernel.f_lasti
         found = self.places.get(key)
         if found is None:
-            kernel = kernel_frame(frame)
-            site = NOWHERE if kernel is None else (kernel.f_code.co_filename, kernel.f_lineno)
+            site = kernel.f_code.co_filename, kernel.f_lineno
             found = self._site_numbers.setdefault(site, len(self.sites))
             if found == len(self.sites):
                 self.sites.append(site)
-            if kernel is frame:
-                self.places[key] = found
-                self._codes.append(frame.f_code)
+            self.places[key] = found
+            self._codes.append(kernel.f_code)
         return found
 
     @property
@@ -160,7 +161,7 @@ class NotedLog(Log):
         self._fresh = True
 
     def access(self, frame: FrameType, space: int, *, store: bool) -> None:
-        """The core has made a scalar access, which *frame* made."""
+        """The core has made a scalar access, at the kernel's *frame*."""
         self._settle()
         place = id(frame.f_code), frame.f_lasti
         key = place, space, store
@@ -170,8 +171,7 @@ class NotedLog(Log):
             row[COLUMNS - (5 if store else 10) + space] = 1
             at = At(self._table.place(frame), STORE if store else LOAD, 0)
             number = self._table.number(LoggedStep(at, 1, 0, tuple(row)))
-            if place in self._table.places:  # else the place is behind a function that has many
-                self._table.numbers[key] = number
+            self._table.numbers[key] = number
         self._keep(number)
 
     def fence(self) -> bool:

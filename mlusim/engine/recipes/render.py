@@ -13,6 +13,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.engine.environment import asked_of_arguments, in_code
 from mlusim.engine.overload import LEFT, open_signature, other_form, present
 from mlusim.engine.padding import Padded, count_code, padded_count
+from mlusim.engine.place import caller
 from mlusim.engine.recipes import steps
 from mlusim.engine.recipes.charges import CHARGES
 from mlusim.engine.refuse import C_TYPES, constant, count_of, overlap, refuse, refuse_body, typed
@@ -71,6 +72,7 @@ class Writer:
             "MOVE": Pipe.MOVE,
             "LEFT": LEFT,
             "present": present,
+            "caller": caller,
         }
         for p in self.row.given:
             if p.default is not NO_DEFAULT:
@@ -267,7 +269,7 @@ def _announce(writer: Writer, step: steps.Announce) -> Lines:
     at = (writer.at[o.name] for o in step.operands)
     operands = "".join(f"v{n}, i{n}, j{n}, " for n in at)
     arguments = "".join(f"{name}, " for name in step.given)
-    yield f"seen = None if mlu.watch is None else mlu.watch.row(row, ({operands}), ({arguments}))"
+    yield f"seen = None if mlu.watch is None else mlu.watch.row(row, caller(1), ({operands}), ({arguments}))"
 
 
 def _keep(writer: Writer, step: steps.KeepBefore) -> Lines:
