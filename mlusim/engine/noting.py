@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mlusim.engine.contract import Mlu
-from mlusim.engine.place import KernelFrame, caller
+from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.engine.recipes.steps import Note
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import View
@@ -22,8 +22,9 @@ class Accesses:
 
     def scalar(self, name: str, view: View, index: int, value: Any = None) -> None:
         """Note a scalar load, or a store of *value*."""
-        frame = self._kernel(caller(2))  # the search begins behind the core's account
-        self._log.access(frame, SPACES.index(view.space.name), store=name == "scalar store")
+        space, store = SPACES.index(view.space.name), name == "scalar store"
+        if not self._log.again(caller(ACCESSOR), space, store=store):
+            self._log.access(self._kernel(caller(1)), space, store=store)
         if self._watch is not None:
             self._watch.scalar(name, view, index, value)
 

@@ -2,6 +2,8 @@
 
 An instruction's method knows who called it, and hands that on: ``caller(1)``.  Mostly that is the kernel itself; where
 a helper of mlusim stands between, `KernelFrame` finds the kernel by what its frame is: the first that is not mlusim's.
+Whoever keeps what was found may ask with a guess first, as `ACCESSOR` is: of a frame that is not the kernel's nothing
+is kept.
 """
 
 import sys
@@ -10,6 +12,7 @@ from types import FrameType
 from mlusim.kernel_frames import own_file
 
 caller = sys._getframe  # noqa: SLF001 - the only way
+ACCESSOR = 3  # a guess at who makes a scalar access, of those it is told to: behind the core's account and the pointer
 
 
 class _Files(dict[str, bool]):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import define
 
 from mlusim.arch.pipe import Pipe
-from mlusim.engine.place import KernelFrame, caller
+from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
 from mlusim.kernel_frames import is_own
@@ -169,12 +169,11 @@ class Announcer:
         """
         if self._choices is not None:
             self._explore(self._choices)
-        frame = self._kernel(caller(2))  # the search begins behind the core's account
+        frame = caller(ACCESSOR)
         private = not view.space.shared
-        key = frame.f_lasti, view, index, value is None
-        known = self._scalars.get(key) if private else None
+        known = self._scalars.get((frame.f_lasti, view, index, value is None)) if private else None
         if known is None or known.code is not frame.f_code:
-            known = self._scalar_step(key, name, frame, private=private)
+            known = self._scalar_step(name, self._kernel(caller(1)), view, index, loads=value is None)
         if known.mark != self._since:
             known.mark = self._since
             self._fresh.append(known.step)
@@ -204,13 +203,17 @@ class Announcer:
         step = Step(row.name, row, pipe, row.flow, reads, writes, self._site(self._kernel(caller(1))))
         return Effect(step, self._core, next(self._numbers), arguments)
 
-    def _scalar_step(self, key: Any, name: str, frame: FrameType, *, private: bool) -> _Known:
-        _, view, index, loads = key
+    def _scalar_step(self, name: str, frame: FrameType, view: "View", index: int, *, loads: bool) -> _Known:
+        """The step of a scalar access at the kernel's *frame*, which may be known, though not by the guess at it."""
+        key = frame.f_lasti, view, index, loads
+        known = self._scalars.get(key)
+        if known is not None and known.code is frame.f_code:
+            return known
         access = (Access(view.allocation, view.phase + index * view.itemsize, view.itemsize),)
         reads, writes = (access, ()) if loads else ((), access)
         step = Step(name, None, Pipe.SCALAR, Flow.LANEWISE, reads, writes, self._site(frame))
         known = _Known(step, None, frame.f_code)
-        if private:
+        if not view.space.shared:
             _keep(self._scalars, key, known)
         return known
 

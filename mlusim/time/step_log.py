@@ -160,6 +160,15 @@ class NotedLog(Log):
         self.at = self._table.place(frame) if place is None else place, number, lanes
         self._fresh = True
 
+    def again(self, frame: FrameType, space: int, *, store: bool) -> bool:
+        """The core has made a scalar access that is known, if *frame* made it; False where nothing is known of that."""
+        number = self._table.numbers.get(((id(frame.f_code), frame.f_lasti), space, store))
+        if number is None:
+            return False
+        self._settle()
+        self._keep(number)
+        return True
+
     def access(self, frame: FrameType, space: int, *, store: bool) -> None:
         """The core has made a scalar access, at the kernel's *frame*."""
         self._settle()
