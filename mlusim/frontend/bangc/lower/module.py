@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     Assign,
+    Call,
     Compose,
     Const,
     Element,
@@ -21,7 +22,7 @@ from mlusim.frontend.bangc.ir import (
     TranslationProblem,
     TranslationUnit,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import expressions, statements
+from mlusim.frontend.bangc.lower import calls, expressions, statements
 from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings, Untranslatable, number
 from mlusim.frontend.bangc.lower.storage import settle
 from mlusim.frontend.bangc.parse.tree import Declaration, Node
@@ -172,9 +173,12 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
     assert isinstance(kind, t.Pointer)
     own: dict[str, Node] = {}
     for node in nodes:
+        if node.kind == "CALL_EXPR":
+            made += _base(scope, node)
+            continue
         value = next(nodes, None) if node.kind == "MEMBER_REF" else None
         if value is None:
-            scope.refuse("base class", "the constructor of a base class is not supported", node.span)
+            scope.refuse("member initialiser", "this member initialiser is not supported", node.span)
         own[scope.around.unit.reader.text(node)] = value
     parent = declaration.parent
     usual = {f.name: f.default for f in parent.fields} if parent is not None else {}
@@ -190,6 +194,18 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
         first = expressions.valued(scope, given, field.type)
         made.append(Evaluate(Assign(at, first, field.type, span), span))
     return made
+
+
+def _base(scope: FunctionScope, node: Node) -> list[Statement]:
+    """The constructor of a base class, which has the same object: its members lie in it."""
+    target, this = node.decl, scope.this
+    assert this is not None
+    if target is None or not calls.acts(target):
+        return []
+    given = calls.passed(scope, node, target, [c for c in node.children if c.type is not None])
+    here = Load(LocalStorage(this, this.type, node.span), this.type, node.span)
+    made = Call(scope.around.need(target), target.title, (here, *given), t.VOID, node.span)
+    return [Evaluate(made, node.span)]
 
 
 def lower(unit: "ParsedFile") -> TranslationUnit:

@@ -28,9 +28,17 @@ VARIABLES = ("VAR_DECL", "PARM_DECL")
 
 def bare(node: Node) -> Node:
     """*node* without the parentheses and implicit steps around it that change no type."""
-    while node.kind in WRAPPERS and node.children and node.children[-1].type == node.type:
+    while node.kind in WRAPPERS and node.children and _same_object(node, node.children[-1]):
         node = node.children[-1]
     return node
+
+
+def _same_object(node: Node, inner: Node) -> bool:
+    """Whether a step is from an object to itself, or to its base, whose members it has."""
+    if inner.type == node.type:
+        return True
+    both = isinstance(node.type, t.Record) and isinstance(inner.type, t.Record)
+    return both and node.kind == "UNEXPOSED_EXPR" and is_place(inner)
 
 
 def is_place(node: Node) -> bool:

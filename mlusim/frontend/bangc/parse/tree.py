@@ -110,6 +110,8 @@ class Declaration:
     def default(self) -> "Node | None":
         """The default argument of a parameter."""
         found = [c for c in self._cursor.get_children() if c.kind.is_expression()]
+        if self._cursor.type.get_canonical().kind.name.endswith("ARRAY"):  # the bounds come first
+            found = [c for c in found if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
         return self._reader.tree(found[-1]) if found else None
 
     @cached_property

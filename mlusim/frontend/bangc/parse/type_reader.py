@@ -125,13 +125,22 @@ class TypeReader:
         record = self.records.get(name)
         if record is None:
             record = self.records[name] = t.Record(name)
-            record.fields = tuple(
+            own = (
                 t.Field(f.spelling, self.of(f.type), f.get_field_offsetof() // 8) for f in kind.get_fields()
             )
+            record.fields = (*self._inherited(declaration), *own)
             record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
             record.union = declaration.kind.name == "UNION_DECL"
             record.destroyed = _destroyed(declaration)
         return record
+
+    def _inherited(self, declaration: Any) -> tuple[t.Field, ...]:
+        """The members of the base class, before its own; those of a second one are not known."""
+        definition = declaration.get_definition() or declaration
+        found = (c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
+        first = next(found, None)
+        base = None if first is None else self.of(first.type)
+        return base.fields if isinstance(base, t.Record) else ()
 
     def _is_class(self, declaration: Any) -> bool:
         """Whether it is a class of a supplied header that has methods; structures for data have none.

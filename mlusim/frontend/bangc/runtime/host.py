@@ -13,6 +13,7 @@ from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc.link import FilePart, link
+from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.frontend.bangc.runtime.core import by_zero, common
 from mlusim.frontend.bangc.runtime.host_driver import Driver
 from mlusim.frontend.bangc.runtime.host_library import CLibrary, ProgramExit
@@ -71,6 +72,7 @@ class Process:
             **common(),
             **{f"_c_lib_{name}": f for name, f in self.library.functions().items()},
             **{f"_c_lib_{name}": f for name, f in self.driver.functions()},
+            **{f"_c_lib_{name}": f for name, f in calls(self.driver)},
             **streams,
             **self.library.files,
             **MANIPULATORS,

@@ -144,6 +144,21 @@ class Driver:
         """``cnrtInit`` and ``cnrtDestroy`` of older programs."""
         return OK
 
+    def get_cn_attribute(self, value: Any, attribute: int, _number: int) -> int:
+        """``cnDeviceGetAttribute``; a grid's axes reach as far as its 32 bits [I]."""
+        board = self.device.board
+        arch = board.arch
+        known = (
+            board.clusters,
+            arch.cores_per_cluster,
+            arch.nram,
+            arch.wram,
+            arch.sram,
+            *[(1 << 31) - 1] * 3,
+        )
+        value[0] = known[attribute]
+        return OK
+
     def get_attribute(self, value: Any, attribute: int, number: int) -> int:
         """``cnrtDeviceGetAttribute``."""
         board = self.device.board
@@ -198,7 +213,7 @@ class Driver:
         store = (device_bytes if to_device else host_bytes)(target, nbytes, "copy")
         store[:] = bytes(read)
         if to_device:
-            self._fill(plain(target), nbytes)
+            self.filled(plain(target), nbytes)
         return OK
 
     def copy_async(self, target: Any, source: Any, nbytes: int, queue: Any, direction: int) -> int:
@@ -209,7 +224,7 @@ class Driver:
     def set(self, pointer: Any, value: int, nbytes: int) -> int:
         """``cnrtMemset``."""
         device_bytes(pointer, nbytes, "store")[:] = bytes([value & 0xFF]) * nbytes
-        self._fill(plain(pointer), nbytes)
+        self.filled(plain(pointer), nbytes)
         return OK
 
     def set_async(self, pointer: Any, value: int, nbytes: int, queue: Any) -> int:
@@ -217,7 +232,7 @@ class Driver:
         self.queue(queue)
         return self.set(pointer, value, nbytes)
 
-    def _fill(self, pointer: Ptr, nbytes: int) -> None:
+    def filled(self, pointer: Ptr, nbytes: int) -> None:
         """Note that the host gave these bytes values; once it has given all of them one the tensor is filled."""
         allocation = pointer.view.allocation
         pieces = self.written.setdefault(allocation.address, set())
@@ -308,6 +323,7 @@ _CALLS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "cnrtGetDevice": Driver.get_device,
         "cnrtGetDeviceCount": Driver.get_device_count,
         "cnrtDeviceGetAttribute": Driver.get_attribute,
+        "cnDeviceGetAttribute": Driver.get_cn_attribute,
         "cnrtMalloc": Driver.malloc,
         "cnrtFree": Driver.free,
         "cnrtMemcpy": Driver.copy,

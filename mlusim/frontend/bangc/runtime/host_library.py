@@ -71,6 +71,7 @@ class CLibrary:
         """All of them."""
         return {
             "malloc": self.malloc, "calloc": self.calloc, "realloc": self.realloc, "free": self.free,
+            "cnrtHostMalloc": self.host_malloc, "cnrtFreeHost": self.host_free,
             "memcpy": memcpy, "memmove": memcpy, "memset": memset, "memcmp": memcmp,
             "printf": self.printf, "fprintf": self.fprintf, "sprintf": sprintf, "snprintf": snprintf,
             "puts": lambda text: self.printf_text(text_of(text) + "\n"), "putchar": self.putchar,
@@ -104,6 +105,16 @@ class CLibrary:
         raw = bytearray(nbytes) if not fill else bytearray(bytes([fill])) * nbytes
         block = HostBlock(self.memory, raw, f"{nbytes} bytes from {how} at {file}:{line}", how)
         return HostPtr(block.view(uint8))
+
+    def host_malloc(self, where: Any, nbytes: int) -> int:
+        """``cnrtHostMalloc``: memory of the host that the driver pins."""
+        where[0] = self.malloc(nbytes, how="cnrtHostMalloc")
+        return 0
+
+    def host_free(self, pointer: Any) -> int:
+        """``cnrtFreeHost``."""
+        self.free(pointer, "cnrtHostMalloc", "cnrtFreeHost")
+        return 0
 
     def calloc(self, count: int, size: int) -> Any:
         """Zeros."""

@@ -141,10 +141,13 @@ class Vector(HostObject):
         self.assign(self.count, value)
 
     def insert(self, at: Any, first: Any, last: Any = None) -> Any:
-        """Insert a value, or those of a range, before *at*."""
+        """Insert a value, *first* copies of *last*, or the values of a range, before *at*."""
         n = at - self.first
         values = self.values()
-        values[n:n] = [first] if last is None else _between(first, last)
+        if last is None:
+            values[n:n] = [first]
+        else:
+            values[n:n] = [last] * first if isinstance(first, int) else _between(first, last)
         self.resize(0)
         self.extend(values)
         return self.first + n

@@ -73,6 +73,8 @@ cnrtRet_t cnrtQueueSync(cnrtQueue_t);
 cnrtRet_t cnrtSyncDevice();
 cnrtRet_t cnrtMalloc(void **, size_t);
 cnrtRet_t cnrtFree(void *);
+cnrtRet_t cnrtHostMalloc(void **, size_t);
+cnrtRet_t cnrtFreeHost(void *);
 cnrtRet_t cnrtMemcpy(void *, const void *, size_t, cnrtMemTransDir_t);
 cnrtRet_t cnrtMemcpyAsync(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
 cnrtRet_t cnrtMemsetAsync(void *, int, size_t, cnrtQueue_t);

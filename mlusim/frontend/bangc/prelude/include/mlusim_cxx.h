@@ -252,6 +252,7 @@ template <class T> struct vector {
   void clear();
   T *insert(const T *, const T &);
   T *insert(const T *, const T *, const T *);
+  T *insert(const T *, size_t, const T &);
   T *erase(const T *);
   T *erase(const T *, const T *);
   T *begin();

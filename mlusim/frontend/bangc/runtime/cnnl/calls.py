@@ -1,0 +1,106 @@
+"""The stand-ins by the names that programs have for them."""
+
+import functools
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from mlusim.frontend.bangc.runtime.cnnl import algebra, places
+from mlusim.frontend.bangc.runtime.cnnl.tensors import Descriptor, numbers, scalar
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.runtime.host_driver import Driver
+
+_KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor")  # fmt: skip
+_WORKSPACES = ("AddN", "OpTensor", "TopKTensor", "Transpose", "Unique", "Concat")
+
+
+def _make(where: Any) -> int:
+    where[0] = Descriptor()
+    return 0
+
+
+def _done(*_given: Any) -> int:
+    return 0
+
+
+def _no_workspace(*given: Any) -> int:
+    """A workspace of no bytes: the stand-ins need none."""
+    given[-1][0] = 0
+    return 0
+
+
+def _set_transpose(desc: Descriptor, count: int, permute: Any) -> int:
+    desc.values["permute"] = numbers(permute, count)
+    return 0
+
+
+def _set_matmul(desc: Descriptor, which: int, value: Any, _size: int) -> int:
+    desc.values[which] = scalar(value)
+    return 0
+
+
+def _set_op(desc: Descriptor, op: int, *_rest: Any) -> int:
+    desc.values["op"] = op
+    return 0
+
+
+def _set_reduce(desc: Descriptor, axes: Any, count: int, op: int, *_rest: Any) -> int:
+    desc.values.update(axes=numbers(axes, count), op=op)
+    return 0
+
+
+def _heuristic(*given: Any) -> int:
+    """One algorithm is found."""
+    given[-1][0] = 1
+    return 0
+
+
+_PLAIN: Mapping[str, Callable[..., int]] = MappingProxyType(
+    {
+        "Create": _make,
+        "Destroy": _done,
+        "SetQueue": _done,
+        **{f"Create{kind}": _make for kind in _KINDS},
+        **{f"Destroy{kind}": _done for kind in _KINDS},
+        **{f"Get{name}WorkspaceSize": _no_workspace for name in _WORKSPACES},
+        "GetReduceOpWorkspaceSize_v2": _no_workspace,
+        "SetTransposeDescriptor": _set_transpose,
+        "SetMatMulDescAttr": _set_matmul,
+        "SetOpTensorDescriptor": _set_op,
+        "SetReduceDescriptor_v2": _set_reduce,
+        "SetUniqueDescriptor": _done,
+        "GetMatMulAlgoHeuristic": _heuristic,
+        "GetBatchMatMulExAlgoHeuristic": _heuristic,
+        "GetMatMulHeuristicResult": _no_workspace,
+        "GetBatchMatMulExHeuristicResult": _no_workspace,
+    }
+)
+_ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
+    {
+        "AddN_v2": algebra.add_n,
+        "BatchMatMulEx": algebra.matmul,
+        "Concat": places.concat,
+        "Copy_v2": algebra.copy,
+        "Fill_v3": algebra.fill,
+        "GatherNd_v2": places.gather,
+        "MatMul_v2": algebra.matmul,
+        "OpTensor": algebra.op_tensor,
+        "Pad": places.pad,
+        "Reduce_v2": algebra.reduce,
+        "ScatterNd_v2": places.scatter,
+        "StridedSlice_v2": places.strided_slice,
+        "TopKTensor_v3": places.top_k,
+        "Transform_v2": algebra.transform,
+        "Transpose_v2": places.transpose,
+        "Unique_v2": places.unique,
+    }
+)
+
+
+def calls(driver: "Driver") -> Iterator[tuple[str, Callable[..., int]]]:
+    """Every call that has a stand-in, on the device of *driver*."""
+    for name, function in _PLAIN.items():
+        yield f"cnnl{name}", function
+    for name, function in _ON_TENSORS.items():
+        yield f"cnnl{name}", functools.partial(function, driver)

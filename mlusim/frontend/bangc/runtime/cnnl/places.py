@@ -1,0 +1,130 @@
+"""Calls that move elements: transposition, padding, slices, gathering, scattering, sorting, unique rows."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.errors import OutOfBounds
+from mlusim.frontend.bangc.runtime.cnnl.tensors import (
+    Array,
+    Descriptor,
+    dtype_of,
+    numbers,
+    scalar,
+    shape_of,
+    store,
+    values,
+)  # fmt: skip
+from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.runtime.host_driver import Driver
+
+
+def transpose(
+    driver: "Driver", _handle: Any, desc: Descriptor, x_desc: Any, x: Any, y_desc: Any, y: Any, *_work: Any
+) -> int:
+    """``cnnlTranspose_v2``."""
+    return store(driver, y_desc, y, values(x_desc, x).transpose(desc.values["permute"]).copy())
+
+
+def pad(
+    driver: "Driver", _handle: Any, desc: Any, x: Any, paddings: Any, value: Any, out_desc: Any, out: Any
+) -> int:
+    """``cnnlPad``: two numbers for each axis, before and behind."""
+    given = values(desc, x)
+    widths = np.array(numbers(paddings, 2 * given.ndim)).reshape(given.ndim, 2)
+    fill = scalar(value, dtype_of(desc)) if value else 0
+    return store(driver, out_desc, out, np.pad(given, widths, constant_values=fill))
+
+
+def strided_slice(
+    driver: "Driver", _handle: Any, desc: Any, x: Any, begin: Any, end: Any, step: Any, *out: Any
+) -> int:
+    """``cnnlStridedSlice_v2``."""
+    given = values(desc, x)
+    bounds = (numbers(pointer, given.ndim) for pointer in (begin, end, step))
+    return store(driver, *out, given[tuple(slice(*three) for three in zip(*bounds, strict=True))].copy())
+
+
+def concat(
+    driver: "Driver", _handle: Any, count: int, axis: int, descs: Any, inputs: Any, *given: Any
+) -> int:
+    """``cnnlConcat``."""
+    parts = [values(descs[n], inputs[n]) for n in range(count)]
+    return store(driver, *given[2:], np.concatenate(parts, axis))
+
+
+def _index(what: str, where: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
+    """Rows of numbers as an index into axes of these *sizes*.  Raises `OutOfBounds`."""
+    columns = tuple(np.moveaxis(where.astype(np.int64), -1, 0))
+    for axis, (column, size) in enumerate(zip(columns, sizes, strict=False)):
+        wrong = column[(column < 0) | (column >= size)]
+        if wrong.size:
+            raise OutOfBounds(
+                f"{what} is given index {wrong.flat[0]} along axis {axis}", legal=f"0 to {size - 1}"
+            )
+    return columns
+
+
+def gather(
+    driver: "Driver", _handle: Any, _batch: int, desc: Any, x: Any, where_desc: Any, where: Any, *out: Any
+) -> int:
+    """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor."""
+    given = values(desc, x)
+    index = _index("cnnlGatherNd", values(where_desc, where), given.shape)
+    return store(driver, *out, given[index])
+
+
+def scatter(driver: "Driver", _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any) -> int:
+    """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with a negative index goes nowhere."""
+    desc, x, first_desc, first, out_desc, out = given
+    result = values(first_desc, first).copy() if first else np.zeros(shape_of(out_desc), dtype_of(out_desc))
+    rows = values(where_desc, where)
+    kept = (rows >= 0).all(-1)
+    index = _index("cnnlScatterNd", rows[kept], result.shape)
+    updates = values(desc, x)[kept]
+    if mode == _UPDATE:
+        result[index] = updates
+    else:
+        (np.add, np.subtract, np.multiply)[mode].at(result, index, updates)
+    return store(driver, out_desc, out, result)
+
+
+_UPDATE = 3
+
+
+def top_k(
+    driver: "Driver", _handle: Any, desc: Any, x: Any, k: int, axis: int, largest: int, *given: Any
+) -> int:
+    """``cnnlTopKTensor_v3``: the k first of each row in order, equal ones by their place, and where they were."""
+    _sorted, _lower, _work, _size, out_desc, out, index_desc, index = given
+    keys = values(desc, x)
+    order = np.argsort(-keys.astype(np.float64) if largest else keys, axis, kind="stable")
+    chosen = np.take(order, range(k), axis)
+    store(driver, index_desc, index, chosen)
+    return store(driver, out_desc, out, np.take_along_axis(keys, chosen, axis))
+
+
+def unique(
+    driver: "Driver", _handle: Any, _desc: Any, x_desc: Any, x: Any, _work: Any, _size: int, *given: Any
+) -> int:
+    """``cnnlUnique_v2``: rows in ascending order, how many; which one each was, how often each comes."""
+    count, _out_desc, out, index_desc, index, times_desc, times = given
+    rows = values(x_desc, x)
+    axis = 0 if rows.ndim > 1 else None
+    found, inverse, often = np.unique(rows, return_inverse=True, return_counts=True, axis=axis)
+    put(driver, count, np.array([len(found)], np.int32))
+    put(driver, out, found)
+    if index:
+        store(driver, index_desc, index, inverse)
+    if times:
+        put(driver, times, often.astype(dtype_of(times_desc)))
+    return 0
+
+
+def put(driver: "Driver", pointer: Any, array: Array) -> None:
+    """Store an array from where *pointer* is on the device."""
+    raw = np.ascontiguousarray(array).tobytes()
+    device_bytes(pointer, len(raw), "store")[:] = raw
+    driver.filled(plain(pointer), len(raw))

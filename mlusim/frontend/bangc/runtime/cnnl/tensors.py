@@ -1,0 +1,80 @@
+"""What the stand-ins are given: tensors on the device, numbers behind pointers, descriptors."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from attrs import define, field
+
+from mlusim.arch.dtypes import as_dtype
+from mlusim.errors import Unsupported
+from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
+from mlusim.frontend.bangc.runtime.host_memory import float64
+from mlusim.frontend.bangc.runtime.host_objects import HostObject
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.runtime.host_driver import Driver
+
+Array = np.ndarray[Any, Any]
+DTYPES: Mapping[int, Any] = MappingProxyType(
+    {
+        1: np.float16, 2: np.float32, 3: np.int8, 4: np.int16, 6: np.int32, 7: np.uint8, 8: np.bool_, 9: np.int64,
+        11: np.uint32, 12: np.uint64, 13: np.uint16, 14: np.float64, 16: np.complex64,
+    }
+)  # fmt: skip  # of cnnlDataType_t
+
+
+@define(eq=False)
+class Descriptor(HostObject):
+    """A descriptor that is no tensor's: what was set, by name."""
+
+    values: dict[Any, Any] = field(factory=dict)
+
+
+def dtype_of(desc: Any) -> Any:
+    """The NumPy element type of a tensor.  Raises `Unsupported` for one that NumPy lacks."""
+    found = DTYPES.get(int(desc.dtype))
+    if found is None:
+        raise Unsupported(f"a tensor of cnnlDataType_t {int(desc.dtype)} is given to a stand-in of cnnl")
+    return np.dtype(found)
+
+
+def shape_of(desc: Any) -> tuple[int, ...]:
+    """The sizes of a tensor."""
+    return tuple(int(desc.dims[axis]) for axis in range(int(desc.dim)))
+
+
+def values(desc: Any, pointer: Any, verb: str = "load") -> Array:
+    """A tensor's elements on the device, as an array that shares them."""
+    dtype, shape = dtype_of(desc), shape_of(desc)
+    count = int(np.prod(shape, dtype=np.int64))
+    if not count:
+        return np.zeros(shape, dtype)
+    raw = device_bytes(pointer, count * dtype.itemsize, verb)
+    return np.frombuffer(raw, dtype, count).reshape(shape)
+
+
+def store(driver: "Driver", desc: Any, pointer: Any, result: Any) -> int:
+    """Give a tensor on the device its elements; the status of success."""
+    target = values(desc, pointer, "store")
+    target[...] = np.asarray(result).reshape(target.shape)
+    driver.filled(plain(pointer), target.nbytes)
+    return 0
+
+
+def scalar(pointer: Any, dtype: Any = None) -> Any:
+    """The number behind a pointer of the host, seen as *dtype* (None: as it is)."""
+    if dtype is None:
+        return pointer[0]
+    if np.dtype(dtype).kind == "c":
+        return complex(pointer[0])
+    name = {"float16": "half", "float32": "float", "bool": "uint8"}.get(
+        np.dtype(dtype).name, np.dtype(dtype).name
+    )
+    return pointer.cast(float64 if name == "float64" else as_dtype(name))[0]
+
+
+def numbers(pointer: Any, count: int) -> list[int]:
+    """Integers behind a pointer of the host."""
+    return [int(pointer[n]) for n in range(count)]

@@ -1,0 +1,60 @@
+"""Structures of host programs: members that are arrays, a base class, the driver's memory in a member."""
+
+import pytest
+
+from mlusim import bangc
+from mlusim.errors import UsageError
+
+SOURCE = """\
+#include <cstdio>
+#include <stdint.h>
+#include <vector>
+#include "cnrt.h"
+struct Base { int dim; cnrtDim3_t grid; int get() const { return dim; } void set(int d) { dim = d; } };
+template <int N> struct Mid { int dim; int wide[N]; Mid(int d) { dim = d; wide[0] = N; } int twice() { return 2 * dim; } };
+struct Leaf : public Mid<3> { int more; Leaf(int d) : Mid(d), more(7) {} };
+struct Plain : public Base { double last = 2.5; };
+struct Shape { int64_t dims[4]; uint64_t total = 1; bool ok = 1; };
+struct Desc { int n; int pad[3]; int sub = 4; int *factors; };
+int main() {
+  Shape shape;
+  shape.dims[1] = 3;
+  Desc *desc = new Desc();
+  Leaf leaf(5);
+  Plain plain;
+  plain.set(9);
+  leaf.dim += 1;
+  std::vector<int> values = {1, 2};
+  values.insert(values.begin() + 1, 2, 8);
+  cnrtHostMalloc((void **)&(desc->factors), 3 * sizeof(int));
+  desc->factors[2] = 6;
+  printf("%ld %ld %d %d\\n", shape.dims[1], shape.total, desc->pad[2], desc->sub);
+  printf("%d %d %d %d %d %g\\n", leaf.dim, leaf.wide[0], leaf.more, leaf.twice(), plain.get(), plain.last);
+  printf("%d %d %d %d\\n", (int)values.size(), values[1], values[3], desc->factors[2]);
+  printf("%d\\n", (int)sizeof(Leaf));
+  cnrtFreeHost(desc->factors);
+  delete desc;
+  return 0;
+}
+"""
+
+
+def test_members_of_a_base_and_arrays_with_defaults_beside_them(tmp_path, capsys):
+    """What a member is declared with is its value, and the bound of an array is none."""
+    path = tmp_path / "structures.cpp"
+    path.write_text(SOURCE)
+    status = bangc.load(path).run_main()
+
+    assert 0 == status
+    assert ["3 1 0 4", "6 3 7 12 9 2.5", "4 8 2 6", "20"] == capsys.readouterr().out.splitlines()
+
+
+def test_members_of_a_second_base_are_refused(tmp_path):
+    """Where they lie is not known."""
+    path = tmp_path / "two.cpp"
+    path.write_text(
+        "struct A { int a; }; struct B { int b; }; struct C : A, B {}; int main() { C c; c.b = 1; return c.b; }"
+    )
+
+    with pytest.raises(UsageError, match="b is a member of a base class"):
+        bangc.load(path).run_main()
