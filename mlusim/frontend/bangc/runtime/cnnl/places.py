@@ -44,7 +44,9 @@ def strided_slice(
     """``cnnlStridedSlice_v2``."""
     given = values(desc, x)
     bounds = (numbers(pointer, given.ndim) for pointer in (begin, end, step))
-    return store(driver, *out, given[tuple(slice(*three) for three in zip(*bounds, strict=True))].copy())
+    return store(
+        driver, out[0], out[1], given[tuple(slice(*three) for three in zip(*bounds, strict=True))].copy()
+    )
 
 
 def concat(
@@ -52,7 +54,7 @@ def concat(
 ) -> int:
     """``cnnlConcat``."""
     parts = [values(descs[n], inputs[n]) for n in range(count)]
-    return store(driver, *given[2:], np.concatenate(parts, axis))
+    return store(driver, given[2], given[3], np.concatenate(parts, axis))
 
 
 def _index(what: str, where: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
@@ -73,7 +75,7 @@ def gather(
     """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor."""
     given = values(desc, x)
     index = _index("cnnlGatherNd", values(where_desc, where), given.shape)
-    return store(driver, *out, given[index])
+    return store(driver, out[0], out[1], given[index])
 
 
 def scatter(driver: "Driver", _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any) -> int:
