@@ -387,4 +387,5 @@ def _look() -> None:
 
 def _direction(value: Any) -> Direction | Any:
     """The token of a direction's number; what is none stays, for the door to refuse."""
-    return DIRECTIONS[value] if isinstance(value, int) and 0 <= value < len(DIRECTIONS) else value
+    known = isinstance(value, int | np.integer) and 0 <= value < len(DIRECTIONS)
+    return DIRECTIONS[int(value)] if known else value

@@ -115,7 +115,8 @@ class HostFunction:
         Pointers take device tensors, pointers, NumPy arrays (memory of the host) and None, enumerations a number or the
         name of an enumerator, ``mluOpHandle_t`` and ``mluOpTensorDescriptor_t`` what `mlusim.host` has.  Launches run on
         the device that comes first, on that of a handle, or on that of a tensor.  Raises `UsageError` for arguments
-        that do not fit, `SourceError` for a function that does not translate, and `Fault` as kernels do.
+        that do not fit, `SourceError` for a function that does not translate, and `Fault` as kernels do.  Why a check of
+        parameters did not hold is in ``handle.last_error``.
         """
         device, handle, given = _where(self.name, arguments)
         file, function = self._fitting(len(given))
@@ -124,6 +125,7 @@ class HostFunction:
         process = self.module.process_on(device)
         process.start = None if handle is None else handle.launch
         taken = GivenArguments(process, file.form, function)
+        process.library.refusal = ""
         with host_code():
             try:
                 values = [taken.value(p, a) for p, a in zip(function.parameters, given, strict=True)]
@@ -131,6 +133,9 @@ class HostFunction:
             except ProgramExit as ended:
                 raise UsageError(f"{self.name} ends the program with exit({ended.code})") from None
             finally:
+                if handle is not None:
+                    refusal = process.library.refusal
+                    handle.last_error = f"{self.name}: {refusal}" if refusal else ""
                 sys.stdout.flush()
 
     def _fitting(self, count: int) -> "tuple[File, ir.Function]":

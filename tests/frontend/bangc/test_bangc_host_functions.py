@@ -167,3 +167,4 @@ def test_an_entry_point_of_a_library_takes_handles_and_descriptors(tmp_path):
     assert (128, ["Negate"]) == (size[0], [launch.kernel for launch in handle.launches])
     assert Status.MLUOP_STATUS_BAD_PARAM is call(handle, TensorDescriptor((4, 7), np.float32), x, y, size)
     assert Status.MLUOP_STATUS_BAD_PARAM is call(handle, TensorDescriptor((4, 8), np.float16), x, y, size)
+    assert "mluOpNegate: desc->getDtype() == MLUOP_DTYPE_FLOAT does not hold" in handle.last_error

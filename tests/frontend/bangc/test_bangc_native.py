@@ -425,3 +425,27 @@ __mlu_global__ void sums(bfloat16_t *out, bfloat16_t *in, float f) {
     launch = alike(load(source)["sums"], (np.zeros(256, bfloat16.dtype), data, 3.0))
 
     assert launch.instructions["bang_add"] == 1
+
+
+DEEP = """\
+__nram__ int from[64], to[64];
+__mlu_entry__ void Deep(int *out, const int *in) {
+  __memcpy(from, in, 256, GDRAM2NRAM);
+  __bang_write_value(to, 64, 0);
+  __memcpy(to, from, 8, NRAM2NRAM, 8, 2, 48, 1, 16, 2, 64, 1);
+  __memcpy(out, to, 256, NRAM2GDRAM);
+}
+"""
+
+
+def test_a_copy_of_three_dimensions(load):
+    """Rows of rows: its direction is a number in C, too."""
+    tensor = np.arange(64, dtype=np.int32)
+    alike(load(DEEP)["Deep"], [np.zeros(64, np.int32), tensor])
+    wanted = np.zeros(64, np.int32)
+    for plane, row in np.ndindex(2, 3):
+        at, source = plane * 12 + row * 2, plane * 16 + row * 4
+        wanted[at : at + 2] = tensor[source : source + 2]
+    found = run(load(DEEP)["Deep"], [np.zeros(64, np.int32), tensor], NATIVE)[1][0]
+
+    assert wanted.tolist() == found.tolist()

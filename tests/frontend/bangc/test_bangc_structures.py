@@ -13,6 +13,8 @@ SOURCE = """\
 struct Base { int dim; cnrtDim3_t grid; int get() const { return dim; } void set(int d) { dim = d; } };
 template <int N> struct Mid { int dim; int wide[N]; Mid(int d) { dim = d; wide[0] = N; } int twice() { return 2 * dim; } };
 struct Leaf : public Mid<3> { int more; Leaf(int d) : Mid(d), more(7) {} };
+struct Made { Made(int a, int b = 0) { sum = a + b; } int kind = 4; int sum; };
+struct Taken : public Made { using Made::Made; };
 struct Plain : public Base { double last = 2.5; };
 struct Shape { int64_t dims[4]; uint64_t total = 1; bool ok = 1; };
 struct Desc { int n; int pad[3]; int sub = 4; int *factors; };
@@ -31,7 +33,8 @@ int main() {
   printf("%ld %ld %d %d\\n", shape.dims[1], shape.total, desc->pad[2], desc->sub);
   printf("%d %d %d %d %d %g\\n", leaf.dim, leaf.wide[0], leaf.more, leaf.twice(), plain.get(), plain.last);
   printf("%d %d %d %d\\n", (int)values.size(), values[1], values[3], desc->factors[2]);
-  printf("%d\\n", (int)sizeof(Leaf));
+  Taken taken(3, 4);
+  printf("%d %d %d\\n", (int)sizeof(Leaf), taken.kind, taken.sum);
   cnrtFreeHost(desc->factors);
   delete desc;
   return 0;
@@ -46,15 +49,59 @@ def test_members_of_a_base_and_arrays_with_defaults_beside_them(tmp_path, capsys
     status = bangc.load(path).run_main()
 
     assert 0 == status
-    assert ["3 1 0 4", "6 3 7 12 9 2.5", "4 8 2 6", "20"] == capsys.readouterr().out.splitlines()
+    assert ["3 1 0 4", "6 3 7 12 9 2.5", "4 8 2 6", "20 4 7"] == capsys.readouterr().out.splitlines()
 
 
-def test_members_of_a_second_base_are_refused(tmp_path):
-    """Where they lie is not known."""
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "struct A { int a; }; struct B { int b; }; struct C : A, B {}; int main() { C c; c.b = 1; return c.b; }",
+            "b is a member of a base class",
+        ),
+        (
+            "template <int N> struct A { A(int n) { a = n; } int a; }; struct B : A<3> { using A::A; };"
+            " int main() { B b(4); return b.a; }",
+            "A is inherited from a template by using",
+        ),
+    ],
+)
+def test_what_is_not_known_of_a_base_is_refused(tmp_path, source, said):
+    """Nothing is zero that is not."""
     path = tmp_path / "two.cpp"
-    path.write_text(
-        "struct A { int a; }; struct B { int b; }; struct C : A, B {}; int main() { C c; c.b = 1; return c.b; }"
-    )
+    path.write_text(source)
 
-    with pytest.raises(UsageError, match="b is a member of a base class"):
+    with pytest.raises(UsageError, match=said):
         bangc.load(path).run_main()
+
+
+MAKER = """\
+#include <new>
+struct Held { float factor = 1; bool on = false; };
+typedef struct Held *Handle;
+int MakeHeld(Handle *where) { *where = new (std::nothrow) Held(); return 0; }
+void SetHeld(Handle held, const void *value) { held->factor = *((float *)value); }
+float Factor(Handle held) { return held->factor; }
+"""
+USER = """\
+typedef struct Held *Handle;
+int MakeHeld(Handle *where);
+void SetHeld(Handle held, const void *value);
+float Factor(Handle held);
+int main() {
+  Handle held;
+  float value = 2.5f;
+  MakeHeld(&held);
+  SetHeld(held, &value);
+  return (int)(Factor(held) * 4);
+}
+"""
+
+
+def test_a_record_that_one_file_only_declares_passes_through_it(tmp_path):
+    """The file that defines it finds its members again."""
+    paths = [tmp_path / "user.cpp", tmp_path / "maker.cpp"]
+    for path, source in zip(paths, (USER, MAKER), strict=True):
+        path.write_text(source)
+
+    assert 10 == bangc.load(paths).run_main()

@@ -252,6 +252,10 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
         return expressions.value(scope, given[0])
     if not isinstance(kind, t.Record):
         return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
+    original = target.original
+    if original is None:
+        return scope.refuse("constructor", f"{target.name} is inherited from a template by using", node.span)
+    target = original
     if not acts(target):
         return defaults(scope, target, kind, node.span)
     local = scope.temporary(kind, node.span)

@@ -238,6 +238,19 @@ class Declaration:
         found = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
         return tuple(self._reader.declaration(c) for c in found)
 
+    @cached_property
+    def original(self) -> "Declaration | None":
+        """The constructor of a base class that is one of this by ``using``; it has the base's name.  None: not shown."""
+        own = self._cursor.semantic_parent
+        if self.name.partition("<")[0] == own.spelling.partition("<")[0]:
+            return self
+        base = next(c for c in own.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
+        kinds = [a.kind for a in self._cursor.type.argument_types()]
+        for child in base.type.get_declaration().get_children():
+            if child.kind.name == "CONSTRUCTOR" and kinds == [a.kind for a in child.type.argument_types()]:
+                return self._reader.declaration(child)
+        return None
+
     @property
     def children(self) -> "Iterator[Declaration]":
         """What is declared inside."""

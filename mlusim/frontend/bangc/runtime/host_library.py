@@ -66,6 +66,7 @@ class CLibrary:
         self.clock = HostClock()
         self.rand = Rand()
         self._started = time.time()
+        self.refusal = ""  # the last check of a parameter that did not hold
 
     def functions(self) -> dict[str, Callable[..., Any]]:
         """All of them."""
@@ -91,9 +92,13 @@ class CLibrary:
             "rand": self.rand, "srand": self.rand.seed, "qsort": qsort, "sort": sort,
             "time": self.time, "clock": lambda: int(self.clock() * 1e6), "gettimeofday": self.gettimeofday,
             "__mlusim_ns": lambda: int(self.clock() * 1e9), "usleep": lambda _us: 0,
-            "__mlusim_check": failed, "exit": leave, "_Exit": leave, "abort": lambda: _aborted("abort was called"), "__assert_fail": _assertion,
+            "__mlusim_refused": self.refused, "__mlusim_check": failed, "exit": leave, "_Exit": leave, "abort": lambda: _aborted("abort was called"), "__assert_fail": _assertion,
             **PARAMETRIC,
         }  # fmt: skip
+
+    def refused(self, condition: Any, file: Any, line: int) -> None:
+        """A check of a parameter does not hold."""
+        self.refusal = f"{text_of(condition)} does not hold ({text_of(file)}:{line})"
 
     # -- memory ----------------------------------------------------------------------------------
 

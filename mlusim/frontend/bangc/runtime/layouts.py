@@ -33,7 +33,9 @@ class RecordLayout:
         return made
 
     def of(self, pointer: Any) -> Any:
-        """*pointer* as one to this record."""
+        """*pointer* as one to this record; where it is only declared, the pointer keeps what it knows."""
+        if not self.fields and isinstance(pointer, RecordPointer | Object):
+            return pointer
         if isinstance(pointer, Ptr | HostPtr):
             return RecordPointer(pointer.cast(uint8), self)
         if isinstance(pointer, RecordPointer):

@@ -58,6 +58,7 @@ typedef enum {
 
 extern "C" {
 void __mlusim_check(cnrtRet_t, const char *, const char *, int);  // says what failed, and ends the program
+void __mlusim_refused(const char *, const char *, int);  // keeps which check of a parameter does not hold
 cnrtRet_t cnrtGetLastError();
 cnrtRet_t cnrtPeekAtLastError();
 const char *cnrtGetErrorStr(cnrtRet_t);
