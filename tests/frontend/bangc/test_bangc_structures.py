@@ -60,8 +60,7 @@ def test_members_of_a_base_and_arrays_with_defaults_beside_them(tmp_path, capsys
             "b is a member of a base class",
         ),
         (
-            "template <int N> struct A { A(int n) { a = n; } int a; }; struct B : A<3> { using A::A; };"
-            " int main() { B b(4); return b.a; }",
+            "template <int N> struct A { A(int n) { a = n; } int a; };\nstruct B : A<3> { using A::A; };\nint main() { return B(4).a; }",
             "A is inherited from a template by using",
         ),
     ],
