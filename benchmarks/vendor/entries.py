@@ -28,7 +28,7 @@ class Library:
     public: list[str] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
-        for path in sorted(self.root.glob("kernels/**/*.cpp")):
+        for path in sorted(p for s in ("cpp", "mlu") for p in self.root.glob(f"kernels/**/*.{s}")):
             for name in _DEFINED.findall(_COMMENT.sub("", path.read_text())):
                 self.folders.setdefault(name, path.relative_to(self.root).parts[1])
         for path in DRIVERS.glob("*.cpp"):
