@@ -156,7 +156,7 @@ def table(
 
 @frozen
 class NameCell:
-    """A name in a cell: where it is too long it goes on in the next line, behind an underscore or a space."""
+    """A name in a cell: a long one is broken behind an underscore or a space."""
 
     text: str
     indent: int = 0

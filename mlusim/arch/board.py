@@ -1,6 +1,6 @@
 """What a board is: its architecture (`Arch`) and how much of it there is (`Board`).
 
-Every number of both carries its source in ``sources``: a name from `SOURCES`, perhaps with a
+Every number of both carries its source in ``sources``: a name from `SOURCES`, possibly with a
 remark behind it, or a sentence that begins with "inferred".  Construction checks that.
 """
 

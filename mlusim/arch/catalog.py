@@ -222,7 +222,7 @@ _BOARD_ROWS = (
     _board("CE3226-D2D", "tp_322", 2, 0, 1200, 29.86, 64, 0, remarks=_EDGE),
 )
 
-# Boards that the driver describes as another board, perhaps at another clock in MHz.
+# Boards that the driver describes as another board, possibly at another clock in MHz.
 _TWINS = (
     ("MLU220-EVB", "MLU220-M2", 500),
     ("MLU220-EDGE", "MLU220-M2", 800),

@@ -59,7 +59,7 @@ class Explored:
 def schedules(count: int) -> tuple[Schedule, ...]:
     """Return the default order with eager effects, then seeds x both landing times: more than *count* of them.
 
-    Some may turn out to be alike, hence more.
+    Some may turn out to be alike, so more.
     """
     seeds = range(2 * count + REPEATED)
     return (Schedule(None, "eager"), *(Schedule(seed, effects) for seed in seeds for effects in EFFECTS))

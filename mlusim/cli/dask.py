@@ -64,7 +64,7 @@ def cluster(address: str) -> Iterator[DaskExecutor]:
     except ImportError:
         raise UsageError("--dask needs distributed; install it with `pip install 'mlusim[dask]'`") from None
     for name in (*CHATTY, *logging.root.manager.loggerDict):
-        if name.partition(".")[0] in CHATTY:  # each part has a logger, which tells of each broken connection
+        if name.partition(".")[0] in CHATTY:  # each part has a logger, which reports each broken connection
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         client = Client(address, timeout=CONNECT, set_as_default=False)

@@ -117,7 +117,7 @@ def exists(key: Key) -> bool:
 
 
 def show_comparison(found: BaselineComparison) -> None:
-    """Print it behind the tables."""
+    """Print the comparison below the tables."""
     console = output()
     console.print()
     for kind, text in lines(found):

@@ -227,6 +227,6 @@ def _unexpected(error: Exception) -> str:
 
 
 def _pipe_closed() -> int:
-    """The reader has gone."""
+    """Exit quietly: the reader of the output has closed the pipe."""
     drop_output()
     return BROKEN_PIPE

@@ -104,7 +104,7 @@ class PlanAnswer:
 
 @frozen
 class PlanQuestion:
-    """The command line, understood."""
+    """The command line, parsed."""
 
     plans: tuple[Plan, ...]
     boards: tuple[str, ...]

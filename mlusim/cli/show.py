@@ -58,7 +58,7 @@ class _Trim(RenderHook):
     """Lets everything that a console shows be trimmed."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
-        """Each of them, trimmed."""
+        """Trim each of the renderables."""
         return [_Trimmed(shown) for shown in renderables]
 
 

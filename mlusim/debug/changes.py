@@ -51,7 +51,7 @@ def change_of(session: "DebugSession", made: Breakpoint) -> str:
 
 
 def _told(text: str, before: Array, behind: Array) -> str:
-    """The first elements that differ."""
+    """Say which of the first elements differ, with both values."""
     raw = [np.ascontiguousarray(a).view(np.uint8).reshape(a.size, -1) for a in (before, behind)]
     changed = np.flatnonzero((raw[0] != raw[1]).any(axis=1))
     if not changed.size:

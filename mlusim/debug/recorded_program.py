@@ -15,7 +15,7 @@ from mlusim.programs.program import Program, ScriptProgram
 
 
 def program_in(recording: Recording) -> Program:
-    """What is debugged.  Raises `UsageError` for a script that may not run."""
+    """The program that a recording debugs.  Raises `UsageError` for a script that may not run."""
     stored = recording.stored
     if isinstance(stored, ScriptFacts):
         if not recording.trusted:

@@ -146,7 +146,7 @@ def _breakpoint_facts(made: Breakpoint) -> dict[str, Any]:
 
 
 def _words(made: Breakpoint) -> str:
-    """What `break` would have to be told elsewhere."""
+    """The words that `break` needs to set the same breakpoint in another session."""
     if isinstance(made.location, LineLocation):
         return f"{Path(made.location.file).name}:{made.location.line}"
     return made.words

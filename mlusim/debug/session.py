@@ -88,7 +88,7 @@ class DebugSession:
 
     @property
     def position(self) -> Position:
-        """Where it stands."""
+        """The run and the moment at which the session stands."""
         return self.stop.position
 
     @property
@@ -99,7 +99,7 @@ class DebugSession:
 
     @property
     def place(self) -> str:
-        """Where it stands, in words."""
+        """The position in words."""
         if self.at_host and self.stop.error is None:
             return f"interrupted in launch {self.position.launch}"
         return str(self.position)
@@ -173,7 +173,7 @@ class DebugSession:
     # -- forwards --------------------------------------------------------------------------------
 
     def forward(self, steppers: Iterable[Stopper] = ()) -> Stop:
-        """Go on until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop."""
+        """Run until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop."""
         steps = tuple(steppers)
         if not self.launches:
             raise UsageError(self.not_launched)

@@ -59,7 +59,7 @@ def resume(session: "DebugSession", count: int = 1) -> Stop:
 
 
 def step(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
-    """Go on by *count* lines of the task in focus, into functions; with *everyone* by lines of any task."""
+    """Run *count* lines of the task in focus, into functions; with *everyone* lines of any task."""
     return session.forward([LineStep(_stepper(session, everyone), count)])
 
 
@@ -72,12 +72,12 @@ def next_line(session: "DebugSession", count: int = 1, *, everyone: bool = False
 
 
 def step_intrinsic(session: "DebugSession", count: int = 1, *, everyone: bool = False) -> Stop:
-    """Go on by *count* intrinsics, scalar accesses or waits."""
+    """Run *count* intrinsics, scalar accesses or waits."""
     return session.forward([IntrinsicStep(_stepper(session, everyone), count)])
 
 
 def finish(session: "DebugSession") -> Stop:
-    """Go on until the function in focus has returned; the stop's ``value`` is what it returned."""
+    """Run until the function in focus has returned; the stop's ``value`` is what it returned."""
     core, _ = _stepping(session)
     frame = session.frame()
     assert frame is not None

@@ -27,7 +27,7 @@ Accesses = tuple[Access, ...]
 
 
 class Announced(Protocol):
-    """An instruction that observers were told of; the engine gives it back when the bytes have changed."""
+    """An instruction that was announced to observers; the engine gives it back when the bytes have changed."""
 
     result: Any
 

@@ -108,7 +108,7 @@ def _misaligned(generation: int, direction: Direction, d: int, s: int, size: int
 
 
 def _look(core: Core, to: View, frm: View, start: int, size: int) -> None:
-    """Tell the core of a small copy, or a repeated one, that may be a look at what another task changes."""
+    """Report a small or repeated copy that may poll what another task changes."""
     if frm.space.shared and frm.allocation.writable and not to.space.shared:
         if size > POLL_BYTES:
             core.polls.again()

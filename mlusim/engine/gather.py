@@ -177,7 +177,7 @@ def _act(
     *,
     waits: bool,
 ) -> None:
-    """Announce, move or start to move, account."""
+    """Announce the call, move the bytes or start to, and account for it."""
     core, watch = mlu.core, mlu.watch
     to, frm = (apart, inline) if call.scatters else (inline, apart)
     pipe = _pipe(call)

@@ -29,7 +29,7 @@ LEFT = LeftOut()
 
 
 def present(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """What the caller did give."""
+    """The arguments that the caller passed."""
     return {name: value for name, value in arguments.items() if value is not LEFT}
 
 

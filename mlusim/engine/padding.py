@@ -29,7 +29,7 @@ class Padded(int):
         return made
 
     def __getnewargs__(self) -> tuple[int, int]:  # type: ignore[override]
-        """What copies are made of."""
+        """The arguments from which a copy is made."""
         return self.plain, self.unpadded
 
     def __mul__(self, other: int) -> int:

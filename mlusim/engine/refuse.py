@@ -1,4 +1,4 @@
-"""Why an instruction was refused: the slow road that turns a broken check into a sentence."""
+"""Why an instruction was refused: turns a broken check into a sentence, off the fast path."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any

@@ -92,7 +92,7 @@ class ComparisonChain(Expr):
 
 @frozen(order=False)
 class Logic(Expr):
-    """Parts joined by ``and`` or by ``or``; what comes behind the one that decides is not asked."""
+    """Parts joined by ``and`` or by ``or``; evaluation stops at the part that decides."""
 
     word: str
     args: tuple[Expr, ...]

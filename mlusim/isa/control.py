@@ -31,13 +31,13 @@ class Control(Protocol):
         """Arrive at a barrier in two halves, or wait for it."""
 
     def say(self, text: str) -> None:
-        """Pass printed text to the launch."""
+        """Pass the printed text to the launch's output."""
 
     def lock(self, name: str, key: tuple[int, int]) -> None:
         """Take a mutex of the device."""
 
     def unlock(self, name: str, key: tuple[int, int]) -> None:
-        """Give a mutex back."""
+        """Release a mutex of the device."""
 
 
 def _row(
@@ -137,7 +137,7 @@ def sync_all_ipu_within_cluster(core: Control) -> None:
     core.barrier("__sync_all_ipu_within_cluster", "cluster_ipu")
 
 
-def _half(spelling: str, scope: str, whom: str, *, waits: bool) -> Intrinsic:
+def _half(spelling: str, scope: str, members: str, *, waits: bool) -> Intrinsic:
     """``(barrier_id, count)``: the first or the second half of a barrier."""
 
     def body(core: Control, barrier_id: int, count: int) -> None:
@@ -145,9 +145,9 @@ def _half(spelling: str, scope: str, whom: str, *, waits: bool) -> Intrinsic:
 
     body.__doc__ = (
         (
-            f"Wait until *count* cores of {whom} have arrived at the barrier *barrier_id*; the own pipes go on."
+            f"Wait until *count* cores of {members} have arrived at the barrier *barrier_id*; the own pipes go on."
             if waits
-            else f"Arrive at the barrier *barrier_id* of *count* arrivals in {whom}, and go on; waits for the own pipes only."
+            else f"Arrive at the barrier *barrier_id* of *count* arrivals in {members}, and go on; waits for the own pipes only."
         )
         + "\n\nThe barrier starts over with each *count* arrivals; the n-th wait of a core is for the n-th time.  A core "
         "may arrive without waiting and wait without arriving (all of this is inferred).  In a Block task a plain ``__sync``."

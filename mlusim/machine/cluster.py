@@ -1,4 +1,4 @@
-"""Clusters and unions: who shares SRAM, and who meets whom at a barrier."""
+"""Clusters and unions: which cores share SRAM, and which meet at a barrier."""
 
 from typing import TYPE_CHECKING, Any
 

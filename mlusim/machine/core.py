@@ -146,7 +146,7 @@ class Core:
         count = self._or_blame(elements, space, count)
         arena = self.arenas.get(space)
         declared = MemoryDeclaration(space, dtype, count, *self.site())
-        if arena is None:  # harmless above `if mlu.is_mpu(): return`; whoever uses it is told
+        if arena is None:  # harmless above `if mlu.is_mpu(): return`; using it is a fault
             return self.bind(Absent(space, declared), dtype)
         allocation = self._or_blame(arena.allocate, count * dtype.size, dtype.size, declared)
         pointer = self.bind(allocation, dtype)

@@ -203,7 +203,7 @@ TOLD = "MLUSIM_LAUNCHES"
 
 
 class Teller(Observer):
-    """Writes the name of each kernel that this process launches to the file *path*, where whoever watches reads it."""
+    """Writes the name of each kernel that this process launches to the file *path*, for the process that reads it."""
 
     name = "teller"
     afterwards = True  # no engine has to tell it more
@@ -212,7 +212,7 @@ class Teller(Observer):
         self._path = path
 
     def launch_begin(self, launch: Any) -> None:
-        """Tell of *launch*; whoever watched may be gone."""
+        """Announce *launch*; the process that watched may be gone."""
         with suppress(OSError):
             number = os.open(self._path, os.O_WRONLY | os.O_APPEND)
             try:
@@ -255,7 +255,7 @@ def turn() -> AbstractContextManager[Any]:
 
 
 def adoption() -> Callable[[], None]:
-    """A function that, called in another thread, lets those who watch this one watch that one too."""
+    """A function that, called in another thread, lets the observers of this thread watch that one too."""
     held = _ATTENDING.get()
     return lambda: _adopt(held)
 

@@ -83,7 +83,7 @@ _LIMITING: ContextVar[Limit] = ContextVar("limiting", default=UNLIMITED)
 
 @contextmanager
 def limiting(limit: Limit) -> Iterator[None]:
-    """While it lasts, every launch that names no limit of its own has *limit*."""
+    """Until the block ends, every launch that names no limit of its own has *limit*."""
     token = _LIMITING.set(limit)
     try:
         yield
@@ -128,7 +128,7 @@ class Meter:
         self.quiet()
 
     def quiet(self) -> None:
-        """No alarm from now on."""
+        """Cancel the alarm."""
         if self._alarm is not None:
             self._alarm.stop()
 
@@ -205,7 +205,7 @@ class Alarm:
         self._target = 0
 
     def start(self) -> None:
-        """Begin to wait."""
+        """Start the alarm."""
         self._target = threading.get_ident()
         threading.Thread(target=self._watch, name="mlusim-alarm", daemon=True).start()
 

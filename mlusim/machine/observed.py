@@ -54,7 +54,7 @@ class Launch(Protocol):
 
     @property
     def request(self) -> Request:
-        """What was asked of it."""
+        """The request for the launch."""
 
 
 class Cluster(Protocol):
@@ -66,7 +66,7 @@ class Cluster(Protocol):
 
     @property
     def sram(self) -> "Arena":
-        """Their memory."""
+        """The SRAM that the cores share."""
 
 
 class Union(Protocol):
@@ -108,7 +108,7 @@ class Placed(Protocol):
 
     @property
     def live(self) -> "tuple[Placement, ...]":
-        """Those in force."""
+        """The plans that are in force."""
 
 
 class Core(Protocol):

@@ -1,4 +1,4 @@
-"""What a core asks of the launch that it belongs to."""
+"""What a core needs of the launch that it belongs to."""
 
 import itertools
 from collections.abc import Hashable

@@ -90,7 +90,7 @@ class Session:
         self.scheduler = Scheduler(self._run, self.choices)
         self.tally = Tally(board)
         self.printed: list[str] = []
-        self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and by whom
+        self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and the core that holds each
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
         self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
         self.skip = 0  # groups of tasks that are left out

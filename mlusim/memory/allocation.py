@@ -175,7 +175,7 @@ class Pool:
         self._free.setdefault((space, raw.size), []).append(raw)
 
     def clear(self) -> None:
-        """Keep nothing: the launch is over."""
+        """Drop every kept block: the launch is over."""
         self._free.clear()
 
 

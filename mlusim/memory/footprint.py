@@ -189,7 +189,7 @@ class ByteRuns:
         return zip(self.lows.tolist(), self.highs.tolist(), strict=True)
 
     def __and__(self, other: "ByteRuns") -> "ByteRuns":
-        """The bytes of both."""
+        """The bytes that both touch."""
         first = np.searchsorted(other.highs, self.lows, side="right")
         behind = np.searchsorted(other.lows, self.highs, side="left")
         count = np.maximum(behind - first, 0)
@@ -200,7 +200,7 @@ class ByteRuns:
         )
 
     def __or__(self, other: "ByteRuns") -> "ByteRuns":
-        """The bytes of either."""
+        """The bytes that either touches."""
         return ByteRuns._joined(np.r_[self.lows, other.lows], np.r_[self.highs, other.highs])
 
     def __sub__(self, other: "ByteRuns") -> "ByteRuns":

@@ -1,4 +1,4 @@
-"""`Collector`: what checkers find in every launch that a program makes, whoever makes the launches."""
+"""`Collector`: what checkers find in every launch of a program, in any thread or library."""
 
 import re
 from collections.abc import Iterable, Iterator

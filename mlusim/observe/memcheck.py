@@ -153,7 +153,7 @@ def _wasted(effect: Effect, size: int, offset: int) -> Finding:
 
 @frozen
 class _Neighbours:
-    """The allocations of a launch, asked who lies around an address."""
+    """The allocations of a launch by address, to find those next to one."""
 
     known: list[Allocation]
 

@@ -76,12 +76,12 @@ class RaceCheck(Checker):
             self._sharing.forget(ended)
 
     def fault(self, core: "Core", fault: Fault) -> None:
-        """Judge what there is."""
+        """Report the conflicts found so far."""
         del core, fault
         self._sharing.judge()
 
     def error(self, core: "Core", error: BaseException) -> None:
-        """Judge what there is."""
+        """Report the conflicts found so far."""
         del core, error
         self._sharing.judge()
 
@@ -206,7 +206,7 @@ class RaceCheck(Checker):
             self._release(sync.core, task, sync.mutex)
 
     def _half(self, sync: Sync) -> None:
-        """Half a barrier: who arrives hands on what it knows, its pipes being empty; who waits takes it over."""
+        """Half a barrier: an arriving core, whose pipes are empty, passes its order on; a waiting core takes it over."""
         task, key = self._tasks[sync.core], ("half", sync.mutex)
         if sync.scope == "wait":
             self._clocks.acquire(task, key)
@@ -249,7 +249,7 @@ class RaceCheck(Checker):
                 self._sharing.add(effect, access, READ, task)
 
     def _word(self, effect: Effect, access: Access, task: int) -> None:
-        """An atomic on one word hands on what its task knows, and, if it returns the word, takes it over."""
+        """An atomic on one word passes the order of its task on and, if it returns the word, takes over that of others."""
         row = effect.step.row
         if access.size > WORD or row is None:
             return

@@ -39,7 +39,7 @@ def atomics(effect: Effect, known: Sequence[Mask], places: int) -> list[Mask]:
 
 
 def _updates(effect: Effect) -> int:
-    """How many places it changes."""
+    """How many elements the instruction changes."""
     base = effect.arguments[1].view.allocation
     return sum(access.allocation is base for access in effect.writes)
 

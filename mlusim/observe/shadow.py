@@ -20,12 +20,12 @@ class Write(NamedTuple):
 
     @property
     def step(self) -> Step:
-        """What wrote."""
+        """The step that wrote the bytes."""
         return self.effect.step
 
     @property
     def number(self) -> int:
-        """When it was issued."""
+        """The number of the effect that wrote the bytes."""
         return self.effect.number
 
     def covers(self, offset: int) -> bool:

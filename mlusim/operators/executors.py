@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 
 class WorkerDied(UsageError):
-    """A process that ran a job has died, and did so again when nothing else ran beside it."""
+    """A process that ran a job has died, and died again when nothing else ran beside it."""
 
 
 def carried(
@@ -154,7 +154,7 @@ def _is_lost(future: "Future[Any]") -> bool:
 def _dead(job: object) -> "Future[Any]":
     future: Future[Any] = Future()
     sentence = (
-        f"the process that ran {job} has died, and again with no other beside it, perhaps for lack of memory; "
+        f"the process that ran {job} has died, and again with no other beside it, possibly for lack of memory; "
         "run it while the machine is free, or a smaller case"
     )
     future.set_exception(WorkerDied(sentence))
@@ -181,7 +181,7 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
 def _uninterrupted() -> Iterator[None]:
     """While it lasts the interrupt key waits; a process that starts then never hears of it.
 
-    Otherwise one that is half there would tell of the end of its parent in a traceback.
+    Otherwise a process that is still starting would report the end of its parent in a traceback.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -194,7 +194,7 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _quiet() -> None:
-    """In a process of the pool: leave the interrupt key to the parent, and do not outlive it, however it ends."""
+    """Set up a process of the pool: ignore the interrupt key, and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 

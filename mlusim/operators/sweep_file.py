@@ -75,11 +75,11 @@ class Keep:
             write(self.name, lambda file: file.write(b"".join([head, *(latest[job] for job in jobs)])))
 
     def close(self) -> None:
-        """Give the file up to others."""
+        """Release the lock of the file."""
         self._file.close()
 
     def _append(self, text: bytes) -> None:
-        """Append a line, whole or not at all."""
+        """Append a line, or nothing of it where the system refuses."""
         start, left = self._file.tell(), memoryview(text)
         try:
             while left:
@@ -103,7 +103,7 @@ class Keep:
         return Unwritten(f"{self.name} cannot be written: {brief(error)}; {instead}", kept)
 
     def _is_ours(self) -> bool:
-        """Whether the file is empty or a sweep's, perhaps with a torn first line."""
+        """Whether the file is empty or a sweep's, possibly with a torn first line."""
         self._file.seek(0)
         start = self._file.read(len(_START))
         if not _START.startswith(start):
@@ -196,7 +196,7 @@ def _decoded(line: bytes, where: str) -> Mapping[str, Any]:
 
 
 def _opened(name: str) -> io.FileIO:
-    """The file, held for this process alone where the system can; whoever replaces it meanwhile is followed.
+    """The file, held for this process alone where the system can; a file that replaces it meanwhile is followed.
 
     No buffer: what a full disk refuses must not be tried again as the file is closed.
     """

@@ -206,7 +206,7 @@ def _on(spec: Operator, run: Run, board: Board) -> Run:
 
 
 def _sentence(error: Fault | LaunchError) -> str:
-    """What went wrong, in one sentence; of the kernel's file the name."""
+    """The error in one sentence, with the file name instead of the path."""
     if isinstance(error, Fault) and error.file is not None:
         return str(error).replace(f"({error.file}:", f"({Path(error.file).name}:")
     return str(error)

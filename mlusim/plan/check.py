@@ -56,7 +56,7 @@ class PlanFinding:
     witness: Mapping[str, int] | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """All of it."""
+        """The finding as plain data."""
         return {
             "rule": self.rule,
             "severity": self.severity,

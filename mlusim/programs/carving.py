@@ -166,7 +166,7 @@ def _globals(kernel: BangKernel) -> Mapping[tuple[str, int], str]:
 
 
 class Extents(Checker):
-    """The second run: what is touched through each variable, and who overwrites whom."""
+    """The second run: what is touched through each variable, and which variable overwrites which."""
 
     name = "plan"
 
@@ -196,7 +196,7 @@ class Extents(Checker):
                     self._order(effect, access, number, stores=stores)
 
     def task_end(self, core: Any) -> None:
-        """Forget what is the core's own."""
+        """Drop the arrays that belong to the core."""
         for arena in core.arenas.values():
             for allocation in arena.allocations:
                 self._written.pop(allocation, None)

@@ -82,7 +82,7 @@ def _elsewhere(
 
 
 def _run_on(program: Program, board: Board) -> list[Launch]:
-    """The launches of *program* on devices of *board*.  Raises `UsageError` where it ends otherwise than well."""
+    """The launches of *program* on devices of *board*.  Raises `UsageError` where it fails."""
     found = Profiled(lines=False)
     moved = program
     if isinstance(program, KernelCall | HostProgram):

@@ -151,7 +151,7 @@ class KernelCall:
 
 
 def _shape(text: str, what: str) -> tuple[tuple[int, ...], Any]:
-    """What ``out:float32:8,1024`` says."""
+    """The shape and type that ``out:float32:8,1024`` asks for."""
     parts = text.split(":")
     sizes = parts[2].split(",") if len(parts) == 3 else [""]
     if not all(size.strip().isdigit() for size in sizes):

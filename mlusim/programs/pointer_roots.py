@@ -32,7 +32,7 @@ class Root:
         return attrs.evolve(self, path=(*self.path, *names))
 
     def moved(self) -> "Root":
-        """The same with something added."""
+        """The root of a pointer that is no longer the variable itself."""
         return attrs.evolve(self, plain=False)
 
 

@@ -54,7 +54,7 @@ STANDARD = Rule()
 
 @frozen
 class Acceptance:
-    """What the rule says of a call.
+    """Whether a call meets the rule.
 
     ``side`` is the bottleneck, "io" or "compute", ``efficiency`` that of this side as a fraction, ``bar``
     what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.

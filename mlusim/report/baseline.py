@@ -45,7 +45,7 @@ class Entry:
 
     @property
     def key(self) -> Key:
-        """What is compared with what."""
+        """The key by which figures are compared with the baseline's."""
         return self.operator, self.case, self.board
 
     def __str__(self) -> str:

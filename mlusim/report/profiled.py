@@ -1,4 +1,4 @@
-"""`profiled`: collects the launches of a piece of Python, whoever makes them."""
+"""`profiled`: collects the launches of a piece of Python, in any function or library."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

@@ -97,7 +97,7 @@ class CheckedTests:
         return (yield from self._watched(item, "teardown"))
 
     def pytest_report_header(self) -> str:
-        """Say who watches."""
+        """Name the checkers in the header of the run."""
         return f"mlusim: launches are watched by {', '.join(self.names)}"
 
     def _watched(self, item: pytest.Item, phase: str) -> Generator[None, Any, Any]:

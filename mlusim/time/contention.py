@@ -31,7 +31,7 @@ class Warp:
         return np.interp(times, self.alone, self.there)
 
     def ends(self, found: Pieces) -> Any:
-        """When *found* end on the board."""
+        """The times at which *found* end on the board."""
         longer = np.isin(found.where, (*self.where, *WAITS_ALWAYS))
         return np.where(longer, self(found.end), self(found.start) + found.end - found.start)
 

@@ -22,7 +22,7 @@ class Head:
     transfers: int = 0
 
     def flies(self, load: CopyLoad) -> None:
-        """An asynchronous copy is issued."""
+        """Note that an asynchronous copy is issued."""
         self.transactions += load.transactions - load.stores
         self.transfers = max(self.transfers, load.transactions > load.stores)
 

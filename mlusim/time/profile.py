@@ -83,7 +83,7 @@ NO_PROFILE = Profile({}, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), 0)
 
 @frozen
 class _Alone:
-    """A core by itself, in us."""
+    """The times in us of a core without contention."""
 
     busy: tuple[float, ...]
     active: float

@@ -85,7 +85,7 @@ class TracedClock(CoreReplay):
         return here, here, self.idle()
 
     def _cause(self, streams: int, here: float) -> int:
-        """Which of *streams* was done last, if a wait from *here* on was one."""
+        """The stream that finished last, if a wait from *here* on waited for it."""
         if self.now <= here:
             return 0
         done = ((FOR_IO, self.io_done), (FOR_MOVE, self.move_done), (FOR_COMPUTE, self.compute))

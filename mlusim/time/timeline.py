@@ -162,7 +162,7 @@ class Timeline(Sequence[TaskSpan]):
 
 @frozen(eq=False)
 class _Member:
-    """A core by itself."""
+    """The timeline of one core without contention."""
 
     steps: CoreSteps | None
     track: Track

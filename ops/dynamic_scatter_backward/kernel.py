@@ -1,4 +1,4 @@
-"""The two kernels of dynamic_scatter_backward (max): who gave each maximum, and to whom its gradient goes.
+"""The two kernels of dynamic_scatter_backward (max): which point gave each maximum, and where its gradient goes.
 
 The first follows the document's listing, with either of the two schemes that the document has for its second
 stage; the second follows the document's sentence about it, for there is no listing.  ``DS-n`` marks a correction; `docs/operators/dynamic_scatter_backward.md` gives the reasons.

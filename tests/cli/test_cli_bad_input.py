@@ -275,7 +275,7 @@ def test_an_interrupt_keeps_the_old_file(cli, tmp_path, monkeypatch):
 
 
 def test_a_bug_is_a_sentence_with_its_place(cli, monkeypatch):
-    """What nobody foresaw names its type and line, and shows no traceback."""
+    """An unforeseen error names its type and line, and shows no traceback."""
 
     def broken(*_, **__):
         raise ZeroDivisionError("by\nzero")

@@ -232,7 +232,7 @@ int main(int argc, char **argv) {
 
 
 def test_a_program_with_main_runs_with_its_words_and_its_exit_status(folder, capsys):
-    """Run prints what it prints and ends as it ends, --json tells of launches, check watches them; a fault is 3."""
+    """Run prints what it prints and ends as it ends, --json lists launches, check watches them; a fault is 3."""
     (folder / "lab.mlu").write_text(LAB)
     codes = [
         main(["run", "lab.mlu"]),

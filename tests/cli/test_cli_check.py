@@ -132,7 +132,7 @@ def test_only_the_checkers_that_are_named(cli, script):
 
 @pytest.mark.parametrize("only", ["memcheck", "racecheck"])
 def test_a_fault_in_a_script(cli, script, only):
-    """Exit code 3, and the fault is among the findings whoever watches."""
+    """Exit code 3, and the fault is among the findings of every checker."""
     done = cli("check", script, "fault", "--only", only)
 
     assert 3 == done.code
@@ -328,7 +328,7 @@ device.launch(fill, 4, args=(device.put(np.zeros(16, np.float32)),))
     ],
 )
 def test_comments_that_allow_nothing_are_told(cli, tmp_path, words, lines):
-    """Without a reason, or without a finding; not those whose rule nobody could report."""
+    """Without a reason, or without a finding; not those whose rule no checker could report."""
     path = tmp_path / "kernels.py"
     path.write_text(COMMENTED)
     document = cli("check", path, "--json", *words).json()

@@ -135,7 +135,7 @@ def test_what_does_not_pass_is_not_stored(cli, samples, tmp_path):
 
 
 def test_a_fault_outweighs_a_regression(cli, samples, tmp_path):
-    """The exit code is that of the fault; the comparison tells of the call all the same."""
+    """The exit code is that of the fault; the comparison names the call all the same."""
     path = tmp_path / "base.json"
     cli("report", "faulty", "--board", "MLU370-X4", "--jobs", 1, "--write-baseline", path)
     path.write_text(path.read_text().replace('"fine"', '"small"'))

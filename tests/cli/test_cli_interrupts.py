@@ -92,7 +92,7 @@ WRITTEN = (
 
 
 def test_folders_that_may_not_be_searched_are_sentences(tmp_path):
-    """To whoever is not root: code 2, one sentence that names the file, and nothing has run."""
+    """Without root's rights: code 2, one sentence that names the file, and nothing has run."""
     (tmp_path / "closed" / "below").mkdir(parents=True)
     for name in ("file", "file.py", "file.json", "file.mlu", "below/file", "below/file.py"):
         (tmp_path / "closed" / name).write_text("{}")

@@ -27,7 +27,7 @@ def on_a_terminal(*words, **changes):
         (*PROGRAM, *words), stdout=subprocess.PIPE, stderr=theirs, env=environment(**changes)
     )
     os.close(theirs)
-    # A terminal that nobody reads fills up, and its writer waits.
+    # A terminal without a reader fills up, and its writer waits.
     with ThreadPoolExecutor(1) as reader, program:
         seen = reader.submit(all_of, ours)
         out, _ = program.communicate()

@@ -59,7 +59,7 @@ ENDINGS = {
 def test_processes_of_a_script_find_its_kernels(tmp_path, verb, code):
     """Spawned processes import the script, and kernels and functions of it are pickled by their names.
 
-    What they launch is counted and named, and fails a check, for nobody has checked it.
+    What they launch is counted and named, and fails a check, because nothing has checked it.
     """
     script = tmp_path / "spawning.py"
     script.write_text(BASE + SPAWNING)

@@ -75,7 +75,7 @@ def test_an_interrupt_says_where_the_results_are(cli, monkeypatch, tmp_path):
     out, seen = tmp_path / "tin.jsonl", []
 
     class Pressed:
-        """A sweep in which somebody presses the key after one record."""
+        """A sweep in which the user presses the key after one record."""
 
         def __init__(self, run):
             self._run = run
@@ -139,7 +139,7 @@ def test_a_file_of_another_sweep_is_left_alone(cli, tmp_path):
 
 
 def test_a_missing_scheduler_is_a_sentence(cli, monkeypatch):
-    """A word that is no address, nobody at the address, and an extra that is missing."""
+    """A word that is no address, no scheduler at the address, and an extra that is missing."""
     for address in ("nonsense", "ftp://localhost:1"):
         done = cli(*TIN[:-2], "--dask", address)
 
@@ -147,10 +147,10 @@ def test_a_missing_scheduler_is_a_sentence(cli, monkeypatch):
         assert f"error: --dask '{address}' is no address of a scheduler" in done.err
         assert 1 == done.err.count("\n")
 
-    def nobody(*_, **__):
+    def unreachable(*_, **__):
         raise OSError("timed out")
 
-    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=nobody))
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=unreachable))
     done = cli(*TIN[:-2], "--dask", "tcp://localhost:1")
 
     assert (2, "error: there is no Dask scheduler at 'tcp://localhost:1': timed out\n") == (

@@ -34,7 +34,7 @@ def _definition(kind, name):
 
 
 class Editor:
-    """Starts ``mlusim dap`` and sends requests; events are kept until somebody waits for them."""
+    """Starts ``mlusim dap`` and sends requests; events are kept until they are waited for."""
 
     def __init__(self, *words, cwd=None, streams=None):
         self.process = None

@@ -1,4 +1,4 @@
-"""Sessions of an editor as files: what it sent, and every answer; ``python tests/dap/record_session.py`` writes them anew."""
+"""Sessions of an editor as files: what it sent, and every answer; ``python tests/dap/record_session.py`` writes them again."""
 
 import json
 import sys

@@ -82,7 +82,7 @@ def broken(mlu: Mlu, out: Ptr) -> None:
 
 @kernel
 def unwritten(mlu: Mlu, out: Ptr, data: Ptr) -> None:
-    """Task 2 stores a buffer that nobody has filled."""
+    """Task 2 stores a buffer that was never filled."""
     buffer = mlu.nram(float32, COUNT)
     if mlu.taskId != 2:
         mlu.memcpy(buffer, data, COUNT * 4, GDRAM2NRAM)
@@ -134,7 +134,7 @@ def broken_program(observe):
 
 
 def unwritten_program(observe):
-    """A store of what nobody has written."""
+    """A store of bytes that were never written."""
     device = mlusim.Device("MLU370-X4")
     args = (device.empty(4 * COUNT, float32), device.put(data()))
     device.launch(unwritten, 4, mlusim.BLOCK, args, observe=observe)

@@ -93,7 +93,7 @@ def test_variables_of_a_script(tmp_path, capsys):
 
 
 def test_the_programs_own_variables_are_back_behind_each_command():
-    """Whoever drives the console from Python sees their own."""
+    """Code that drives the console from Python sees its own."""
     with console_on(closures) as console:
         says(console, "run", "goto 1:2", "print value")
         frame = console.session.frame()

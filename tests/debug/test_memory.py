@@ -39,7 +39,7 @@ def test_watchpoints_stop_before_bytes_change_or_are_read(what, marks):
 
 
 def test_a_watchpoint_beside_the_bytes_does_not_stop():
-    """One byte further nobody writes."""
+    """One byte further nothing writes."""
     with console_on(scale_program) as console:
         says(console, f"tbreak {line('scale-store')}", "run", "watch out[16]")
         answer = says(console, "continue")
@@ -191,7 +191,7 @@ def test_who_wrote_through_sram_and_scalars():
 
 
 def test_who_wrote_of_fresh_memory():
-    """Nobody."""
+    """Nothing has written it."""
     with console_on(scale_program) as console:
         says(console, f"tbreak {line('scale-load')}", "run")
 

@@ -356,7 +356,7 @@ def test_a_run_without_stops_executes_each_kernel_once():
 
 
 def test_an_interrupt_of_the_program_is_a_place():
-    """Ctrl-C while nobody watches: the place is said, and steps go on from the last instruction that had begun."""
+    """Ctrl-C while nothing watches: the place is said, and steps go on from the last instruction that had begun."""
 
     @kernel
     def interrupted(mlu):

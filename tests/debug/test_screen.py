@@ -334,7 +334,7 @@ def _drained(terminal):
 
 
 def test_a_program_that_cannot_begin_is_told_about():
-    """The view leaves, and keeps the error for whoever started it."""
+    """The view leaves, and keeps the error for its caller."""
 
     async def run(app):
         async with app.run_test() as pilot:

@@ -1,4 +1,4 @@
-"""Random kernels, random walks: whoever comes to a place again finds the same bytes, frames and variables."""
+"""Random kernels, random walks: a visit to the same place finds the same bytes, frames and variables."""
 
 import numpy as np
 from debug_tools import console_on

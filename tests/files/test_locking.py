@@ -32,7 +32,7 @@ def test_changes_come_one_after_the_other(tmp_path):
 
 
 def test_a_change_without_end_is_a_sentence(tmp_path, monkeypatch):
-    """Whoever waits is told, instead of waiting for ever."""
+    """A waiting process is told, instead of waiting for ever."""
     monkeypatch.setattr(locking, "PATIENCE", 0)
 
     with (

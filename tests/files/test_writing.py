@@ -112,7 +112,7 @@ def test_what_was_computed_goes_elsewhere(tmp_path, monkeypatch):
     ],
 )
 def test_what_is_no_name_is_a_sentence(tmp_path, monkeypatch, name, said):
-    """Whoever writes, and whoever only asks."""
+    """A process that writes, and one that only asks."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "loop").symlink_to("loop")
     for refusing in (check_writable, lambda text: write_text(text, "no")):

@@ -39,7 +39,7 @@ class Op:
 
 @frozen
 class Planted:
-    """A kernel, its faulty twin, the line of the fault (0: none to name), and the rules of which one is to be told."""
+    """A kernel, its faulty twin, the line of the fault (0: none to name), and the rules of which one has to be reported."""
 
     board: str
     right: str
@@ -48,7 +48,7 @@ class Planted:
     rules: tuple[str, ...]
     dim: tuple[int, int, int] = (1, 1, 1)
     kind: str = mlusim.BLOCK
-    only: bool = False  # whether nothing but that one finding is to be told
+    only: bool = False  # whether that finding has to be the only one
     names: dict[str, object] = field(factory=dict)
 
 
@@ -209,7 +209,7 @@ def missing_sync(draw):
 
 
 def unwritten(ops):
-    """The first operation of *ops* that stores what nobody has written, by its number; None without one."""
+    """The first operation of *ops* that stores what was never written, by its number; None without one."""
     held = {}
     for number, op in enumerate(ops):
         poison = np.zeros(SIZE, bool)

@@ -138,7 +138,7 @@ WATCH = {
 
 
 def recording(which, structure, flipped):
-    """A recording with changes is one, or is refused; nobody said that anything of it may run."""
+    """A recording with changes is one, or is refused; no flag allows anything of it to run."""
     facts, arrays = recordings()[which]
     text = json.dumps(restructured(facts, structure)).encode()
     members = {"record.npy": npy(np.frombuffer(text, np.uint8))} | {

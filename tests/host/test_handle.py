@@ -152,6 +152,6 @@ def test_layouts(layout):
 
 
 def test_a_status_prints_its_name():
-    """A number tells nobody anything; it is one all the same, as in the vendor's header."""
+    """A status is a number too, as in the vendor's header, though its name says more."""
     assert "MLUOP_STATUS_BAD_PARAM" == f"{Status.MLUOP_STATUS_BAD_PARAM}" == str(Status(3))
     assert 3 == Status.MLUOP_STATUS_BAD_PARAM

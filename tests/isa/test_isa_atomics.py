@@ -135,7 +135,7 @@ def test_many_tasks_add_to_the_same_elements(seed):
 
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 def test_fetched_tickets_are_all_different(seed):
-    """Every task draws a number; nobody draws the same."""
+    """Every task draws a number; no two draw the same."""
     device = mlusim.Device("MLU370-X4")
     counter, drawn = device.put(np.zeros(1, np.int32)), device.empty(64, np.int32)
 

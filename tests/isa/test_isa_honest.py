@@ -170,7 +170,7 @@ def writes_a_source(dst: Tile, src: Tile, elem_count: int) -> None:
 
 @liar
 def reads_its_destination(dst: Tile, src: Tile, elem_count: int) -> None:
-    """Read what nobody has written."""
+    """Read what was never written."""
     np.add(dst, src, out=dst)
 
 

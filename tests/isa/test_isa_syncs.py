@@ -1,4 +1,4 @@
-"""Syncs and barriers by their definition: what each waits for, who meets whom, who is who."""
+"""Syncs and barriers by their definition: what each waits for, which cores meet, and which core is which."""
 
 import itertools
 
@@ -104,7 +104,7 @@ MEET = {
 @pytest.mark.parametrize("name", MEET)
 @pytest.mark.parametrize("board", BOARDS)
 def test_a_barrier_lets_nobody_go_on_before_all_have_come(board, name, seed):
-    """Whoever passes has behind it the arrival of all whom it meets; the others need not have come."""
+    """A core that passes has behind it the arrival of all that it meets; the others need not have come."""
     come, passed = [], {}
 
     @kernel
@@ -151,7 +151,7 @@ def test_who_does_not_take_part_passes(alone, name):
 @pytest.mark.parametrize("name", ["sync_cluster_arrive", "sync_all_arrive"])
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 def test_half_a_barrier_is_over_with_its_count_of_arrivals(name, seed):
-    """Whoever waits goes on behind *count* arrivals in its scope; whoever arrives goes on at once."""
+    """A waiting core goes on behind *count* arrivals in its scope; an arriving one goes on at once."""
     scope, wait = name.split("_")[1], name.replace("arrive", "wait")
     arrived, seen = [], {}
     count = 3 if scope == "cluster" else 6
@@ -190,7 +190,7 @@ def test_every_core_knows_what_it_is():
 
 @pytest.mark.parametrize("seed", [None, 0, 1, 2, 3])
 def test_a_mutex_is_held_by_one_task_at_a_time(seed):
-    """Between taking and giving back nobody else is inside."""
+    """Between taking and giving back no other core is inside."""
     inside, most = [], []
 
     @kernel
@@ -213,7 +213,7 @@ def test_a_mutex_is_held_by_one_task_at_a_time(seed):
 
 
 def test_alone_in_a_block_a_barrier_is_a_sync():
-    """Every barrier of a Block task lands what is in flight and waits for nobody."""
+    """Every barrier of a Block task lands what is in flight and waits for no other core."""
     device = mlusim.Device("MLU370-X4")
     for name in ("sync_cluster", "sync_all", "sync_all_ipu", "sync_all_ipu_within_cluster", "sync_all_mpu"):
         found = []

@@ -96,7 +96,7 @@ def test_integers_saturate():
 @pytest.mark.parametrize("name", ["bang_conv", "bang_conv_bias"])
 @pytest.mark.parametrize(("stride", "dilation", "size"), [((1, 1), (1, 1), (3, 3)), ((2, 3), (2, 1), (2, 3))])
 def test_conv_by_its_definition(stride, dilation, size, name, board):
-    """Each output is the sum over the window, width first among strides, and perhaps the bias."""
+    """Each output is the sum over the window, width first among strides, and the bias if there is one."""
     (sw, sh), (dw, dh), (kh, kw) = stride, dilation, size
     h, w, ci, co = 7, 8, 3, 64
     src, weight, bias = whole(h, w, ci), whole(co, kh, kw, ci), whole(co)

@@ -8,7 +8,7 @@ import time
 
 
 class Client:
-    """Starts a script under debugpy and talks to it; messages that nobody waited for are kept."""
+    """Starts a script under debugpy and talks to it; messages that were not waited for are kept."""
 
     def __init__(self, script, folder):
         with socket.socket() as free:

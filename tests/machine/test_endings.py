@@ -53,7 +53,7 @@ def test_what_a_kernel_raises_comes_out(device, error):
 
 
 def test_the_machine_s_own_exit_is_not_for_kernels(device):
-    """A task that ends itself as the machine would end it is named, and nobody waits for it."""
+    """A task that ends itself as the machine would end it is named, and no task waits for it."""
     with pytest.raises(UsageError, match="task 1 raised GreenletExit"):
         _union(_second_raises(GreenletExit()), device)
 
@@ -201,7 +201,7 @@ def test_polling_with_copies_of_any_size_lets_others_run(device, size, call):
 
 
 def test_polling_with_work_in_between_that_can_never_end(device, monkeypatch):
-    """Tasks that only change their own memory wait for nobody, however busy they are; it takes longer to say."""
+    """Tasks that only change their own memory wait for no other, however busy they are; it takes longer to say."""
     monkeypatch.setattr(scheduler, "PATIENCE", 2)
 
     @kernel

@@ -190,7 +190,7 @@ def test_an_observer_that_listens_to_nothing_is_free():
 
     @kernel
     def look(mlu):
-        """Note whether somebody watches."""
+        """Note whether an observer watches."""
         watched.append(mlu.watch)
 
     device.launch(look, observe=[Observer()])

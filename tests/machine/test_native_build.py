@@ -45,7 +45,7 @@ def test_what_was_compiled_is_kept(environ):
 
 
 def test_two_at_once_make_one_library(environ):
-    """Whoever comes second finds the same file under the same name."""
+    """The second process finds the same file under the same name."""
     made = []
     threads = [threading.Thread(target=lambda: made.append(build("int c;", environ))) for _ in range(4)]
     for thread in threads:

@@ -25,7 +25,7 @@ USES = {
 
 @pytest.mark.parametrize("use", USES)
 def test_an_mlu_ends_with_its_task(device, use):
-    """Whoever keeps it is told, instead of getting memory or a barrier of nothing."""
+    """Code that keeps it gets an error, instead of memory or a barrier of nothing."""
     kept = []
 
     @kernel

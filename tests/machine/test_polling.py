@@ -64,7 +64,7 @@ def counted(device, rounds, work, **options):
 
 @pytest.mark.parametrize("seed", [None, *range(8)])
 def test_a_flag_excludes(device, seed):
-    """Load, add and store under a flag lose nothing, whoever comes first; and tasks do find it taken."""
+    """Load, add and store under a flag lose nothing, whichever comes first; and tasks do find it taken."""
     total, launch = counted(device, 3, 2, seed=seed)
 
     assert 96 == total == launch.instructions["__bang_atomic_exch"]
@@ -80,7 +80,7 @@ def test_a_flag_held_for_long_is_no_deadlock(device):
 
 
 def test_a_flag_that_nobody_releases(device):
-    """Everybody who needs it is named, up to six, after a bounded number of attempts."""
+    """Every task that needs it is named, up to six, after a bounded number of attempts."""
     flag = device.put(np.full(1, TAKEN, np.int32))
     count = Count()
 
@@ -116,7 +116,7 @@ def test_one_waits_at_a_barrier_and_the_others_for_it(device):
 
     @kernel
     def holds(mlu, flag):
-        """Take the flag and wait for everybody with it."""
+        """Take the flag and wait for all others with it."""
         if mlu.is_mpu():
             return
         lock(mlu, flag, mlu.nram(int32, 1))
@@ -173,7 +173,7 @@ def test_a_flag_that_nobody_raises(device, how):
 
     @kernel
     def waits(mlu, flag):
-        """Wait for nobody."""
+        """Wait for no task."""
         old = mlu.nram(int32, 1)
         while not poll(mlu, how, flag, old):
             pass

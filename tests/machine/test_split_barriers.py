@@ -1,4 +1,4 @@
-"""Barriers in two halves: who waits for whom, under every schedule; what the checkers, the clock and faults say."""
+"""Barriers in two halves: which core waits for which, under every schedule; what the checkers, the clock and faults say."""
 
 import numpy as np
 import pytest
@@ -144,7 +144,7 @@ def test_ids_are_barriers_of_their_own_and_clusters_do_not_meet():
 
 
 def test_arriving_may_run_ahead_of_waiting():
-    """Three arrivals of everybody, then three waits: each is for a completion that was there."""
+    """Three arrivals of every core, then three waits: each is for a completion that was there."""
     device = mlusim.Device("MLU370-X4")
     done = []
 
@@ -234,7 +234,7 @@ def test_counts_must_agree():
 
 
 def test_in_a_block_task_both_halves_are_a_plain_sync():
-    """They land what is in flight and meet nobody; the cluster form is remarked on, as the whole barrier is."""
+    """They land what is in flight and meet no core; the cluster form is remarked on, as the whole barrier is."""
     device = mlusim.Device("MLU370-X4")
     out, source = device.empty(64, float32), device.put(np.arange(64, dtype=np.float32))
 

@@ -82,7 +82,7 @@ def test_a_barrier_has_an_arrow_to_everybody_but_the_last():
 
 
 def test_half_a_barrier_has_arrows_from_the_last_to_arrive_to_those_who_wait():
-    """Five cores arrive at their own times and all wait; nobody waits at its arrival for others."""
+    """Five cores arrive at their own times and all wait; none waits at its arrival for others."""
     scene = next(launched([("add", 2048), ("halves", 64)], observe=[EveryStep()]).timeline.scenes())
     arrows = [arrow for arrow in scene.arrows if arrow.barrier]
     names = {(scene.spans[a.cause].name, scene.spans[a.wait].name) for a in arrows}

@@ -139,7 +139,7 @@ def test_helpers_are_silent_under_all_checkers(board, effects):
 
 
 def test_findings_name_the_kernel_s_line():
-    """A source that nobody wrote is found where the helper is called, not inside of it."""
+    """A source that was never written is found where the helper is called, not inside of it."""
 
     @kernel
     def careless(mlu, dst):

@@ -1,4 +1,4 @@
-"""The collector: findings of every launch that a program makes, whoever makes it."""
+"""The collector: findings of every launch that a program makes, in whichever function."""
 
 import numpy as np
 import pytest

@@ -206,7 +206,7 @@ def test_a_launch_that_nobody_watched_may_have_written_everything():
 
 
 def test_shared_memory_and_strided_copies_carry_flags():
-    """Through SRAM, in columns: the column that nobody filled is found, the others are not."""
+    """Through SRAM, in columns: the column that was never filled is found, the others are not."""
 
     def columns(mlu, dst, src, stored):
         s = mlu.shared(float32, 64)

@@ -12,7 +12,7 @@ from mlusim.observe import names
 
 
 class Census(Observer):
-    """Somebody else's checker: counts tasks, and finds nothing."""
+    """A third party's checker: counts tasks, and finds nothing."""
 
     name = "census"
     tasks = 0

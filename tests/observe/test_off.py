@@ -1,4 +1,4 @@
-"""Checkers cost nothing where nobody asks for them: a launch has no trace of them."""
+"""Checkers that are not asked for cost nothing: a launch has no trace of them."""
 
 import subprocess
 import sys

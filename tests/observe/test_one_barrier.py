@@ -35,7 +35,7 @@ def _exchange(missing, **options):
 
 @pytest.mark.parametrize("options", [{}, {"seed": 2}, {"seed": 5}, {"effects": "eager"}], ids=str)
 def test_one_missing_barrier_is_one_finding(options):
-    """The barrier stands where it puts all in order, whoever comes first; the others are below it."""
+    """The barrier stands where it puts all in order, whichever comes first; the others are below it."""
     body, (finding,) = _exchange(missing=True, **options)
     victims = {place.line for place in finding.places if place.victim}
     first, others = line_of(body, "# first"), {line_of(body, f"# {n}") for n in ("second", "third", "fourth")}

@@ -602,7 +602,7 @@ def test_what_hands_on_too_little_needs_a_sync_before_it(guarded):
     line = line_of(count, "bang_unlock" if guarded else "bang_atomic_add")
 
     assert findings
-    assert all(f"put mlu.sync() before line {line}, which hands on" in finding.hint for finding in findings)
+    assert all(f"put mlu.sync() before line {line}, which passes on" in finding.hint for finding in findings)
     assert all(finding.facts["hint_verified"] for finding in findings)
 
 
@@ -630,7 +630,7 @@ def test_a_wait_with_flags_orders_the_pipes_that_it_names(flags, rules):
 
 
 def test_a_wait_with_flags_holds_for_what_was_issued_before_it():
-    """The same statement once more is a new store, for which nobody waited."""
+    """The same statement once more is a new store, for which nothing waited."""
 
     def overwrite(mlu, dst, rounds):
         a, b = mlu.nram(float32, N, [1.0] * N), mlu.nram(float32, N, [2.0] * N)

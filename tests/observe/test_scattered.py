@@ -22,7 +22,7 @@ def gathered(mlu, out, size, count, defined):
 
 @pytest.mark.parametrize("size", [4, 8, 12, 24])
 def test_each_gathered_piece_takes_its_flags_along(size):
-    """The first piece comes from where nobody wrote; without it nothing is said, whatever the size of a piece."""
+    """The first piece comes from where nothing was written; without it nothing is said, whatever the size of a piece."""
     assert () == found(gathered, (256, uint8), size, 4, 128, observe=INIT, board=BOARD)
     (finding,) = found(gathered, (256, uint8), size, 4, 96, observe=INIT, board=BOARD)
 
@@ -41,7 +41,7 @@ def by_unknown_offsets(mlu, out):
 
 
 def test_offsets_without_a_value_are_reported_where_they_are_needed():
-    """Half of the offsets nobody has written."""
+    """Half of the offsets were never written."""
     (finding,) = found(by_unknown_offsets, (8, float32), observe=INIT, board=BOARD)
 
     assert "initcheck-undefined-address" == finding.id

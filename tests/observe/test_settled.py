@@ -89,7 +89,7 @@ def test_offsets_and_values_that_a_mask_leaves_out_need_no_value(form):
 
 @kernel
 def counted(mlu, bins, first):
-    """Two atomics at different places; the first adds what nobody has written."""
+    """Two atomics at different places; the first adds what was never written."""
     offset, old = mlu.nram(uint32, 2, [0, 4]), mlu.nram(float32, 2)
     addend = mlu.nram(float32, 2)
     mlu.bang_write_zero(addend + first, 2 - first)

@@ -1,4 +1,4 @@
-"""synccheck: who waits where for whom, on the line where it waits."""
+"""synccheck: which task waits where for which, on the line where it waits."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ FAULTS = (
 
 @pytest.mark.parametrize(("body", "rule"), FAULTS, ids=lambda v: getattr(v, "__name__", v))
 def test_barriers_that_cannot_complete(body, rule):
-    """The rule, and the line where somebody waits."""
+    """The rule, and the line where a task waits."""
     (finding,) = found(body, observe=SYNC, **UNION)
 
     assert rule == finding.id

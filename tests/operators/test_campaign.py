@@ -17,7 +17,7 @@ JOBS = [
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_records_come_in_the_order_of_the_jobs(workers):
-    """Whatever the number of processes; and everybody who ends is told of once."""
+    """Whatever the number of processes; and every end is reported once."""
     told = []
     records = perform_all(JOBS, workers, told.append)
 

@@ -46,7 +46,7 @@ def test_in_this_process_one_comes_after_the_other():
 
 
 def test_any_executor_gives_the_same_outcomes():
-    """Processes of our own, threads and somebody's processes."""
+    """Processes of our own, threads and a caller's processes."""
     with ThreadPoolExecutor(2) as threads:
         on_threads = plain(outcomes(carried(work, JOBS, executor=threads)))
 
@@ -65,7 +65,7 @@ def test_a_process_that_dies_names_its_job_and_the_rest_goes_on():
 
 
 def test_what_a_broken_executor_loses_runs_in_processes_of_our_own():
-    """A pool that somebody gave is broken for good once a process of it died."""
+    """A caller's pool is broken for good once a process of it died."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         found = outcomes(carried(work, [100, 2, 4], executor=pool))
 
@@ -82,7 +82,7 @@ def test_a_campaign_says_which_case_its_process_died_of():
 
 
 def test_leaving_early_gives_up_what_has_not_started():
-    """Closing the iterator cancels what waits on somebody's executor."""
+    """Closing the iterator cancels what waits on a caller's executor."""
     gate, ran = threading.Event(), []
 
     def slow(job):

@@ -1,4 +1,4 @@
-"""Sweeps: the same records whatever the executor, kept as they come, gone on with after any end."""
+"""Sweeps: the same records whatever the executor, kept as they come, continued after any end."""
 
 import json
 import subprocess

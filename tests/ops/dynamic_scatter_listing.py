@@ -43,7 +43,7 @@ def _buffers(mlu, n, c):
 
 def _passes(mlu, num_input, n, wrong):
     """Yield (first point, points) of each pass of this task."""
-    if "DS-3" in wrong:  # no outer loop: every task takes the first n points, and nobody the others
+    if "DS-3" in wrong:  # no outer loop: every task takes the first n points, and none the others
         yield 0, min(n, num_input)
         return
     share, rest = divmod(num_input, mlu.taskDim)

@@ -97,7 +97,7 @@ def test_small_shapes(data):
 
 
 def test_fifty_schedules_give_the_same_bits():
-    """Whoever gets the flag first, the smallest point wins; and tasks do meet at the flag."""
+    """Whichever task gets the flag first, the smallest point wins; and tasks do meet at the flag."""
     inputs = inputs_of([0] * 40 + [1] * 3 + [-1], 6, levels=2)
     points = 43
 

@@ -175,7 +175,7 @@ def attempts(recorder):
 
 @pytest.mark.parametrize("seed", [None, 1])
 def test_ds_8_taking_the_flag_before_the_loop_that_takes_it(seed):
-    """As an assignment the first test takes the flag from the loop behind it; nobody goes on, said at once."""
+    """As an assignment the first test takes the flag from the loop behind it; no task goes on, said at once."""
     recorder = Recorder()
     with pytest.raises(Deadlock, match=r"spins at .*dynamic_scatter_listing.py:\d+"):
         winners_of(listing("DS-8"), MANY, 4, observe=[recorder], seed=seed)
@@ -194,7 +194,7 @@ def test_ds_8_as_written_does_nothing():
 @pytest.mark.parametrize("seed", [None, 0, 1, 2])
 @pytest.mark.parametrize("clusters", [1, 8])
 def test_ds_9_a_flag_that_is_never_released(clusters, seed):
-    """The second point of a voxel spins on a flag that nobody changes: a deadlock, said at once.
+    """The second point of a voxel spins on a flag that no task changes: a deadlock, said at once.
 
     The listing's release is a comparison, which does nothing; here the line is left out, so the test cannot show the
     comparison itself, only what follows where nothing releases.
@@ -209,7 +209,7 @@ def test_ds_9_a_flag_that_is_never_released(clusters, seed):
 
 
 def test_ds_9_one_point_per_voxel_hides_it():
-    """Where no voxel has two points nobody asks for a flag twice: the vendor's own case cannot show it."""
+    """Where no voxel has two points no flag is asked for twice: the vendor's own case cannot show it."""
     inputs = inputs_of([0, 1, -1, 2, 3], 4)
 
     assert np.array_equal(expected_winners(inputs), winners_of(listing("DS-9"), inputs, 4))
@@ -248,7 +248,7 @@ def test_ds_10_flags_that_nobody_freed():
 
 
 def test_ds_11_minima_with_what_was_there():
-    """Fresh device memory holds -1 here: smaller than every point, so that nobody ever wins."""
+    """Fresh device memory holds -1 here: smaller than every point, so that no point ever wins."""
     found = winners_of(max_reduce_traceback_scatter_idx_kernel, MANY, 4, filled=False)
 
     assert (found == -1).all()
@@ -287,7 +287,7 @@ def scattered(inputs):
 
 
 def test_ds_13_a_channel_without_a_point():
-    """Its gradient would go behind the last row; the port gives it to nobody."""
+    """Its gradient would go behind the last row; the port drops it."""
     inputs = inputs_of([0, 1, 1], 4)
     inputs["voxel_feats"][1, 2] += 1
 

@@ -265,7 +265,7 @@ def test_the_other_gradient_needs_its_pointers(S, T, needed):
 
 
 def test_workspace():
-    """A size needs a pointer; a pointer and a size that nobody asked for do no harm."""
+    """A size needs a pointer; a pointer and a size that are not needed do no harm."""
     handle = Handle()
 
     refused(BAD_PARAM, "workspace is a null pointer although workspace_size is not 0", workspace_size=4)

@@ -65,7 +65,7 @@ def test_agrees_with_the_definition(data: st.DataObject) -> None:
 
 
 def test_golden_by_hand() -> None:
-    """Ties go to the first point, NaN to nobody, zeros of both signs are equal, padding is ignored."""
+    """Ties go to the first point, NaN to no point, zeros of both signs are equal, padding is ignored."""
     inputs, params = made("golden_by_hand")
     expected = [[0, 20], [10, 0], [0, 0], [0, 0], [0, 40], [50, 60]]
 

@@ -118,7 +118,7 @@ def test_the_shipped_tiles_give_the_same_sums_with_less_traffic(shape, board):
 
 
 def test_an_output_that_holds_something_is_overwritten():
-    """Features that nobody names become 0, whatever was there."""
+    """Features that no index names become 0, whatever was there."""
     inputs = integers((2, 3, 4, 90))
     inputs["indices"][:] = 89
 

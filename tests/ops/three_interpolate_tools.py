@@ -32,7 +32,7 @@ def layout_of(tiles, *, dtype="float32", board="MLU370-X4", plan=PLAN):
 def launched(inputs, m, tiles, *, board="MLU370-X4", clusters=1, plan=PLAN, **options):
     """Run the kernel with *tiles* = (Co, No, Mo) on *clusters* clusters; return (grad_features, launch).
 
-    The output starts as sevens, so that an element that nobody writes shows.
+    The output starts as sevens, so that an element that is never written shows.
     """
     device = Device(board)
     grad = inputs["grad_output"]

@@ -1,4 +1,4 @@
-"""Planted faults of values: bytes that nobody wrote, which initcheck must find where they escape."""
+"""Planted faults of values: bytes that were never written, which initcheck must find where they escape."""
 
 import numpy as np
 from quality_plants import Empty, floats, plant

@@ -45,7 +45,7 @@ def _mended(it, finding):
 
 @pytest.mark.parametrize(("it", "finding"), list(_told()))
 def test_the_hint_works_in_the_kernel(it, finding):
-    """What is said to be verified holds when somebody does it."""
+    """What is said to be verified holds when it is done."""
     assert finding.facts["hint_verified"]
     assert [] == _races(_mended(it, finding))
 

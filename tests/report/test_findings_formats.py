@@ -163,7 +163,7 @@ def test_text_has_the_source_line_a_caret_and_the_hint():
 
 
 def test_clean_text_is_one_line():
-    """Nothing was found in how much, by whom."""
+    """The sentence where nothing was found names what was checked, and by which checkers."""
     assert "no findings in 1 launch of 1 run, checked by memcheck.\n" == findings_text(CLEAN)
 
 
@@ -211,7 +211,7 @@ def test_sarif_names_places_relative_to_the_root():
 
 
 def test_sarif_tells_columns_and_what_a_rule_is_about(tmp_path):
-    """The call below the caret; the rule's page as address and text; of somebody else's rule what there is."""
+    """The call below the caret; the rule's page as address and text; of a third party's rule what there is."""
     file = tmp_path / "k.py"
     file.write_text("def k(mlu):\n    ä = 1; mlu.bang_add(a, a, a, 4)  # here\n")
     finding = evolve(RACE, file=str(file), line=2)

@@ -56,7 +56,7 @@ def test_the_terminal_and_markdown_show_every_board():
 
 
 def test_the_page_shows_every_board_and_every_explanation():
-    """Escaped, with the pipes as a bar and SRAM only where somebody uses it."""
+    """Escaped, with the pipes as a bar and SRAM only where it is used."""
     used = evolve(record(), memory={"NRAM": Usage(1000, 250), "SRAM": Usage(1000, 500), "WRAM": Usage(9, 0)})
     page, with_sram = html_text([record()], "0", [STUDY]), html_text([used], "0")
     words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page))

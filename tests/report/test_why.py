@@ -38,7 +38,7 @@ def test_a_name_that_fits_is_one_line():
 
 
 def test_the_table_says_what_explains_each_call():
-    """Only pipes that somebody uses have a column; what is not known is a dash."""
+    """Only pipes that are used have a column; what is not known is a dash."""
     uneven = evolve(EVEN, balance=2.14, waves=3, last_wave=0.125, overlap=0.25, working=30)
     text = shown(why_table([record(), record(uneven, moved=2_500_000)], "MLU370-X4"))
     head, *rows = [line.split() for line in text.splitlines() if "%" in line or "moved " in line]

@@ -59,7 +59,7 @@ def checked(tmp_path, call):
     ("call", "launches"), [("by_threads()", 3), ("by_a_pool()", 3), ("unwaited_for()", 1)]
 )
 def test_threads_of_a_script_are_checked(tmp_path, call, launches):
-    """Side by side or not, with nobody who waits for them: as if they were launched one after the other."""
+    """Side by side or not, with nothing that waits for them: as if they were launched one after the other."""
     done = checked(tmp_path, call)
 
     assert (launches, "") == (done.launches, done.problem)

@@ -65,7 +65,7 @@ def test_racy():
 
 
 def test_without_the_option_nothing_is_watched(run):
-    """A racy kernel whose value nobody looks at passes."""
+    """A racy kernel whose value is never read passes."""
     run(TWO).assert_outcomes(passed=2)
 
 

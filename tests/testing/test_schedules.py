@@ -71,12 +71,12 @@ def test_integers_are_never_approximate():
 
 def test_a_fault_on_one_side_is_a_difference():
     """So is another fault; the same kind is none."""
-    fault = Deadlock("nobody goes on")
+    fault = Deadlock("no task goes on")
 
-    assert "it ends in a fault (nobody goes on), not without a fault" == difference(
+    assert "it ends in a fault (no task goes on), not without a fault" == difference(
         OPERATOR, run_with([1]), fault
     )
-    assert "it ends without a fault, not in a fault (nobody goes on)" == difference(
+    assert "it ends without a fault, not in a fault (no task goes on)" == difference(
         OPERATOR, fault, run_with([1])
     )
     assert difference(OPERATOR, fault, OutOfBounds("beyond")) is not None

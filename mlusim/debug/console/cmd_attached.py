@@ -38,7 +38,7 @@ def attach(console: "CommandContext", number: int, lines: list[str]) -> None:
 
 
 def told(console: "CommandContext", number: int) -> str:
-    """What is executed at a breakpoint."""
+    """The commands that are executed at a breakpoint."""
     lines = console.attached.get(number, [])
     return f"breakpoint {number}: {'; '.join(lines) if lines else 'no commands'}"
 

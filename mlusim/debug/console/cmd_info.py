@@ -25,7 +25,7 @@ BAR = 32  # columns of a bar
 
 
 def info(console: "CommandContext", words: str) -> str:
-    """One of the views."""
+    """Show one of the views."""
     name, _, rest = words.partition(" ")
     found = [view for view in INFO if view.startswith(name)] if name else []
     if name in INFO:

@@ -23,7 +23,7 @@ AROUND = 5  # lines of source shown before and behind the current one
 
 
 def where(console: "CommandContext", words: str) -> str:
-    """The stack."""
+    """Show the stack."""
     del words
     session = console.session
     stack, paused = session.stack(), session.look()
@@ -40,17 +40,17 @@ def where(console: "CommandContext", words: str) -> str:
 
 
 def up(console: "CommandContext", words: str) -> str:
-    """To the caller."""
+    """Move to the caller's frame."""
     return _level(console.session, console.session.level + _steps(words))
 
 
 def down(console: "CommandContext", words: str) -> str:
-    """To the function called."""
+    """Move to the frame of the function called."""
     return _level(console.session, console.session.level - _steps(words))
 
 
 def frame_(console: "CommandContext", words: str) -> str:
-    """To a frame by its number."""
+    """Move to a frame by its number."""
     if words and not words.isdigit():
         raise UsageError(f"{words!r} is no number of a frame; `where` shows them")
     return _level(console.session, int(words) if words else console.session.level)
@@ -74,7 +74,7 @@ def _level(session: "DebugSession", level: int) -> str:
 
 
 def list_(console: "CommandContext", words: str) -> str:
-    """Source around a line."""
+    """Show the source around a line."""
     session = console.session
     site = session.site()
     if words:
@@ -141,7 +141,7 @@ def task(console: "CommandContext", words: str) -> str:
 
 
 def history(console: "CommandContext", words: str) -> str:
-    """The last operations."""
+    """Show the last operations."""
     session = console.session
     given = words.split()
     mine = "task" in given

@@ -38,7 +38,7 @@ SHOWN = 16  # elements of a pointer that `print` shows
 
 
 def print_(console: "CommandContext", words: str) -> str:
-    """A value."""
+    """Show a value."""
     session = console.session
     form, words = _form(words)
     if form and form["letters"] not in ("", "x"):
@@ -82,7 +82,7 @@ def _elements(session: "DebugSession", words: str) -> "np.ndarray[Any, Any] | np
 
 
 def examine_(console: "CommandContext", words: str) -> str:
-    """Memory, element by element."""
+    """Show memory, element by element."""
     session = console.session
     form, words = _form(words)
     if not words:
@@ -117,7 +117,7 @@ def _form(words: str) -> "tuple[re.Match[str] | None, str]":
 
 
 def diff(console: "CommandContext", words: str) -> str:
-    """A region against something else."""
+    """Compare a region with another place or a file."""
     session = console.session
     place, _, other = words.rpartition(" ")
     place, other = place.strip(), other.strip()
@@ -190,7 +190,7 @@ def _same_tensor(session: "DebugSession", span: ByteSpan, launch: int) -> None:
 
 
 def dump(console: "CommandContext", words: str) -> str:
-    """A region to a file."""
+    """Write a region to a file."""
     session = console.session
     place, _, name = words.rpartition(" ")
     if not place or not name.endswith(".npy"):
@@ -205,7 +205,7 @@ def dump(console: "CommandContext", words: str) -> str:
 
 
 def who_wrote(console: "CommandContext", words: str) -> str:
-    """Who wrote a byte."""
+    """Show the write that a byte comes from."""
     session = console.session
     place, _, number = words.rpartition(" ")
     deep = bool(place) and number.isdigit()

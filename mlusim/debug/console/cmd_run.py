@@ -59,7 +59,7 @@ def _bare(verb: "Callable[[DebugSession], Stop]", name: str) -> "Callable[[Comma
 
 
 def until(console: "CommandContext", words: str) -> str:
-    """To a later line."""
+    """Run to a later line."""
     session = console.session
     file, line = None, None
     if words:
@@ -74,7 +74,7 @@ def until(console: "CommandContext", words: str) -> str:
 
 
 def goto(console: "CommandContext", words: str) -> str:
-    """Any moment."""
+    """Go to any moment, forwards or back."""
     session = console.session
     launch, _, moment = words.rpartition(":")
     index = _number(launch, "launch") if launch else session.recorded.index

@@ -33,7 +33,7 @@ def help_text(command: Command) -> str:
 
 
 def source(console: "CommandContext", words: str) -> str:
-    """Commands from a file."""
+    """Execute the commands of a file."""
     if not words:
         raise UsageError("source takes a file of commands, one a line")
     return "\n".join(reply.text for reply in console.execute_file(words) if reply.text)
@@ -48,7 +48,7 @@ def record(console: "CommandContext", words: str) -> str:
 
 
 def replay(console: "CommandContext", words: str) -> str:
-    """Stand at the place of a recording."""
+    """Go to the place of a recording."""
     if not words:
         raise UsageError("replay takes the file of a recording")
     name = words.removeprefix(TRUST).strip() if words.startswith(f"{TRUST} ") else words
@@ -56,7 +56,7 @@ def replay(console: "CommandContext", words: str) -> str:
 
 
 def quit_(console: "CommandContext", words: str) -> str:
-    """Leave."""
+    """Leave the debugger."""
     del words
     console.leaves = True
     return ""

@@ -25,7 +25,7 @@ def set_(console: "CommandContext", words: str) -> str:
 
 
 def whatis(console: "CommandContext", words: str) -> str:
-    """The type of an expression."""
+    """Show the type of an expression."""
     if not words:
         raise UsageError("whatis takes an expression, as in `whatis buffer`")
     session = console.session
@@ -46,7 +46,7 @@ def display(console: "CommandContext", words: str) -> str:
 
 
 def undisplay(console: "CommandContext", words: str) -> str:
-    """Show it no more."""
+    """Stop showing an expression."""
     if words and (not words.isdigit() or int(words) not in console.displays):
         known = ", ".join(map(str, console.displays)) or "none"
         raise UsageError(f"there is no display {words!r}; there are: {known}")

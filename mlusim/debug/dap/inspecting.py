@@ -170,7 +170,7 @@ def _is_command(state: State, text: str) -> bool:
 
 
 def _commanded(state: State, text: str) -> str:
-    """Execute a command; where it has moved, the editor is told of the stop."""
+    """Execute a command; where it has moved, the editor gets the stop."""
     assert state.console is not None
     before = state.session.stop
     reply = state.console.execute(text)
@@ -245,7 +245,7 @@ def _write_memory(state: State, arguments: Arguments) -> Body:
 
 
 def _disassemble(state: State, arguments: Arguments) -> Body:
-    """Operations as instructions: the address of each is its moment; those to come are not known."""
+    """Operations as instructions: the address of each is its moment; future ones are not known."""
     session = state.session
     first = int(str(arguments["memoryReference"]), 0) + int(arguments.get("instructionOffset") or 0)
     paused = session.watched(history=True)

@@ -1,6 +1,6 @@
 """Requests that move: forwards, backwards, to a line, to a cycle.
 
-The editor is answered first and told of the stop afterwards, so that it can interrupt in between.
+The editor is answered first and gets the stop afterwards, so that it can interrupt in between.
 """
 
 from collections.abc import Callable, Mapping

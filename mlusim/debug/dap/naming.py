@@ -1,4 +1,4 @@
-"""What the numbers and addresses stand for that the editor gets: frames, groups of values, bytes."""
+"""The numbers and addresses that the editor uses for frames, groups of values and bytes."""
 
 import re
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ class FrameAt:
     level: int
 
     def focus(self, session: "DebugSession") -> None:
-        """Look at it."""
+        """Make it the frame in focus."""
         if self.task and session.look().core(self.task) is not None:
             session.focus, session.level = self.task, self.level
 

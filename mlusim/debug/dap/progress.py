@@ -1,4 +1,4 @@
-"""Progress of slow requests: after a moment the editor is told what goes on and for how long, and that it can be cancelled."""
+"""Progress of slow requests: after a moment the editor shows what is being done and for how long, and may cancel it."""
 
 import threading
 from collections.abc import Iterator

@@ -76,7 +76,7 @@ class Connection:
         self._send(message)
 
     def event(self, name: str, body: Mapping[str, Any] | None = None) -> None:
-        """Announce something."""
+        """Send an event to the editor."""
         self._send({"type": "event", "event": name} | ({} if body is None else {"body": dict(body)}))
 
     def close(self) -> None:
@@ -130,8 +130,8 @@ class EditorStream:
         return len(text)
 
     def flush(self) -> None:
-        """Nothing is kept back."""
+        """Do nothing: output is sent as it is written."""
 
     def isatty(self) -> bool:
-        """It is no terminal."""
+        """False: an editor's console is not a terminal."""
         return False

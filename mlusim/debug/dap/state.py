@@ -46,7 +46,7 @@ class State:
     begun: bool = False
     lines_from_1: bool = True
     shows_progress: bool = False
-    slow: int = 0  # works that the editor was or could have been told of
+    slow: int = 0  # works whose progress the editor was or could have been shown
 
     @property
     def session(self) -> "DebugSession":
@@ -122,7 +122,7 @@ class State:
         self.connection.event("terminated")
 
     def _loaded(self) -> None:
-        """Tell of breakpoints whose file has been loaded meanwhile."""
+        """Report breakpoints whose file has been loaded meanwhile."""
         self.session.armed()
         for number, asked in self.asked.items():
             body = breakpoint_body(number, asked.made)

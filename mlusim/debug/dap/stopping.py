@@ -217,7 +217,7 @@ def _hits(text: str | None) -> Callable[[int], bool] | None:
 
 
 def _log(state: State, text: str | None) -> "Callable[[Core, FrameType | None], None] | None":
-    """What a log point does: shows *text* with the expressions in braces evaluated, and goes on."""
+    """Do what a log point does: show *text* with the expressions in braces evaluated, and continue."""
     if not text:
         return None
     codes = {piece: parse(piece) for piece in _PIECE.findall(text)}

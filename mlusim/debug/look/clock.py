@@ -133,7 +133,7 @@ def _label(core: CoreSpan) -> str:
 
 
 def _clock(issues: dict[Key, Any], times: dict[Key, list[float]], whole_us: float) -> PredictedTimes:
-    """Lay the n-th issue of an instruction at a line against its n-th span, where there are as many."""
+    """Match the n-th issue of an instruction at a line with its n-th span, where there are as many of both."""
     pairs: dict[str, list[tuple[int, float]]] = {}
     unknown = 0
     for key, moments in issues.items():

@@ -52,7 +52,7 @@ class Probe:
         """Change nothing: an expression that places a plan only computes pointers."""
 
     def blame(self, fault: Fault) -> Fault:
-        """No core is to blame."""
+        """None: no core is at fault for what an expression does."""
         return fault
 
 
@@ -122,7 +122,7 @@ class Expression:
 
     @property
     def names(self) -> Collection[str]:
-        """The names that it looks up."""
+        """The names that the expression refers to."""
         if self.code is not None:
             return [n for n in self.code.co_names if not _is_attribute(self.text, n)]
         return list(names_of_tree(guess_c(self.text)))

@@ -68,7 +68,7 @@ def others(paused: PausedRun) -> tuple[int, int]:
 
 
 def task(paused: PausedRun, core: "Core") -> TaskState:
-    """One of them."""
+    """The state of the task of *core*, its place, and what it waits for."""
     place, stack = core.place, paused.stack(core)
     state, waits = _doing(paused, core)
     where = ""
@@ -161,7 +161,7 @@ def _title(meeting: Meeting) -> str:
 
 
 def mutexes(paused: PausedRun) -> list[tuple[str, str]]:
-    """The mutexes that are held: their two numbers, and by whom."""
+    """The mutexes that are held: their two numbers, and the core that holds each."""
     return [(f"{first}, {second}", name_of(core)) for (first, second), core in paused.session.locks.items()]
 
 

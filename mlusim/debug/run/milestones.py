@@ -76,7 +76,7 @@ class Milestones:
             self._snapshots, self._spacing = self._snapshots[1::2], self._spacing * 2
 
     def forget(self) -> None:
-        """Give the snapshots up; marks stay."""
+        """Drop the snapshots; marks stay."""
         self._snapshots, self._spacing = [], SPACING
 
     def snapshot(self, moment: int) -> Snapshot | None:

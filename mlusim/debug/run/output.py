@@ -73,7 +73,7 @@ class _Filter:
         self.ear = ear
 
     def write(self, text: str) -> int:
-        """Write what is news."""
+        """Write only what the user has not seen yet."""
         if self.ear.passes():
             self.stream.write(text)
         return len(text)

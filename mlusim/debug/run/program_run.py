@@ -88,7 +88,7 @@ class ProgramRun(RunObserver):
         self._pause(INTERRUPTED)
 
     def _trap(self) -> None:
-        """A kernel calls ``breakpoint()``."""
+        """Pause: a kernel calls ``breakpoint()``."""
         self.trapped = True
         self._pause(INTERRUPTED)
 
@@ -124,7 +124,7 @@ class ProgramRun(RunObserver):
         self._pause(LAUNCH)
 
     def task_end(self, core: Any) -> None:
-        """Add up."""
+        """Add the core's counts to the launch's."""
         super().task_end(core)
         self._issued += _issued(core)
 

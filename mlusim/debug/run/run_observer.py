@@ -1,4 +1,4 @@
-"""Who plays in a run: the base of the debugger's observers."""
+"""The base of the debugger's observers: which cores take part in a run."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RunObserver(Observer):
-    """Knows who plays in a run: its cores that have begun and not ended, and what went wrong."""
+    """Knows the cores of a run that have begun and not ended, and what went wrong."""
 
     name = "debugger"
 

@@ -75,7 +75,7 @@ class RunMaker:
     def aside(
         self, position: Position, *, since: int | None = None, watching: RunListener | None = None
     ) -> LaunchRun:
-        """A run for another look, at *position*, perhaps with a log of its writes, or at the end before it.
+        """A run for another look, at *position*, with a log of its writes where asked, or at the end before it.
 
         It is watched from moment *since* on, or as late as can be; the caller abandons it.
         """

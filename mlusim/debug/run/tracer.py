@@ -82,7 +82,7 @@ class Tracer(RunObserver):
 
     @property
     def recent(self) -> list[Op]:
-        """The last operations that were heard of, oldest first."""
+        """The last operations that were announced, oldest first."""
         first = self.moment - len(self._recent) + 1
         return [
             one if isinstance(one, Op) else Op(first + n, ISSUE, cast(Core, one.core), one.step.name, one)
@@ -123,13 +123,13 @@ class Tracer(RunObserver):
     # -- what the machine announces --------------------------------------------------------------
 
     def launch_begin(self, launch: Any) -> None:
-        """Moment 0."""
+        """Count moment 0: the launch begins."""
         super().launch_begin(launch)
         if self._alarm <= 0:
             self._judge(Op(0, LAUNCH_BEGIN, None, "launch"))
 
     def task_begin(self, core: Any) -> None:
-        """A moment; lines of the core are traced if those of the others are."""
+        """Count a moment: a task begins; its lines are traced if those of the others are."""
         super().task_begin(core)
         if self.asleep:
             self._watches[core] = core.mlu.watch, core.scalars
@@ -141,7 +141,7 @@ class Tracer(RunObserver):
         self._rare(BEGIN, core, "task begins")
 
     def issue(self, effect: Effect) -> None:
-        """A moment: an instruction is issued."""
+        """Count a moment: an instruction is issued."""
         self.moment = moment = self.moment + 1
         self.lines = 0
         self._recent.append(effect)
@@ -149,7 +149,7 @@ class Tracer(RunObserver):
             self._judge(Op(moment, ISSUE, cast(Core, effect.core), effect.step.name, effect))
 
     def effect(self, effect: Effect) -> None:
-        """A moment, if the effect is asynchronous: it lands now.  Else the checkers have had their say."""
+        """Count a moment where an asynchronous effect lands; for a blocking one, look for new findings."""
         if effect.asynchronous:
             self.moment = moment = self.moment + 1
             self.lines = 0
@@ -163,16 +163,16 @@ class Tracer(RunObserver):
                 self._hit(op.kind, op.core, hits, op)
 
     def control(self, core: Any, name: str) -> None:
-        """A moment: a wait begins."""
+        """Count a moment: a wait begins."""
         self._rare(CONTROL, core, name.lstrip("_"))
 
     def task_end(self, core: Any) -> None:
-        """A moment."""
+        """Count a moment: a task ends."""
         self._rare(FINISH, core, "task ends")
         super().task_end(core)
 
     def launch_end(self, launch: Any) -> None:
-        """The last moment."""
+        """Count the last moment: the launch ends."""
         del launch
         self._last(LAUNCH_END, None)
 
@@ -200,7 +200,7 @@ class Tracer(RunObserver):
             self._judge(op)
 
     def _awakes(self) -> bool:
-        """Whether this is the mark to wake at: from here on every instruction is heard of."""
+        """Whether this is the mark to wake at: every instruction is announced from here on."""
         if self._wake is None or self._rare_events != self._wake[1]:
             return False
         self.asleep, self.moment = False, self._wake[0] - 1

@@ -101,7 +101,7 @@ class CallLocation(Location):
     lines = True
 
     def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Stop at each of the lines."""
+        """Stop at each of the lines that name it."""
         del core, tracer, entered
         return "" if (frame.f_code.co_filename, frame.f_lineno) in self.places else None
 
@@ -115,7 +115,7 @@ class FunctionLocation(Location):
     lines = True
 
     def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Stop at the first line of a call."""
+        """Stop at the first line of each call of the function."""
         del core, tracer
         return "" if entered and frame.f_code is self.code else None
 
@@ -136,14 +136,14 @@ class TaskLocation(Location):
         return False
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Follow the lines of the task."""
+        """Begin to follow the lines of the task."""
         if op.kind is BEGIN and op.core is not None and name_of(op.core) == self.label:
             self._begun = op.core
             tracer.trace()
         return None
 
     def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Stop at the first line."""
+        """Stop at the first line of the kernel."""
         del frame, tracer, entered
         if core is not self._begun:
             return None
@@ -160,11 +160,11 @@ class IntrinsicLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """By name."""
+        """An instruction of that name concerns it."""
         return step.name == self.name and not landing
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Stop where it is issued."""
+        """Stop where the instruction is issued."""
         del tracer
         return "" if op.name == self.name and op.kind in (ISSUE, CONTROL) else None
 
@@ -178,11 +178,11 @@ class PipeLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """By pipe."""
+        """An instruction of that pipe concerns it."""
         return step.pipe.value == self.pipe and not landing
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Stop where it is issued."""
+        """Stop where an instruction of the pipe is issued."""
         del tracer
         return "" if op.effect is not None else None
 
@@ -196,7 +196,7 @@ class MomentLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any step may be the one."""
+        """Any instruction may be at the moment."""
         del step, landing
         return True
 
@@ -216,12 +216,12 @@ class TimeLocation(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any step may be the one."""
+        """Any instruction may be at one of the moments."""
         del step
         return not landing
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Stop at the moments of the launch."""
+        """Stop at the moments of the launch that have this predicted time."""
         return "" if op.moment in self.moments and tracer.launch == self.launch else None
 
 
@@ -236,7 +236,7 @@ class Watchpoint(Location):
     ops = True
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """By the bytes of its operands."""
+        """An instruction whose operands touch the bytes concerns it."""
         del landing
         return self._verb(step) is not None
 
@@ -274,17 +274,17 @@ class FindingLocation(Location):
     _seen: int = 0
 
     def listen(self, checkers: tuple[Any, ...]) -> None:
-        """Look out for what *checkers* find from now on."""
+        """Report what *checkers* find from now on."""
         self._checkers = checkers
         self._seen = sum(len(tuple(checker.findings)) for checker in checkers)
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any step may be found fault with."""
+        """A checker may find something at any instruction."""
         del step, landing
         return True
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Stop where a checker has found something new."""
+        """Stop where a checker has reported a new finding."""
         del op, tracer
         found = [f for checker in self._checkers for f in checker.findings]
         if len(found) <= self._seen:
@@ -319,31 +319,31 @@ class Breakpoint(Stopper):
 
     @property
     def breakpoint(self) -> "Breakpoint":  # type: ignore[override]
-        """It is one."""
+        """The breakpoint that the stop names: this one."""
         return self
 
     @property
     def ops(self) -> bool:  # type: ignore[override]
-        """As its location."""
+        """Whether the location listens to moments."""
         return self.location.ops
 
     @property
     def lines(self) -> bool:  # type: ignore[override]
-        """As its location."""
+        """Whether the location listens to lines."""
         return self.location.lines
 
     @property
     def late(self) -> bool:  # type: ignore[override]
-        """As its location."""
+        """Whether the location is asked again after the checkers."""
         return self.location.late
 
     @property
     def lines_from_start(self) -> bool:
-        """As its location."""
+        """Whether the location needs lines followed from the first on."""
         return self.location.lines_from_start
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """As its location."""
+        """Whether the instruction can concern the location."""
         return self.location.follows(step, landing=landing)
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
@@ -386,5 +386,5 @@ class Breakpoint(Stopper):
 
     @property
     def kind(self) -> str:
-        """What the console calls it."""
+        """The word for it in the console's list."""
         return "watchpoint" if isinstance(self.location, Watchpoint) else "breakpoint"

@@ -115,12 +115,12 @@ class Finish(Stepper):
         self.returned = False
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any instruction may be the first."""
+        """Any instruction may be the first in the caller."""
         del step, landing
         return True
 
     def at_return(self, frame: FrameType, value: Any) -> None:
-        """Note the value."""
+        """Keep the value that the function returns."""
         if frame is self.frame:
             self.returned, self.value = True, (value,)
 
@@ -140,7 +140,7 @@ class IntrinsicStep(Stepper):
     """`stepi`: the next intrinsic, scalar access or wait."""
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Every instruction that is issued."""
+        """Every instruction counts where it is issued."""
         del step
         return not landing
 
@@ -152,7 +152,7 @@ class IntrinsicStep(Stepper):
 
 
 class Interrupt(Stopper):
-    """Ctrl-C: whatever comes first."""
+    """Ctrl-C: stops at the next line or instruction, whichever is first."""
 
     ops = True
     lines = True
@@ -160,21 +160,21 @@ class Interrupt(Stopper):
 
     @property
     def lines_from_start(self) -> bool:
-        """From where the run is."""
+        """Lines are followed from where the run is."""
         return False
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Any."""
+        """Any instruction stops it."""
         del step, landing
         return True
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Stop."""
+        """Stop at the next instruction."""
         del op, tracer
         return self.reason
 
     def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Stop."""
+        """Stop at the next line."""
         del core, frame, tracer, entered
         return self.reason
 
@@ -197,18 +197,18 @@ class Lines(Stopper):
 
     @property
     def lines_from_start(self) -> bool:
-        """The search says from where."""
+        """The search itself says where to begin following lines."""
         return False
 
     def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Any line of the core."""
+        """Stop at any line of the core at that depth."""
         del tracer, entered
         if self.label is not None and name_of(core) != self.label:
             return None
         return "" if self.depth is None or depth_of(frame) <= self.depth else None
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """The beginning of the core."""
+        """Stop at the beginning of the core."""
         del tracer
         return _begins(op, self.label)
 
@@ -228,12 +228,12 @@ class Intrinsics(Stopper):
         self.label = label
 
     def follows(self, step: Step, *, landing: bool) -> bool:
-        """Every instruction that is issued."""
+        """Every instruction counts where it is issued."""
         del step
         return not landing
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Any instruction of the core."""
+        """Stop at any instruction of the core."""
         del tracer
         if op.kind not in (ISSUE, CONTROL) or op.core is None:
             return _begins(op, self.label)
@@ -248,7 +248,7 @@ class Issues(Intrinsics):
         self.left = count
 
     def at_op(self, op: Op, tracer: Tracing) -> str | None:
-        """Count."""
+        """Count instructions, and stop at the one asked for."""
         del tracer
         self.left -= op.kind is ISSUE
         return "" if self.left == 0 else None

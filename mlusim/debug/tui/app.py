@@ -130,7 +130,7 @@ class DebuggerApp(App[None]):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin."""
+        """Start the session behind the screen."""
         self.query_one("#variables").add_class("shown")
         line = self.query_one(CommandLine)
         line.focus()

@@ -88,7 +88,7 @@ class Pane(VerticalScroll):
         self._text = Static(Text(""), markup=False)
 
     def compose(self) -> list[Widget]:
-        """The text."""
+        """Make the widget that holds the text."""
         return [self._text]
 
     def show(self, text: str, changed: str | None = None) -> None:
@@ -140,7 +140,7 @@ class CommandLine(Input):
             self.line = line
 
     def enter(self) -> None:
-        """The line is complete."""
+        """Execute the typed line."""
         line, self.value = self.value, ""
         self.remember(line)
         self.post_message(self.Entered(line))

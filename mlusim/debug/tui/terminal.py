@@ -42,7 +42,7 @@ class Terminal:
         return before + quits
 
     def give_back(self) -> None:
-        """Let the terminal be as it was."""
+        """Restore the terminal's settings."""
         if self._before is not None:
             import termios  # noqa: PLC0415 - as above
 

@@ -384,7 +384,7 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
 
 
 def _look() -> None:
-    """Nothing; on the way Python looks after signals and alarms."""
+    """Do nothing; Python handles signals and alarms on the way."""
 
 
 def _direction(value: Any) -> Direction | Any:

@@ -31,7 +31,7 @@ _RESERVED = {"new": "new_", "register": "register_"}
 
 
 class Unknown(Exception):
-    """The call has no C."""
+    """The call cannot be rendered to C."""
 
 
 @frozen
@@ -217,7 +217,7 @@ class _Door:
                 yield f"  const int64_t room_{o.name} = {self._span(o)} / {self.types[o.name].size};"
 
     def _slow(self, result: str) -> Iterator[str]:
-        """The call of Python's door."""
+        """The call of Python's method for the row."""
         up = f"UP(m, {self.number}, site, {', '.join(self._arguments())})"
         if result == "void":
             yield "  return;"
@@ -250,7 +250,7 @@ class _Door:
         return SUFFIX[dtype.name]
 
     def _arguments(self) -> Iterator[str]:
-        """What Python's door is called with."""
+        """The arguments for Python's method."""
         for name, given in self.given.items():
             if given.pointer:
                 dtype = self.types.get(name, given.dtype) if name in self.row.void else given.dtype

@@ -17,7 +17,7 @@ class NativePolls:
 
     @property
     def looks(self) -> int:
-        """Small copies that were polls."""
+        """Small copies that polled."""
         return int(self._c.looks)
 
     def load(self, address: int) -> None:

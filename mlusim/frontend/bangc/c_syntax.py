@@ -11,7 +11,7 @@ from mlusim.frontend.bangc import types as t
 
 
 class NoExpression(Exception):
-    """The text is no expression of C, with the reason."""
+    """The text is not an expression of C; says why."""
 
 
 class Foreign(NoExpression):
@@ -171,7 +171,7 @@ class _Reader:
     at: int = 0
 
     def peek(self, ahead: int = 0) -> tuple[str, str]:
-        """A token that is not taken yet."""
+        """The next token, which stays."""
         return self.tokens[self.at + ahead] if self.at + ahead < len(self.tokens) else ("end", "")
 
     def take(self, op: str = "") -> str:
@@ -185,7 +185,7 @@ class _Reader:
         return word
 
     def end(self) -> None:
-        """Nothing may be left."""
+        """Raise `NoExpression` where tokens are left."""
         kind, word = self.peek()
         if kind != "end":
             what = (
@@ -231,7 +231,7 @@ class _Reader:
         return self.behind(self.primary())
 
     def behind(self, base: Tree) -> Tree:
-        """Elements and members."""
+        """A primary expression with its subscripts and member accesses."""
         while self.peek()[1] in ("[", ".", "->", "("):
             op = self.take()
             if op == "(":

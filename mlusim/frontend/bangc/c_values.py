@@ -37,7 +37,7 @@ _COMPARISONS = frozenset(["==", "!=", "<", "<=", ">", ">="])
 
 @frozen
 class RegisterAddress:
-    """The address of what is in no memory: a variable or a member that a compiler keeps in a register."""
+    """The address of a variable or member that a compiler keeps in a register, and so in no memory."""
 
     text: str
     type: str
@@ -381,7 +381,7 @@ def _cast(given: Typed, to: t.Type) -> Typed:
 
 
 def _refused(given: Typed, reason: str) -> NoExpression:
-    """Why *given* does not do; a value of Python's may do in Python."""
+    """The error for *given*; `Foreign` where it is a value of Python, which Python may accept."""
     return Foreign(reason) if isinstance(given.type, t.Void) else NoExpression(reason)
 
 

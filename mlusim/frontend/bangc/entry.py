@@ -20,9 +20,9 @@ from mlusim.machine.kernel import Kernel
 
 
 class Body:
-    """What a launch calls: gives the core a namespace and runs the function in it.
+    """What the machine calls for each task.
 
-    For whoever asks where the kernel is, ``__wrapped__`` is a function of its code, whose globals have
+    For tools that ask where the kernel is, ``__wrapped__`` is a function of its code, whose globals have
     those of every function that it reaches; nothing runs in them.
     """
 

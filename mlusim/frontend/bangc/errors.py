@@ -23,7 +23,7 @@ class Diagnostic:
 
     @property
     def head(self) -> str:
-        """Where, and what."""
+        """The place and the error, in one line."""
         return f"{self.file}:{self.line}:{self.column}: {self.message}"
 
     @property

@@ -150,7 +150,7 @@ class Carrier:
 class Strand:
     """A body with carriers of its own, which may be stopped in the middle of any of them.
 
-    Inside, `pause` gives control to whoever resumed; `resume` goes on behind that `pause`.
+    Inside, `pause` gives control to the caller of `resume`; `resume` goes on behind that `pause`.
     """
 
     __slots__ = ("_body", "_outside", "_place")

@@ -27,7 +27,7 @@ class Meeting:
 
     @property
     def missing(self) -> list["Core"]:
-        """Those who have not arrived."""
+        """The cores that have not arrived."""
         return [core for core in self.expected if core not in self.arrived]
 
     @property

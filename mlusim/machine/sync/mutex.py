@@ -21,7 +21,7 @@ def lock(core: Any, name: str, key: tuple[int, int]) -> None:
 
 
 def unlock(core: Any, name: str, key: tuple[int, int]) -> None:
-    """Give the mutex *key* back."""
+    """Release the mutex *key*."""
     if core.hub.control is not None:
         core.hub.control(core, name)
     locks = core.session.locks

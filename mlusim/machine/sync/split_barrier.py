@@ -2,7 +2,7 @@
 
 Inferred from their names: a barrier of an *id* is complete when *count* arrivals have come, and then
 starts over.  Arriving finishes the core's own pipes, as every barrier does, so that what it did is over
-for whoever waits; waiting finishes nothing.  The n-th wait of a core at an id is for its n-th completion.
+for the cores that wait; waiting finishes nothing.  The n-th wait of a core at an id is for its n-th completion.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,7 @@ class Half(Meeting):
 
     @property
     def wanted(self) -> str:
-        """The arrivals, whoever makes them."""
+        """How many arrivals have come of those that complete it, in words."""
         return f" ({len(self.arrived)} of {self.count} arrivals at barrier {self.ident} came)"
 
 

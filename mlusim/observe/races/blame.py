@@ -60,7 +60,7 @@ class Blame:
         withheld = self._handing.missed(one.pairs)
         if withheld is not None:
             text = (
-                f"put {withheld.site.spelled('sync')}() before line {withheld.site.line}, which hands on only what is "
+                f"put {withheld.site.spelled('sync')}() before line {withheld.site.line}, which passes on only what is "
                 "over by then"
             )
             self._tell(one, Remedy(text, verified=True), self._waits, withheld.site)

@@ -86,7 +86,7 @@ class Clocks:
             self._advance(task, _joined([self._current(task).knows, known]), 0)
 
     def release(self, task: int, key: Any) -> None:
-        """Let whoever acquires *key* next know that what *task* did is over."""
+        """Order what *task* did before everything that the next acquirer of *key* does."""
         self._note("release", task, key)
         past, before = self._past(task), self._mutexes.get(key)
         self._mutexes[key] = past if before is None else _joined([before, past])

@@ -122,7 +122,7 @@ class PipeOrder:
             yield from _between(first, step)
 
     def pending(self) -> Iterator[Step]:
-        """What has not been waited for."""
+        """The steps that have not been waited for."""
         yield from (*self.io, *self.move, *self.computing, *self.scalars.values())
         for steps in self.stores.values():
             yield from steps
@@ -162,7 +162,7 @@ class PipeOrder:
         self.scalars.clear()
 
     def loads_or_stores(self, step: Step) -> None:
-        """Take note of a scalar access."""
+        """Note a scalar access."""
         stores = bool(step.writes)
         access = (step.writes or step.reads)[0]
         if stores and access.allocation.space.shared:
@@ -173,7 +173,7 @@ class PipeOrder:
             self.scalars[access, stores] = step
 
     def direct(self, pipes: Collection[str], waiting: Collection[str]) -> None:
-        """Take note of a sync that lets only the pipes *waiting* wait for *pipes*."""
+        """Note a sync that lets only the pipes *waiting* wait for *pipes*."""
         ahead = [*self.io] * (IO in pipes) + [*self.move] * (MOVE in pipes)
         for step in (*ahead, *(self.computing if VECTOR in pipes else ())):
             self.passed[step] = self.passed.get(step, frozenset()) | set(waiting)

@@ -93,7 +93,7 @@ class _Roofline:
         words(self._axes, high_x - 4 * (high_x - low_x) / self.width, at, text, across="right", up=up)
 
     def point(self, intensity: float, rate: float, name: str, tip: str) -> None:
-        """A call."""
+        """One call as a point of the roofline."""
         from matplotlib.patches import Ellipse  # noqa: PLC0415 - an extra
 
         size_x = 9 * (self._x[1] - self._x[0]) / self.width

@@ -19,7 +19,7 @@ OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
 
 
 def verdict(record: CallRecord) -> str:
-    """One word: what became of the call."""
+    """One word for the outcome of the call."""
     if record.fault is not None:
         return "fault"
     if record.status != record.expected:

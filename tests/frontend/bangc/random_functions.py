@@ -322,7 +322,7 @@ class Writer:
         return [*lines, "}"]
 
     def loop(self):
-        """A loop that ends, perhaps with a break or a continue."""
+        """A loop that ends, sometimes with a break or a continue."""
         rng = self.rng
         name = self.fresh("i")
         kind = rng.choice(("int", "unsigned int", "short", "long"))
@@ -349,7 +349,7 @@ class Writer:
         return [f"{kind} {name} = 0;", "do {", *inner, f"}} while (++{name} < {count});"]
 
     def switch(self):
-        """A switch, perhaps with fallthrough."""
+        """A switch, sometimes with fallthrough."""
         rng = self.rng
         lines = [f"switch (({self.whole(2)}) & 3) {{"]
         labels = rng.sample(range(4), rng.randrange(1, 5))

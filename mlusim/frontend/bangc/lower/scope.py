@@ -114,7 +114,7 @@ class FunctionScope:
         return local
 
     def refuse_destructor(self, kind: t.Type, span: Span) -> None:
-        """Refuse objects at whose end something happens: nothing would."""
+        """Refuse objects with a destructor: it would not be called."""
         inner = element_of(kind)
         if isinstance(inner, t.Record) and inner.destroyed:
             self.refuse("destructor", f"{inner} has a destructor, which would not be called", span)

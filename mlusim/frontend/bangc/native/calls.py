@@ -78,7 +78,7 @@ def _id(kind: t.Type) -> int:
 
 
 def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: str, site: int) -> str:
-    """Python executes it."""
+    """Leave the call to Python."""
     del site
     kinds = _kinds(node) if isinstance(node, ir.IntrinsicCall) else [a.type for a in node.arguments]
     texts = [c.text(a.value) if isinstance(a, ir.Text) else None for a in node.arguments]

@@ -145,7 +145,7 @@ class BangForm:
 
     @staticmethod
     def fault(why: int) -> Fault:
-        """What C has no meaning for."""
+        """The error for an operation that C leaves undefined."""
         return FAULTS[why]()
 
 

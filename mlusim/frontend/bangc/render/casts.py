@@ -7,7 +7,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import build as b
 
-Layout = Callable[[t.Type], ast.expr]  # the name of what the run-time knows of a type
+Layout = Callable[[t.Type], ast.expr]  # the name of the layout of a type
 
 
 def cast(

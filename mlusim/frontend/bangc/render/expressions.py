@@ -129,7 +129,7 @@ def _global(c: Context, at: ir.GlobalPlace) -> ast.expr:
 
 
 def layout(c: Context, kind: t.Type) -> ast.expr:
-    """The name of what the run-time knows of a type that memory holds."""
+    """The name of the layout of a type that memory holds."""
     name, made = layouts.of(kind)
     c.uses.layouts[name] = made
     return b.name(name)

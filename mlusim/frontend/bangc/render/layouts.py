@@ -1,4 +1,4 @@
-"""Names under which translated code finds what the run-time knows of a type or a row."""
+"""Names under which translated code finds the layout of a type, or a row."""
 
 import functools
 import hashlib

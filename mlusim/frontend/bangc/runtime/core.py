@@ -221,7 +221,7 @@ def by_zero() -> Fault:
 
 
 def too_deep() -> Fault:
-    """The fault of calls without end."""
+    """The fault of a recursion that does not end."""
     return RuleFault("the function calls itself without end", hint="device code has a small stack")
 
 

@@ -69,7 +69,7 @@ class CLibrary:
         self.refusal = ""  # the last check of a parameter that did not hold
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """All of them."""
+        """Every function of the library by its name."""
         return {
             "malloc": self.malloc, "calloc": self.calloc, "realloc": self.realloc, "free": self.free,
             "cnrtHostMalloc": self.host_malloc, "cnrtFreeHost": self.host_free,
@@ -103,7 +103,7 @@ class CLibrary:
     # -- memory ----------------------------------------------------------------------------------
 
     def malloc(self, nbytes: int, fill: int = POISON, how: str = "malloc") -> Any:
-        """Memory with no values in it."""
+        """Allocate uninitialised memory."""
         if nbytes >= 1 << 40:
             return NULL
         file, line = kernel_site()
@@ -122,7 +122,7 @@ class CLibrary:
         return 0
 
     def calloc(self, count: int, size: int) -> Any:
-        """Zeros."""
+        """Allocate memory filled with zeros."""
         return self.malloc(count * size, 0)
 
     def realloc(self, pointer: Any, nbytes: int) -> Any:
@@ -179,13 +179,13 @@ class CLibrary:
         return len(text)
 
     def fprintf(self, file: FileObject, form: Any, *values: Any) -> int:
-        """To a stream."""
+        """Print to a stream."""
         text = formatted(text_of(form), values)
         file.write(text)
         return len(text)
 
     def putchar(self, character: int) -> int:
-        """One character."""
+        """Print one character."""
         self.printf_text(chr(character & 0xFF))
         return character
 
@@ -227,13 +227,13 @@ def failed(code: int, call: Any, file: Any, line: int) -> None:
 
 
 def memcpy(target: Any, source: Any, count: int) -> Any:
-    """Copy bytes; overlaps do no harm."""
+    """Copy bytes; the blocks may overlap."""
     host_bytes(target, count, "store")[:] = bytes(host_bytes(source, count, "load"))
     return target
 
 
 def memset(target: Any, value: int, count: int) -> Any:
-    """Fill bytes."""
+    """Set every byte to a value."""
     host_bytes(target, count, "store")[:] = bytes([value & 0xFF]) * count
     return target
 
@@ -329,7 +329,7 @@ def sort(first: Any, last: Any, before: Callable[[Any, Any], bool] | None = None
 
 
 def _held(value: Any) -> Any:
-    """A reference to a value."""
+    """*value* as a reference: a number gets a cell."""
     return Cell(None, value) if isinstance(value, int | float) else value
 
 

@@ -66,13 +66,13 @@ class Stream(HostObject):
     put = put_char
 
     def put_address(self, value: Any) -> "Stream":
-        """Write a pointer that is no text."""
+        """Write a pointer that does not point to text."""
         address = getattr(value, "address", 0)
         self.write_text(f"{address:#x}" if address else "0")
         return self
 
     def flush(self) -> "Stream":
-        """Nothing is held back."""
+        """Do nothing: output is not buffered."""
         return self
 
     def precision(self, places: int) -> int:

@@ -1,4 +1,4 @@
-"""What the run-time knows of types: how to make a value, how to see memory as one."""
+"""How values of a type are made, and how memory is seen as one."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

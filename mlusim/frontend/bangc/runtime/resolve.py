@@ -34,7 +34,7 @@ def resolve(wanted: Mapping[str, t.Type], find: Find, host: HostTypes | None = N
 
 
 def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout], host: HostTypes | None = None) -> Any:
-    """What the run-time knows of a type."""
+    """The layout of a type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):
