@@ -151,11 +151,16 @@ def _log_hosts(args: argparse.Namespace) -> None:
 
 
 def _tell_refusals() -> None:
-    """Name the operators that a broken distribution took away, where the verb has looked for operators."""
-    registry = sys.modules.get("mlusim.operators.registry")
-    if registry is not None and registry.registered.cache_info().currsize:
-        for sentence in registry.registered().refusals:
-            print(f"note: {shown(' '.join(sentence.split()))}", file=sys.stderr)
+    """Name the operators and checkers that a broken distribution took away, where the verb has looked for any."""
+    operators = sys.modules.get("mlusim.operators.registry")
+    checkers = sys.modules.get("mlusim.observe.names")
+    sentences: list[str] = []
+    if operators is not None and operators.registered.cache_info().currsize:
+        sentences += operators.registered().refusals
+    if checkers is not None and checkers.registered.cache_info().currsize:
+        sentences += checkers.registered().refusals.values()
+    for sentence in sentences:
+        print(f"note: {shown(' '.join(sentence.split()))}", file=sys.stderr)
 
 
 def _parser(chosen: str | None) -> Parser:

@@ -10,7 +10,9 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any
 
-from mlusim.errors import UsageError
+from attrs import frozen
+
+from mlusim.errors import UsageError, said
 from mlusim.machine.hub import Observer
 from mlusim.observe.initcheck import InitCheck
 from mlusim.observe.memcheck import MemCheck
@@ -25,21 +27,31 @@ CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
 )
 
 
-@functools.cache
-def checkers() -> Mapping[str, Callable[[], Observer]]:
-    """Every checker by name: mlusim's own, then those of installed packages.
+@frozen
+class RegisteredCheckers:
+    """What the entry points gave: the checkers by name, and a sentence for each entry point that is left out."""
 
-    Raises `UsageError` where a package's checker cannot be loaded, with the entry point to blame.
-    """
-    found = dict(CHECKERS)
+    checkers: Mapping[str, Callable[[], Observer]]
+    refusals: Mapping[str, str]
+
+
+@functools.cache
+def registered() -> RegisteredCheckers:
+    """mlusim's own checkers, then those of installed packages; one that cannot be loaded disables itself alone."""
+    found, refusals = dict(CHECKERS), {}
     for entry in entry_points(group=GROUP):
         try:
             found.setdefault(entry.name, entry.load())
-        except Exception as error:
-            raise UsageError(
-                f"the checker entry point {entry.name} = {entry.value} cannot be loaded: {error}"
-            ) from error
-    return MappingProxyType(found)
+        except (Exception, SystemExit) as error:
+            refusals[entry.name] = (
+                f"the checker entry point {entry.name} = {entry.value} cannot be loaded: {said(error)}"
+            )
+    return RegisteredCheckers(MappingProxyType(found), MappingProxyType(refusals))
+
+
+def checkers() -> Mapping[str, Callable[[], Observer]]:
+    """Every checker by name: mlusim's own, then those of installed packages."""
+    return registered().checkers
 
 
 def observers_of(wanted: Iterable[Any]) -> tuple[Observer, ...]:
@@ -57,5 +69,8 @@ def _observer(item: Any) -> Observer:
         return item
     if isinstance(item, str) and item in checkers():
         return checkers()[item]()
+    refused = registered().refusals.get(item) if isinstance(item, str) else None
+    if refused is not None:
+        raise UsageError(refused)
     known = ", ".join(checkers())
     raise UsageError(f"{item!r} is no checker; known by name: {known}; or pass an Observer object")

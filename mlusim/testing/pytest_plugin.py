@@ -96,9 +96,12 @@ class CheckedTests:
         """Watch what the fixtures launch when they end."""
         return (yield from self._watched(item, "teardown"))
 
-    def pytest_report_header(self) -> str:
-        """Name the checkers in the header of the run."""
-        return f"mlusim: launches are watched by {', '.join(self.names)}"
+    def pytest_report_header(self) -> list[str]:
+        """Name the checkers in the header of the run, and those that cannot be loaded."""
+        from mlusim.observe.names import registered  # noqa: PLC0415
+
+        missing = [f"mlusim: {sentence}" for sentence in registered().refusals.values()]
+        return [f"mlusim: launches are watched by {', '.join(self.names)}", *missing]
 
     def _watched(self, item: pytest.Item, phase: str) -> Generator[None, Any, Any]:
         """Run the phase; fail it for its findings, or show them where it has failed already."""

@@ -26,7 +26,7 @@ class Census(Observer):
 @pytest.fixture
 def registered(monkeypatch):
     """Register entry points for one test: ``registered(name=callable or exception)``."""
-    names.checkers.cache_clear()
+    names.registered.cache_clear()
 
     def register(**found):
         def loader(value):
@@ -41,7 +41,7 @@ def registered(monkeypatch):
         monkeypatch.setattr(names, "entry_points", lambda group: entries if group == names.GROUP else [])
 
     yield register
-    names.checkers.cache_clear()
+    names.registered.cache_clear()
 
 
 def test_a_checker_of_another_package_watches_by_name(registered):
@@ -64,9 +64,11 @@ def test_names_of_mlusim_cannot_be_taken(registered):
 
 
 def test_a_broken_package_is_named(registered):
-    """The sentence says which entry point to blame."""
-    registered(broken=ImportError("no module named theirs"))
+    """The sentence says which entry point to blame; the other checkers watch all the same."""
+    registered(broken=ImportError("no module named theirs"), census=Census)
 
+    assert [*names.CHECKERS, "census"] == list(names.checkers())
+    assert ["memcheck"] == [observer.name for observer in names.observers_of(["memcheck"])]
     with pytest.raises(UsageError, match=r"broken = their:thing cannot be loaded: no module named theirs"):
         names.observers_of(["broken"])
 
