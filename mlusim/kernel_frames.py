@@ -7,7 +7,7 @@ from pathlib import Path
 from types import FrameType
 
 OWN = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
-OPERATORS = OWN + "ops" + os.sep  # of an installed mlusim; their kernels are as everybody's
+OPERATORS = OWN + "ops" + os.sep  # of an installed mlusim; their kernels are as the user's
 _GENERATED = ("<mlusim", OWN)
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 

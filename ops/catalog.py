@@ -7,13 +7,18 @@ from pathlib import Path
 from mlusim.operators.spec import Operator
 
 
+def _folders() -> tuple[str, ...]:
+    here = Path(__file__).parent
+    packages = sorted(p.name for p in pkgutil.iter_modules([str(here)]) if p.ispkg)
+    return tuple(name for name in packages if (here / name / "operator.py").exists())
+
+
 def _discover() -> tuple[Operator, ...]:
     found: list[Operator] = []
-    here = Path(__file__).parent
-    for folder in sorted(p.name for p in pkgutil.iter_modules([str(here)]) if p.ispkg):
-        if (here / folder / "operator.py").exists():
-            found.extend(importlib.import_module(f".{folder}.operator", __package__).OPERATORS)
+    for folder in FOLDERS:
+        found.extend(importlib.import_module(f".{folder}.operator", __package__).OPERATORS)
     return tuple(found)
 
 
+FOLDERS: tuple[str, ...] = _folders()
 OPERATORS: tuple[Operator, ...] = _discover()

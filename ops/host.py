@@ -1,24 +1,31 @@
 """The vendor-shaped host functions of every operator, gathered: ``ops.host.mluOpTinShiftForward(...)``."""
 
-from .border_align_backward.host import mluOpBorderAlignBackward
-from .dynamic_scatter_backward.host import (
-    mluOpDynamicScatterBackward,
-    mluOpGetDynamicScatterBackwardWorkspaceSize,
-)
-from .mutual_information_backward.host import (
-    mluOpGetMutualInformationBackwardWorkspaceSize,
-    mluOpMutualInformationBackward,
-)
-from .three_interpolate_backward.host import mluOpThreeInterpolateBackward
-from .tin_shift.host import mluOpTinShiftBackward, mluOpTinShiftForward
+import importlib
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
 
-__all__ = [
-    "mluOpBorderAlignBackward",
-    "mluOpDynamicScatterBackward",
-    "mluOpGetDynamicScatterBackwardWorkspaceSize",
-    "mluOpGetMutualInformationBackwardWorkspaceSize",
-    "mluOpMutualInformationBackward",
-    "mluOpThreeInterpolateBackward",
-    "mluOpTinShiftBackward",
-    "mluOpTinShiftForward",
-]
+from .catalog import FOLDERS
+
+
+def _gathered() -> Mapping[str, Callable[..., Any]]:
+    found: dict[str, Callable[..., Any]] = {}
+    for folder in FOLDERS:
+        module = importlib.import_module(f".{folder}.host", __package__)
+        found |= {name: value for name, value in vars(module).items() if name.startswith("mluOp")}
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+FUNCTIONS: Mapping[str, Callable[..., Any]] = _gathered()
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    """A host function by the vendor's name."""
+    if name in FUNCTIONS:
+        return FUNCTIONS[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The functions, for those who complete or inspect."""
+    return list(FUNCTIONS)

@@ -2,15 +2,12 @@
 
 import io
 from collections.abc import Iterable, Iterator
-from types import MappingProxyType
 
 from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mlusim.check.findings import CheckReport
-from mlusim.observe.plancheck import PlanCheck
-
-NEEDS = MappingProxyType({PlanCheck.name: PlanCheck.needs})
+from mlusim.observe.names import checkers
 
 
 def findings_text(report: CheckReport) -> str:
@@ -58,8 +55,13 @@ def _checked_by(report: CheckReport) -> str:
     told = [f"checked by {names}"] if names else ["checked by no checker"]
     for name, number in blind.items():
         where = "" if name in every else f" in {number} of {counted(report.launches, 'launch', 'launches')}"
-        told.append(f"{name} saw no {NEEDS.get(name, 'subject')}{where}")
+        told.append(f"{name} saw no {_needs(name)}{where}")
     return "; ".join(told)
+
+
+def _needs(name: str) -> str:
+    """What a launch must have for the checker called *name*, in a word."""
+    return getattr(checkers().get(name), "needs", "") or "subject"
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

@@ -64,7 +64,7 @@ class Launched:
 def launched(program: Program, *, lines: bool, processes: bool = True, board: str | None = None) -> Launched:
     """Run *program* and keep its launches, up to its error where it ends in one; with *lines* they know their lines.
 
-    With *processes* launches in other processes are told of.  With *board* every device is of that board.  Raises
+    With *processes* launches in other processes are reported.  With *board* every device is of that board.  Raises
     `UsageError` for one that comes before any launch, as for a file that is not there.
     """
     found, forked = Profiled(lines=lines), Forked()

@@ -1,8 +1,8 @@
 """Where a kernel is: who called an instruction, and which frame above that is the kernel's.
 
-An instruction's method knows who called it, and hands that on: ``caller(1)``.  Mostly that is the kernel itself; where
+An instruction's method knows who called it, and passes that on: ``caller(1)``.  Mostly that is the kernel itself; where
 a helper of mlusim stands between, `KernelFrame` finds the kernel by what its frame is: the first that is not mlusim's.
-Whoever keeps what was found may ask with a guess first, as `ACCESSOR` is: of a frame that is not the kernel's nothing
+A caller that keeps what was found may ask with a guess first, as `ACCESSOR` is: of a frame that is not the kernel's nothing
 is kept.
 """
 

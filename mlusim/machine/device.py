@@ -288,7 +288,7 @@ class Device(Presented):
             observers=watching,
             io_bytes=tally.io_bytes,
             lanes=tally.lanes,
-            engine="python" if session.native is None else "native",
+            engine="python" if session.native is None else session.native.engine,
         )
 
 

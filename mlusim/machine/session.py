@@ -96,7 +96,7 @@ class Session:
         self.skip = 0  # groups of tasks that are left out
         self._bind = bind
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
-        self.alone = self.steps is None and self.choices is None and self.hub.deaf  # nobody looks inside
+        self.alone = self.steps is None and self.choices is None and self.hub.deaf  # nothing looks inside
         limited = meter is not None and meter.limit.instructions is not None
         self._counted_together = self.alone and not limited
         self._ended: list[Any] = []  # cores that run further tasks
@@ -246,7 +246,7 @@ class Session:
     # -- what cores ask for --------------------------------------------------------------------
 
     def counters(self) -> tuple[list[int], list[int]]:
-        """Where a core counts instructions, and bytes by direction: all in one place where nobody watches them."""
+        """Where a core counts instructions, and bytes by direction: all in one place where nothing watches them."""
         if self._counted_together:
             return self.tally.counts, self.tally.traffic_by
         return [0] * len(ISA), [0] * len(DIRECTIONS)

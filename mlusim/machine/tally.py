@@ -52,7 +52,7 @@ class Tally:
         self.counts, self.traffic_by = (
             [0] * len(ISA),
             [0] * len(DIRECTIONS),
-        )  # cores that nobody watches write here
+        )  # cores that nothing watches write here
         self.lines, self.spare = [0] * len(ISA), [0] * len(ISA)  # all cores of the launch write here
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}

@@ -22,9 +22,14 @@ from mlusim.observe.synccheck import SyncCheck
 
 GROUP = "mlusim.checkers"
 
-CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType(
-    {checker.name: checker for checker in (MemCheck, InitCheck, RaceCheck, SyncCheck, PlanCheck)}
+_OWN = (
+    MemCheck,
+    InitCheck,
+    RaceCheck,
+    SyncCheck,
+    PlanCheck,
 )
+CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType({checker.name: checker for checker in _OWN})
 
 
 @frozen
@@ -37,12 +42,12 @@ class RegisteredCheckers:
 
 @functools.cache
 def registered() -> RegisteredCheckers:
-    """mlusim's own checkers, then those of installed packages; one that cannot be loaded disables itself alone."""
+    """The checkers of mlusim, then those of installed packages; one that cannot be loaded disables itself alone."""
     found, refusals = dict(CHECKERS), {}
     for entry in entry_points(group=GROUP):
         try:
             found.setdefault(entry.name, entry.load())
-        except (Exception, SystemExit) as error:
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a package may raise anything
             refusals[entry.name] = (
                 f"the checker entry point {entry.name} = {entry.value} cannot be loaded: {said(error)}"
             )

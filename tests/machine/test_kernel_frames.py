@@ -1,4 +1,4 @@
-"""Where instructions are, whoever stands between them and the kernel."""
+"""Where instructions are, whatever stands between them and the kernel."""
 
 from pathlib import Path
 

@@ -12,6 +12,7 @@ from attrs import define, field
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, load
 from mlusim.engine.native.core import NativeCore
+from mlusim.engine.native.preference import NATIVE
 from mlusim.engine.native.program import NativeProgram
 from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Allocation
@@ -140,8 +141,9 @@ class Buffers:
 
 
 class Loaded:
-    """A kernel's compiled program during one launch."""
+    """A kernel's compiled program during one launch; ``engine`` is the engine's name, ``core_class`` runs its cores."""
 
+    engine = NATIVE
     core_class = NativeCore
 
     def __init__(self, form: Any, program: NativeProgram) -> None:
