@@ -42,6 +42,7 @@ def run_main(
         except ProgramExit as ended:
             status = ended.code
         finally:
+            process.memory.close()
             sys.stdout.flush()
     return int(status or 0) & 0xFF
 
@@ -80,7 +81,8 @@ class HostFunctions(Mapping[str, "HostFunction"]):
     def _all(self) -> "Iterator[tuple[File, ir.Function]]":
         supplied = str(prelude.INCLUDE)
         for file, function in self._module.functions_of("host"):
-            method = function.parameters and function.parameters[0].name == "this"
+            first = function.parameters[0].name if function.parameters else ""
+            method = first == "this" or function.name.startswith("lambda:")
             if not method and function.name != "main" and not function.span.file.startswith(supplied):
                 yield file, function
 

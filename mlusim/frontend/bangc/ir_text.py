@@ -148,6 +148,7 @@ _EXPRESSIONS: Mapping[type, Callable[[Any], str]] = MappingProxyType(
         ir.Method: lambda n: f"{expression_text(n.receiver)}.{n.name}({_arguments(n.arguments)})",
         ir.Compose: lambda n: f"{{{_arguments(n.values)}}}",
         ir.FunctionAddress: lambda n: f"&{n.name}",
+        ir.Invoke: lambda n: f"({expression_text(n.function)})({_arguments(n.arguments)})",
         ir.KernelLaunch: lambda n: (
             f"{n.name}<<<{_arguments((n.dim, n.kind, n.queue))}>>>({_arguments(n.arguments)})"
         ),

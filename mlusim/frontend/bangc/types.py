@@ -100,6 +100,7 @@ class Record:
     align: int = 1
     union: bool = False
     destroyed: bool = False  # something happens at the end of an object
+    closure: bool = False  # it is what a lambda captured
 
     def field(self, name: str) -> Field:
         """The member called *name*."""

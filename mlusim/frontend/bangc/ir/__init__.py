@@ -49,6 +49,7 @@ from mlusim.frontend.bangc.ir.expressions import (
     FunctionAddress,
     GlobalPlace,
     IntrinsicCall,
+    Invoke,
     KernelLaunch,
     LibraryCall,
     Load,
@@ -65,6 +66,7 @@ from mlusim.frontend.bangc.ir.expressions import (
 )
 from mlusim.frontend.bangc.ir.host import Delete, New
 from mlusim.frontend.bangc.ir.module import (
+    REST,
     Function,
     TranslationUnit,
 )
@@ -90,6 +92,7 @@ from mlusim.frontend.bangc.ir.statements import (
 )
 
 __all__ = [
+    "REST",
     "AddressOf",
     "Asm",
     "AsmOperand",
@@ -119,6 +122,7 @@ __all__ = [
     "GlobalPlace",
     "If",
     "IntrinsicCall",
+    "Invoke",
     "KernelLaunch",
     "LibraryCall",
     "Load",

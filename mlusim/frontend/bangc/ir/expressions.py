@@ -317,6 +317,16 @@ class FunctionAddress:
 
 
 @define(eq=False)
+class Invoke:
+    """A call through a pointer to a function."""
+
+    function: "Expr"
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
 class KernelLaunch:
     """``kernel<<<dim, kind, queue>>>(arguments)`` in host code."""
 
@@ -376,6 +386,7 @@ Expr = (
     | Method
     | Compose
     | FunctionAddress
+    | Invoke
     | KernelLaunch
     | Asm
 )

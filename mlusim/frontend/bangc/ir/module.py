@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir.expressions import Expr
     from mlusim.frontend.bangc.ir.statements import Statement
 
+REST = "_c_rest"  # the arguments behind the parameters, in a function that takes some
+
 
 @define(eq=False)
 class Function:
@@ -33,6 +35,7 @@ class Function:
     span: Span
     problem: TranslationProblem | None = None
     external: bool = False  # declared here, defined in another file: found by symbol when linked
+    variadic: bool = False  # takes more arguments than it has parameters
 
 
 @define(eq=False)

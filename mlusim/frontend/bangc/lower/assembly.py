@@ -8,7 +8,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import Asm, AsmOperand, Evaluate, Expr, Place, Statement
 from mlusim.frontend.bangc.lower import expressions, places
 from mlusim.frontend.bangc.lower.scope import FunctionScope
-from mlusim.frontend.bangc.parse.tree import Node
+from mlusim.frontend.bangc.parse.nodes import Node
 
 _WORD = re.compile(r"\b(?:__asm__|__asm|asm)\b(?:\s*(?:__)?volatile(?:__)?)?\s*\(")
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')

@@ -2,7 +2,9 @@
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
+    REST,
     Assign,
+    Builtin,
     Call,
     Comma,
     Compose,
@@ -10,7 +12,9 @@ from mlusim.frontend.bangc.ir import (
     Construct,
     Convert,
     Expr,
+    FunctionAddress,
     IntrinsicCall,
+    Invoke,
     KernelLaunch,
     LibraryCall,
     Load,
@@ -19,22 +23,26 @@ from mlusim.frontend.bangc.ir import (
     Place,
     Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import containers, expressions, places
+from mlusim.frontend.bangc.lower import braces, containers, expressions, lambdas, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
-from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _TRANSPARENT = ("move", "forward")
+START = "__mlusim_va_start"  # how a function takes the arguments behind its parameters
+FUNCTION = "std::function"
+_REFERRING = ("operator>>", "get")  # methods that store to what they are given
+_HOLDING = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
 
 
 def call(scope: FunctionScope, node: Node) -> Expr:
     """The expression that a call is."""
     target = node.decl
-    if target is None:
-        return scope.refuse("call", "a call through a pointer to a function is not supported", node.span)
+    if target is None or (target.kind in _HOLDING and _to_function(node.children[0].type)):
+        return _through_pointer(scope, node)
     if target.kind == "CONSTRUCTOR":
         return _construction(scope, node, target)
     config = next(
@@ -43,7 +51,7 @@ def call(scope: FunctionScope, node: Node) -> Expr:
     if config is not None:
         return _launch(scope, node, target, config)
     if target.kind == "CONVERSION_FUNCTION":
-        return expressions.known(scope, node)
+        return _converted(scope, node, target)
     if target.kind not in ("FUNCTION_DECL", "CXX_METHOD"):
         return scope.refuse(
             "call", f"a call of {target.name} ({target.kind.lower()}) is not supported", node.span
@@ -53,6 +61,51 @@ def call(scope: FunctionScope, node: Node) -> Expr:
     if target.from_prelude:
         return _supplied(scope, node, target)
     return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
+
+
+def _to_function(kind: t.Type | None) -> bool:
+    return isinstance(kind, t.Pointer) and isinstance(kind.to, t.FunctionType)
+
+
+def _through_pointer(scope: FunctionScope, node: Node) -> Expr:
+    """``(*f)(x)`` and ``f(x)`` of a pointer to a function."""
+    head, *given = (c for c in node.children if c.type is not None)
+    kind = head.type
+    if isinstance(kind, t.Pointer):
+        kind = kind.to
+    if not isinstance(kind, t.FunctionType):
+        return scope.refuse("call", "a call of this is not supported", node.span)
+    arguments = [argument(scope, g, p) for g, p in zip(given, kind.parameters, strict=False)]
+    arguments += [expressions.value(scope, g) for g in given[len(kind.parameters) :]]
+    return Invoke(expressions.value(scope, head), tuple(arguments), kind.result, node.span)
+
+
+def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+    """An object that is made something else: a lambda without captures a pointer to a function."""
+    reference = next((c for c in node.children if c.kind == "MEMBER_REF_EXPR"), None)
+    if reference is None or not reference.children:
+        return expressions.known(scope, node)
+    inner = reference.children[0]
+    if isinstance(inner.type, t.ClassType):
+        return Method(target.name, places.place(scope, inner), (), target.result, node.span)
+    if _to_function(node.type):
+        expressions.value(scope, inner)  # its captures are known from here on
+        called = lambdas.of_object(scope, inner)
+        if called is not None and not takes_this(called):
+            return FunctionAddress(scope.around.need(called), called.title, node.type, node.span)
+    if scope.around.unit.reader.value(node) is None and isinstance(inner.type, t.Record):
+        this = places.address_of(scope, places.place(scope, inner), node.span)
+        return _ordinary(scope, node, target, (this,))
+    return expressions.known(scope, node)
+
+
+def takes_this(target: Declaration) -> bool:
+    """Whether a function is called with an object; a lambda without captures needs none."""
+    if target.kind not in ("CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION") or target.static_method:
+        return False
+    parent = target.parent
+    kind = parent.type if target.of_lambda and parent is not None else None
+    return not (isinstance(kind, t.Record) and not kind.fields)
 
 
 def _ordinary(scope: FunctionScope, node: Node, target: Declaration, arguments: tuple[Expr, ...]) -> Expr:
@@ -137,8 +190,14 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     known = scope.around.unit.reader.value(node) if not _given(node) else None
     if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)
-    if target.definition is not None and target.definition.body is not None:
+    body = None if target.definition is None else target.definition.body
+    if (
+        body is not None and body.children
+    ):  # without any it is the run-time's, of a type that only the source has
         return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
+    if target.name == START:
+        rest = Builtin(REST, t.Pointer(t.VOID), node.span)
+        return LibraryCall(START, (rest,), target.result, node.span)
     arguments = passed(scope, node, target, _given(node), by_value=True)
     for argument_, parameter in zip(arguments, target.parameters, strict=False):
         if scope.host and isinstance(parameter.type, t.Pointer) and isinstance(parameter.type.to, t.Void):
@@ -187,7 +246,13 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     operator = target.name.startswith("operator") and _reference(node) is None
     given = _given(node)[1:] if operator else _given(node)
     if isinstance(receiver.type, t.ClassType):
-        arguments = passed(scope, node, target, given, by_value=True)
+        arguments = passed(
+            scope,
+            node,
+            target,
+            given,
+            by_value=not (receiver.type.name == FUNCTION or target.name in _REFERRING),
+        )
         if containers.indexed(receiver.type, target.name):
             return containers.item(receiver, receiver.type, _signed(arguments[0]), node.span)
         return Method(_name_of(target), receiver, arguments, target.result, node.span)
@@ -195,6 +260,8 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
         stored = expressions.value(scope, given[0])
         return Assign(receiver, stored, receiver.type, node.span)
     arguments = passed(scope, node, target, given)
+    if not takes_this(target):
+        return _ordinary(scope, node, target, arguments)
     this = places.address_of(scope, receiver, node.span)
     return _ordinary(scope, node, target, (this, *arguments))
 
@@ -234,7 +301,7 @@ def _zero(kind: t.Type, span: Span) -> Expr:
 
 def _initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
     if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
-        return expressions.compose(scope, node, kind)
+        return braces.compose(scope, node, kind)
     return expressions.valued(scope, node, kind)
 
 
@@ -244,6 +311,8 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
     if isinstance(kind, t.Array):
         return Compose((), kind, node.span)
     if isinstance(kind, t.ClassType):
+        if kind.name == FUNCTION and given and not target.makes_copy:
+            return lambdas.function(scope, given[0], kind, node.span)
         arguments = passed(scope, node, target, given, by_value=True)
         return Construct(arguments, kind, node.span)
     if isinstance(kind, t.VectorRegister):
@@ -258,6 +327,11 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
     target = original
     if not acts(target):
         return defaults(scope, target, kind, node.span)
+    return _built(scope, node, target, kind, given)
+
+
+def _built(scope: FunctionScope, node: Node, target: Declaration, kind: t.Record, given: list[Node]) -> Expr:
+    """An object that a constructor of the sources makes."""
     local = scope.temporary(kind, node.span)
     held = LocalStorage(local, kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
@@ -269,6 +343,18 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
         node.span,
     )
     return Comma(made, Load(held, kind, node.span), kind, node.span)
+
+
+def listed(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
+    """An object from inner braces, where its class has constructors: the library names none of them there."""
+    found = scope.around.unit.reader.constructors(kind)
+    acting = [c for c in found if acts(c) and not c.makes_copy]
+    if not acting or kind.name.startswith("std::pair<"):  # whose constructor sets its members
+        return None
+    fitting = [c for c in acting if len(c.parameters) == len(node.children)]
+    if len(fitting) != 1:
+        scope.refuse("braces", f"write the name of the class before these braces: {kind}{{...}}", node.span)
+    return _built(scope, node, fitting[0], kind, node.children)
 
 
 def acts(target: Declaration) -> bool:

@@ -4,11 +4,13 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import Expr, Method, Offset, Place, Span
 
 CONTAINERS = ("std::vector", "std::array", "std::string")
+MAPS = ("std::map", "std::unordered_map")
+ITERATED = (*CONTAINERS, *MAPS, "std::set", "std::unordered_set", "std::initializer_list")
 
 
 def element(kind: t.ClassType) -> t.Type:
-    """What a container of numbered elements holds."""
-    inner = kind.arguments[0] if kind.arguments else t.INT8
+    """What an iterator of a container points to."""
+    inner = kind.arguments[-1 if kind.name in MAPS else 0] if kind.arguments else t.INT8
     assert not isinstance(inner, int)
     return inner
 

@@ -1,8 +1,7 @@
 """Expressions: values, each with its type, every conversion made explicit."""
 
 import ast
-import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
@@ -13,14 +12,12 @@ from mlusim.frontend.bangc.ir import (
     Builtin,
     Comma,
     Compare,
-    Compose,
     Conditional,
     Const,
     Distance,
     Expr,
     FunctionAddress,
     Load,
-    LocalStorage,
     Logical,
     Offset,
     Temporary,
@@ -29,9 +26,9 @@ from mlusim.frontend.bangc.ir import (
     Update,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import calls, places
-from mlusim.frontend.bangc.lower.conversions import convert, letters
+from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
-from mlusim.frontend.bangc.parse.tree import Node
+from mlusim.frontend.bangc.parse.nodes import Node
 from mlusim.frontend.bangc.scalars import compare, compute, promoted, usual
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -118,7 +115,8 @@ def _literal(scope: FunctionScope, node: Node) -> Expr:
     )
 
 
-def _string(scope: FunctionScope, node: Node) -> Text:
+def string(scope: FunctionScope, node: Node) -> Text:
+    """A text."""
     try:
         text = ast.literal_eval(scope.around.unit.reader.text(node))
     except (SyntaxError, ValueError):
@@ -167,9 +165,7 @@ def _load(scope: FunctionScope, node: Node) -> Expr:
 
 
 def _this(scope: FunctionScope, node: Node) -> Expr:
-    if scope.this is None:
-        return scope.refuse("this", "there is no object here", node.span)
-    return Load(LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+    return places.this(scope, node)
 
 
 # -- operators -------------------------------------------------------------------------------------
@@ -178,7 +174,7 @@ def _this(scope: FunctionScope, node: Node) -> Expr:
 def _unary(scope: FunctionScope, node: Node) -> Expr:
     op, inner = node.op, node.children[0]
     if op == "*":
-        return _load(scope, node)
+        return value(scope, inner) if isinstance(node.type, t.FunctionType) else _load(scope, node)
     if op == "&":
         if isinstance(inner.type, t.FunctionType):
             return value(scope, inner)
@@ -299,53 +295,6 @@ def known(scope: FunctionScope, node: Node) -> Expr:
     return _literal(scope, node)
 
 
-# -- lists in braces -------------------------------------------------------------------------------
-
-
-def _braces(scope: FunctionScope, node: Node) -> Expr:
-    if isinstance(node.type, t.Array | t.Record):
-        return compose(scope, node, node.type)
-    if isinstance(node.type, t.ClassType):
-        values = tuple(value(scope, c) for c in node.children)
-        return Compose(values, node.type, node.span)
-    if not node.children:
-        return convert(scope, number(0, t.INT32, node), node.type, node.span)
-    return valued(scope, node.children[0], node.type)
-
-
-def compose(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
-    """The value of an array or a record from a list in braces, the inner braces of which may be left out."""
-    given = iter(node.children)
-    return _filled(scope, given, kind, node)
-
-
-def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: Node) -> Compose:
-    if isinstance(kind, t.Array):
-        parts = [kind.of] * kind.count
-    else:
-        assert isinstance(kind, t.Record)
-        parts = [f.type for f in kind.fields][: 1 if kind.union else None]
-    values: list[Expr] = []
-    for part in parts:
-        child = next(given, None)
-        if child is None:
-            break
-        values.append(_part(scope, child, given, part, node))
-    return Compose(tuple(values), kind, node.span)
-
-
-def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
-    if child.kind == "INIT_LIST_EXPR":
-        if isinstance(part, t.Array | t.Record):
-            return compose(scope, child, part)
-        return _braces(scope, child) if child.type == part else valued(scope, child, part)
-    if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
-        return letters(_string(scope, child).value, part, child.span)
-    if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
-        return _filled(scope, itertools.chain((child,), given), part, node)
-    return valued(scope, child, part)
-
-
 def call(scope: FunctionScope, node: Node) -> Expr:
     """A call; its type is a reference where the function returns one."""
     return calls.call(scope, node)
@@ -353,6 +302,18 @@ def call(scope: FunctionScope, node: Node) -> Expr:
 
 def _called(scope: FunctionScope, node: Node) -> Expr:
     return loaded(call(scope, node), node)
+
+
+def _list(scope: FunctionScope, node: Node) -> Expr:
+    from mlusim.frontend.bangc.lower import braces  # noqa: PLC0415 - it takes expressions apart, too
+
+    return braces.value(scope, node)
+
+
+def _lambda(scope: FunctionScope, node: Node) -> Expr:
+    from mlusim.frontend.bangc.lower import lambdas  # noqa: PLC0415 - it takes expressions apart, too
+
+    return lambdas.value(scope, node)
 
 
 def _object(scope: FunctionScope, node: Node) -> Expr:
@@ -371,7 +332,7 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
         "CHARACTER_LITERAL": _literal,
         "CXX_BOOL_LITERAL_EXPR": _literal,
         "CXX_UNARY_EXPR": known,
-        "STRING_LITERAL": _string,
+        "STRING_LITERAL": string,
         "CXX_NULL_PTR_LITERAL_EXPR": _null,
         "GNU_NULL_EXPR": _null,
         "DECL_REF_EXPR": _name,
@@ -382,9 +343,10 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
         "BINARY_OPERATOR": _binary,
         "COMPOUND_ASSIGNMENT_OPERATOR": _compound,
         "CONDITIONAL_OPERATOR": _conditional,
-        "INIT_LIST_EXPR": _braces,
+        "INIT_LIST_EXPR": _list,
         "COMPOUND_LITERAL_EXPR": _inside,
         "CALL_EXPR": _called,
+        "LAMBDA_EXPR": _lambda,
         **dict.fromkeys(("CXX_NEW_EXPR", "CXX_DELETE_EXPR"), _object),
     }
 )

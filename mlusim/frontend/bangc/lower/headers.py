@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.parse.tree import Node
+from mlusim.frontend.bangc.parse.nodes import Node
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile

@@ -16,10 +16,11 @@ from mlusim.frontend.bangc.ir import (
     Statement,
     Update,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import places, statements
-from mlusim.frontend.bangc.lower.containers import CONTAINERS, element
+from mlusim.frontend.bangc.lower import bindings, places, statements
+from mlusim.frontend.bangc.lower.containers import ITERATED, element
+from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
-from mlusim.frontend.bangc.parse.tree import Node
+from mlusim.frontend.bangc.parse.nodes import Node
 
 
 def each(scope: FunctionScope, node: Node) -> list[Statement]:
@@ -38,7 +39,12 @@ def each(scope: FunctionScope, node: Node) -> list[Statement]:
         value = Load(Element(here, number(0, t.INT64, node), kind.to, span), kind.to, span)
         if isinstance(kind.to, t.ClassType):
             value = Construct((value,), kind.to, span)
-    bound = Declare(scope.add(declaration), value, variable.span)
+        else:
+            value = convert(scope, value, declaration.type, span)
+    if bindings.binds(variable):
+        bound = bindings.bound(scope, variable, value)
+    else:
+        bound = Declare(scope.add(declaration), value, variable.span)
     body = (bound, *statements.body(scope, inner))
     test = Compare("!=", here, Load(stop, kind, span), t.BOOL, span)
     step = Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
@@ -52,7 +58,7 @@ def _ends(scope: FunctionScope, source: Node) -> tuple[Expr, Expr]:
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
         return first, Offset(first, number(kind.count, t.INT64, source), False, first.type, span)
-    if isinstance(kind, t.ClassType) and kind.name in CONTAINERS:
+    if isinstance(kind, t.ClassType) and kind.name in ITERATED:
         pointer = t.Pointer(element(kind))
         held = places.place(scope, source)
         return Method("begin", held, (), pointer, span), Method("end", held, (), pointer, span)

@@ -9,6 +9,7 @@ from mlusim.frontend.bangc.ir import (
     Call,
     Compose,
     Const,
+    Construct,
     Element,
     Evaluate,
     Expr,
@@ -22,10 +23,10 @@ from mlusim.frontend.bangc.ir import (
     TranslationProblem,
     TranslationUnit,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, expressions, statements
-from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings, Untranslatable, number
+from mlusim.frontend.bangc.lower import braces, calls, expressions, statements
+from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, Surroundings, Untranslatable, number
 from mlusim.frontend.bangc.lower.storage import settle
-from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
@@ -69,12 +70,15 @@ class Lowering:
 
     def _function(self, declaration: Declaration) -> None:
         scope = FunctionScope(self.around, declaration.result, host=kind_of(declaration) == "host")
+        if declaration.of_lambda:
+            scope.captures = self._captures(declaration)
+            scope.host = scope.captures.host
         parameters: list[Local] = []
         body: tuple[Statement, ...] = ()
         problem: TranslationProblem | None = None
         external = declaration.body is None and not declaration.defined
         try:
-            if declaration.kind in ("CXX_METHOD", "CONSTRUCTOR") and not declaration.static_method:
+            if calls.takes_this(declaration):
                 parameters.append(_this(scope, declaration))
             parameters += [scope.add(p, parameter=True) for p in declaration.parameters]
             if not external and declaration.body is not None:
@@ -88,7 +92,7 @@ class Lowering:
         self.module.functions[declaration.symbol] = Function(
             declaration.title,
             declaration.symbol,
-            kind_of(declaration),
+            kind_of(declaration) if scope.captures is None else ("host" if scope.host else "device"),
             tuple(parameters),
             tuple(scope.locals),
             declaration.result,
@@ -96,7 +100,15 @@ class Lowering:
             declaration.span,
             problem,
             external,
+            declaration.variadic,
         )
+
+    def _captures(self, declaration: Declaration) -> Captures:
+        """What a lambda has captured, which the function around it has said before."""
+        parent = declaration.parent
+        kind = parent.type if parent is not None else None
+        known = self.around.closures.get(kind.name) if isinstance(kind, t.Record) else None
+        return known or Captures(kind_of(declaration) == "host")
 
     # -- variables at file scope ---------------------------------------------------------------
 
@@ -120,7 +132,7 @@ class Lowering:
         assert initial is not None
         try:
             if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
-                value: Expr = expressions.compose(scope, initial, made.type)
+                value: Expr = braces.compose(scope, initial, made.type)
             else:
                 value = expressions.valued(scope, initial, made.type)
         except Untranslatable:
@@ -192,6 +204,8 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
         )
         at = Member(whole, field.name, field.offset, field.type, span)
         first = expressions.valued(scope, given, field.type)
+        if isinstance(first, Load) and isinstance(field.type, t.ClassType):
+            first = Construct((first,), field.type, span)  # a copy
         made.append(Evaluate(Assign(at, first, field.type, span), span))
     return made
 

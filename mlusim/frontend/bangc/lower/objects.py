@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.ir import (
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import calls, expressions
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
-from mlusim.frontend.bangc.parse.tree import Node
+from mlusim.frontend.bangc.parse.nodes import Node
 
 
 def new(scope: FunctionScope, node: Node) -> Expr:

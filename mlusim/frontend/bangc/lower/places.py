@@ -18,12 +18,12 @@ from mlusim.frontend.bangc.ir import (
 from mlusim.frontend.bangc.lower import expressions
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
-from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", "CXX_STATIC_CAST_EXPR")
 _NAMED = ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR", "CXX_THIS_EXPR")
 _ASSIGNING = ("COMPOUND_ASSIGNMENT_OPERATOR",)
-VARIABLES = ("VAR_DECL", "PARM_DECL")
+VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL")
 
 
 def bare(node: Node) -> Node:
@@ -96,7 +96,21 @@ def _name(scope: FunctionScope, node: Node) -> Place:
     declaration = node.decl
     if declaration is None or declaration.kind not in VARIABLES:
         return temporary(expressions.value(scope, node))
+    return named(scope, declaration, node)
+
+
+def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
+    """The variable that *declaration* declares, as *node* names it."""
+    part = scope.bindings.get(id(declaration))
+    if part is not None:
+        return part
     local = scope.local(declaration)
+    if local is None and scope.captures is not None:
+        from mlusim.frontend.bangc.lower import lambdas  # noqa: PLC0415 - it makes places, too
+
+        member = lambdas.found(scope, declaration, node.span)
+        if member is not None:
+            return member
     if local is None and declaration.from_prelude and isinstance(declaration.type, t.ClassType):
         return temporary(expressions.value(scope, node))  # a stream
     if local is None:
@@ -109,7 +123,7 @@ def _name(scope: FunctionScope, node: Node) -> Place:
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
     """A variable at file scope or of a class."""
-    if declaration.kind == "PARM_DECL":
+    if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL"):
         scope.refuse("captured variable", f"{declaration.name} belongs to another function", node.span)
     if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
         known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
@@ -165,15 +179,26 @@ def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> Pl
     return scope.refuse("inheritance", f"{declaration.name} is a member of a base class", node.span)
 
 
+def this(scope: FunctionScope, node: Node) -> Expr:
+    """The object whose method this is; in a lambda that which it has captured."""
+    if scope.captures is not None:
+        from mlusim.frontend.bangc.lower import lambdas  # noqa: PLC0415 - it makes places, too
+
+        held = lambdas.around(scope, node.span)
+        if held is not None:
+            return held
+    elif scope.this is not None:
+        return Load(LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
+    return scope.refuse("this", "there is no object here", node.span)
+
+
 def member_base(scope: FunctionScope, node: Node) -> Place:
     """The object of ``object.member``, ``pointer->member``, or of a member named alone."""
     inner = [c for c in node.children if c.type is not None]
     if not inner:
-        if scope.this is None:
-            scope.refuse("member", f"{node.decl.name if node.decl else 'a member'} has no object", node.span)
-        assert isinstance(scope.this.type, t.Pointer)
-        held = Load(LocalStorage(scope.this, scope.this.type, node.span), scope.this.type, node.span)
-        return Element(held, number(0, t.INT64, node), scope.this.type.to, node.span)
+        owner = this(scope, node)
+        assert isinstance(owner.type, t.Pointer)
+        return Element(owner, number(0, t.INT64, node), owner.type.to, node.span)
     if isinstance(inner[0].type, t.Pointer):
         at = expressions.value(scope, inner[0])
         return Element(at, number(0, t.INT64, node), inner[0].type.to, node.span)

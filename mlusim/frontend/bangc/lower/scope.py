@@ -22,7 +22,7 @@ from mlusim.frontend.bangc.ir import (
     Temporary,
     TranslationProblem,
 )  # fmt: skip
-from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
@@ -38,6 +38,17 @@ class Untranslatable(Exception):
         self.problem = problem
 
 
+Key = tuple[str, int, int]  # of a variable: where it is declared
+
+
+@define(eq=False)
+class Captures:
+    """What one lambda captures: the names of its record's members, by variable; ``host`` as the function around it."""
+
+    host: bool
+    members: dict[Key, str] = field(factory=dict)
+
+
 @define(eq=False)
 class Surroundings:
     """What the functions of a file share while they are lowered."""
@@ -46,6 +57,7 @@ class Surroundings:
     need: Callable[[Declaration], str]  # asks for a function; its symbol
     variable: Callable[[Declaration], Global]
     as_bytes: set[str]  # records that are seen as bytes somewhere
+    closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
 
 
 @define(eq=False)
@@ -56,8 +68,10 @@ class FunctionScope:
     result: t.Type
     this: Local | None = None
     host: bool = False
+    captures: Captures | None = None  # where it is the body of a lambda
     locals: list[Local] = field(factory=list)
     hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
+    bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, Local] = field(factory=dict)
     _names: set[str] = field(factory=set)
 
@@ -85,6 +99,14 @@ class FunctionScope:
         self.locals.append(local)
         return local
 
+    def unnamed(self, declaration: Declaration) -> Local:
+        """A variable for the value of a declaration that names its parts alone."""
+        kind = declaration.type
+        local = Local(self._unique(f"{HELPERS}b"), "", kind, declaration.spelling, declaration.span)
+        self._place(local, declaration)
+        self.locals.append(local)
+        return local
+
     def _place(self, local: Local, declaration: Declaration) -> None:
         """Where its bytes are, as far as the declaration says."""
         inner = element_of(local.type)
@@ -106,6 +128,22 @@ class FunctionScope:
     def local(self, declaration: Declaration) -> Local | None:
         """The local that was declared by *declaration*."""
         return self._by_declaration.get(id(declaration))
+
+    def knows(self, declaration: Declaration) -> bool:
+        """Whether *declaration* is a variable of this function, or one that its lambda has captured."""
+        span = declaration.span
+        held = self.captures is not None and (span.file, span.line, span.column) in self.captures.members
+        return held or id(declaration) in self._by_declaration
+
+    @property
+    def this_type(self) -> t.Type | None:
+        """The type of ``this`` as the source means it."""
+        if self.captures is None or self.this is None:
+            return None if self.this is None else self.this.type
+        name = self.captures.members.get(("this", 0, 0))
+        assert isinstance(self.this.type, t.Pointer)
+        record = self.this.type.to
+        return record.field(name).type if name is not None and isinstance(record, t.Record) else None
 
     def hold(self, kind: t.Type, span: Span) -> Local:
         """A variable that the source does not name, which is stored to before it is read."""

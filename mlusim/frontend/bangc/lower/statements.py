@@ -22,10 +22,10 @@ from mlusim.frontend.bangc.ir import (
     Statement,
     Switch,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import assembly, expressions, headers
+from mlusim.frontend.bangc.lower import assembly, bindings, braces, expressions, headers
 from mlusim.frontend.bangc.lower.calls import argument
 from mlusim.frontend.bangc.lower.scope import FunctionScope
-from mlusim.frontend.bangc.parse.tree import Declaration, Node
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 Body = tuple[Statement, ...]
 _IGNORED = (
@@ -84,6 +84,8 @@ def _declarations(scope: FunctionScope, node: Node) -> list[Statement]:
     for child in node.children:
         if child.kind == "VAR_DECL" and child.decl is not None:
             made += declare(scope, child.decl, child.span)
+        elif bindings.binds(child):
+            made += bindings.declare(scope, child)
         elif child.kind not in _IGNORED:
             word = child.kind.removesuffix("_DECL").lower().replace("_", " ")
             scope.refuse(word, f"a local {word} is not supported", child.span)
@@ -100,7 +102,7 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
     if initial is None:
         return [Declare(scope.add(declaration), None, span)]
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
-        value: Expr | None = expressions.compose(scope, initial, kind)
+        value: Expr | None = braces.compose(scope, initial, kind)
     elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
         return _constructed(scope, declaration, initial, span)
     else:

@@ -1,17 +1,15 @@
-"""What the parser found, as plain objects: nodes of bodies, declarations, types.
-
-The rest of the front end reads these and never sees the library.
-"""
+"""Reads what the parser found: the library's cursors as nodes and declarations."""
 
 import ctypes
-from collections.abc import Iterator, Mapping
-from functools import cached_property
+import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 from mlusim.frontend.bangc.ir.names import Span
 from mlusim.frontend.bangc.parse.library import BINARY, UNARY, ClangString, Library
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import TypeReader
-from mlusim.frontend.bangc.types import Array, Pointer, Type
+from mlusim.frontend.bangc.types import Record
 
 _RECURSE, _CONTINUE = 2, 1
 _EXPRESSIONS = range(100, 200)
@@ -19,244 +17,8 @@ _REFERRING = frozenset((101, 102, 103))  # DeclRefExpr, MemberRefExpr, CallExpr
 _BINARY = frozenset((114, 115))  # BinaryOperator, CompoundAssignOperator
 _UNARY = 112
 _CALL = 103
+_CAPTURED = 50  # VariableRef: in the brackets of a lambda
 _DECLARATIONS = range(1, 40)
-
-
-class Node:
-    """A piece of a body: ``kind`` is the library's name for it, ``op`` the operator of one that has one.
-
-    ``type`` is set for expressions; ``decl`` is what a name, a member or a call refers to, or what
-    a declaration declares; ``count`` the number of arguments of a call.
-    """
-
-    __slots__ = ("children", "count", "cursor", "decl", "kind", "op", "span", "type")
-
-    def __init__(self, kind: str, span: Span, cursor: Any) -> None:
-        self.kind = kind
-        self.span = span
-        self.cursor = cursor
-        self.children: list[Node] = []
-        self.op = ""
-        self.type: Any = None
-        self.decl: Declaration | None = None
-        self.count = 0
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.op} {self.span}>"
-
-
-class Declaration:
-    """A function, a variable, a parameter, a field, an enumerator or a type of the sources."""
-
-    def __init__(self, reader: "CursorReader", cursor: Any) -> None:
-        self._reader = reader
-        self._cursor = cursor
-        self.kind: str = reader.kinds[cursor._kind_id]
-        self.name: str = cursor.spelling
-
-    def __repr__(self) -> str:
-        return f"<{self.kind} {self.name}>"
-
-    @cached_property
-    def span(self) -> Span:
-        """Where it is written: its name, not its body."""
-        location = self._cursor.location
-        line, column = location.line, location.column
-        return Span(str(location.file), line, column, line, column + len(self.name))
-
-    @cached_property
-    def from_prelude(self) -> bool:
-        """Whether a header that mlusim supplies declares it."""
-        return self._reader.is_prelude(self.span.file)
-
-    @cached_property
-    def type(self) -> Type:
-        """Its type; a parameter that is written as an array is a pointer."""
-        found = self._reader.types.of(self._cursor.type)
-        return Pointer(found.of) if self.kind == "PARM_DECL" and isinstance(found, Array) else found
-
-    @cached_property
-    def spelling(self) -> str:
-        """Its type as the programmer wrote it."""
-        return str(self._cursor.type.spelling)
-
-    @cached_property
-    def constant(self) -> bool:
-        """Whether its type is const."""
-        kind = self._cursor.type
-        return bool(kind.is_const_qualified() or kind.get_canonical().is_const_qualified())
-
-    @cached_property
-    def result(self) -> Type:
-        """What a function returns."""
-        return self._reader.types.of(self._cursor.result_type)
-
-    @cached_property
-    def result_spelling(self) -> str:
-        """What a function returns, as written in canonical C."""
-        return str(self._cursor.result_type.get_canonical().spelling)
-
-    @cached_property
-    def symbol(self) -> str:
-        """The mangled name, or the plain one of what has none."""
-        return str(self._cursor.mangled_name or self._cursor.get_usr())
-
-    @cached_property
-    def parameters(self) -> tuple["Declaration", ...]:
-        """The parameters of a function."""
-        return tuple(self._reader.declaration(c) for c in self._cursor.get_arguments())
-
-    @cached_property
-    def default(self) -> "Node | None":
-        """The default argument of a parameter."""
-        found = [c for c in self._cursor.get_children() if c.kind.is_expression()]
-        if self._cursor.type.get_canonical().kind.name.endswith("ARRAY"):  # the bounds come first
-            found = [c for c in found if c.kind.name in ("INIT_LIST_EXPR", "STRING_LITERAL")]
-        return self._reader.tree(found[-1]) if found else None
-
-    @cached_property
-    def template_arguments(self) -> tuple[Any, ...]:
-        """The arguments of a specialisation: types as text, and integers."""
-        cursor, found = self._cursor, []
-        for n in range(max(0, cursor.get_num_template_arguments())):
-            text = cursor.get_template_argument_type(n).spelling
-            found.append(text or cursor.get_template_argument_value(n))
-        return tuple(found)
-
-    @cached_property
-    def type_arguments(self) -> tuple[Type | int, ...]:
-        """The arguments of a specialisation as types and integers."""
-        cursor, found = self._cursor, []
-        for n in range(max(0, cursor.get_num_template_arguments())):
-            kind = cursor.get_template_argument_type(n)
-            found.append(
-                self._reader.types.of(kind) if kind._kind_id else cursor.get_template_argument_value(n)
-            )
-        return tuple(found)
-
-    @cached_property
-    def title(self) -> str:
-        """How it is shown: with the arguments of its template."""
-        arguments = [
-            str(a).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
-            for a in self.template_arguments
-        ]
-        return f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
-
-    @cached_property
-    def definition(self) -> "Declaration | None":
-        """The declaration that has the body or the value."""
-        found = self._cursor.get_definition()
-        return None if found is None else self._reader.declaration(found)
-
-    @cached_property
-    def defined(self) -> bool:
-        """Whether it is a definition itself."""
-        return bool(self._cursor.is_definition())
-
-    @cached_property
-    def parent(self) -> "Declaration | None":
-        """What it is declared in."""
-        found = self._cursor.semantic_parent
-        return None if found is None else self._reader.declaration(found)
-
-    @cached_property
-    def annotations(self) -> tuple[str, ...]:
-        """The words of its attributes: "nram", "global", "device", ..."""
-        names = {"ANNOTATE_ATTR": None, "CUDAGLOBAL_ATTR": "global", "CUDADEVICE_ATTR": "device"}
-        return tuple(
-            names[c.kind.name] or c.spelling for c in self._cursor.get_children() if c.kind.name in names
-        )
-
-    @property
-    def static(self) -> bool:
-        """Whether it is declared ``static``."""
-        return bool(self._cursor.storage_class == self._reader.library.ci.StorageClass.STATIC)
-
-    @property
-    def static_method(self) -> bool:
-        """Whether it is a method that has no object."""
-        return bool(self._cursor.is_static_method())
-
-    @property
-    def implicit(self) -> bool:
-        """Whether the compiler made it: it stands where its class does, or is declared ``= default``."""
-        parent = self._cursor.semantic_parent
-        made = parent is not None and parent.location == self._cursor.location
-        return bool(made or self._cursor.is_default_method())
-
-    @property
-    def makes_copy(self) -> bool:
-        """Whether it is a constructor that copies or moves."""
-        return bool(self._cursor.is_copy_constructor() or self._cursor.is_move_constructor())
-
-    @cached_property
-    def value(self) -> int | float | None:
-        """The value of an enumerator or of a constant variable; None where there is none."""
-        if self.kind == "ENUM_CONSTANT_DECL":
-            return int(self._cursor.enum_value)
-        return self._reader.library.evaluate(self._cursor)
-
-    @cached_property
-    def initialiser(self) -> "Node | None":
-        """The initial value of a variable, as written."""
-        found = self._reader.library.lib.clang_Cursor_getVarDeclInitializer(self._cursor)
-        if found._kind_id in self._reader.nothing:
-            return None
-        found._tu = self._cursor._tu
-        return self._reader.tree(found)
-
-    @cached_property
-    def body(self) -> "Node | None":
-        """The body of a function."""
-        for child in self._cursor.get_children():
-            if child.kind.name == "COMPOUND_STMT":
-                return self._reader.tree(child)
-        return None
-
-    @cached_property
-    def initialisers(self) -> "tuple[Node, ...]":
-        """Member initialisers of a constructor: a reference to the member, then its value."""
-        found = [c for c in self._cursor.get_children() if c.kind.name != "COMPOUND_STMT"]
-        return tuple(
-            self._reader.tree(c) for c in found if c.kind.name == "MEMBER_REF" or c.kind.is_expression()
-        )
-
-    @property
-    def virtual(self) -> bool:
-        """Whether it is a method that the object's class chooses."""
-        return bool(self._cursor.is_virtual_method())
-
-    @cached_property
-    def fields(self) -> "tuple[Declaration, ...]":
-        """The members of a class; ``default`` is the value that one is declared with."""
-        whole = self._cursor.get_definition() or self._cursor
-        template = self._reader.library.lib.clang_getSpecializedCursorTemplate(whole)
-        if template is not None:  # the specialisation has its members without their values
-            template._tu = whole._tu
-            whole = template
-        found = (c for c in whole.get_children() if c.kind.name == "FIELD_DECL")
-        return tuple(self._reader.declaration(c) for c in found)
-
-    @cached_property
-    def original(self) -> "Declaration | None":
-        """The constructor of a base class that is one of this by ``using``; it has the base's name.  None: not shown."""
-        own = self._cursor.semantic_parent
-        if self.name.partition("<")[0] == own.spelling.partition("<")[0]:
-            return self
-        base = next(c for c in own.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
-        kinds = [a.kind for a in self._cursor.type.argument_types()]
-        for child in base.type.get_declaration().get_children():
-            if child.kind.name == "CONSTRUCTOR" and kinds == [a.kind for a in child.type.argument_types()]:
-                return self._reader.declaration(child)
-        return None
-
-    @property
-    def children(self) -> "Iterator[Declaration]":
-        """What is declared inside."""
-        for child in self._cursor.get_children():
-            if child.kind.is_declaration():
-                yield self._reader.declaration(child)
 
 
 class CursorReader:
@@ -270,6 +32,7 @@ class CursorReader:
         self._prelude = prelude
         self.rows = rows  # of the instruction set, by the line that declares a form
         self._known: dict[tuple[int, ...], Declaration] = {}
+        self._numbers: dict[int, int] = {}  # of the bodies of lambdas
         self._files: dict[int, str] = {}
         self._file_slot = (ctypes.c_void_p * 1)()
         self._line_slot = (ctypes.c_uint * 1)()
@@ -297,6 +60,22 @@ class CursorReader:
             found = self._known[key] = Declaration(self, cursor)
         return found
 
+    def numbered(self, declaration: Declaration) -> str:
+        """A symbol for the body of a lambda."""
+        span = declaration.span
+        n = self._numbers.setdefault(id(declaration), len(self._numbers))
+        file = hashlib.blake2b(span.file.encode(), digest_size=4).hexdigest()
+        return f"_lambda_{file}_{span.line}_{span.column}_{n}"
+
+    def class_of(self, node: Node) -> Declaration:
+        """The class of an object."""
+        return self.declaration(node.cursor.type.get_canonical().get_declaration())
+
+    def constructors(self, record: Record) -> tuple[Declaration, ...]:
+        """Those that the class of a record declares."""
+        children = self.types.declared[record.name].get_children()
+        return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
+
     def tree(self, root: Any) -> Node:
         """*root* and everything in it."""
         unit = root._tu
@@ -307,8 +86,12 @@ class CursorReader:
         def visit(cursor: Any, parent: Any, _: Any) -> int:
             try:
                 key = _key(parent)
-                while len(stack) > 1 and stack[-1][0] != key:
-                    stack.pop()
+                if not top.children:
+                    stack[0] = (key, top)  # as the library calls it from here on
+                elif stack[-1][0] != key:
+                    above = (n for n in range(len(stack) - 1, -1, -1) if stack[n][0] == key)
+                    # The library passes over casts of what a lambda captures: such a parent was not shown.
+                    del stack[next(above, len(stack) - 1) + 1 :]
                 node = self._node(cursor, unit)
                 stack[-1][1].children.append(node)
                 if cursor._kind_id in _DECLARATIONS:
@@ -344,6 +127,10 @@ class CursorReader:
                 node.op = UNARY[self.library.lib.clang_getCursorUnaryOperatorKind(cursor)]
         elif number in _DECLARATIONS:
             node.decl = self.declaration(cursor)
+        elif number == _CAPTURED:
+            found = self.library.lib.clang_getCursorReferenced(cursor)
+            found._tu = unit
+            node.decl = self.declaration(found)
         return node
 
     def _span(self, cursor: Any) -> Span:

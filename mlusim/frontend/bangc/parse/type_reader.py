@@ -34,6 +34,7 @@ SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
         39: t.BFLOAT16,
     }
 )
+CLOSURE = "(lambda"  # how the library calls the class of a lambda
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY = 111, 112, 114
 REGISTERS: Mapping[str, t.Arithmetic] = MappingProxyType(
@@ -61,6 +62,8 @@ class TypeReader:
         self._is_prelude = is_prelude
         self._known: dict[tuple[Any, ...], t.Type] = {}
         self.records: dict[str, t.Record] = {}
+        self.declared: dict[str, Any] = {}  # the library's declarations of records, by name
+        self._records: dict[tuple[Any, str], t.Record] = {}
         self.enumerations: dict[str, dict[str, int]] = {}  # numbers by name, by the name of the type
         self.missing: set[str] = set()  # types that the intermediate form does not have
 
@@ -122,11 +125,17 @@ class TypeReader:
             return t.VectorRegister(REGISTERS[name])
         if self._is_class(declaration):
             return self._class(kind, declaration)
-        record = self.records.get(name)
+        key = (declaration.canonical.data[0], name)
+        record = self._records.get(key)
         if record is None:
-            record = self.records[name] = t.Record(name)
+            while name in self.records:  # another of this name, in another function or instantiation
+                name += "'"
+            record = self._records[key] = self.records[name] = t.Record(name)
+            self.declared[name] = declaration
+            record.closure = name.startswith(CLOSURE)
             own = (
-                t.Field(f.spelling, self.of(f.type), f.get_field_offsetof() // 8) for f in kind.get_fields()
+                t.Field(f.spelling or f"captured_{n}", self.of(f.type), f.get_field_offsetof() // 8)
+                for n, f in enumerate(kind.get_fields())
             )
             record.fields = (*self._inherited(declaration), *own)
             record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)

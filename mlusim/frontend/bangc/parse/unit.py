@@ -14,8 +14,9 @@ from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
 from mlusim.frontend.bangc.parse.library import Library, library
+from mlusim.frontend.bangc.parse.nodes import Declaration
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
-from mlusim.frontend.bangc.parse.tree import CursorReader, Declaration
+from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.isa.header import ANNOTATION
 
 REQUEST = "mlusim_request_"

@@ -71,7 +71,7 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at.type, t.Record):
         return b.call("_c_copy", record(c, at))
     if isinstance(at, ir.Element):
-        return _element(c, at)
+        return record(c, at) if isinstance(at.type, t.ClassType) else _element(c, at)
     if isinstance(at, ir.Member):
         return b.attribute(record(c, at.base), at.name)
     if isinstance(at, ir.GlobalPlace):
@@ -151,7 +151,8 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
         return b.call("_c_member", base, b.constant(at.name))
     if isinstance(at, ir.GlobalPlace):
         return _global(c, at)
-    return b.call("_c_Cell", layout(c, at.type), value(c, at.value))
+    made = value(c, at.value)
+    return made if isinstance(at.type, t.Record) else b.call("_c_Cell", layout(c, at.type), made)
 
 
 def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
@@ -320,6 +321,10 @@ def _function(c: Context, node: ir.FunctionAddress) -> ast.expr:
     return b.name(node.symbol)
 
 
+def _invoked(c: Context, node: ir.Invoke) -> ast.expr:
+    return b.call(value(c, node.function), *(value(c, a) for a in node.arguments))
+
+
 def _of_host(c: Context, node: Any) -> ast.expr:
     from mlusim.frontend.bangc.render import host  # noqa: PLC0415 - two halves of one subject
 
@@ -383,6 +388,7 @@ _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
         ir.Method: _method,
         ir.Compose: compose,
         ir.FunctionAddress: _function,
+        ir.Invoke: _invoked,
         ir.KernelLaunch: _of_host,
         ir.Asm: _asm,
     }

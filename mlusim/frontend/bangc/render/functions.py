@@ -32,7 +32,8 @@ def render(function: ir.Function) -> Rendered:
     c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
     first = [s for p in function.parameters for s in declarations.arrives(c, p, function.symbol)]
     inner = [*first, *statements.body(c, function.body)] or [b.at(ast.Pass(), function.span)]
-    arguments = ast.arguments([], [ast.arg(p.name) for p in function.parameters], None, [], [], None, [])
+    rest = ast.arg(ir.REST) if function.variadic else None
+    arguments = ast.arguments([], [ast.arg(p.name) for p in function.parameters], rest, [], [], None, [])
     definition = ast.FunctionDef("_", arguments, inner, [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # of newer Pythons
     b.at(definition, function.span)

@@ -19,6 +19,9 @@ _METHODS = {
     "operator=": "assign",
     "operator+=": "__iadd__",
     "operator->": "get",
+    "operator bool": "holds",
+    "operator!": "fail",
+    "operator>>": "take",
 }
 
 

@@ -11,16 +11,17 @@ from attrs import define, field
 
 from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
-from mlusim.frontend.bangc import scalars
+from mlusim.frontend.bangc import prelude, scalars
 from mlusim.frontend.bangc.link import FilePart, link
+from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
+from mlusim.frontend.bangc.runtime.classes.readers import StandardInput
+from mlusim.frontend.bangc.runtime.classes.streams import MANIPULATORS, Stream
+from mlusim.frontend.bangc.runtime.classes.table import CLASSES
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.frontend.bangc.runtime.core import by_zero, common
 from mlusim.frontend.bangc.runtime.host_driver import Driver
 from mlusim.frontend.bangc.runtime.host_library import CLibrary, ProgramExit
 from mlusim.frontend.bangc.runtime.host_memory import POISON, HostBlock, HostMemory, HostPtr, float64
-from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
-from mlusim.frontend.bangc.runtime.host_streams import MANIPULATORS, Stream
-from mlusim.frontend.bangc.runtime.host_table import CLASSES
 from mlusim.frontend.bangc.runtime.layouts import (
     ArrayLayout,
     Object,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from mlusim.frontend.bangc.file import File
     from mlusim.machine.device import Device
 
+_SUPPLIED = str(prelude.INCLUDE)
 DEPTH = 12_000  # calls inside each other
 _UNIONS: Mapping[int, int] = {1: 0, 4: 1, 8: 2, 16: 4, 32: 8, 64: 16}  # of cnrtFunctionType_t
 
@@ -67,7 +69,12 @@ class Process:
         self.driver = Driver(self.device, self.memory)
         self.library = CLibrary(self.memory, _out, _err)
         self.types = HostTypes(float64, self._class)
-        streams = {"cout": Stream(_out), "cerr": Stream(_err), "clog": Stream(_err)}
+        streams = {
+            "cout": Stream(_out),
+            "cerr": Stream(_err),
+            "clog": Stream(_err),
+            "cin": StandardInput(self.memory),
+        }
         self._common = {
             **common(),
             **{f"_c_lib_{name}": f for name, f in self.library.functions().items()},
@@ -124,7 +131,7 @@ class Process:
         def lacking(*_: Any) -> None:
             raise Unsupported(f"{name} is a class that mlusim does not have")
 
-        return ClassLayout(CLASSES.get(name, lacking), self.memory, arguments)
+        return ClassLayout(CLASSES.get(name, lacking), self.memory, arguments, name)
 
     # -- memory ----------------------------------------------------------------------------------
 
@@ -311,11 +318,11 @@ def host_code() -> Iterator[None]:
 
 
 def _site(traceback: TracebackType | None) -> tuple[str, int] | None:
-    """The innermost line of the sources."""
+    """The innermost line of the sources, not of the headers that mlusim supplies."""
     found = None
     while traceback is not None:
         name = traceback.tb_frame.f_code.co_filename
-        if not name.startswith("<") and not name.endswith(".py"):
+        if not name.startswith(("<", _SUPPLIED)) and not name.endswith(".py"):
             found = name, traceback.tb_lineno
         traceback = traceback.tb_next
     return found

@@ -14,9 +14,9 @@ from attrs import define, field
 from mlusim.arch.dtypes import int8, uint8
 from mlusim.errors import MemoryFault, OutOfMemory, WrongSpace
 from mlusim.frontend.bangc import prelude
+from mlusim.frontend.bangc.runtime.classes.objects import HostObject
 from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, host_bytes, plain
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr, float64
-from mlusim.frontend.bangc.runtime.host_objects import HostObject
 from mlusim.frontend.bangc.runtime.pointers import Address, Cell
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.tensor import DeviceTensor

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mlusim.errors import RuleFault
-from mlusim.frontend.bangc.runtime.host_strings import text_of
+from mlusim.frontend.bangc.runtime.classes.strings import text_of
 
 _DIRECTIVE = re.compile(r"%([-+ #0]*)(\*|\d+)?(?:\.(\*|-?\d+)?)?(hh|h|ll|l|j|z|t|L)?(.)", re.DOTALL)
 _WIDTH = {"hh": 8, "h": 16, "": 32}  # bits of an integer; other lengths have 64

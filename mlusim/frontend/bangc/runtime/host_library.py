@@ -9,14 +9,16 @@ from typing import Any, NoReturn
 
 from mlusim.arch.dtypes import uint8
 from mlusim.errors import MemoryFault, RuleFault, WrongSpace
+from mlusim.frontend.bangc.runtime.classes import texts, variadic
+from mlusim.frontend.bangc.runtime.classes.files import Disk, FileObject
+from mlusim.frontend.bangc.runtime.classes.randoms import Rand
+from mlusim.frontend.bangc.runtime.classes.streams import PARAMETRIC
+from mlusim.frontend.bangc.runtime.classes.strings import String, text_of
+from mlusim.frontend.bangc.runtime.classes.texts import number_at
 from mlusim.frontend.bangc.runtime.host_bytes import host_bytes, plain
 from mlusim.frontend.bangc.runtime.host_driver import SENTENCES
 from mlusim.frontend.bangc.runtime.host_format import formatted
 from mlusim.frontend.bangc.runtime.host_memory import POISON, HostBlock, HostMemory, HostPtr
-from mlusim.frontend.bangc.runtime.host_objects import HostObject
-from mlusim.frontend.bangc.runtime.host_random import Rand
-from mlusim.frontend.bangc.runtime.host_streams import PARAMETRIC
-from mlusim.frontend.bangc.runtime.host_strings import String, text_of
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy
 from mlusim.kernel_frames import kernel_site
@@ -48,21 +50,13 @@ class HostClock:
         self.shift -= self() - since - us * 1e-6
 
 
-class FileObject(HostObject):
-    """``stdout`` and ``stderr``."""
-
-    __slots__ = ("write",)
-
-    def __init__(self, write: Write) -> None:
-        self.write = write
-
-
 class CLibrary:
     """The functions that programs call by name."""
 
     def __init__(self, memory: HostMemory, out: Write, err: Write) -> None:
         self.memory = memory
         self.files = {"stdout": FileObject(out), "stderr": FileObject(err)}
+        self.disk = Disk(memory)
         self.clock = HostClock()
         self.rand = Rand()
         self._started = time.time()
@@ -73,15 +67,10 @@ class CLibrary:
         return {
             "malloc": self.malloc, "calloc": self.calloc, "realloc": self.realloc, "free": self.free,
             "cnrtHostMalloc": self.host_malloc, "cnrtFreeHost": self.host_free,
-            "memcpy": memcpy, "memmove": memcpy, "memset": memset, "memcmp": memcmp,
             "printf": self.printf, "fprintf": self.fprintf, "sprintf": sprintf, "snprintf": snprintf,
             "puts": lambda text: self.printf_text(text_of(text) + "\n"), "putchar": self.putchar,
-            "fflush": lambda _file: 0,
-            "strlen": lambda p: len(_raw(p)), "strcmp": lambda a, b: _compare(_raw(a), _raw(b)),
-            "strncmp": lambda a, b, n: _compare(_raw(a)[:n], _raw(b)[:n]), "strcpy": strcpy,
-            "strstr": strstr, "strchr": strchr,
-            "atoi": lambda p: int(_number(text_of(p), whole=True)), "atol": lambda p: int(_number(text_of(p), whole=True)),
-            "atof": lambda p: _number(text_of(p), whole=False),
+            "fflush": lambda _file: 0, "perror": self.perror, **self.disk.functions(),
+            **texts.FUNCTIONS,
             "stoi": lambda p: _strict(p, whole=True), "stol": lambda p: _strict(p, whole=True),
             "stof": lambda p: _strict(p, whole=False), "stod": lambda p: _strict(p, whole=False),
             "to_string": self.to_string,
@@ -89,7 +78,12 @@ class CLibrary:
             "operator==": lambda a, b: text_of(a) == text_of(b), "operator!=": lambda a, b: text_of(a) != text_of(b),
             "operator<": lambda a, b: text_of(a) < text_of(b),
             "getenv": lambda _name: NULL,
-            "rand": self.rand, "srand": self.rand.seed, "qsort": qsort, "sort": sort,
+            "getline": lambda stream, text, *end: stream.line(text, *end),
+            "rand": self.rand, "srand": self.rand.seed, "qsort": qsort, "sort": sort, "__mlusim_sort": sort_by,
+            **variadic.FUNCTIONS, "vprintf": lambda form, rest: self.printf(form, *rest.left()),
+            "vfprintf": lambda file, form, rest: self.fprintf(file, form, *rest.left()),
+            "vsprintf": lambda to, form, rest: sprintf(to, form, *rest.left()),
+            "vsnprintf": lambda to, room, form, rest: snprintf(to, room, form, *rest.left()),
             "time": self.time, "clock": lambda: int(self.clock() * 1e6), "gettimeofday": self.gettimeofday,
             "__mlusim_ns": lambda: int(self.clock() * 1e9), "usleep": lambda _us: 0,
             "__mlusim_refused": self.refused, "__mlusim_check": failed, "exit": leave, "_Exit": leave, "abort": lambda: _aborted("abort was called"), "__assert_fail": _assertion,
@@ -184,6 +178,10 @@ class CLibrary:
         file.write(text)
         return len(text)
 
+    def perror(self, text: Any) -> None:
+        """A sentence about the last call that failed: mlusim keeps none."""
+        self.files["stderr"].write(f"{text_of(text)}: the call failed\n")
+
     def putchar(self, character: int) -> int:
         """Print one character."""
         self.printf_text(chr(character & 0xFF))
@@ -226,52 +224,8 @@ def failed(code: int, call: Any, file: Any, line: int) -> None:
         raise ProgramExit(1)
 
 
-def memcpy(target: Any, source: Any, count: int) -> Any:
-    """Copy bytes; the blocks may overlap."""
-    host_bytes(target, count, "store")[:] = bytes(host_bytes(source, count, "load"))
-    return target
-
-
-def memset(target: Any, value: int, count: int) -> Any:
-    """Set every byte to a value."""
-    host_bytes(target, count, "store")[:] = bytes([value & 0xFF]) * count
-    return target
-
-
-def memcmp(a: Any, b: Any, count: int) -> int:
-    """Compare bytes: -1, 0 or 1."""
-    return _compare(bytes(host_bytes(a, count, "load")), bytes(host_bytes(b, count, "load")))
-
-
-def _compare(a: bytes, b: bytes) -> int:
-    return (a > b) - (a < b)
-
-
-def _raw(pointer: Any) -> bytes:
-    return text_of(pointer).encode("utf-8", "surrogateescape")
-
-
 def _joined(value: Any) -> str:
     return chr(value & 0xFF) if isinstance(value, int) else text_of(value)
-
-
-def strcpy(target: Any, source: Any) -> Any:
-    """Copy a text with its zero."""
-    raw = _raw(source) + b"\0"
-    host_bytes(target, len(raw), "store")[:] = raw
-    return target
-
-
-def strstr(text: Any, part: Any) -> Any:
-    """Where *part* begins in *text*, or null."""
-    at = _raw(text).find(_raw(part))
-    return NULL if at < 0 else text + at
-
-
-def strchr(text: Any, character: int) -> Any:
-    """Where *character* is in *text*, or null."""
-    at = (_raw(text) + b"\0").find(bytes([character & 0xFF]))
-    return NULL if at < 0 else text + at
 
 
 def sprintf(target: Any, form: Any, *values: Any) -> int:
@@ -290,40 +244,35 @@ def snprintf(target: Any, room: int, form: Any, *values: Any) -> int:
     return len(raw)
 
 
-def _number(text: str, *, whole: bool) -> float:
-    """The number that *text* begins with; 0 without one."""
-    text = text.strip()
-    for end in range(len(text), 0, -1):
-        try:
-            return int(text[:end]) if whole else float(text[:end])
-        except ValueError:
-            continue
-    return 0 if whole else 0.0
-
-
 def _strict(text: Any, *, whole: bool) -> float:
     word = text_of(text).strip()
     if (
         not word
         or (not word[0].isdigit() and word[0] not in "+-.")
-        or not math.isfinite(_number(word, whole=False))
+        or not math.isfinite(number_at(word, whole=False))
     ):
         raise RuleFault(f"{word!r} is no number, which std::sto... wants", hint="test the text first")
-    return _number(word, whole=whole)
+    return number_at(word, whole=whole)
 
 
-def sort(first: Any, last: Any, before: Callable[[Any, Any], bool] | None = None) -> None:
-    """``std::sort``; *before* is a function of the program that takes references."""
+def sort(first: Any, last: Any) -> None:
+    """``std::sort``."""
     count = last - first
     values = [copy(first[n]) for n in range(count)]
-    if before is None:
-        values.sort(key=text_of if count and isinstance(values[0], String) else None)
-    else:
-        values.sort(
-            key=functools.cmp_to_key(
-                lambda a, b: -1 if before(_held(a), _held(b)) else int(before(_held(b), _held(a)))
-            )
-        )
+    values.sort(key=text_of if count and isinstance(values[0], String) else None)
+    for n, value in enumerate(values):
+        first[n] = value
+
+
+def sort_by(first: Any, last: Any, order: Any, before: Callable[[Any, Any, Any], bool]) -> None:
+    """``std::sort`` by an *order*, which *before* calls with two pointers."""
+    values = [copy(first[n]) for n in range(last - first)]
+
+    def compare(a: Any, b: Any) -> int:
+        a, b = _held(a), _held(b)
+        return -1 if before(order, a, b) else int(before(order, b, a))
+
+    values.sort(key=functools.cmp_to_key(compare))
     for n, value in enumerate(values):
         first[n] = value
 

@@ -33,6 +33,7 @@ class HostMemory:
         self._next = _BASE
         self._starts: list[int] = []
         self._blocks: list[HostBlock] = []
+        self.files: list[Any] = []  # of the disk, that the program has opened
 
     def place(self, block: "HostBlock") -> int:
         """An address for *block*, which has none yet."""
@@ -41,6 +42,11 @@ class HostMemory:
         self._starts.append(address)
         self._blocks.append(block)
         return address
+
+    def close(self) -> None:
+        """Write what files hold back, and close them: the program has ended."""
+        for file in self.files:
+            file.close()
 
     def at(self, address: int) -> "HostPtr | None":
         """A pointer to the byte at *address*; None where no block is."""

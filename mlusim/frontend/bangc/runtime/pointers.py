@@ -305,6 +305,18 @@ class Items:
         """The object that is pointed to."""
         return self[0]
 
+    def size(self) -> int:
+        """Values, of a list in braces."""
+        return len(self.items)
+
+    def begin(self) -> "Items":
+        """The first value of a list in braces."""
+        return self
+
+    def end(self) -> "Items":
+        """Behind the last value of a list in braces."""
+        return self + len(self.items)
+
     def copy(self) -> "Items":
         """Another array with the same values; records are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset)

@@ -6,6 +6,28 @@
 extern "C" {
 typedef struct mlusim_file FILE;
 extern FILE *stdout, *stderr;
+#define EOF (-1)
+#define SEEK_SET 0
+#define SEEK_CUR 1
+#define SEEK_END 2
+FILE *fopen(const char *, const char *);
+int fclose(FILE *);
+size_t fread(void *, size_t, size_t, FILE *);
+size_t fwrite(const void *, size_t, size_t, FILE *);
+int fseek(FILE *, long, int);
+long ftell(FILE *);
+void rewind(FILE *);
+int feof(FILE *);
+int ferror(FILE *);
+char *fgets(char *, int, FILE *);
+int fgetc(FILE *);
+int fputs(const char *, FILE *);
+int fputc(int, FILE *);
+int remove(const char *);
+void perror(const char *);
+int scanf(const char *, ...);
+int sscanf(const char *, const char *, ...);
+int fscanf(FILE *, const char *, ...);
 void *malloc(size_t);
 void *calloc(size_t, size_t);
 void *realloc(void *, size_t);
@@ -15,6 +37,16 @@ int memcmp(const void *, const void *, size_t);
 int fprintf(FILE *, const char *, ...);
 int sprintf(char *, const char *, ...);
 int snprintf(char *, size_t, const char *, ...);
+typedef struct __mlusim_rest *va_list;
+va_list __mlusim_va_start();
+va_list __mlusim_va_copy(va_list);
+long __mlusim_va_whole(va_list);
+double __mlusim_va_real(va_list);
+void *__mlusim_va_pointer(va_list);
+int vprintf(const char *, va_list);
+int vfprintf(FILE *, const char *, va_list);
+int vsprintf(char *, const char *, va_list);
+int vsnprintf(char *, size_t, const char *, va_list);
 int puts(const char *);
 int putchar(int);
 int fflush(FILE *);
@@ -31,6 +63,18 @@ size_t strlen(const char *);
 int strcmp(const char *, const char *);
 int strncmp(const char *, const char *, size_t);
 char *strcpy(char *, const char *);
+char *strncpy(char *, const char *, size_t);
+char *strcat(char *, const char *);
+long strtol(const char *, char **, int);
+unsigned long strtoul(const char *, char **, int);
+double strtod(const char *, char **);
+float strtof(const char *, char **);
+int toupper(int);
+int tolower(int);
+int isdigit(int);
+int isalpha(int);
+int isalnum(int);
+int isspace(int);
 char *strstr(const char *, const char *);
 char *strchr(const char *, int);
 void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
@@ -45,10 +89,21 @@ struct timeval {
 int gettimeofday(timeval *, void *);
 long __mlusim_ns();
 }
+template <class T> T __mlusim_va_arg(va_list rest) {
+  if constexpr (std::is_floating_point<T>::value) return (T)__mlusim_va_real(rest);
+  else if constexpr (std::is_pointer<T>::value) return (T)__mlusim_va_pointer(rest);
+  else return (T)__mlusim_va_whole(rest);
+}
+#define va_start(rest, last) ((rest) = __mlusim_va_start())
+#define va_arg(rest, type) __mlusim_va_arg<type>(rest)
+#define va_copy(to, from) ((to) = __mlusim_va_copy(from))
+#define va_end(rest) ((void)(rest))
 #define CLOCKS_PER_SEC 1000000L
 #define RAND_MAX 2147483647
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1
+
+#include "source/mlusim_pair.h"
 
 namespace std {
 struct nothrow_t {};
@@ -81,17 +136,28 @@ using ::srand;
 using ::strcmp;
 using ::strlen;
 using ::time;
+using ::FILE;
+using ::fopen;
+using ::fclose;
+using ::fread;
+using ::fwrite;
+using ::sscanf;
+using ::scanf;
+using ::perror;
+using ::remove;
+using ::va_list;
+using ::vprintf;
+using ::vfprintf;
+using ::vsnprintf;
+using ::vsprintf;
 
-template <class A, class B> struct pair {
-  A first;
-  B second;
-};
-template <class A, class B> pair<A, B> make_pair(A a, B b) { return pair<A, B>{a, b}; }
 template <class... T> struct tuple {};
 template <class T> struct initializer_list {
   const T *b;
   size_t n;
   size_t size() const;
+  const T *begin() const;
+  const T *end() const;
 };
 struct string {
   static constexpr size_t npos = -1;
@@ -156,12 +222,68 @@ struct ostream {
   long precision(long);
   long width(long);
 };
-struct stringstream : ostream {
+typedef int ios_mode;
+struct ios_base {
+  typedef ios_mode openmode;
+  static constexpr ios_mode app = 1, ate = 2, binary = 4, in = 8, out = 16, trunc = 32;
+  static constexpr int beg = 0, cur = 1, end = 2;
+};
+typedef ios_base ios;
+struct istream {
+  template <class T> istream &operator>>(T &);
+  operator bool() const;
+  bool operator!() const;
+  bool good() const;
+  bool eof() const;
+  bool fail() const;
+  void clear();
+  int get();
+  istream &get(char &);
+  int peek();
+  istream &ignore(long = 1, int = -1);
+  istream &read(char *, long);
+  istream &seekg(long);
+  istream &seekg(long, int);
+  long tellg();
+  long gcount() const;
+};
+struct iostream : istream, ostream {};
+struct stringstream : iostream {
   stringstream();
+  stringstream(const string &);
   string str() const;
   void str(const string &);
 };
 typedef stringstream ostringstream;
+typedef stringstream istringstream;
+struct ifstream : istream {
+  ifstream();
+  ifstream(const string &, ios_mode = ios_base::in);
+  void open(const string &, ios_mode = ios_base::in);
+  bool is_open() const;
+  void close();
+};
+struct ofstream : ostream {
+  ofstream();
+  ofstream(const string &, ios_mode = ios_base::out);
+  void open(const string &, ios_mode = ios_base::out);
+  bool is_open() const;
+  void close();
+  ofstream &write(const char *, long);
+  operator bool() const;
+  bool operator!() const;
+};
+struct fstream : iostream {
+  fstream();
+  fstream(const string &, ios_mode = ios_base::in | ios_base::out);
+  void open(const string &, ios_mode = ios_base::in | ios_base::out);
+  bool is_open() const;
+  void close();
+  fstream &write(const char *, long);
+};
+extern istream cin;
+istream &getline(istream &, string &);
+istream &getline(istream &, string &, char);
 extern ostream cout, cerr, clog;
 ostream &endl(ostream &);
 ostream &flush(ostream &);
@@ -175,40 +297,59 @@ ostream &dec(ostream &);
 ostream &left(ostream &);
 ostream &right(ostream &);
 
-#define __mlusim_map__(name_) \
-  template <class K, class V> struct name_ { \
+#define __mlusim_map__(name_, order_) \
+  template <class K, class V, class C = order_<K>, class P = pair<const K, V>> struct name_ { \
+    typedef K key_type; \
+    typedef V mapped_type; \
+    typedef P value_type; \
+    typedef P *iterator; \
+    typedef P *const_iterator; \
+    char complete[sizeof(P)]; \
     name_(); \
-    name_(initializer_list<pair<const K, V>>); \
+    name_(initializer_list<P>); \
     V &operator[](const K &); \
     V &at(const K &); \
     const V &at(const K &) const; \
     size_t count(const K &) const; \
     size_t erase(const K &); \
+    P *erase(P *); \
+    pair<P *, bool> insert(const P &); \
+    pair<P *, bool> emplace(const K &, const V &); \
     size_t size() const; \
     bool empty() const; \
     void clear(); \
+    void swap(name_ &); \
     name_ &operator=(const name_ &); \
-    pair<const K, V> *find(const K &) const; \
-    pair<const K, V> *begin() const; \
-    pair<const K, V> *end() const; \
+    P *find(const K &) const; \
+    P *lower_bound(const K &) const; \
+    P *upper_bound(const K &) const; \
+    P *begin() const; \
+    P *end() const; \
   };
-__mlusim_map__(map)
-__mlusim_map__(unordered_map)
-#define __mlusim_set__(name_) \
-  template <class T> struct name_ { \
+__mlusim_map__(map, less)
+__mlusim_map__(unordered_map, equal_to)
+#define __mlusim_set__(name_, order_) \
+  template <class T, class C = order_<T>> struct name_ { \
+    typedef T value_type; \
+    typedef const T *iterator; \
     name_(); \
     name_(initializer_list<T>); \
-    void insert(const T &); \
+    template <class U> name_(U *, U *); \
+    pair<const T *, bool> insert(const T &); \
     size_t count(const T &) const; \
     size_t erase(const T &); \
+    const T *erase(const T *); \
     size_t size() const; \
     bool empty() const; \
-    T *find(const T &) const; \
-    T *begin() const; \
-    T *end() const; \
+    void clear(); \
+    const T *find(const T &) const; \
+    const T *lower_bound(const T &) const; \
+    const T *upper_bound(const T &) const; \
+    const T *begin() const; \
+    const T *end() const; \
   };
-__mlusim_set__(set)
-__mlusim_set__(unordered_set)
+__mlusim_set__(set, less)
+__mlusim_set__(unordered_set, equal_to)
 template <class T, size_t N> struct array {
   T elements[N];
   T &operator[](size_t);
@@ -251,6 +392,8 @@ template <class T> struct vector {
   void swap(vector &);
   void clear();
   T *insert(const T *, const T &);
+  T *insert(const T *, size_t, const T &);
+  T *insert(const T *, initializer_list<T>);
   T *insert(const T *, const T *, const T *);
   T *insert(const T *, size_t, const T &);
   T *erase(const T *);
@@ -262,12 +405,6 @@ template <class T> struct vector {
   T &front();
   T &back();
   const T &back() const;
-};
-template <class T> struct shared_ptr {
-  T *operator->() const;
-};
-template <class T> struct unique_ptr {
-  T *operator->() const;
 };
 struct random_device {
   random_device();
@@ -297,53 +434,19 @@ template <class T> struct atomic {
   atomic(T);
   T operator++(int);
 };
-
+template <class> struct function;
+template <class R, class... A> struct function<R(A...)> {
+  function();
+  function(decltype(nullptr));
+  function(const function &);
+  template <class F> function(F) {}
+  function &operator=(const function &);
+  R operator()(A...) const;
+  operator bool() const;
+};
 template <class I> void sort(I, I);
-template <class I, class F> void sort(I, I, F);
-template <class I, class T> T accumulate(I first, I last, T sum) {
-  for (; first != last; ++first) sum = sum + *first;
-  return sum;
-}
-template <class I, class T> I find(I first, I last, const T &value) {
-  for (; first != last; ++first)
-    if (*first == value) break;
-  return first;
-}
-template <class I, class T> size_t count(I first, I last, const T &value) {
-  size_t n = 0;
-  for (; first != last; ++first) n += *first == value;
-  return n;
-}
-template <class I, class T> void fill(I first, I last, const T &value) {
-  for (; first != last; ++first) *first = value;
-}
-template <class I, class T> void iota(I first, I last, T value) {
-  for (; first != last; ++first) *first = value++;
-}
-template <class I, class O> O copy(I first, I last, O to) {
-  for (; first != last; ++first) *to++ = *first;
-  return to;
-}
-template <class I> I max_element(I first, I last) {
-  I best = first;
-  for (; first != last; ++first)
-    if (*best < *first) best = first;
-  return best;
-}
-template <class I> I min_element(I first, I last) {
-  I best = first;
-  for (; first != last; ++first)
-    if (*first < *best) best = first;
-  return best;
-}
-template <class I> void reverse(I first, I last) {
-  while (first < last) {
-    --last;
-    auto held = *first;
-    *first = *last;
-    *last = held;
-    ++first;
-  }
-}
+template <class T, class F, class P> void __mlusim_sort(T *, T *, F *, P) {}
 }  // namespace std
+#include "source/mlusim_algorithm.h"
+#include "source/mlusim_memory.h"
 #include "source/mlusim_chrono.h"

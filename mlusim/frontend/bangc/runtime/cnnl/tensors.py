@@ -9,9 +9,9 @@ from attrs import define, field
 
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import Unsupported
+from mlusim.frontend.bangc.runtime.classes.objects import HostObject
 from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, plain
 from mlusim.frontend.bangc.runtime.host_memory import float64
-from mlusim.frontend.bangc.runtime.host_objects import HostObject
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.runtime.host_driver import Driver

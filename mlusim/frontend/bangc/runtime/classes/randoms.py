@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
+from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
 
 
 class Twister(HostObject):

@@ -11,6 +11,7 @@ class HostObject:
     """An object of a class; it is the pointer to itself, as records are."""
 
     __slots__ = ()
+    CONVERTS = False  # whether other classes have constructors that take one
     __hash__ = None  # type: ignore[assignment]
 
     @property
@@ -39,15 +40,23 @@ class ClassLayout:
 
     size = 8
 
-    def __init__(self, build: Callable[..., Any], memory: HostMemory, arguments: tuple[Any, ...]) -> None:
+    def __init__(
+        self, build: Callable[..., Any], memory: HostMemory, arguments: tuple[Any, ...], name: str = ""
+    ) -> None:
+        self._copies_all = name == "std::string"
         self._build = build
         self.memory = memory
         self.arguments = arguments
 
     def make(self, *values: Any) -> Any:
         """A new object; of one that is given a copy."""
-        if len(values) == 1 and isinstance(values[0], HostObject) and hasattr(values[0], "copied"):
-            return values[0].copied()
+        given = values[0] if len(values) == 1 else None
+        if (
+            isinstance(given, HostObject)
+            and hasattr(given, "copied")
+            and (self._copies_all or not given.CONVERTS)
+        ):
+            return given.copied()
         return self._build(self, *values)
 
     def of(self, pointer: Any) -> Any:

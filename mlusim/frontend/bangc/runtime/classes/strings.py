@@ -4,8 +4,8 @@ from typing import Any
 
 from mlusim.arch.dtypes import int8
 from mlusim.errors import OutOfBounds, RuleFault
+from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr
-from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.pointers import Items
 
 
@@ -48,6 +48,7 @@ class String(HostObject):
     """``std::string``."""
 
     __slots__ = ("_block", "_text", "memory")
+    CONVERTS = True
 
     def __init__(self, memory: HostMemory, text: str) -> None:
         self.memory = memory

@@ -6,10 +6,10 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import OutOfBounds, RuleFault
+from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostPtr
-from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.layouts import fresh
-from mlusim.frontend.bangc.runtime.pointers import Items, copy
+from mlusim.frontend.bangc.runtime.pointers import Items, copy, number
 
 
 def vector(layout: ClassLayout, *values: Any) -> "Vector":
@@ -39,6 +39,22 @@ def array(layout: ClassLayout, *values: Any) -> "Vector":
 
 def _between(first: Any, last: Any) -> list[Any]:
     return [copy(first[n]) for n in range(last - first)]
+
+
+def _inserted(first: Any, last: Any) -> list[Any]:
+    """What an insertion is given: a value, a list, a count and a value, or a range."""
+    if last is None:
+        return first.items if isinstance(first, Items) else [first]
+    return [copy(last) for _ in range(first)] if isinstance(first, int) else _between(first, last)
+
+
+def _fitting(element: Any, values: tuple[Any, ...]) -> list[Any]:
+    """Numbers as the members of a record have them."""
+    kinds = [layout for layout, _ in getattr(element, "fields", {}).values()]
+    if len(kinds) != len(values):
+        return list(values)
+    pairs = zip(kinds, values, strict=True)
+    return [number(v, k) if isinstance(k, DType) and isinstance(v, int | float) else v for k, v in pairs]
 
 
 class Vector(HostObject):
@@ -102,7 +118,13 @@ class Vector(HostObject):
 
     def emplace_back(self, *values: Any) -> Any:
         """Append one that is made of *values*."""
-        made = self.element.make(*values) if hasattr(self.element, "make") else values[0] if values else 0
+        made = (
+            self.element.make(*_fitting(self.element, values))
+            if hasattr(self.element, "make")
+            else values[0]
+            if values
+            else 0
+        )
         self.push_back(made)
         return self.back()
 
@@ -141,13 +163,10 @@ class Vector(HostObject):
         self.assign(self.count, value)
 
     def insert(self, at: Any, first: Any, last: Any = None) -> Any:
-        """Insert a value, *first* copies of *last*, or the values of a range, before *at*."""
+        """Insert a value, so many of it, or those of a list or of a range, before *at*."""
         n = at - self.first
         values = self.values()
-        if last is None:
-            values[n:n] = [first]
-        else:
-            values[n:n] = [last] * first if isinstance(first, int) else _between(first, last)
+        values[n:n] = _inserted(first, last)
         self.resize(0)
         self.extend(values)
         return self.first + n

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mlusim.frontend.bangc.runtime.host_memory import HostMemory, HostPtr
-from mlusim.frontend.bangc.runtime.host_objects import ClassLayout, HostObject
-from mlusim.frontend.bangc.runtime.host_strings import String, text_of
+from mlusim.frontend.bangc.runtime.classes.objects import HostObject
+from mlusim.frontend.bangc.runtime.classes.strings import String, text_of
+from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 
 Write = Callable[[str], None]
 
@@ -86,24 +86,6 @@ class Stream(HostObject):
         return before
 
 
-class TextStream(Stream):
-    """``std::stringstream`` and ``std::ostringstream``, for writing."""
-
-    __slots__ = ("memory", "parts")
-
-    def __init__(self, memory: HostMemory) -> None:
-        self.parts: list[str] = []
-        self.memory = memory
-        super().__init__(self.parts.append)
-
-    def str(self, text: Any = None) -> Any:
-        """What was written; with *text* that is there instead."""
-        if text is None:
-            return String(self.memory, "".join(self.parts))
-        self.parts[:] = [text_of(text)]
-        return None
-
-
 class Manipulator(HostObject):
     """What changes a stream where it is written to it."""
 
@@ -139,8 +121,3 @@ PARAMETRIC: Mapping[str, Callable[..., Manipulator]] = MappingProxyType(
         "setfill": lambda character: _setting("fill_with", chr(character & 0xFF)),
     }
 )
-
-
-def text_stream(layout: ClassLayout, *_: Any) -> TextStream:
-    """A stream that keeps what is written."""
-    return TextStream(layout.memory)

@@ -1,0 +1,63 @@
+"""Values from lists in braces."""
+
+import itertools
+from collections.abc import Iterator
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import Compose, Construct, Expr
+from mlusim.frontend.bangc.lower import calls, expressions
+from mlusim.frontend.bangc.lower.conversions import convert, letters
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number
+from mlusim.frontend.bangc.parse.nodes import Node
+
+
+def value(scope: FunctionScope, node: Node) -> Expr:
+    """The value of a list in braces."""
+    if isinstance(node.type, t.Array | t.Record):
+        return compose(scope, node, node.type)
+    if isinstance(node.type, t.ClassType):
+        values = tuple(expressions.value(scope, c) for c in node.children)
+        return Compose(values, node.type, node.span)
+    if not node.children:
+        return convert(scope, number(0, t.INT32, node), node.type, node.span)
+    return expressions.valued(scope, node.children[0], node.type)
+
+
+def compose(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
+    """The value of an array or a record from a list in braces, the inner braces of which may be left out."""
+    given = iter(node.children)
+    return _filled(scope, given, kind, node)
+
+
+def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: Node) -> Compose:
+    if isinstance(kind, t.Array):
+        parts = [kind.of] * kind.count
+    else:
+        assert isinstance(kind, t.Record)
+        parts = [f.type for f in kind.fields][: 1 if kind.union else None]
+    values: list[Expr] = []
+    for part in parts:
+        child = next(given, None)
+        if child is None:
+            break
+        values.append(_part(scope, child, given, part, node))
+    return Compose(tuple(values), kind, node.span)
+
+
+def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
+    if child.kind == "INIT_LIST_EXPR":
+        made = calls.listed(scope, child, part) if isinstance(part, t.Record) else None
+        if made is not None:
+            return made
+        if isinstance(part, t.Array | t.Record):
+            return compose(scope, child, part)
+        if isinstance(part, t.ClassType):
+            return Construct(tuple(expressions.value(scope, c) for c in child.children), part, child.span)
+        return value(scope, child) if child.type == part else expressions.valued(scope, child, part)
+    if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
+        return letters(expressions.string(scope, child).value, part, child.span)
+    if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
+        return _filled(scope, itertools.chain((child,), given), part, node)
+    if isinstance(part, t.ClassType) and child.type != part:
+        return Construct((expressions.value(scope, child),), part, child.span)
+    return expressions.valued(scope, child, part)

@@ -1,0 +1,176 @@
+"""Lambdas: an object of what is captured, and a body that finds it there."""
+
+from collections.abc import Iterator
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Compose,
+    Construct,
+    Element,
+    Expr,
+    FunctionAddress,
+    Load,
+    LocalStorage,
+    Member,
+    Place,
+    Span,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower import calls, expressions, places
+from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, Key, number
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+
+THIS = "this"
+
+
+def value(scope: FunctionScope, node: Node) -> Expr:
+    """The object that a lambda is: its captured values and references, in order."""
+    kind = node.type
+    assert isinstance(kind, t.Record)
+    wanted = list(_wanted(scope, node, kind))
+    if len(wanted) != len(kind.fields):
+        scope.refuse("lambda", "what this lambda captures is not known; name each variable in [ ]", node.span)
+    captures = Captures(scope.host)
+    names: dict[str, None] = {}
+    for captured in wanted:
+        name = THIS if captured is None else captured.name
+        while name in names:
+            name += "_"
+        names[name] = None
+        captures.members[_key(captured)] = name
+    kind.fields = tuple(t.Field(n, f.type, f.offset) for n, f in zip(names, kind.fields, strict=True))
+    scope.around.closures[kind.name] = captures
+    made = [_captured(scope, c, f.type, node) for c, f in zip(wanted, kind.fields, strict=True)]
+    return Compose(tuple(made), kind, node.span)
+
+
+def _key(captured: Declaration | None) -> Key:
+    if captured is None:
+        return (THIS, 0, 0)
+    span = captured.span
+    return (span.file, span.line, span.column)
+
+
+# -- what is captured ----------------------------------------------------------------------------
+
+
+def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declaration | None]:
+    """The variables in the order of the record's members; None is the object around the lambda."""
+    named = [c.decl for c in node.children if c.kind == "VARIABLE_REF" and c.decl is not None]
+    rest = _met(scope, node, {id(d) for d in named})
+    for member in kind.fields:
+        if named and _fits(member.type, named[0].type):
+            yield named.pop(0)
+        elif _is_this(scope, member.type):
+            yield None
+        else:
+            found = next((d for d in rest if _fits(member.type, d.type)), None)
+            if found is None:
+                return
+            yield found
+
+
+def _met(scope: FunctionScope, node: Node, known: set[int]) -> Iterator[Declaration]:
+    """Variables of the function around a lambda in the order in which its body uses them."""
+    for inner in node.children:
+        declaration = inner.decl
+        if (
+            inner.kind == "DECL_REF_EXPR"
+            and declaration is not None
+            and id(declaration) not in known
+            and scope.knows(declaration)
+        ):
+            known.add(id(declaration))
+            yield declaration
+        yield from _met(scope, inner, known)
+
+
+def _fits(member: t.Type, have: t.Type) -> bool:
+    """Whether a member may hold a variable of type *have*, or refer to one."""
+    if isinstance(have, t.Pointer) and have.reference:
+        have = have.to
+    if isinstance(member, t.Pointer) and member.reference:
+        member = member.to
+    return member == have
+
+
+def _is_this(scope: FunctionScope, kind: t.Type) -> bool:
+    around = scope.this_type
+    return around is not None and (kind == around or (isinstance(around, t.Pointer) and kind is around.to))
+
+
+def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, node: Node) -> Expr:
+    span = node.span
+    if captured is None:
+        around = places.this(scope, node)
+        if isinstance(kind, t.Pointer):
+            return around
+        return Load(Element(around, number(0, t.INT64, span), kind, span), kind, span)
+    if not scope.knows(captured) and captured.initialiser is not None:  # [q = value]
+        if isinstance(kind, t.Pointer) and kind.reference:
+            return convert(scope, places.pointer(scope, captured.initialiser), kind, span)
+        return expressions.valued(scope, captured.initialiser, kind)
+    at = places.named(scope, captured, node)
+    if isinstance(kind, t.Pointer) and kind.reference:
+        return convert(scope, places.address_of(scope, at, span), kind, span)
+    if isinstance(kind, t.Array):
+        scope.refuse(
+            "lambda", f"{captured.name} is an array that is captured by value; capture it by reference", span
+        )
+    held = Load(at, kind, span)
+    return Construct((held,), kind, span) if isinstance(kind, t.ClassType) else held
+
+
+# -- in the body ---------------------------------------------------------------------------------
+
+
+def found(scope: FunctionScope, declaration: Declaration | None, span: Span) -> Place | None:
+    """The member that holds a captured variable (None: the object around the lambda), or what it refers to."""
+    this = scope.this
+    if scope.captures is None or this is None:
+        return None
+    name = scope.captures.members.get(_key(declaration))
+    if name is None:
+        return None
+    assert isinstance(this.type, t.Pointer)
+    record = this.type.to
+    assert isinstance(record, t.Record)
+    member = record.field(name)
+    held = Load(LocalStorage(this, this.type, span), this.type, span)
+    at: Place = Member(
+        Element(held, number(0, t.INT64, span), record, span), name, member.offset, member.type, span
+    )
+    if isinstance(member.type, t.Pointer) and member.type.reference:
+        return Element(Load(at, member.type, span), number(0, t.INT64, span), member.type.to, span)
+    return at
+
+
+def around(scope: FunctionScope, span: Span) -> Expr | None:
+    """The ``this`` of the function around a lambda, in the lambda's body."""
+    at = found(scope, None, span)
+    if at is None:
+        return None
+    if isinstance(at.type, t.Pointer):
+        return Load(at, at.type, span)
+    return places.address_of(scope, at, span)
+
+
+def of_object(scope: FunctionScope, node: Node) -> Declaration | None:
+    """What a call of the object *node* calls; None where it is none, or takes ``auto``."""
+    if not isinstance(node.type, t.Record):
+        return None
+    return scope.around.unit.reader.class_of(node).call_operator
+
+
+def function(scope: FunctionScope, node: Node, kind: t.ClassType, span: Span) -> Construct:
+    """A ``std::function`` of a lambda, of an object with ``operator()``, or of a pointer to a function."""
+    given = expressions.value(scope, node)
+    if not isinstance(node.type, t.Record):
+        return Construct((given,), kind, span)
+    target = of_object(scope, node)
+    if target is None:
+        scope.refuse(
+            "std::function", "a std::function of what takes auto is not supported; name the types", span
+        )
+    called = FunctionAddress(scope.around.need(target), target.title, t.Pointer(t.VOID), span)
+    return Construct((called, given) if calls.takes_this(target) else (called,), kind, span)

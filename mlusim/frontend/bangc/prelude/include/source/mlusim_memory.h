@@ -1,0 +1,48 @@
+// Pointers that own what they point to, as ordinary sources; nothing happens where they end.
+#pragma once
+
+#define __mlusim_owner__(name_) \
+  template <class T> struct name_ { \
+    typedef T element_type; \
+    T *held; \
+    name_() : held(nullptr) {} \
+    name_(decltype(nullptr)) : held(nullptr) {} \
+    explicit name_(T *p) : held(p) {} \
+    T &operator*() const { return *held; } \
+    T *operator->() const { return held; } \
+    T *get() const { return held; } \
+    operator bool() const { return held != nullptr; } \
+    void reset(T *p = nullptr) { held = p; } \
+    T *release() { \
+      T *p = held; \
+      held = nullptr; \
+      return p; \
+    } \
+  }; \
+  template <class T> struct name_<T[]> { \
+    typedef T element_type; \
+    T *held; \
+    name_() : held(nullptr) {} \
+    explicit name_(T *p) : held(p) {} \
+    T &operator[](size_t n) const { return held[n]; } \
+    T *get() const { return held; } \
+    operator bool() const { return held != nullptr; } \
+    void reset(T *p = nullptr) { held = p; } \
+  };
+
+namespace std {
+__mlusim_owner__(unique_ptr)
+__mlusim_owner__(shared_ptr)
+template <class P> struct __mlusim_owned {
+  template <class... A> static P one(A... a) { return P(new typename P::element_type(a...)); }
+};
+template <class T> struct __mlusim_owned<unique_ptr<T[]>> {
+  static unique_ptr<T[]> one(size_t n) { return unique_ptr<T[]>(new T[n]()); }
+};
+template <class T, class... A> unique_ptr<T> make_unique(A... a) {
+  return __mlusim_owned<unique_ptr<T>>::one(a...);
+}
+template <class T, class... A> shared_ptr<T> make_shared(A... a) {
+  return __mlusim_owned<shared_ptr<T>>::one(a...);
+}
+}  // namespace std

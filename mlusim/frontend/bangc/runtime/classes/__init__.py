@@ -1,0 +1,1 @@
+"""Classes of the C++ library in a host program."""
