@@ -395,7 +395,6 @@ template <class T> struct vector {
   T *insert(const T *, size_t, const T &);
   T *insert(const T *, initializer_list<T>);
   T *insert(const T *, const T *, const T *);
-  T *insert(const T *, size_t, const T &);
   T *erase(const T *);
   T *erase(const T *, const T *);
   T *begin();
