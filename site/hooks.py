@@ -3,6 +3,8 @@
 A page in Chinese lies beside its English one and ends in `.zh.md`: decision 0022.
 """
 
+import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,8 @@ TITLES = {"Home": "首页", "Tutorials": "教程", "How-to": "操作指南"}
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Give folders named in the navigation their pages, in the order of their names."""
+    """Give folders named in the navigation their pages, in the order of their names, and add the pages in Chinese."""
+    logging.getLogger("jieba").setLevel(logging.WARNING)
     config.nav = [_filled(entry) for entry in config.nav or []]
     config.nav.append({CHINESE: [_chinese(entry) for entry in config.nav if _chinese(entry)]})
     return config
@@ -82,7 +85,15 @@ def on_page_context(
     (translated,) = [item for item in nav.items if item.title == CHINESE]
     items = translated.children if chinese else [item for item in nav.items if item is not translated]
     context["nav"] = Navigation(items, nav.pages)
+    if chinese:
+        context["nav"].homepage = next(each for each in nav.pages if each.file.src_uri == "index.zh.md")
     return context
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Join the lines of Chinese: the source has a sentence a line, and a line's end would be shown as a space."""
+    chinese = page.file.src_uri.endswith(".zh.md")
+    return re.sub("([\u3001-\u3011\uff00-\uffef])\n *", r"\1", html) if chinese else html
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

@@ -25,28 +25,51 @@ def _prose(page):
     return FENCE.sub("", page.read_text()).splitlines()
 
 
-def _both(page, found):
-    """What *found* finds on *page*, and what it finds on its counterpart."""
-    return found(page), found(page.with_suffix(".zh.md"))
+def _words(page):
+    """The words of code in prose and tables."""
+    return sorted({" ".join(word.split()) for word in re.findall("`([^`]+)`", "\n".join(_prose(page)))})
+
+
+def _blocks(page):
+    """The blocks of code, with what commands print."""
+    return [match[0] for match in FENCE.finditer(page.read_text())]
+
+
+def _headings(page):
+    """The levels of the headings."""
+    return [line.split()[0] for line in _prose(page) if line.startswith("#")]
+
+
+def _rows(page):
+    """The number of cells of each row of the tables."""
+    return [line.count("|") for line in _prose(page) if line.startswith("|")]
 
 
 @pytest.mark.parametrize("page", ENGLISH, ids=lambda page: page.relative_to(DOCS).as_posix())
-def test_both_languages_say_the_same(page):
-    """The same blocks, levels of headings, rows of tables, links and words of code; each page leads to the other."""
+@pytest.mark.parametrize("found", [_blocks, _headings, _rows, _links, _words])
+def test_both_languages_say_the_same(page, found):
+    """The same blocks, levels of headings, rows of tables, links and words of code."""
+    assert found(page) == found(page.with_suffix(".zh.md"))
+
+
+def test_both_readmes_say_the_same():
+    """The READMEs, too; comments beside commands are in the language of the page."""
+    english, chinese = DOCS.parent / "README.md", DOCS.parent / "README.zh.md"
+
+    assert [re.sub(" +# .*", "", block) for block in _blocks(english)] == [
+        re.sub(" +# .*", "", block) for block in _blocks(chinese)
+    ]
+    for found in (_headings, _rows, _links, _words):
+        assert found(english) == found(chinese)
+
+
+@pytest.mark.parametrize("page", ENGLISH, ids=lambda page: page.relative_to(DOCS).as_posix())
+def test_each_page_leads_to_the_other(page):
+    """The line below the title is the link."""
     chinese = page.with_suffix(".zh.md")
 
     assert f"[中文]({chinese.name})" == _prose(page)[2]
     assert f"[English]({page.name})" == _prose(chinese)[2]
-    for found in (
-        lambda p: [match[0] for match in FENCE.finditer(p.read_text())],
-        lambda p: [line.split()[0] for line in _prose(p) if line.startswith("#")],
-        lambda p: [line.count("|") for line in _prose(p) if line.startswith("|")],
-        _links,
-        lambda p: sorted({" ".join(word.split()) for word in re.findall("`([^`]+)`", "\n".join(_prose(p)))}),
-    ):
-        expected, actual = _both(page, found)
-
-        assert expected == actual
 
 
 @pytest.mark.parametrize("page", ENGLISH, ids=lambda page: page.relative_to(DOCS).as_posix())
