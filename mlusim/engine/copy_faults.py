@@ -160,7 +160,7 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
     writes, reads = _accesses(dst, src, size, shape)
     for name, pointer, access in (("dst", dst, writes), ("src", src, reads)):
         low, high = access.span
-        fault = bounds_fault(pointer.view, low, high - low)
+        fault = bounds_fault(pointer.view, access.start, high - low, low - access.start)
         if fault is not None:
             fault.operand = name
             fault.message = f"{name}: {fault.message}"

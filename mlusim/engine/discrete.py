@@ -138,7 +138,7 @@ def _check_places(call: DiscreteAtomic, places: Places, chosen: Places) -> Fault
     wrong = np.flatnonzero((places < 0) | (places + view.itemsize > view.nbytes))
     if wrong.size:
         at = int(wrong[0])
-        beyond = bounds_fault(view, int(places[at]), view.itemsize)
+        beyond = bounds_fault(view, call.base.offset, view.itemsize, int(places[at]) - call.base.offset)
         assert isinstance(beyond, OutOfBounds)
         beyond.operand = "base"
         beyond.message = f"offset[{chosen[at]}] = {places[at] - call.base.offset} of base; {beyond.message}"

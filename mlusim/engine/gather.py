@@ -149,7 +149,7 @@ def _check_places(call: GatherCall, places: Places, chosen: Places, pointer: Ptr
     if not wrong.size:
         return None
     at = int(wrong[0])
-    fault = bounds_fault(pointer.view, int(places[at]), call.size)
+    fault = bounds_fault(pointer.view, pointer.offset, call.size, int(places[at]) - pointer.offset)
     if fault is not None:
         i = int(chosen[at])
         of = f"offset[{i}] = {int(places[at]) - pointer.offset}" if name == "offset" else f"piece {i}"

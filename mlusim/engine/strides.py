@@ -122,7 +122,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | Non
                 hint="guard the call with `if n > 0`",
             )
         low, high = access.span
-        fault: Fault | None = bounds_fault(view, low, high - low)
+        fault: Fault | None = bounds_fault(view, access.start, high - low, low - access.start)
         if fault is not None:
             fault.operand = operand.name
             return fault

@@ -14,6 +14,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Cost, Intrinsic, intrinsic
+from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 from mlusim.isa.parameters import Tile, TileOrValue, Value
 from mlusim.isa.rules import demand
 from mlusim.memory.space import GDRAM
@@ -80,7 +81,7 @@ def reduction(
 
     body.__doc__ = (
         f"Atomically, element by element, in GDRAM: ``{formula.format(old='dst[i]', src='src[i]', to='dst[i]')}``.\n\n"
-        f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{_guess(properties)}  With strides in "
+        f"*src* is a vector in NRAM or one scalar for all *elem_count* elements.{_remarks(properties, change)}  With strides in "
         "bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the "
         "second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592)."
     )
@@ -115,7 +116,7 @@ def fetching(
     body.__doc__ = (
         f"Atomically, element by element: ``dst[i] = src1[i]; {shown}``; *src1* is in GDRAM.\n\n"
         "*dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, "
-        f"or one scalar for all *elem_count* elements.{_guess(properties)}"
+        f"or one scalar for all *elem_count* elements.{_remarks(properties, change)}"
     )
     return intrinsic(
         spelling,
@@ -131,8 +132,9 @@ def fetching(
     )(body)
 
 
-def _guess(properties: dict[str, Any]) -> str:
-    return "  The formula is unknown, default chosen." if properties.get("certainty") == "U" else ""
+def _remarks(properties: dict[str, Any], change: Change) -> str:
+    zeros = f"  {ZEROS}" if change in EXTREMES else ""
+    return "  The formula is unknown, default chosen." if properties.get("certainty") == "U" else zeros
 
 
 def _common(target: str) -> dict[str, Any]:
@@ -146,8 +148,8 @@ def _common(target: str) -> dict[str, Any]:
 
 
 bang_atomic_reduce_add = reduction("__bang_atomic_reduce_add", np.add, "{to} = {old} + {src}", SUMMABLE)
-bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", np.fmax, "{to} = max({old}, {src})", SUMMABLE)
-bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", np.fmin, "{to} = min({old}, {src})", SUMMABLE)
+bang_atomic_reduce_max = reduction("__bang_atomic_reduce_max", maximum, "{to} = max({old}, {src})", SUMMABLE)
+bang_atomic_reduce_min = reduction("__bang_atomic_reduce_min", minimum, "{to} = min({old}, {src})", SUMMABLE)
 bang_atomic_reduce_and = reduction("__bang_atomic_reduce_and", np.bitwise_and, "{to} = {old} & {src}", INTS)
 bang_atomic_reduce_or = reduction("__bang_atomic_reduce_or", np.bitwise_or, "{to} = {old} | {src}", INTS)
 bang_atomic_reduce_xor = reduction("__bang_atomic_reduce_xor", np.bitwise_xor, "{to} = {old} ^ {src}", INTS)
@@ -166,8 +168,8 @@ bang_atomic_reduce_dec = reduction(
 )
 
 bang_atomic_add = fetching("__bang_atomic_add", np.add, "{to} = {old} + {src}", SUMMABLE)
-bang_atomic_max = fetching("__bang_atomic_max", np.fmax, "{to} = max({old}, {src})", SUMMABLE)
-bang_atomic_min = fetching("__bang_atomic_min", np.fmin, "{to} = min({old}, {src})", SUMMABLE)
+bang_atomic_max = fetching("__bang_atomic_max", maximum, "{to} = max({old}, {src})", SUMMABLE)
+bang_atomic_min = fetching("__bang_atomic_min", minimum, "{to} = min({old}, {src})", SUMMABLE)
 bang_atomic_and = fetching("__bang_atomic_and", np.bitwise_and, "{to} = {old} & {src}", INTS)
 bang_atomic_or = fetching("__bang_atomic_or", np.bitwise_or, "{to} = {old} | {src}", INTS)
 bang_atomic_xor = fetching("__bang_atomic_xor", np.bitwise_xor, "{to} = {old} ^ {src}", INTS)
@@ -239,7 +241,7 @@ def discrete(op: str, change: Change, formula: str, **properties: Any) -> Intrin
         "GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in "
         "NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  "
         "Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and "
-        f"masks are bits is inferred; the types are those of ``__bang_atomic_{op}``.{_guess(properties)}"
+        f"masks are bits is inferred; the types are those of ``__bang_atomic_{op}``.{_remarks(properties, change)}"
     )
     common = _common("base") | {"cost": None, "certainty": "I", "source": "vendor kernels, atomics"}
     types = INTS if op in WHOLE else (*FLOATS, *INTS) if op == "exch" else SUMMABLE
@@ -260,8 +262,8 @@ def discrete(op: str, change: Change, formula: str, **properties: Any) -> Intrin
 
 
 bang_discrete_atomic_add = discrete("add", np.add, "*p + src[i]")
-bang_discrete_atomic_max = discrete("max", np.fmax, "max(*p, src[i])")
-bang_discrete_atomic_min = discrete("min", np.fmin, "min(*p, src[i])")
+bang_discrete_atomic_max = discrete("max", maximum, "max(*p, src[i])")
+bang_discrete_atomic_min = discrete("min", minimum, "min(*p, src[i])")
 bang_discrete_atomic_and = discrete("and", np.bitwise_and, "*p & src[i]")
 bang_discrete_atomic_or = discrete("or", np.bitwise_or, "*p | src[i]")
 bang_discrete_atomic_xor = discrete("xor", np.bitwise_xor, "*p ^ src[i]")

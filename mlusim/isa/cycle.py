@@ -12,6 +12,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType, float32, half, int32
 from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Flow, Intrinsic, intrinsic
 from mlusim.isa.elementwise import PREDICATES
+from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum, nan_maximum, nan_minimum
 from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import multiple_of
 
@@ -36,7 +37,7 @@ def cycle(
 
     body.__doc__ = (
         f"Apply a segment again and again: ``dst[i] = {formula}`` with ``k = i % seg_elem_num``.\n\n"
-        "*dst* may be exactly *src*, not *seg*."
+        f"*dst* may be exactly *src*, not *seg*.{f'  {ZEROS}' if ufunc in EXTREMES else ''}"
     )
     return intrinsic(
         spelling,
@@ -67,18 +68,18 @@ bang_cycle_xor = cycle("__bang_cycle_xor", np.logical_xor, "!src[i] != !seg[k]",
 bang_cycle_band = cycle("__bang_cycle_band", np.bitwise_and, "src[i] & seg[k]", INTS, INTS)
 bang_cycle_bor = cycle("__bang_cycle_bor", np.bitwise_or, "src[i] | seg[k]", INTS, INTS, certainty="I")
 bang_cycle_bxor = cycle("__bang_cycle_bxor", np.bitwise_xor, "src[i] ^ seg[k]", INTS, INTS, certainty="I")
-bang_cycle_maxequal = cycle("__bang_cycle_maxequal", np.fmax, "max(src[i], seg[k])", (*FLOATS, int32))
-bang_cycle_minequal = cycle("__bang_cycle_minequal", np.fmin, "min(src[i], seg[k])", (*FLOATS, int32))
+bang_cycle_maxequal = cycle("__bang_cycle_maxequal", maximum, "max(src[i], seg[k])", (*FLOATS, int32))
+bang_cycle_minequal = cycle("__bang_cycle_minequal", minimum, "min(src[i], seg[k])", (*FLOATS, int32))
 bang_cycle_nan_maximum = cycle(
     "__bang_cycle_nan_maximum",
-    np.maximum,
+    nan_maximum,
     "max(src[i], seg[k]), NaN if either is",
     (half, float32),
     since=322,
 )
 bang_cycle_nan_minimum = cycle(
     "__bang_cycle_nan_minimum",
-    np.minimum,
+    nan_minimum,
     "min(src[i], seg[k]), NaN if either is",
     (half, float32),
     since=322,

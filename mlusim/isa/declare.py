@@ -75,7 +75,6 @@ class CallStyle(Enum):
 
     BODY = "body(parameters)"
     INTO = "ufunc(sources, destination)"
-    NAMED = "ufunc(sources, out=destination)"
     ASSIGN = "destination[...] = ufunc(sources)"
 
 

@@ -33,10 +33,7 @@ def _finish(row: Intrinsic, body: Callable[..., Any], doc: str) -> Intrinsic:
 
     The truth value of a predicate is assigned, and so becomes 1 or 0 of the destination's type.
     """
-    if body in PREDICATES:
-        call = CallStyle.ASSIGN
-    else:
-        call = CallStyle.NAMED if body in (np.maximum, np.minimum) else CallStyle.INTO
+    call = CallStyle.ASSIGN if body in PREDICATES else CallStyle.INTO
     return evolve(row, body=body, doc=inspect.cleandoc(doc), call=call)
 
 

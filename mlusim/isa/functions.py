@@ -13,6 +13,7 @@ from mlusim.arch.dtypes import float32, half
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import FLOATS, Passes, intrinsic
 from mlusim.isa.elementwise import alias, unary
+from mlusim.isa.extremes import nan_maximum, nan_minimum
 from mlusim.isa.parameters import Tile, Value
 
 BOTH = (half, float32)
@@ -240,8 +241,8 @@ def bang_active_gelu(dst: Tile, src: Tile, elem_count: int) -> None:
     native=("map", "MAX_$dst(a, 0)"),
 )
 def bang_relu(dst: Tile, src: Tile, elem_count: int) -> None:
-    """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen)."""
-    np.maximum(src, src.dtype.type(0), out=dst)
+    """Rectify: ``dst[i] = max(src[i], 0)``, +0 of -0 (inferred); a NaN stays NaN (unknown, default chosen)."""
+    nan_maximum(src, src.dtype.type(0), out=dst)
 
 
 bang_active_relu = alias("__bang_active_relu", bang_relu)
@@ -261,4 +262,4 @@ def bang_relun(dst: Tile, src: Tile, elem_count: int, value: Value) -> None:
 
     The order of the arguments and what becomes of NaN are unknown, default chosen.
     """
-    np.minimum(np.maximum(src, src.dtype.type(0)), value, out=dst)
+    nan_minimum(nan_maximum(src, src.dtype.type(0)), value, out=dst)

@@ -1,66 +1,65 @@
 """Elementwise maximum and minimum, with both behaviours toward NaN."""
 
-import numpy as np
-
 from mlusim.arch.dtypes import float32, half, int32
 from mlusim.isa.declare import FLOATS
 from mlusim.isa.elementwise import binary, with_scalar
+from mlusim.isa.extremes import ZEROS, maximum, minimum, nan_maximum, nan_minimum
 
 ORDERED = (*FLOATS, int32)
-_NUMBER = "A NaN loses against a number (inferred)."
+_NUMBER = f"A NaN loses against a number (inferred); {ZEROS}"
 
 bang_nan_maximum = binary(
     "__bang_nan_maximum",
-    np.maximum,
-    "Maximum: ``dst[i] = max(src0[i], src1[i])``.\n\nA NaN in either source is the result.",
+    nan_maximum,
+    f"Maximum: ``dst[i] = max(src0[i], src1[i])``.\n\nA NaN in either source is the result; {ZEROS}",
     (half, float32),
     since=322,
 )
 bang_nan_minimum = binary(
     "__bang_nan_minimum",
-    np.minimum,
-    "Minimum: ``dst[i] = min(src0[i], src1[i])``.\n\nA NaN in either source is the result.",
+    nan_minimum,
+    f"Minimum: ``dst[i] = min(src0[i], src1[i])``.\n\nA NaN in either source is the result; {ZEROS}",
     (half, float32),
     since=322,
 )
 bang_maximum = binary(
     "__bang_maximum",
-    np.fmax,
+    maximum,
     f"Maximum: ``dst[i] = max(src0[i], src1[i])``.\n\n{_NUMBER}  The four-argument form of old toolkits was another instruction.",
     ORDERED,
     dtypes_2xx=FLOATS,
 )
 bang_minimum = binary(
     "__bang_minimum",
-    np.fmin,
+    minimum,
     f"Minimum: ``dst[i] = min(src0[i], src1[i])``.\n\n{_NUMBER}  The four-argument form of old toolkits was another instruction.",
     ORDERED,
     dtypes_2xx=FLOATS,
 )
 bang_maxequal = binary(
     "__bang_maxequal",
-    np.fmax,
+    maximum,
     f"Maximum: ``dst[i] = max(src0[i], src1[i])``.\n\n{_NUMBER}",
     ORDERED,
     dtypes_2xx=FLOATS,
 )
 bang_minequal = binary(
     "__bang_minequal",
-    np.fmin,
+    minimum,
     f"Minimum: ``dst[i] = min(src0[i], src1[i])``.\n\n{_NUMBER}",
     ORDERED,
     dtypes_2xx=FLOATS,
 )
 bang_maxeq_scalar = with_scalar(
     "__bang_maxeq_scalar",
-    np.fmax,
+    maximum,
     f"Maximum with a scalar: ``dst[i] = max(src[i], value)``.\n\n{_NUMBER}",
     ORDERED,
     dtypes_2xx=FLOATS,
 )
 bang_mineq_scalar = with_scalar(
     "__bang_mineq_scalar",
-    np.fmin,
+    minimum,
     f"Minimum with a scalar: ``dst[i] = min(src[i], value)``.\n\n{_NUMBER}",
     ORDERED,
     dtypes_2xx=FLOATS,

@@ -15,6 +15,7 @@ import numpy as np
 from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
+from mlusim.isa.extremes import ZEROS, maximum, minimum
 from mlusim.isa.parameters import FuseOp, Tile, TileOrValue, Unsigned, Value
 
 MOST = 5  # operations of one fused instruction, as many as any kernel has and one more
@@ -31,8 +32,8 @@ ARITHMETIC: Mapping[str, Operation] = MappingProxyType(
         "add": np.add,
         "sub": np.subtract,
         "mul": np.multiply,
-        "max": np.fmax,
-        "min": np.fmin,
+        "max": maximum,
+        "min": minimum,
         "eq": np.equal,
         "ne": np.not_equal,
         "lt": np.less,
@@ -89,7 +90,8 @@ def _fuse(steps: int) -> Intrinsic:
         + ", ".join(OF_INTEGERS)
         + "; of floats "
         + ", ".join(OF_FLOATS)
-        + ", the last three without looking at their value.  Comparisons give 1 or 0."
+        + ", the last three without looking at their value.  Comparisons give 1 or 0.  "
+        f"For max and min {ZEROS}"
     )
     vectors = {f"value{n}": "elem_count" for n in range(steps)}
     return intrinsic(

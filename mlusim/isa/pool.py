@@ -15,6 +15,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half, uint16, uint32
 from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Refused, intrinsic
+from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 from mlusim.isa.parameters import Overlap, Tile
 from mlusim.isa.rules import at_least, demand
 
@@ -101,6 +102,7 @@ def _pool(
     body.__doc__ = (
         f"Pool windows: ``dst[y][x][c] = {formula}`` over the window at row ``y * stride_h``, column ``x * stride_w``.\n\n"
         "*dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart."
+        f"{f'  {ZEROS}' if combine in EXTREMES else ''}"
     )
     return intrinsic(
         spelling,
@@ -115,8 +117,8 @@ def _pool(
 
 bang_sumpool = _pool("__bang_sumpool", np.add, "sum of src[h][w][c]", dtypes=FLOATS)
 bang_avgpool = _pool("__bang_avgpool", np.add, "mean of src[h][w][c]", mean=True, dtypes=BOTH, certainty="I")
-bang_maxpool = _pool("__bang_maxpool", np.fmax, "max of src[h][w][c]", dtypes=FLOATS)
-bang_minpool = _pool("__bang_minpool", np.fmin, "min of src[h][w][c]", dtypes=FLOATS)
+bang_maxpool = _pool("__bang_maxpool", maximum, "max of src[h][w][c]", dtypes=FLOATS)
+bang_minpool = _pool("__bang_minpool", minimum, "min of src[h][w][c]", dtypes=FLOATS)
 
 
 def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, right: int) -> tuple[Any, Any]:

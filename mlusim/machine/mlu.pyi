@@ -571,42 +571,42 @@ class Mlu:
     def bang_nan_maximum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Maximum: ``dst[i] = max(src0[i], src1[i])``.
 
-        A NaN in either source is the result.
+        A NaN in either source is the result; -0 is below +0 (inferred).
         """
     def bang_nan_minimum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Minimum: ``dst[i] = min(src0[i], src1[i])``.
 
-        A NaN in either source is the result.
+        A NaN in either source is the result; -0 is below +0 (inferred).
         """
     def bang_maximum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Maximum: ``dst[i] = max(src0[i], src1[i])``.
 
-        A NaN loses against a number (inferred).  The four-argument form of old toolkits was another instruction.
+        A NaN loses against a number (inferred); -0 is below +0 (inferred).  The four-argument form of old toolkits was another instruction.
         """
     def bang_minimum(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Minimum: ``dst[i] = min(src0[i], src1[i])``.
 
-        A NaN loses against a number (inferred).  The four-argument form of old toolkits was another instruction.
+        A NaN loses against a number (inferred); -0 is below +0 (inferred).  The four-argument form of old toolkits was another instruction.
         """
     def bang_maxequal(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Maximum: ``dst[i] = max(src0[i], src1[i])``.
 
-        A NaN loses against a number (inferred).
+        A NaN loses against a number (inferred); -0 is below +0 (inferred).
         """
     def bang_minequal(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Minimum: ``dst[i] = min(src0[i], src1[i])``.
 
-        A NaN loses against a number (inferred).
+        A NaN loses against a number (inferred); -0 is below +0 (inferred).
         """
     def bang_maxeq_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
         """Maximum with a scalar: ``dst[i] = max(src[i], value)``.
 
-        A NaN loses against a number (inferred).
+        A NaN loses against a number (inferred); -0 is below +0 (inferred).
         """
     def bang_mineq_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
         """Minimum with a scalar: ``dst[i] = min(src[i], value)``.
 
-        A NaN loses against a number (inferred).
+        A NaN loses against a number (inferred); -0 is below +0 (inferred).
         """
     def bang_recip(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Reciprocal: ``dst[i] = 1 / src[i]``; of 0 it is infinity (inferred).  Half is taken too, as newer toolkits do (inferred)."""
@@ -677,9 +677,9 @@ class Mlu:
         Which form the hardware's table follows is unknown; this one is the default chosen.
         """
     def bang_relu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen)."""
+        """Rectify: ``dst[i] = max(src[i], 0)``, +0 of -0 (inferred); a NaN stays NaN (unknown, default chosen)."""
     def bang_active_relu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Rectify: ``dst[i] = max(src[i], 0)``; a NaN stays NaN (unknown, default chosen).
+        """Rectify: ``dst[i] = max(src[i], 0)``, +0 of -0 (inferred); a NaN stays NaN (unknown, default chosen).
 
         The older spelling of ``__bang_relu``.
         """
@@ -809,7 +809,7 @@ class Mlu:
     ) -> None:
         """Apply a segment again and again: ``dst[i] = max(src[i], seg[k])`` with ``k = i % seg_elem_num``.
 
-        *dst* may be exactly *src*, not *seg*.
+        *dst* may be exactly *src*, not *seg*.  -0 is below +0 (inferred).
         """
     def bang_cycle_minequal(
         self,
@@ -821,7 +821,7 @@ class Mlu:
     ) -> None:
         """Apply a segment again and again: ``dst[i] = min(src[i], seg[k])`` with ``k = i % seg_elem_num``.
 
-        *dst* may be exactly *src*, not *seg*.
+        *dst* may be exactly *src*, not *seg*.  -0 is below +0 (inferred).
         """
     def bang_cycle_nan_maximum(
         self,
@@ -833,7 +833,7 @@ class Mlu:
     ) -> None:
         """Apply a segment again and again: ``dst[i] = max(src[i], seg[k]), NaN if either is`` with ``k = i % seg_elem_num``.
 
-        *dst* may be exactly *src*, not *seg*.
+        *dst* may be exactly *src*, not *seg*.  -0 is below +0 (inferred).
         """
     def bang_cycle_nan_minimum(
         self,
@@ -845,7 +845,7 @@ class Mlu:
     ) -> None:
         """Apply a segment again and again: ``dst[i] = min(src[i], seg[k]), NaN if either is`` with ``k = i % seg_elem_num``.
 
-        *dst* may be exactly *src*, not *seg*.
+        *dst* may be exactly *src*, not *seg*.  -0 is below +0 (inferred).
         """
     def bang_eq(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Equal: ``dst[i] = src0[i] == src1[i]``, 1 or 0."""
@@ -1370,7 +1370,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = max of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.  -0 is below +0 (inferred).
         """
     def bang_minpool(
         self,
@@ -1386,7 +1386,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = min of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.  -0 is below +0 (inferred).
         """
     def bang_maxpool_index(
         self,
@@ -2082,7 +2082,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = max(dst[i], src[i])``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_min(
         self,
@@ -2098,7 +2098,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element, in GDRAM: ``dst[i] = min(dst[i], src[i])``.
 
-        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
+        *src* is a vector in NRAM or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).  With strides in bytes, which may be negative, ``segnum1 + 1`` vectors at the first, and that ``segnum2 + 1`` times at the second; pieces of *dst* may meet (inferred from the vendor's attention kernels for arch 592).
         """
     def bang_atomic_reduce_and(
         self,
@@ -2204,12 +2204,12 @@ class Mlu:
     def bang_atomic_max(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = max(src1[i], src2[i])``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).
         """
     def bang_atomic_min(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = min(src1[i], src2[i])``; *src1* is in GDRAM.
 
-        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.
+        *dst* gets what was there before.  *src2* is a vector in NRAM, which *dst* may be exactly, or one scalar for all *elem_count* elements.  -0 is below +0 (inferred).
         """
     def bang_atomic_and(self, dst: Ptr, src1: Ptr, src2: Ptr | Scalar, elem_count: Count = 1) -> None:
         """Atomically, element by element: ``dst[i] = src1[i]; src1[i] = src1[i] & src2[i]``; *src1* is in GDRAM.
@@ -2270,7 +2270,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = max(*p, src[i])`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_max``.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_max``.  -0 is below +0 (inferred).
         """
     def bang_discrete_atomic_min(
         self,
@@ -2282,7 +2282,7 @@ class Mlu:
     ) -> None:
         """Atomically, element by element: ``dst[i] = *p; *p = min(*p, src[i])`` with ``p = (char*)base + offset[i]``.
 
-        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_min``.
+        ``(dst, base, offset, src, elem_count)`` or ``(dst, base, offset, src, bitmask, elem_count)``: *base* is in GDRAM, *offset* a vector of bytes from there, of 8, 16, 32 or 64 bits, signed or not; *src* is a vector in NRAM, which *dst* may be exactly, or one scalar.  A bit of *bitmask* that is 0 leaves its element out.  Elements at one place are changed one after the other, in the order of i.  That offsets count bytes and masks are bits is inferred; the types are those of ``__bang_atomic_min``.  -0 is below +0 (inferred).
         """
     def bang_discrete_atomic_and(
         self,
@@ -2383,7 +2383,7 @@ class Mlu:
     def mlisa_fuse_1(self, dst: Ptr, src: Ptr, elem_count: Count, op0: str, value0: Ptr | Scalar) -> None:
         """Apply 1 operation to each lane: ``dst[i] = src[i].op0(value0)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_2(
         self,
@@ -2397,7 +2397,7 @@ class Mlu:
     ) -> None:
         """Apply 2 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_3(
         self,
@@ -2413,7 +2413,7 @@ class Mlu:
     ) -> None:
         """Apply 3 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_4(
         self,
@@ -2431,7 +2431,7 @@ class Mlu:
     ) -> None:
         """Apply 4 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2).op3(value3)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_fuse_5(
         self,
@@ -2451,7 +2451,7 @@ class Mlu:
     ) -> None:
         """Apply 5 operations to each lane: ``dst[i] = src[i].op0(value0).op1(value1).op2(value2).op3(value3).op4(value4)``, each value a vector or a scalar.
 
-        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3), .op4(value4)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.
+        ``fuse.nram.TYPE [dst], elem_count, [src], .op0(value0), .op1(value1), .op2(value2), .op3(value3), .op4(value4)``.  The operations by name: add, sub, mul, max, min, eq, ne, lt, le, gt, ge; of integers and, or, xor; of floats div, sqrt, rsqrt, abs, the last three without looking at their value.  Comparisons give 1 or 0.  For max and min -0 is below +0 (inferred).
         """
     def mlisa_div_scalar(self, dst: Ptr, src: Ptr, value: Scalar, elem_count: Count) -> None:
         """Divide by a scalar: ``dst[i] = src[i] / value``, rounded once.

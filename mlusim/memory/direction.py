@@ -1,6 +1,7 @@
 """The copy directions of BANG C, in the vendor's order and with the vendor's numbers."""
 
 import functools
+from typing import Any
 
 from attrs import frozen
 
@@ -104,6 +105,11 @@ ONE_D_ASYNC = frozenset(
 TWO_D = frozenset(DIRECTIONS) - {LDRAM2WRAM, WRAM2GDRAM, WRAM2LDRAM, WRAM2SRAM, WRAM2NRAM}
 TWO_D_ASYNC = ONE_D_ASYNC - {WRAM2NRAM, WRAM2SRAM}
 THREE_D = frozenset(DIRECTIONS)  # from __BANG_ARCH__ 322 on
+
+
+def direction_of(number: Any) -> Any:
+    """The direction that an enumerator of ``mluMemcpyDirection_t`` means; what is none stays, for the row to refuse."""
+    return DIRECTIONS[number] if number in range(len(DIRECTIONS)) else number
 
 
 @functools.cache

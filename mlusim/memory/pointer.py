@@ -366,10 +366,13 @@ def _no_number(view: View, value: Any) -> RuleFault:
     )
 
 
-def bounds_fault(view: View, start: int, nbytes: int) -> OutOfBounds | None:
-    """The fault of touching bytes [start, start + nbytes) of the view's allocation, or None."""
+def bounds_fault(view: View, place: int, nbytes: int, ahead: int = 0) -> OutOfBounds | None:
+    """The fault of touching *nbytes* from *ahead* bytes behind byte *place* of the view's allocation on, or None.
+
+    *place* is where a pointer leads, which is within `REACH`.
+    """
     allocation = view.allocation
-    start = max(-REACH, min(start, REACH))
+    start = max(-REACH, min(place, REACH)) + ahead
     if view.nbytes < 0 or not allocation.live:
         return allocation.ended(start)
     if start >= 0 and start + nbytes <= allocation.nbytes:

@@ -18,8 +18,7 @@ from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM
 
 BYTES = 1 << 14  # of each operand's memory
 SPECIALS = (
-    0.0,
-    -0.0,
+    *(0.0, -0.0) * 3,  # often, so that both meet
     1,
     -1,
     np.inf,

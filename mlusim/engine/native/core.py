@@ -19,12 +19,11 @@ from mlusim.engine.native.arguments import answer, value_of
 from mlusim.engine.native.loops import table
 from mlusim.engine.native.polls import NativePolls
 from mlusim.engine.native.start import Start
-from mlusim.errors import Fault
+from mlusim.errors import Fault, LaunchError
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.machine.place import TaskPlace
 from mlusim.memory.allocation import Allocation
-from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.memory.pointer import Ptr, View
 from mlusim.time.head import OPENING, Head
 from mlusim.time.log import FOR_ALL, WAITS
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from mlusim.machine.session import Session
 
 ROWS = tuple(ISA.values())
-COPIES = frozenset({"memcpy", "memcpy_async"})
-GATHERS = frozenset({"gather", "gather_async", "scatter_async"})
 UP = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 CALL, DROP = (
     ctypes.cast(f, ctypes.c_void_p).value
@@ -173,6 +170,7 @@ class NativeCore(Core):
         c.lines, c.spare = self._loaded.sums(session.tally)
         mlu.lines, mlu.spare = session.tally.lines, session.tally.spare  # for rows that Python performs
         c.pending, c.fence, c.source = self.pending, self.fence, -1
+        c.stack_end = self._loaded.stack_end
         c.call, c.drop, c.look = CALL, DROP, id(_look)
         c.loops = ctypes.addressof(table())
         c.head_transactions, c.head_transfers = self.head.transactions, self.head.transfers
@@ -213,13 +211,7 @@ class NativeCore(Core):
 
     def _row(self, number: int, _: int) -> None:
         c, row = self.c, ROWS[number]
-        given = [value_of(self, c.argv[k]) for k in range(c.argc)]
-        if row.name in COPIES:
-            given[3] = _direction(given[3])
-        elif row.name in GATHERS:
-            at = 5 if isinstance(given[3], Ptr) else 4
-            given[at] = _direction(given[at])
-        answer(self, getattr(self.mlu, row.name)(*given))
+        answer(self, getattr(self.mlu, row.name)(*[value_of(self, c.argv[k]) for k in range(c.argc)]))
 
     def _access(self, store: int, _: int) -> None:
         pointer, index = value_of(self, self.c.argv[0]), value_of(self, self.c.argv[1])
@@ -271,7 +263,12 @@ class NativeCore(Core):
     def _adopt(self, view: View) -> int:
         allocation, buffers = view.allocation, self.buffers
         assert buffers is not None
-        number = self._numbers[allocation] = len(self.views)
+        number = len(self.views)
+        if number > layout.MOST_ALLOCATIONS:
+            raise LaunchError(
+                f"a kernel in C names at most {layout.MOST_ALLOCATIONS} pieces of memory; launch with engine='python'"
+            )
+        self._numbers[allocation] = number
         self.views.append(view)
         buffers.describe(number, allocation)
         self.c.nallocs = len(self.views)
@@ -385,9 +382,3 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
 
 def _look() -> None:
     """Do nothing; Python handles signals and alarms on the way."""
-
-
-def _direction(value: Any) -> Direction | Any:
-    """The token of a direction's number; what is none stays, for the door to refuse."""
-    known = isinstance(value, int | np.integer) and 0 <= value < len(DIRECTIONS)
-    return DIRECTIONS[int(value)] if known else value

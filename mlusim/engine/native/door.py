@@ -185,7 +185,10 @@ class _Door:
         text = body(row, self.types, self.scalars | self.absent)
         if text is None:
             raise Unknown(row.name)
-        yield f"PART {result} {self.use.name}(Core *m, {', '.join([*self._parameters(), 'int site'])}) {{"
+        apart = (
+            "__attribute__((noinline)) " if "TILE" in text else ""
+        )  # its room is not that of the calling function
+        yield f"PART {apart}{result} {self.use.name}(Core *m, {', '.join([*self._parameters(), 'int site'])}) {{"
         if result != "void":
             yield f"  {result} result = 0;"
         yield from self._facts()

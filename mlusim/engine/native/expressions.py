@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.isa.extremes import maximum, minimum, nan_maximum, nan_minimum
+
 _ALL = ("float", "int", "uint")
 
 
@@ -42,10 +44,10 @@ EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = MappingProxyType(
         np.bitwise_or: _same("a | b", "int", "uint"),
         np.bitwise_xor: _same("a ^ b", "int", "uint"),
         np.invert: _same("~a", "int", "uint"),
-        np.fmax: _same("FMAX_$dst(a, b)"),
-        np.fmin: _same("FMIN_$dst(a, b)"),
-        np.maximum: _same("MAX_$dst(a, b)"),
-        np.minimum: _same("MIN_$dst(a, b)"),
+        maximum: _same("FMAX_$dst(a, b)"),
+        minimum: _same("FMIN_$dst(a, b)"),
+        nan_maximum: _same("MAX_$dst(a, b)"),
+        nan_minimum: _same("MIN_$dst(a, b)"),
     }
 )
 

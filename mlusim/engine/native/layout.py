@@ -20,6 +20,9 @@ NOWHERE = CELL + 1  # that of the null pointer
 TURNS = 1 << 11  # of loops, after which Python looks after signals
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
 MOST_ARGUMENTS = 24
+CELL_BYTES = 4 << 20  # a core's room for variables that have an address, and
+MOST_CELLS = 30000  # how many there may be
+MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1  # besides them
 BUILTINS = (
     "taskId", "taskDim", "taskIdX", "taskIdY", "taskIdZ", "taskDimX", "taskDimY", "taskDimZ",
     "clusterId", "clusterDim", "coreId", "coreDim",
@@ -71,6 +74,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("source_at", "i64", 1),
     ("fuel", "i64", 1),
     ("cells_top", "i64", 1),
+    ("stack_end", "u64", 1),
     ("log", "ptr", 1),
     ("flights", "ptr", 1),
     ("allocs", "ptr", 1),
@@ -113,7 +117,7 @@ Argument: Any = _structure("Argument", _ARGUMENT)
 Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 
-POINTER, INTEGER, FLOAT, TEXT = range(4)  # kinds of arguments
+POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION = range(6)  # kinds of arguments
 ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE = range(11)  # why C calls Python
 
 
@@ -131,10 +135,10 @@ def preamble() -> str:
         "ROWS": len(ISA), "PLACES": work.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
         "TURNS": TURNS, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
-        "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": head.OPENING, "LONGEST": head.LONGEST,
+        "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": head.OPENING, "LONGEST": head.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
-        "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_TEXT": TEXT,
+        "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION,
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
         "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],

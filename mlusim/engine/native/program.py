@@ -24,7 +24,7 @@ class NativeProgram:
 
     ``text`` is everything that is compiled.  ``entry`` is the function ``int64_t entry(Core *, const uint64_t *words)``
     that runs it; ``sites`` are the file and line that each number of a place means, ``texts`` the string literals and
-    ``library`` what Python does for the C library, by their numbers.
+    ``library`` what Python does for the C library, by their numbers; *recursive* programs watch the end of the stack.
     """
 
     text: str
@@ -32,6 +32,7 @@ class NativeProgram:
     sites: Sequence[tuple[str, int]]
     texts: Sequence[str] = ()
     library: Sequence[Callable[..., Any]] = ()
+    recursive: bool = False
 
 
 class Words(Protocol):

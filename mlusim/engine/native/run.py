@@ -14,6 +14,7 @@ from mlusim.engine.native.build import BuildError, load
 from mlusim.engine.native.core import NativeCore
 from mlusim.engine.native.preference import NATIVE
 from mlusim.engine.native.program import NativeProgram
+from mlusim.engine.native.stack import end_of_stack
 from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
@@ -24,12 +25,9 @@ if TYPE_CHECKING:
     from mlusim.engine.routes import Lanes, Routes
     from mlusim.machine.tally import Tally
 
-ALLOCATIONS = (
-    1 << 16
-)  # that a pointer can name; the words of each: bytes, size, address, space and whether writable
-WORDS = 5
+ALLOCATIONS = 1 << 16  # that a pointer can name
+WORDS = 5  # of each: bytes, size, address, space and whether writable, what was read
 READ = 4  # the place of the bytes that copies read
-CELL_BYTES = 4 << 20  # a core's room for variables that have an address
 FIRST_FLIGHTS = 64
 KEPT = 8  # buffers without a core that a process keeps
 
@@ -150,6 +148,7 @@ class Loaded:
         self.form = form
         self.program = program
         self.library, self.entry = entry_of(program, (os.environ.get("MLUSIM_CC"), os.environ.get("PATH")))
+        self.stack_end = end_of_stack() if program.recursive else 0
         self._sums: Any = None
 
     def take(self) -> Buffers:
@@ -159,7 +158,9 @@ class Loaded:
         allocs = np.zeros((ALLOCATIONS, WORDS), np.uint64)
         allocs[0] = 0, 0, 0, layout.NOWHERE, 0
         flights = (layout.Flight * FIRST_FLIGHTS)()
-        return Buffers(np.empty((CHUNK, COLUMNS), np.int64), allocs, np.empty(CELL_BYTES, np.uint8), flights)
+        return Buffers(
+            np.empty((CHUNK, COLUMNS), np.int64), allocs, np.empty(layout.CELL_BYTES, np.uint8), flights
+        )
 
     def give(self, buffers: Buffers) -> None:
         """Take the buffers of a core that has ended back."""

@@ -295,7 +295,6 @@ def _body(writer: Writer, step: steps.CallBody) -> Lines:
         called = ", ".join(sources)
         yield {
             CallStyle.INTO: f"body({called}, {dst})",
-            CallStyle.NAMED: f"body({called}, out={dst})",
             CallStyle.ASSIGN: f"{dst} = body({called})",
         }[step.call]
         return

@@ -14,14 +14,15 @@ class File:
     """A file that was lowered; ``rendered`` grows as functions are wanted."""
 
     form: ir.TranslationUnit
-    rendered: dict[str, Rendered] = field(factory=dict)
+    rendered: dict[tuple[str, bool], Rendered] = field(factory=dict)
     initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
 
-    def function(self, symbol: str) -> Rendered:
-        """The function called *symbol*, rendered."""
-        found = self.rendered.get(symbol)
+    def function(self, symbol: str, *, deep: bool = False) -> Rendered:
+        """The function called *symbol*, rendered; a *deep* one calls itself and looks how often it is inside itself."""
+        key = symbol, deep
+        found = self.rendered.get(key)
         if found is None:
-            found = self.rendered[symbol] = render(self.form.functions[symbol])
+            found = self.rendered[key] = render(self.form.functions[symbol], deep=deep)
         return found
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:

@@ -10,6 +10,7 @@ from attrs import define, field
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import layouts
 from mlusim.frontend.bangc.render.expressions import Uses
@@ -31,12 +32,16 @@ class FilePart:
 
 @define(eq=False)
 class LinkPlan:
-    """All that the function called ``symbol`` reaches; ``absent`` are functions that say why they are not there."""
+    """All that the function called ``symbol`` reaches.
+
+    ``absent`` are functions that say why they are not there, ``deep`` the code of device functions that call themselves.
+    """
 
     symbol: str
     parts: list[FilePart] = field(factory=list)
     rows: dict[str, None] = field(factory=dict)
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
+    deep: frozenset[CodeType] = frozenset()
 
 
 def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.Function] | None":
@@ -54,6 +59,7 @@ def link(files: "Sequence[File]", file: "File", symbol: str) -> LinkPlan:
     parts: dict[int, FilePart] = {}
     work = [(file, symbol)]
     done: set[str] = set()
+    calls: dict[str, tuple[str, ...]] = {}
     while work:
         unit, wanted = work.pop()
         if wanted in done:
@@ -67,11 +73,22 @@ def link(files: "Sequence[File]", file: "File", symbol: str) -> LinkPlan:
         part = parts.setdefault(id(owner), FilePart(owner))
         rendered = owner.function(wanted)
         part.code[wanted] = rendered.code
-        work += [(owner, s) for s in _met(plan, part, rendered.uses)]
+        calls[wanted] = tuple(_met(plan, part, rendered.uses))
+        work += [(owner, s) for s in calls[wanted]]
     plan.parts = list(parts.values())
+    if file.form.functions[symbol].kind != "host":
+        _deepen(plan, circles(calls))
     for part in plan.parts:
         _declare(part)
     return plan
+
+
+def _deepen(plan: LinkPlan, symbols: frozenset[str]) -> None:
+    """Let the functions that call themselves look how deep they are."""
+    for part in plan.parts:
+        for symbol in symbols & part.code.keys():
+            part.code[symbol] = part.file.function(symbol, deep=True).code
+    plan.deep = frozenset(c for part in plan.parts for s, c in part.code.items() if s in symbols)
 
 
 def _met(plan: LinkPlan, part: FilePart, uses: Uses) -> Iterator[str]:

@@ -291,6 +291,10 @@ FAULTY = (
     "x += (float)deep(a);",
     "x += (float)large(a);",
     "local[{i}] = x; x += local[{i}];",
+    "__gather({p}{o}, {s}{r}, (unsigned *)({u}), {n}, {d}, a, b);",
+    "__scatter({p}{o}, {s}{r}, (unsigned *)({m}), {n}, {d}, a, b);",
+    "__bang_discrete_atomic_add({p}{o}, {s}{r}, (int *)({u}), x, {n});",
+    "__bang_atomic_reduce_add({p}{o}, {s}{r}, {n}, a, b, 3, 4, 4, 4);",
 )
 
 

@@ -258,11 +258,12 @@ __mlu_global__ void faulty(float *out, const float *in, int which, int n) {
   if (which == 9) __bang_mul_scalar(null, buf, 2.0f, 32);
   if (which == 10) __memcpy(buf, in, 4 * n, GDRAM2NRAM, 4 * n, 4, 3);
   if (which == 11) *(float *)((char *)out + 0x4000000ll * n) = 0.0f;
+  if (which == 12) __memcpy(buf, in, 4, (mluMemcpyDirection_t)n);
 }
 """
 
 
-@pytest.mark.parametrize("which", range(12))
+@pytest.mark.parametrize("which", range(13))
 def test_faults_say_the_same(load, which):
     """Out of bounds, null, wild, division by zero, recursion without end: one sentence, one line, one class."""
     data = np.zeros(64, np.float32)

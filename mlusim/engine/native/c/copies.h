@@ -18,7 +18,7 @@ PART void memcpy_1d(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_
   int d = (int)direction;
   if (UNLIKELY(direction < 0 || direction >= 24 || !(m->directions >> d & 1) || size <= 0 || out(dst, size) || out(src, size) ||
                dst.a->space != DIRECTION_DST[d] || src.a->space != DIRECTION_SRC[d] || !dst.a->writable || unaligned_(d, dst.o, src.o, size))) {
-    UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_integer(direction, -1));
+    UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction));
     return;
   }
   m->site = site;
@@ -53,7 +53,7 @@ PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int6
   if (UNLIKELY(direction < 0 || direction >= 24 || !(m->rows_directions >> d & 1) || size <= 0 || size > ts || ts > 1ll << 31 || fs > 1ll << 31 || fs < 0 ||
                more < 0 || more > 65535 || out(dst, more * ts + size) || out(src, more * fs + size) || dst.a->space != DIRECTION_DST[d] ||
                src.a->space != DIRECTION_SRC[d] || !dst.a->writable || laps(dst, more * ts + size, src, more * fs + size, 0))) {
-    UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_integer(direction, -1), a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1));
+    UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction), a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1));
     return;
   }
   int64_t rows = more + 1, nbytes = size * rows, l[5];
@@ -76,8 +76,8 @@ PART void memcpy_start(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int
                (more && (size > ts || ts > 1ll << 31 || fs > 1ll << 31 || fs < 0)) || out(dst, (more ? more * ts : 0) + size) ||
                out(src, (more ? more * fs : 0) + size) || dst.a->space != DIRECTION_DST[d] || src.a->space != DIRECTION_SRC[d] || !dst.a->writable ||
                laps(dst, (more ? more * ts : 0) + size, src, (more ? more * fs : 0) + size, 0))) {
-    if (shaped) UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_integer(direction, -1), a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1));
-    else UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_integer(direction, -1));
+    if (shaped) UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction), a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1));
+    else UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction));
     return;
   }
   if (!more) ts = fs = 0;

@@ -49,7 +49,9 @@ COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
 }
 ALWAYS Argument a_pointer(Ptr p, int dtype) { return (Argument){IS_POINTER, dtype, p}; }
 ALWAYS Argument a_integer(int64_t i, int dtype) { return (Argument){IS_INTEGER, dtype, (uint64_t)i}; }
+ALWAYS Argument a_unsigned(int64_t i, int dtype) { return (Argument){IS_UNSIGNED, dtype, (uint64_t)i}; }
 ALWAYS Argument a_float(double f, int dtype) { Argument a = {IS_FLOAT, dtype, 0}; memcpy(&a.bits, &f, 8); return a; }
+ALWAYS Argument a_direction(int64_t d) { return (Argument){IS_DIRECTION, -1, (uint64_t)d}; }
 ALWAYS Argument a_text(int number) { return (Argument){IS_TEXT, -1, (uint64_t)number}; }
 /* Python executes a row; its result comes back in argv[0]. */
 COLD Argument row_up(Core *m, int row, int site, int n, const Argument *given) {

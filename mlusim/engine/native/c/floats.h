@@ -179,19 +179,21 @@ UNALIGNED(uint16_t, u16_u) UNALIGNED(uint32_t, u32_u) UNALIGNED(uint64_t, u64_u)
 #define LOW_u8 0.0
 #define HIGH_u8 255.0
 #define IS_NAN(x) ((x) != (x))
-/* Of equal numbers the second, of equal halves the first: of -0 and +0 as NumPy has it.  NaN loses (FMAX) or wins (MAX). */
-#define FMAX_f16(a, b) (((a) >= (b) || IS_NAN(b)) ? (a) : (b))
-#define FMIN_f16(a, b) (((a) <= (b) || IS_NAN(b)) ? (a) : (b))
-#define MAX_f16(a, b) (((a) >= (b) || IS_NAN(a)) ? (a) : (b))
-#define MIN_f16(a, b) (((a) <= (b) || IS_NAN(a)) ? (a) : (b))
-#define FMAX_b16(a, b) (((a) > (b) || IS_NAN(b)) ? (a) : (b))
-#define FMIN_b16(a, b) (((a) < (b) || IS_NAN(b)) ? (a) : (b))
-#define MAX_b16(a, b) (((a) > (b) || IS_NAN(a)) ? (a) : (b))
-#define MIN_b16(a, b) (((a) < (b) || IS_NAN(a)) ? (a) : (b))
-#define FMAX_f32(a, b) (((a) > (b) || IS_NAN(b)) ? (a) : (b))
-#define FMIN_f32(a, b) (((a) < (b) || IS_NAN(b)) ? (a) : (b))
-#define MAX_f32(a, b) (((a) > (b) || IS_NAN(a)) ? (a) : (b))
-#define MIN_f32(a, b) (((a) < (b) || IS_NAN(a)) ? (a) : (b))
+/* -0 is below +0: of equal numbers the bits are joined, as isa/extremes.py has it.  NaN loses (FMAX) or wins (MAX). */
+ALWAYS float upper_(float chosen, float a, float b) { return float_(bits_(chosen) & (bits_(a) | ~-(uint32_t)(a == b))); }
+ALWAYS float lower_(float chosen, float a, float b) { return float_(bits_(chosen) | (bits_(a) & -(uint32_t)(a == b))); }
+ALWAYS float FMAX_f32(float a, float b) { return upper_(a > b || IS_NAN(b) ? a : b, a, b); }
+ALWAYS float FMIN_f32(float a, float b) { return lower_(a < b || IS_NAN(b) ? a : b, a, b); }
+ALWAYS float MAX_f32(float a, float b) { return upper_(a > b || IS_NAN(a) ? a : b, a, b); }
+ALWAYS float MIN_f32(float a, float b) { return lower_(a < b || IS_NAN(a) ? a : b, a, b); }
+#define FMAX_f16 FMAX_f32
+#define FMAX_b16 FMAX_f32
+#define FMIN_f16 FMIN_f32
+#define FMIN_b16 FMIN_f32
+#define MAX_f16 MAX_f32
+#define MAX_b16 MAX_f32
+#define MIN_f16 MIN_f32
+#define MIN_b16 MIN_f32
 #define FMAX_i8(a, b) ((a) >= (b) ? (a) : (b))
 #define FMIN_i8(a, b) ((a) <= (b) ? (a) : (b))
 #define MAX_i8(a, b) ((a) >= (b) ? (a) : (b))

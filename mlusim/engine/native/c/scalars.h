@@ -63,14 +63,16 @@ FROM_FLOAT(uint32_t, 0, UINT32_MAX) FROM_FLOAT(uint64_t, 0, UINT64_MAX)
 /* Variables that have an address: each in an allocation of its own, numbered from the top, while its function runs. */
 typedef struct Frame { Core *m; int64_t top; int32_t ncells, depth; } Frame;
 enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH };
-#define MOST_CELLS 30000
-#define CELL_ROOM (4 << 20)
+/* Calls within calls end before the thread's stack does; where the system does not tell its end, two MiB from here. */
+#define HERE_ ((uint64_t)(uintptr_t)__builtin_frame_address(0))
+#define DEEPER_(m, most, site) do { if (UNLIKELY(++(m)->depth > (most) || HERE_ < (m)->stack_end)) fault_(m, FAULT_DEPTH, site); } while (0)
+#define BEGIN_(m) do { if (!(m)->stack_end) (m)->stack_end = HERE_ - (2u << 20); } while (0)
 ALWAYS Frame enter_(Core *m) { return (Frame){m, m->cells_top, m->ncells, m->depth}; }
 PART void leave_(Frame *f) { f->m->cells_top = f->top; f->m->ncells = f->ncells; f->m->depth = f->depth; }
 PART Ptr cell_(Core *m, int64_t size) {
   int64_t number = (1 << (64 - OFFSET_BITS)) - ++m->ncells;
   if (m->ncells > m->most_cells) m->most_cells = m->ncells;
-  if (UNLIKELY(m->ncells > MOST_CELLS || m->cells_top + size > CELL_ROOM)) up_(m, UP_FAULT, 0, 0);
+  if (UNLIKELY(m->ncells > MOST_CELLS || m->cells_top + size > CELL_BYTES)) up_(m, UP_FAULT, 0, 0);
   Alloc *a = (Alloc *)m->allocs + number;
   *a = (Alloc){(uint8_t *)m->cells + m->cells_top, size, (1ull << 62) + ((uint64_t)number << 24), CELL, 1};
   m->cells_top += (size + 15) & ~15ll;

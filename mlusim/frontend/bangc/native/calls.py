@@ -19,6 +19,7 @@ from mlusim.frontend.bangc.native.numbers import (
     rounded,
     suffix,
 )
+from mlusim.frontend.bangc.render import layouts
 from mlusim.isa.table import ISA
 
 
@@ -83,12 +84,13 @@ def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: 
     kinds = _kinds(node) if isinstance(node, ir.IntrinsicCall) else [a.type for a in node.arguments]
     texts = [c.text(a.value) if isinstance(a, ir.Text) else None for a in node.arguments]
     plain = tuple(a for a in node.arguments if not isinstance(a, ir.Text))
+    typed = layouts.typed_arguments(node.row) if isinstance(node, ir.IntrinsicCall) else ()
 
     def made(*values: str) -> str:
         left = iter(values)
         arguments = [
-            f"a_text({text})" if text is not None else _argument(next(left), kind)
-            for text, kind in zip(texts, kinds, strict=True)
+            f"a_text({text})" if text is not None else _argument(next(left), kind, typed=n in typed)
+            for n, (text, kind) in enumerate(zip(texts, kinds, strict=True))
         ]
         if not arguments:
             arguments = ["a_integer(0, -1)"]
@@ -101,15 +103,20 @@ def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: 
     return _answer(called, node.type)
 
 
-def _argument(text: str, kind: t.Type) -> str:
+def _argument(text: str, kind: t.Type, *, typed: bool) -> str:
+    """An argument for Python: a number of its element type where it is *typed*, else a plain one."""
     if isinstance(kind, t.Pointer):
         return f"a_pointer({text}, {_id(kind)})"
     if not isinstance(kind, t.Arithmetic):
         raise NoForm(f"an argument of {kind}")
-    found = -1 if kind.kind == "float" and kind.size == 8 else IDS[dtype_of(kind)]  # type: ignore[index]
+    if kind.name == "mluMemcpyDirection_t":
+        return f"a_direction({text})"
+    plain = not typed or kind.kind == "bool" or (kind.kind == "float" and kind.size == 8)
+    found = -1 if plain else IDS[dtype_of(kind)]  # type: ignore[index]
     if kind.kind == "float":
         return f"a_float({real(text, kind)}, {found})"
-    return f"a_integer((int64_t)({text}), {-1 if kind.kind == 'bool' else found})"
+    made = "a_unsigned" if plain and kind.kind == "uint" and kind.size == 8 else "a_integer"
+    return f"{made}((int64_t)({text}), {found})"
 
 
 def _answer(called: str, kind: t.Type) -> str:

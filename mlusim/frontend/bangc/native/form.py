@@ -1,6 +1,5 @@
 """The native form of a kernel of BANG C sources: its C, and what it is given."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,10 @@ from mlusim.engine.native.run import Loaded
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
+from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
 from mlusim.frontend.bangc.runtime.library import LIBRARY
@@ -70,10 +71,11 @@ class BangForm:
         variables = [v for part in plan.parts for v in _variables(part)]
         for variable in variables:
             c.place(variable)
-        circles = _recursive(forms)
-        bodies = [function(c, f, recursive=f.symbol in circles) for f in forms]
+        deep = circles(_calls(forms))
+        bodies = [function(c, f, recursive=f.symbol in deep) for f in forms]
         heads = [f"{prototype(f)};" for f in forms]
-        sizes = sorted({int(n) for n in re.findall(r"\bR_(\d+)\b", "".join((*heads, *bodies)))})
+        check_room(forms, bodies, deep)
+        sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies)))})
         records = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
         text = "\n".join([*records, *heads, *bodies, self._entry()])
         self._places = list(c.places)
@@ -84,13 +86,14 @@ class BangForm:
             list(c.sites) or [(self.form.span.file, self.form.span.line)],
             list(c.texts),
             library,
+            recursive=bool(deep),
         )
 
     def _entry(self) -> str:
         given = [_taken(f"w[{n}]", p.type) for n, p in enumerate(self.form.parameters)]
         return (
             '#line 1 "entry"\nVISIBLE int64_t mlusim_enter(Core *m, const uint64_t *w) {\n  (void)w;\n'
-            "  if (setjmp(*(jmp_buf *)m->jump)) return 1;\n"
+            "  if (setjmp(*(jmp_buf *)m->jump)) return 1;\n  BEGIN_(m);\n"
             f"  k_{self.form.symbol}({', '.join(['m', *given])});\n  return 0;\n}}\n"
         )
 
@@ -126,7 +129,7 @@ class BangForm:
             return self._local
         if name not in LIBRARY:
             raise NoForm(f"a call of {name}")
-        return lambda _core, *values: LIBRARY[name](*(_plain(v) for v in values))
+        return lambda _core, *values: LIBRARY[name](*values)
 
     def _local(self, core: NativeCore, place: int) -> Any:
         """Memory of an array of a function, when it is met first."""
@@ -147,10 +150,6 @@ class BangForm:
     def fault(why: int) -> Fault:
         """The error for an operation that C leaves undefined."""
         return FAULTS[why]()
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _variables(part: Any) -> list[ir.Global]:
@@ -186,21 +185,8 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
     return int.from_bytes(bits, "little")
 
 
-def _recursive(forms: Sequence[ir.Function]) -> frozenset[str]:
-    """The functions that call themselves, at whatever distance."""
-    calls = {f.symbol: {n.symbol for n in _walk(f.body) if isinstance(n, ir.Call)} for f in forms}
-    found = set()
-    for symbol, called_here in calls.items():
-        seen: set[str] = set()
-        work = list(called_here)
-        while work:
-            called = work.pop()
-            if called not in seen:
-                seen.add(called)
-                work += calls.get(called, ())
-        if symbol in seen:
-            found.add(symbol)
-    return frozenset(found)
+def _calls(forms: Sequence[ir.Function]) -> dict[str, set[str]]:
+    return {f.symbol: {n.symbol for n in _walk(f.body) if isinstance(n, ir.Call)} for f in forms}
 
 
 def _walk(node: Any) -> Iterator[Any]:

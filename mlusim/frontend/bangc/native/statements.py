@@ -6,11 +6,10 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
 from mlusim.memory.space import LDRAM, NRAM
-
-DEEP = 900  # calls within calls; Python's own limit is near
 
 
 def prototype(function: ir.Function) -> str:
@@ -35,7 +34,7 @@ def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
     if cells or recursive:
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
     if recursive:
-        lines.append(f"  if (++m->depth > {DEEP}) fault_(m, FAULT_DEPTH, {c.site(form.span)});")
+        lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
     for local in form.locals:
         lines += _local(c, local, form)
     lines += statements(c, form.body, form)

@@ -280,9 +280,9 @@ def _intrinsic(c: Context, node: ir.IntrinsicCall) -> ast.expr:
 
 def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> ast.expr:
     if isinstance(kind, t.Arithmetic) and kind.name == "mluMemcpyDirection_t":
-        if isinstance(argument, ir.Const):
+        if isinstance(argument, ir.Const) and argument.value in range(len(DIRECTIONS)):
             return b.name(DIRECTIONS[argument.value].name)
-        return b.item(b.name("_c_directions"), value(c, argument))
+        return b.call("_c_direction", value(c, argument))
     made = value(c, argument)
     if isinstance(kind, t.Arithmetic) and layouts.types_operand(row, n):
         name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")

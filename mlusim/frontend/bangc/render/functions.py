@@ -27,11 +27,13 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     return declarations.made(c, local, expression, variable.symbol), c.uses
 
 
-def render(function: ir.Function) -> Rendered:
-    """*function* as a code object with its file, its lines and its display name."""
+def render(function: ir.Function, *, deep: bool = False) -> Rendered:
+    """*function* as a code object with its file, its lines and its display name; *deep* ones look how deep they are."""
     c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
     first = [s for p in function.parameters for s in declarations.arrives(c, p, function.symbol)]
     inner = [*first, *statements.body(c, function.body)] or [b.at(ast.Pass(), function.span)]
+    if deep:
+        inner.insert(0, b.at(ast.Expr(b.call("_c_deeper")), function.span))
     rest = ast.arg(ir.REST) if function.variadic else None
     arguments = ast.arguments([], [ast.arg(p.name) for p in function.parameters], rest, [], [], None, [])
     definition = ast.FunctionDef("_", arguments, inner, [], None, None)

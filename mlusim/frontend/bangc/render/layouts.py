@@ -45,7 +45,7 @@ def _plain(kind: t.Arithmetic) -> str:
     """The name of a number's element type; enumerations have that of their integers."""
     return (
         {"bool": "bool", "float": f"float{8 * kind.size}"}.get(kind.kind, f"{kind.kind}{8 * kind.size}")
-        if (kind.name != "bfloat16_t")
+        if kind.name not in (t.BFLOAT16.name, "bfloat16")  # the source's name, and a layout's
         else "bfloat16"
     )
 
@@ -56,7 +56,8 @@ def row(name: str) -> Intrinsic:
 
 
 @functools.cache
-def _values(name: str) -> frozenset[int]:
+def typed_arguments(name: str) -> frozenset[int]:
+    """The arguments of row *name* whose types say how an untyped operand is seen."""
     found = ISA[name]
     named = set(found.void.values())
     return frozenset(n for n, p in enumerate(found.given) if p.name in named)
@@ -64,7 +65,7 @@ def _values(name: str) -> frozenset[int]:
 
 def types_operand(found: Intrinsic, n: int) -> bool:
     """Whether the type of argument *n* says how an untyped operand is seen."""
-    return n in _values(found.name)
+    return n in typed_arguments(found.name)
 
 
 def method(name: str) -> str:

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from mlusim.arch.dtypes import uint8
 from mlusim.errors import Fault, RuleFault
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.runtime import assembly
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import (
@@ -29,7 +31,7 @@ from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
 from mlusim.machine.mlu import Mlu
-from mlusim.memory.direction import DIRECTIONS
+from mlusim.memory.direction import DIRECTIONS, direction_of
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM
 
@@ -47,7 +49,7 @@ def common() -> Mapping[str, Any]:
     """What every namespace has: arithmetic and objects that need no core."""
     return {
         **{d.name: d for d in DIRECTIONS},
-        "_c_directions": DIRECTIONS,
+        "_c_direction": direction_of,
         "_c_null": NULL,
         "_c_Cell": Cell,
         "_c_seen": seen,
@@ -139,6 +141,7 @@ class Task:
         space["_c_constant"] = constant
         space["_c_pointer_of"] = self.find
         space["_c_asm"] = self.asm
+        space["_c_deeper"] = self.deeper
         return space
 
     # -- memory --------------------------------------------------------------------------------
@@ -203,6 +206,15 @@ class Task:
                 allocation = argument.view.allocation
             if allocation is not None and allocation.space is GDRAM:
                 yield allocation
+
+    def deeper(self) -> None:
+        """Refuse a call that is inside too many others of functions that call themselves."""
+        depth, frame, deep = 0, sys._getframe(1), self.plan.deep  # noqa: SLF001 - the functions around this call
+        while frame is not None:
+            depth += frame.f_code in deep
+            frame = frame.f_back  # type: ignore[assignment]
+        if depth > DEEP:
+            raise too_deep()
 
     def asm(self, text: str, names: tuple[str, ...], operands: tuple[Any, ...]) -> None:
         """Inline assembly."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.isa.extremes import maximum, minimum
+
 
 def _quiet(function: Callable[..., Any]) -> Callable[..., float]:
     """A NumPy function on numbers of Python, with infinities and NaN where C has them."""
@@ -42,12 +44,14 @@ _REAL: Mapping[str, Callable[..., float]] = MappingProxyType(
             "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
             "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos",
             "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "pow": "power", "fmod": "fmod",
-            "fmax": "fmax", "fmin": "fmin", "atan2": "arctan2",
+            "atan2": "arctan2",
         }.items()
     }
     | {
         "round": _round,
         "fabs": abs,
+        "fmax": _quiet(maximum),
+        "fmin": _quiet(minimum),
         "erf": math.erf,
         "lgamma": _special(math.lgamma),
         "tgamma": _special(math.gamma),

@@ -1,0 +1,38 @@
+"""Maximum and minimum, of -0 and +0 too, wherever they run: the bodies of the rows that take the larger or smaller number.
+
+NumPy leaves the sign of a zero to the vector unit, so that it differs between processors, element types and the
+places of one array.  Here -0 is below +0, as IEEE 754-2019 has it; that the device does so is inferred.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+ZEROS = "-0 is below +0 (inferred)."
+"""What the pages of these rows say."""
+
+
+def _extreme(choose: np.ufunc, ties: np.ufunc, doc: str) -> Callable[..., Any]:
+    """*choose* with the sign of zeros by *ties*, which joins the bits of equal numbers."""
+
+    def extreme(a: Any, b: Any, out: Any = None) -> Any:
+        equal = np.equal(a, b)
+        if not np.count_nonzero(equal) or np.result_type(a, b).kind in "iu":
+            return choose(a, b, out=out)
+        dtype = np.result_type(a, b)
+        word = np.dtype(f"u{dtype.itemsize}")
+        joined = ties(np.asarray(a, dtype).view(word), np.asarray(b, dtype).view(word))
+        made = np.asarray(choose(a, b, out=out))
+        np.copyto(made.view(word), joined, where=equal)
+        return made if made.ndim else made[()]
+
+    extreme.__doc__ = doc
+    return extreme
+
+
+maximum = _extreme(np.fmax, np.bitwise_and, "The larger number; a NaN loses against a number.")
+minimum = _extreme(np.fmin, np.bitwise_or, "The smaller number; a NaN loses against a number.")
+nan_maximum = _extreme(np.maximum, np.bitwise_and, "The larger number, or NaN where either is.")
+nan_minimum = _extreme(np.minimum, np.bitwise_or, "The smaller number, or NaN where either is.")
+EXTREMES = (maximum, minimum, nan_maximum, nan_minimum)
