@@ -6,6 +6,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DTYPES
 from mlusim.engine.native import layout
+from mlusim.memory.direction import direction_of
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
@@ -35,5 +36,7 @@ def value_of(core: "NativeCore", argument: Any) -> Any:
     if kind == layout.FLOAT:
         number = np.uint64(bits).view(np.float64)
         return float(number) if dtype < 0 else DTYPES[dtype].dtype.type(number)
-    whole = bits - (1 << 64) if bits >> 63 else bits
+    whole = bits - (1 << 64) if bits >> 63 and kind != layout.UNSIGNED else bits
+    if kind == layout.DIRECTION:
+        return direction_of(whole)
     return whole if dtype < 0 else DTYPES[dtype](whole)
