@@ -9,8 +9,6 @@ import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mlusim.arch.dtypes import DTYPES
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
