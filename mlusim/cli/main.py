@@ -215,10 +215,13 @@ def _tell(sentence: str, code: int) -> int:
 def _refuse(error: MlusimError) -> int:
     """One sentence, and beneath it what the error shows: a line of source with its caret."""
     code = FAULT if isinstance(error, Fault) else USAGE
-    if not error.shown:
-        return _tell(str(error), code)
-    _tell(str(error.args[0]), code)
-    for line in error.shown.splitlines():
+    below = error.shown
+    if isinstance(error, Fault):
+        from mlusim.cli.excerpt import excerpt_of_fault  # noqa: PLC0415 - no verb needs it that goes well
+
+        below = excerpt_of_fault(error)
+    _tell(str(error) if isinstance(error, Fault) or not below else str(error.args[0]), code)
+    for line in below.splitlines():
         print(shown(line.expandtabs(4)).rstrip(), file=sys.stderr)
     return code
 

@@ -14,7 +14,9 @@ from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.module import Module
+from mlusim.frontend.bangc.parse.unit import read
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
@@ -122,6 +124,14 @@ class KernelCall:
         raise UsageError(f"name the kernel of {self.sources.paths[0]} with --kernel; {what}")
 
     def _argument(self, device: Device, kernel: BangKernel, parameter: ir.Local) -> Any:
+        try:
+            return self._given(device, kernel, parameter)
+        except UsageError as error:
+            span = parameter.span
+            error.shown = error.shown or excerpt_of(read(span.file), span.line, span.column)
+            raise
+
+    def _given(self, device: Device, kernel: BangKernel, parameter: ir.Local) -> Any:
         name, kind = parameter.source_name, parameter.type
         text = self.arguments.get(name)
         what = f"{parameter.spelling} {name} of {kernel.name} ({parameter.span.file}:{parameter.span.line})"
@@ -129,7 +139,11 @@ class KernelCall:
             example = "out:float32:1024" if isinstance(kind, t.Pointer) else "1"
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
         if isinstance(kind, t.Pointer):
-            return None if text in ("null", "nullptr") else self._tensor(device, name, text, what)
+            if text in ("null", "nullptr"):
+                return None
+            tensor = self._tensor(device, name, text, what)
+            _fit(tensor, kind.to, text, what)
+            return tensor
         if not isinstance(kind, t.Arithmetic):
             raise UsageError(f"{what} is a {kind}, which the command line cannot give; launch it from Python")
         return _number(text, kind, what)
@@ -148,6 +162,16 @@ class KernelCall:
             raise UsageError(f"{path} cannot be read as an array for {what}: {error}") from None
         self._arrays[f"input.{name}"] = array
         return device.put(array)
+
+
+def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:
+    """Refuse elements of another kind than the parameter points to; bytes and untyped memory take all."""
+    if not isinstance(to, t.Arithmetic) or to.size == 1 or to == t.DOUBLE:
+        return
+    have, wanted = tensor.dtype, t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))]
+    raw = have.size == 2 and to.name == "bfloat16_t" and have.kind != "float"  # files have no bfloat16
+    if not raw and (have.size != to.size or (have.kind == "float") != (to.kind == "float")):
+        raise UsageError(f"{what} is given {text!r}, elements of {have}; it takes {wanted}")
 
 
 def _shape(text: str, what: str) -> tuple[tuple[int, ...], Any]:

@@ -9,6 +9,8 @@ from mlusim.errors import UsageError
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
 
+_WIDEST = 160  # characters that an excerpt shows of a line
+
 
 @frozen
 class Diagnostic:
@@ -68,5 +70,8 @@ def excerpt_of(text: str, line: int, column: int) -> str:
     if not 1 <= line <= len(lines):
         return ""
     shown = lines[line - 1]
+    if len(shown) > _WIDEST:  # of a long line, as programs write them, what is around the column
+        start = max(0, min(column - 1 - _WIDEST // 2, len(shown) - _WIDEST))
+        shown, column = shown[start : start + _WIDEST], column - start
     blank = "".join("\t" if c == "\t" else " " for c in shown[: column - 1])
     return f"{shown}\n{blank}^"

@@ -4,6 +4,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.ir import (
     Assign,
     Call,
@@ -88,7 +89,9 @@ class Lowering:
         except Untranslatable as refused:
             problem, body = refused.problem, ()
         except RecursionError:
-            problem = TranslationProblem("nesting", "this function is nested too deeply", declaration.span)
+            span = declaration.span
+            excerpt = excerpt_of(self.unit.text_of(span.file), span.line, span.column)
+            problem = TranslationProblem("nesting", "this function is nested too deeply", span, excerpt)
         self.module.functions[declaration.symbol] = Function(
             declaration.title,
             declaration.symbol,
