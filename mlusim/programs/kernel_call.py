@@ -168,7 +168,10 @@ def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:
     """Refuse elements of another kind than the parameter points to; bytes and untyped memory take all."""
     if not isinstance(to, t.Arithmetic) or to.size == 1 or to == t.DOUBLE:
         return
-    have, wanted = tensor.dtype, t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))]
+    have, wanted = (
+        tensor.dtype,
+        t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))],
+    )
     raw = have.size == 2 and to.name == "bfloat16_t" and have.kind != "float"  # files have no bfloat16
     if not raw and (have.size != to.size or (have.kind == "float") != (to.kind == "float")):
         raise UsageError(f"{what} is given {text!r}, elements of {have}; it takes {wanted}")

@@ -169,7 +169,7 @@ def test_debug_stops_in_the_source_and_shows_its_variables(folder, capsys):
 
     assert code == 0
     assert "scale.mlu:6" in told
-    assert "factor  2.5" in told
+    assert "T factor" in told or "float factor" in told
     assert "_c_" not in told
 
 
@@ -288,3 +288,20 @@ def test_words_behind_two_dashes_are_never_files(folder, capsys):
     assert (0, ["recorded", "run"]) == (moved, [row["how"] for row in rows])
     assert [2] == [main(["run", "lab.mlu", "data.c"])]
     assert "data.c cannot be read" in capsys.readouterr().err
+
+
+def test_a_fault_shows_its_line_with_a_caret(folder, capsys):
+    """Of a program under what was executed, of a kernel in C under the statement; of an argument under its parameter."""
+    (folder / "lab.cpp").write_text(
+        "#include <cstdlib>\nint main(int argc, char **argv) {\n  int n = 2; return atoi(argv[n]);\n}\n"
+    )
+    codes = [
+        main(["run", "lab.cpp"]),
+        main(["run", "scale.mlu", "--kernel", "Scale<float>", "--arg", "dst=out:int16:8"]),
+    ]
+    told = capsys.readouterr().err.splitlines()
+
+    assert [3, 2] == codes
+    assert ["  int n = 2; return atoi(argv[n]);", "                         ^"] == told[1:3]
+    assert "elements of int16; it takes float" in told[3]
+    assert "^" == told[5].strip()

@@ -3,10 +3,11 @@
 from typing import TYPE_CHECKING
 
 from mlusim.debug.console.cmd_stop import describe
-from mlusim.debug.console.columns import pairs, table
+from mlusim.debug.console.columns import declared_as, pairs, table
 from mlusim.debug.look import regions, states
 from mlusim.debug.look.clock import clock_of
 from mlusim.debug.look.describe import launch_text, value_text, where_text
+from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
 from mlusim.debug.source.frames import line_of, place_of, variables_of
@@ -120,7 +121,12 @@ def _locals(session: "DebugSession", words: str) -> str:
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    rows = [(name, value_text(value, session.look())) for name, value in variables_of(frame).items()]
+    scope = c_scope(frame, session.core())
+    types = {} if scope is None else scope.types()
+    rows = [
+        (declared_as(types.get(name, ""), name), value_text(value, session.look()))
+        for name, value in variables_of(frame).items()
+    ]
     return pairs(rows) or "this function has no variables yet"
 
 
@@ -201,7 +207,10 @@ def _state_rows(rows: list[regions.RegionState]) -> str:
 def _regions(session: "DebugSession", words: str) -> str:
     del words
     paused, core = session.look(), session.core()
-    rows = regions.plan_regions(paused, core) or regions.declarations(paused, core)
+    rows = regions.plan_regions(paused, core)
+    if not rows:
+        rows = regions.declarations(paused, core)
+        rows += regions.carved(paused, core, session.frame())
     if not rows:
         return "no task has declared memory here; `info tensors` shows GDRAM"
     return _state_rows(rows)

@@ -20,3 +20,12 @@ def pairs(rows: Iterable[tuple[str, str]]) -> str:
     kept = list(rows)
     width = max((len(name) for name, _ in kept), default=0)
     return "\n".join(f"{name.ljust(width)}  {value}" for name, value in kept)
+
+
+def declared_as(kind: str, name: str) -> str:
+    """A variable as C declares it: ``const float *src``; without a type its name."""
+    if not kind:
+        return name
+    head, bracket, sizes = kind.partition("[")
+    space = "" if head.endswith(("*", "&")) else " "
+    return f"{head.rstrip() if bracket else head}{space}{name}{bracket}{sizes}"

@@ -175,6 +175,17 @@ def evaluate(
         return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
 
 
+def c_scope(
+    frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None = None
+) -> "FrameNames | None":
+    """What names mean in a frame of BANG C; None in one of Python."""
+    kernel: Any = None if core is None else core.session.request.kernel
+    if frame is None or not hasattr(kernel, "scope_of"):
+        return None
+    found: FrameNames | None = kernel.scope_of(frame, extra or {})
+    return found
+
+
 def typed(
     expression: Expression,
     frame: FrameType | None,
@@ -182,8 +193,7 @@ def typed(
     extra: Mapping[str, Any] | None = None,
 ) -> "Typed | None":
     """The value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
-    kernel: Any = None if core is None else core.session.request.kernel
-    scope = kernel.scope_of(frame, extra or {}) if frame is not None and hasattr(kernel, "scope_of") else None
+    scope = c_scope(frame, core, extra)
     if scope is None:
         return None
     try:

@@ -1,6 +1,7 @@
 """Memory as the user sees it: regions, tensors, values, files."""
 
 from collections.abc import Iterator
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,13 +23,16 @@ from mlusim.arch.dtypes import (
 )
 from mlusim.debug.look.declared import declared
 from mlusim.debug.look.describe import elements, poisoned
+from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, owner_in
 from mlusim.debug.source.core_names import name_of
+from mlusim.debug.source.frames import variables_of
 from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -86,6 +90,31 @@ def declarations(paused: PausedRun, core: "Core | None") -> list[RegionState]:
         where = allocation.declared.place
         offset = allocation.address - paused.base(allocation.space)
         rows.append(_state(name or where, allocation, 0, allocation.nbytes, dtype or uint8, offset))
+    return rows
+
+
+def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> list[RegionState]:
+    """Pointer variables of BANG C into arrays of the chip, each up to the next one: where a region ends is inferred."""
+    places: dict[int, tuple[Allocation, dict[int, tuple[str, DType]]]] = {}
+    on_chip = {id(a): a for owner, a in paused.allocations(core) if owner is not None and core is not None}
+    while frame is not None and c_scope(frame, core) is not None:
+        for name, value in variables_of(frame).items():
+            if isinstance(value, Ptr) and id(value.view.allocation) in on_chip and value.offset >= 0:
+                _, found = places.setdefault(id(value.view.allocation), (value.view.allocation, {}))
+                found.setdefault(value.offset, (name, value.dtype))
+        frame = frame.f_back
+    rows = []
+    for allocation, found in places.values():
+        whole, _ = declared(paused, allocation)
+        starts = sorted(s for s in found if s < allocation.nbytes)
+        if len(starts) < 2:
+            continue
+        for start, end in zip(starts, [*starts[1:], allocation.nbytes], strict=True):
+            name, dtype = found[start]
+            offset = allocation.address - paused.base(allocation.space) + start
+            rows.append(
+                _state(f"{whole or allocation.space}: {name}", allocation, start, end - start, dtype, offset)
+            )
     return rows
 
 

@@ -92,6 +92,10 @@ class FrameNames:
             return found
         return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
 
+    def types(self) -> dict[str, str]:
+        """The types of the locals as the source writes them, by the names that they have in the frame."""
+        return {v.name: v.spelling for v in self.function.locals if v.source_name}
+
     def value_of(self, tree: Tree) -> Typed:
         """The value of *tree* here."""
         return value_of(tree, self)
