@@ -92,7 +92,7 @@ class Declaration:
     @cached_property
     def symbol(self) -> str:
         """The mangled name, or the plain one of what has none."""
-        if self.of_lambda:  # the library numbers those of a function anew each time
+        if self.of_lambda:  # the library numbers those of a function again each time
             return self._reader.numbered(self)
         return str(self._cursor.mangled_name or self._cursor.get_usr())
 

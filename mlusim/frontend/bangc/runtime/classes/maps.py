@@ -138,7 +138,7 @@ class Ordered(HostObject):
         return self
 
     def forget(self) -> None:
-        """Look the order up anew."""
+        """Look the order up again."""
         self._order = None
 
     def swap(self, other: Any) -> None:
