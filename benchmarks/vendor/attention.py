@@ -76,6 +76,14 @@ def mutual_information_gradient(b: Bench) -> None:
     answer = b.put(np.ones(batch, np.float32))
     name = "mluBlock3PipelineMutualInformationBackward"
     b.launch(name, *given, answer, gx, gy, dim=(batch, 1, 1), kind=mlusim.BLOCK)
+    wx, wy = shares(px, py, sums)
+    b.expect(gx, wx, 1e-3)
+    b.expect(gy, wy, 1e-3)
+
+
+def shares(px, py, sums):
+    """How much each step along either axis has to do with the answer."""
+    s, t = sums.shape[1] - 1, sums.shape[2] - 1
     weights, wx, wy = np.zeros_like(sums), np.zeros(px.shape), np.zeros(py.shape)
     weights[:, s, t] = 1
     for i, j in reversed(list(np.ndindex(s + 1, t + 1))):
@@ -85,5 +93,54 @@ def mutual_information_gradient(b: Bench) -> None:
         if j < t:
             wy[:, i, j] = np.exp(sums[:, i, j] + py[:, i, j] - sums[:, i, j + 1]) * weights[:, i, j + 1]
             weights[:, i, j] += wy[:, i, j]
+    return wx, wy
+
+
+def tiles(s, t, size):
+    """The diagonals of a lattice in tiles: how many tiles lie on each, and how many there are along both axes."""
+    down, right = -(-(s + 1) // size), -(-(t + 1) // size)
+    counts = [min(i + 1, down, right, down + right - 1 - i) for i in range(down + right - 1)]
+    return counts, (down, right, size, size)
+
+
+@case("kernels/mutual_information/mutual_information_forward/mutual_information_forward_default_block.mlu")
+def mutual_information_in_tiles(b: Bench) -> None:
+    """The sums over all paths, a diagonal of tiles at a launch."""
+    px, py, sums, (batch, s, t) = lattice(b)
+    p, answer = b.zeros(sums.shape, np.float32), b.zeros(batch, np.float32)
+    given = (b.put(px), b.put(py), False, None, p, answer)
+    counts, grid = tiles(s, t, 3)
+    for step, count in enumerate(counts):
+        jobs = batch * count
+        name = "mluBlockDefaultMutualInformationForward"
+        b.block(name, batch, s, t, step, jobs, *grid, *given, dim=(jobs, 1, 1))
+    b.expect(p, sums, 1e-3)
+    b.expect(answer, sums[:, s, t], 1e-3)
+
+
+@case("kernels/mutual_information/mutual_information_backward/mutual_information_backward_default_block.mlu")
+def mutual_information_gradient_in_tiles(b: Bench) -> None:
+    """How much each step has to do with the answer, a diagonal of tiles at a launch."""
+    px, py, sums, (batch, s, t) = lattice(b)
+    gx, gy, workspace = (b.zeros(a.shape, np.float32) for a in (px, py, sums))
+    answer = b.put(np.ones(batch, np.float32))
+    given = (
+        b.put(px),
+        b.put(py),
+        False,
+        None,
+        b.put(sums.astype(np.float32)),
+        True,
+        answer,
+        gx,
+        gy,
+        workspace,
+    )
+    counts, grid = tiles(s, t, 3)
+    for step, count in enumerate(counts):
+        jobs = batch * count
+        name = "mluBlockDefaultMutualInformationBackward"
+        b.block(name, batch, s, t, step, jobs, *grid, *given, dim=(jobs, 1, 1))
+    wx, wy = shares(px, py, sums)
     b.expect(gx, wx, 1e-3)
     b.expect(gy, wy, 1e-3)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from attrs import define, field
@@ -45,6 +46,7 @@ class Bench:
     root: Path
     path: str
     checkers: tuple[str, ...] = ()
+    options: dict[str, Any] = field(factory=dict)
     outcomes: list[Outcome] = field(factory=list)
     findings: Counter = field(factory=Counter)
     examples: dict[str, str] = field(factory=dict)
@@ -75,7 +77,7 @@ class Bench:
     def launch(self, name, *args, dim, kind):
         """Launch a kernel, watched if asked for."""
         launch = self.device.launch(
-            self.module[name], dim=dim, kind=kind, args=args, observe=list(self.checkers)
+            self.module[name], dim=dim, kind=kind, args=args, observe=list(self.checkers), **self.options
         )
         for finding in launch.findings:
             self.findings[finding.id] += 1

@@ -84,3 +84,20 @@ def voxel_coordinates(b: Bench) -> None:
     grid = np.round((span[3:] - span[:3]) / size).astype(np.int64)
     inside = ((cells >= 0) & (cells < grid)).all(1)
     b.expect(out, np.where(inside, cells[:, ::-1].T, -1))
+
+
+@case("kernels/points_in_boxes/points_in_boxes_block_kernel.mlu")
+def points_in_boxes(b: Bench) -> None:
+    """The first box around each point, turned about the vertical; -1 where there is none."""
+    batch, n, m, deal = 2, 150, 6, 64
+    points = b.random.uniform(-5, 5, (batch, n, 3)).astype(np.float32)
+    boxes = b.random.uniform(-3, 3, (batch, m, 7)).astype(np.float32)
+    boxes[..., 3:6] = b.random.uniform(2, 5, (batch, m, 3))
+    x, y, z = np.moveaxis(points[:, :, None] - boxes[:, None, :, :3].astype(float), -1, 0)
+    cos, sin = np.cos(-boxes[:, None, :, 6]), np.sin(-boxes[:, None, :, 6])
+    across, along, up = boxes[:, None, :, 3] / 2, boxes[:, None, :, 4] / 2, boxes[:, None, :, 5] / 2
+    inside = (abs(z) <= up) & (abs(x * cos - y * sin) < across) & (abs(x * sin + y * cos) < along)
+    out = b.zeros((batch, n), np.int32)
+    sizes = (batch, n, m, b.put(points), b.put(boxes), out, n * 3, m * 7, n, deal, deal * 3, deal)
+    b.block("MLUBlockKernelPointsInBoxes", *sizes, dim=(2, 1, 1))
+    b.expect(out, np.where(inside.any(-1), inside.argmax(-1), -1))

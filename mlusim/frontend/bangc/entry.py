@@ -1,9 +1,11 @@
 """A function of the sources as a kernel: its parameters behind ``mlu``, its name, its file and line."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import FrameType, FunctionType
 from typing import Any
+
+import numpy as np
 
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
@@ -12,7 +14,7 @@ from mlusim.frontend.bangc.c_values import FrameNames, scope_of
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
-from mlusim.frontend.bangc.runtime.layouts import NULL
+from mlusim.frontend.bangc.runtime.layouts import NULL, Object
 from mlusim.frontend.bangc.runtime.pointers import see
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
@@ -101,4 +103,31 @@ def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:
                 f"{parameter.source_name} of {parameter.type} at {parameter.span} is given {argument!r:.80}; give a number"
             )
         return converted(value, kind)
+    if isinstance(kind, t.Record) and not isinstance(argument, Object):
+        return _record(task, argument, kind, f"{parameter.source_name} of {kind} at {parameter.span}")
     return argument
+
+
+def _record(task: Task, argument: Any, kind: t.Record, named: str) -> Any:
+    """A structure from a tuple of its members, in their order; an array among them is a sequence."""
+    if isinstance(argument, str) or not isinstance(argument, Sequence) or len(argument) > len(kind.fields):
+        members = ", ".join(f.name for f in kind.fields)
+        raise LaunchError(f"{named} is given {argument!r:.80}; give a tuple of {members}")
+    made = [
+        _member(task, value, field.type, f"{field.name} of {named}")
+        for field, value in zip(kind.fields, argument, strict=False)
+    ]
+    return layout(kind, task.find, {}).make(*made)
+
+
+def _member(task: Task, value: Any, kind: t.Type, named: str) -> Any:
+    if isinstance(kind, t.Record):
+        return _record(task, value, kind, named)
+    if isinstance(kind, t.Array) and isinstance(value, Sequence) and len(value) <= kind.count:
+        return layout(kind, task.find, {}).make(*(_member(task, v, kind.of, named) for v in value))
+    if isinstance(kind, t.Arithmetic) and isinstance(value, int | float | np.generic):
+        return converted(value.item() if isinstance(value, np.generic) else value, kind)
+    if isinstance(kind, t.Pointer):
+        return NULL if value is None else see(value, layout(kind.to, task.find, {}))
+    wanted = f"up to {kind.count} values" if isinstance(kind, t.Array) else "a number"
+    raise LaunchError(f"{named} is given {value!r:.80}; give {wanted}")

@@ -29,6 +29,7 @@ from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
+from mlusim.frontend.bangc.runtime.library import LIBRARY
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _TRANSPARENT = ("move", "forward")
@@ -36,6 +37,7 @@ START = "__mlusim_va_start"  # how a function takes the arguments behind its par
 FUNCTION = "std::function"
 _REFERRING = ("operator>>", "get")  # methods that store to what they are given
 _HOLDING = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
+_BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first use
 
 
 def call(scope: FunctionScope, node: Node) -> Expr:
@@ -58,7 +60,7 @@ def call(scope: FunctionScope, node: Node) -> Expr:
         )
     if target.kind == "CXX_METHOD" and not target.static_method:
         return _method(scope, node, target)
-    if target.from_prelude:
+    if target.from_prelude or (target.name.startswith(_BUILT_IN) and target.definition is None):
         return _supplied(scope, node, target)
     return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
 
@@ -198,6 +200,8 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if target.name == START:
         rest = Builtin(REST, t.Pointer(t.VOID), node.span)
         return LibraryCall(START, (rest,), target.result, node.span)
+    if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
+        return scope.refuse("call", f"the compiler's own {target.name} is not supported", node.span)
     arguments = passed(scope, node, target, _given(node), by_value=True)
     for argument_, parameter in zip(arguments, target.parameters, strict=False):
         if scope.host and isinstance(parameter.type, t.Pointer) and isinstance(parameter.type.to, t.Void):

@@ -84,5 +84,6 @@ LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "__builtin_nan": lambda _: math.nan,
         "__builtin_expect": lambda value, _: value,
         "__builtin_huge_valf": _infinity,
+        "__builtin_popcount": lambda value: (value & 0xFFFFFFFF).bit_count(),
     }
 )
