@@ -7,7 +7,17 @@ from pathlib import Path
 
 from attrs import define, field
 
-from benchmarks.vendor import attention, boxes, elementwise, indexing, points, regions, rotated, sampling  # noqa: F401 - they register their cases
+from benchmarks.vendor import (
+    attention,
+    boxes,
+    clouds,
+    elementwise,
+    indexing,
+    points,
+    regions,
+    rotated,
+    sampling,
+)  # noqa: F401 - they register their cases
 from benchmarks.vendor.bench import BOARD, CASES, CHECKERS, Bench
 from mlusim import bangc
 from mlusim.errors import MlusimError
