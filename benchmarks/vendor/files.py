@@ -1,5 +1,6 @@
 """What becomes of each file of a checkout, as a row of the table."""
 
+import importlib
 import time
 import traceback
 from collections.abc import Sequence
@@ -7,20 +8,23 @@ from pathlib import Path
 
 from attrs import define, field
 
-from benchmarks.vendor import (
-    attention,
-    boxes,
-    clouds,
-    elementwise,
-    indexing,
-    points,
-    regions,
-    rotated,
-    sampling,
-)  # noqa: F401 - they register their cases
 from benchmarks.vendor.bench import BOARD, CASES, CHECKERS, Bench
 from mlusim import bangc
 from mlusim.errors import MlusimError
+
+_FAMILIES = (
+    "attention",
+    "boxes",
+    "clouds",
+    "elementwise",
+    "indexing",
+    "points",
+    "regions",
+    "rotated",
+    "sampling",
+)
+for _family in _FAMILIES:
+    importlib.import_module(f"benchmarks.vendor.{_family}")  # registers its cases
 
 
 @define

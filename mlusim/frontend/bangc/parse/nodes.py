@@ -38,6 +38,12 @@ class Node:
         return f"<{self.kind} {self.op} {self.span}>"
 
 
+def _integer(cursor: Any, n: int) -> int:
+    """Argument *n* of a template; ``true``, one bit, is -1 where it is read with a sign."""
+    signed = int(cursor.get_template_argument_value(n))
+    return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
+
+
 class Declaration:
     """A function, a variable, a parameter, a field, an enumerator or a type of the sources."""
 
@@ -134,7 +140,7 @@ class Declaration:
         cursor, found = self._cursor, []
         for n in range(max(0, cursor.get_num_template_arguments())):
             text = cursor.get_template_argument_type(n).spelling
-            found.append(text or cursor.get_template_argument_value(n))
+            found.append(text or _integer(cursor, n))
         return tuple(found)
 
     @cached_property
@@ -143,9 +149,7 @@ class Declaration:
         cursor, found = self._cursor, []
         for n in range(max(0, cursor.get_num_template_arguments())):
             kind = cursor.get_template_argument_type(n)
-            found.append(
-                self._reader.types.of(kind) if kind._kind_id else cursor.get_template_argument_value(n)
-            )
+            found.append(self._reader.types.of(kind) if kind._kind_id else _integer(cursor, n))
         return tuple(found)
 
     @cached_property
