@@ -83,7 +83,10 @@ def on_page_context(
         {"name": CHINESE, "lang": "zh", "link": page.url if chinese else other},
     ]
     (translated,) = [item for item in nav.items if item.title == CHINESE]
-    items = translated.children if chinese else [item for item in nav.items if item is not translated]
+    items = [item for item in nav.items if item is not translated]
+    if chinese:  # what there is in English only follows
+        only = [item for item in items if item.is_section and item.title not in TITLES]
+        items = [*translated.children, *only]
     context["nav"] = Navigation(items, nav.pages)
     if chinese:
         context["nav"].homepage = next(each for each in nav.pages if each.file.src_uri == "index.zh.md")
