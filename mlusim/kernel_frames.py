@@ -1,10 +1,11 @@
 """Where in a kernel's source execution is: the frames that are a kernel's, not mlusim's own."""
 
+import linecache
 import os
 import sys
 import sysconfig
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
 OWN = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlusim's own
 OPERATORS = OWN + "ops" + os.sep  # of an installed mlusim; their kernels are as the user's
@@ -39,4 +40,21 @@ def installed(filename: str) -> bool:
 def kernel_site(frame: FrameType | None = None) -> tuple[str, int]:
     """File and line of the kernel statement in progress; ("<unknown>", 0) outside any kernel."""
     found = kernel_frame(frame if frame is not None else sys._getframe(1))  # noqa: SLF001 - the only way
-    return (found.f_code.co_filename, found.f_lineno) if found is not None else ("<unknown>", 0)
+    return (file_of(found.f_code), found.f_lineno) if found is not None else ("<unknown>", 0)
+
+
+def file_of(code: CodeType) -> str:
+    """The file that *code* is in; of a cell of a notebook its name there, as ``In [3]``."""
+    name = code.co_filename
+    return _cell_or(name) if "ipykernel_" in name or name.startswith("<ipython-") else name
+
+
+def _cell_or(name: str) -> str:
+    """What IPython calls the cell that it compiled as *name*; its text can be read under that name from now on."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    label = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)(name)
+    if label is None:
+        return name
+    cell = str(label[1]).replace("In[", "In [")
+    linecache.cache.setdefault(cell, linecache.cache.get(name, (0, None, [], cell)))
+    return cell

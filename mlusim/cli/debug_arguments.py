@@ -13,7 +13,9 @@ EXAMPLES = """examples:
   mlusim debug mutual_information_backward --command "break bang_pow2" --command run --command where
   mlusim debug my_script.py --script commands.txt
   mlusim debug scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
-Without --command and --script it reads commands from the terminal, or from a pipe; `help` lists them."""
+Without --command and --script it reads commands from the terminal, or from a pipe; `help` lists them.
+A launch with breakpoints takes a multiple of its time in `mlusim run`; with `break findings` the checkers run as well, and a
+large case takes a minute or more: what goes on is shown, and Ctrl-C stops it where it is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,24 +16,7 @@ from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.text_grid import Grid, table
 
 BUILT_IN: Mapping[str, str] = MappingProxyType(
-    {
-        "taskId": "the number of this task: taskIdZ * taskDimY * taskDimX + taskIdY * taskDimX + taskIdX",
-        "taskIdX": "the number of this task along X",
-        "taskIdY": "the number of this task along Y",
-        "taskIdZ": "the number of this task along Z",
-        "taskDim": "the number of tasks: taskDimX * taskDimY * taskDimZ",
-        "taskDimX": "the number of tasks along X",
-        "taskDimY": "the number of tasks along Y",
-        "taskDimZ": "the number of tasks along Z",
-        "clusterId": "the number of the cluster among those of the launch's union",
-        "clusterDim": "the number of clusters in the union; 0 for a Block task",
-        "coreId": "the number of the core in its cluster; 128 on a memory core",
-        "coreDim": "the number of IPU cores in a cluster",
-        "MAX_NRAM_SIZE": "bytes of NRAM that a kernel may declare",
-        "MAX_WRAM_SIZE": "bytes of WRAM that a kernel may declare",
-        "MAX_SRAM_SIZE": "bytes of SRAM that a cluster may declare",
-        "BANG_ARCH": "the number of the architecture, __BANG_ARCH__ of BANG C",
-    }
+    {name: text for name, text in vars(Mlu)["__slots__"].items() if text}
 )
 MEMORIES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {

@@ -14,7 +14,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.formula.rows import ONE
 from mlusim.isa.declare import Flow, Intrinsic
-from mlusim.kernel_frames import is_own
+from mlusim.kernel_frames import file_of, is_own
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.machine.observed import Core as Announced
 from mlusim.machine.observed import Launch
@@ -251,7 +251,7 @@ class Announcer:
         key = id(frame.f_code), frame.f_lasti
         known = self._sites.get(key)
         if known is None:
-            site = Site("<unknown>", 0) if is_own(frame) else Site(frame.f_code.co_filename, frame.f_lineno)
+            site = Site("<unknown>", 0) if is_own(frame) else Site(file_of(frame.f_code), frame.f_lineno)
             known = self._sites[key] = site, frame.f_code
         return known[0]
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from attrs import evolve, field, frozen
 
 from mlusim.errors import LimitReached, UsageError
-from mlusim.kernel_frames import is_own
+from mlusim.kernel_frames import file_of, is_own
 
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
@@ -161,7 +161,7 @@ class Meter:
         while traceback is not None:
             if not is_own(traceback.tb_frame):
                 inside = True
-                fault.file, fault.line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+                fault.file, fault.line = file_of(traceback.tb_frame.f_code), traceback.tb_lineno
             elif inside:  # what mlusim itself calls is not the kernel's
                 break
             traceback = traceback.tb_next

@@ -45,32 +45,33 @@ class Mlu(metaclass=_Described):
     kernel may use; ``BANG_ARCH`` is ``__BANG_ARCH__``.
     """
 
-    __slots__ = (
-        "BANG_ARCH",
-        "MAX_NRAM_SIZE",
-        "MAX_SRAM_SIZE",
-        "MAX_WRAM_SIZE",
-        "clusterDim",
-        "clusterId",
-        "core",
-        "coreDim",
-        "coreId",
-        "counts",
-        "directions",
-        "lines",
-        "spare",
-        "taskDim",
-        "taskDimX",
-        "taskDimY",
-        "taskDimZ",
-        "taskId",
-        "taskIdX",
-        "taskIdY",
-        "taskIdZ",
-        "traffic",
-        "watch",
-        "work",
-    )
+    # `help` and `mlusim isa` read what stands beside a name; what is mlusim's own has nothing there.
+    __slots__ = {
+        "BANG_ARCH": "the number of the architecture, __BANG_ARCH__ of BANG C",
+        "MAX_NRAM_SIZE": "bytes of NRAM that a kernel may declare",
+        "MAX_SRAM_SIZE": "bytes of SRAM that a cluster may declare",
+        "MAX_WRAM_SIZE": "bytes of WRAM that a kernel may declare",
+        "clusterDim": "the number of clusters in the union; 0 for a Block task",
+        "clusterId": "the number of the cluster among those of the launch's union",
+        "core": "",
+        "coreDim": "the number of IPU cores in a cluster",
+        "coreId": "the number of the core in its cluster; 128 on a memory core",
+        "counts": "",
+        "directions": "",
+        "lines": "",
+        "spare": "",
+        "taskDim": "the number of tasks: taskDimX * taskDimY * taskDimZ",
+        "taskDimX": "the number of tasks along X",
+        "taskDimY": "the number of tasks along Y",
+        "taskDimZ": "the number of tasks along Z",
+        "taskId": "the number of this task: taskIdZ * taskDimY * taskDimX + taskIdY * taskDimX + taskIdX",
+        "taskIdX": "the number of this task along X",
+        "taskIdY": "the number of this task along Y",
+        "taskIdZ": "the number of this task along Z",
+        "traffic": "",
+        "watch": "",
+        "work": "",
+    }
 
     def __init__(self, core: "Core") -> None:
         place, session = core.place, core.session

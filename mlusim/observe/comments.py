@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from mlusim.kernel_frames import file_of
 from mlusim.observe.checker import COMMENT, Allowed
 from mlusim.observe.finding import NOTE, Finding
 from mlusim.observe.suppress import UNUSED
@@ -53,7 +54,7 @@ def _texts(function: Any) -> Iterator[tuple[str, list[str], int]]:
         lines, start = inspect.getsourcelines(inner)
     except (OSError, TypeError, SyntaxError):
         return
-    yield inner.__code__.co_filename, lines, start
+    yield file_of(inner.__code__), lines, start
 
 
 def unused_comments(comments: Iterable[Comment], allowed: Iterable[Allowed]) -> tuple[Finding, ...]:

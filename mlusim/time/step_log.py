@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim.kernel_frames import kernel_frame
+from mlusim.kernel_frames import file_of, kernel_frame
 from mlusim.time.log import COLUMNS, END, IO_FLIGHT, MOST, MOVE_FLIGHT, WAIT, CoreLog, Log, Rows
 from mlusim.time.work import IO, MOVE, PLACES, CopyLoad
 
@@ -88,7 +88,7 @@ class Table:
         key = id(kernel.f_code), kernel.f_lasti
         found = self.places.get(key)
         if found is None:
-            site = kernel.f_code.co_filename, kernel.f_lineno
+            site = file_of(kernel.f_code), kernel.f_lineno
             found = self._site_numbers.setdefault(site, len(self.sites))
             if found == len(self.sites):
                 self.sites.append(site)

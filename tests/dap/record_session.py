@@ -14,11 +14,17 @@ FLEETING = ("seq",)
 
 def replayed(session, folder):
     """The answers of a server of its own, started in *folder*, to what *session* sends; stops beside the requests they follow."""
-    (folder / session["program"]).write_text("\n".join(session["source"]) + "\n")
+    if session["source"]:
+        (folder / session["program"]).write_text("\n".join(session["source"]) + "\n")
     editor = Editor(cwd=folder)
     answers = []
     for step in session["steps"]:
         arguments = json.loads(json.dumps(step["arguments"]).replace(HERE, str(folder)))
+        if step.get("refused"):
+            message = editor.response(editor.send(step["command"], **arguments))
+            assert not message["success"]
+            answers.append({"refused": message["message"], "shown": message["body"]["error"]["showUser"]})
+            continue
         answer = {"body": editor.ask(step["command"], **arguments)}
         if "event" in step:
             answer[step["event"]] = editor.event(step["event"])

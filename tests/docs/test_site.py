@@ -49,6 +49,7 @@ def test_help_knows_intrinsics():
     """`help(Mlu.bang_add)` has the signature and the documentation; only a kernel can call it."""
     assert "(mlu, dst, src0, src1, elem_count)" == str(inspect.signature(Mlu.bang_add))
     assert "Add: ``dst[i] = src0[i] + src1[i]``." in inspect.getdoc(Mlu.bang_add)
+    assert "the number of this task along X" == inspect.getdoc(Mlu.taskIdX)
     assert set(ISA) <= set(dir(Mlu))
     assert not hasattr(Mlu, "bang_nothing")
     with pytest.raises(UsageError, match="runs in a kernel"):

@@ -2,6 +2,8 @@
 
 import io
 import json
+import re
+import sqlite3
 from itertools import groupby, pairwise
 from pathlib import Path
 
@@ -169,6 +171,29 @@ def test_a_slice_says_its_line_its_task_and_its_bytes():
     assert ("NRAM2GDRAM", lines[at - 1].strip()) == (store["direction"], store["call"])
     assert "direction" not in product
     assert COUNT == product["elements"]
+
+
+def test_the_question_of_the_page_is_answered():
+    """The page's query, on the slices as Perfetto's tables have them: the bytes by direction are the launch's traffic."""
+    page = Path(__file__).parents[2] / "docs" / "how-to" / "see-where-time-goes.md"
+    query = re.search(r"```sql\n(.*?)```", page.read_text(), re.DOTALL)[1]
+    launch = launched()
+    slices = spans_of(document_of([launch]))
+    tables = sqlite3.connect(":memory:")
+    tables.execute("create table slice (category, dur, arg_set_id)")
+    tables.executemany(
+        "insert into slice values (?, ?, ?)", [(e["cat"], e["dur"] * 1e3, n) for n, e in enumerate(slices)]
+    )
+    tables.create_function(
+        "extract_arg", 2, lambda n, name: slices[n]["args"].get(name.removeprefix("args."))
+    )
+    moved = {}
+    for direction, line, nbytes, ns in tables.execute(query):
+        moved[direction] = moved.get(direction, 0) + nbytes
+
+        assert re.fullmatch(r".+\.py:\d+", line)
+        assert 0 < ns
+    assert dict(launch.traffic) == moved
 
 
 def test_counters_add_up_to_what_the_launch_did():
