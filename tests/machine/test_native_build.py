@@ -1,5 +1,6 @@
 """The C compiler of the native engine: which one, the cache, what goes wrong."""
 
+import errno
 import sys
 import threading
 from pathlib import Path
@@ -10,6 +11,7 @@ from mlusim.engine.native import build as native
 from mlusim.engine.native.build import BuildError, available, build, clean_cache, no_compiler
 
 FAKE = """\
+import errno
 import sys
 with open(sys.argv[0] + ".calls", "a") as calls:
     calls.write("call\\n")
@@ -94,3 +96,16 @@ def test_a_library_that_cannot_be_loaded_is_compiled_again(environ):
     with pytest.raises(OSError, match=path.name):
         native.load("int d;", environ)
     assert calls(environ) == 2
+
+
+def test_a_full_disk_is_said(environ, monkeypatch):
+    """What cannot be written is one sentence, for "auto" to run in Python; nothing half-made stays."""
+
+    def full(*_, **__):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(BuildError, match="No space left on device; make room there, or name another folder"):
+        build("int e;", environ)
+
+    assert [] == list(native.cache_folder(environ).iterdir())

@@ -136,7 +136,13 @@ def build(text: str, environ: Mapping[str, str] = os.environ) -> Path:
         with contextlib.suppress(OSError):
             os.utime(target)  # used now: the oldest go first
         return target
-    _compile(text, command, flags, target)
+    try:
+        _compile(text, command, flags, target)
+    except OSError as error:
+        raise BuildError(
+            f"a kernel's C cannot be compiled in {target.parent}: {error.strerror or error}; "
+            f"make room there, or name another folder in {FOLDER}"
+        ) from None
     _bound(target.parent, keep=target)
     return target
 

@@ -12,6 +12,10 @@ from typing import Any
 
 FOLDER = "bangc"
 """Holds what belongs to BANG C in the cache."""
+MOST_BYTES = 128 << 20
+"""Translations that are kept, the ones used last."""
+MOST_FOLDERS = 16
+"""Headers that are kept, each for one state of mlusim and one architecture."""
 
 
 def directory() -> Path | None:
@@ -52,7 +56,10 @@ def read(name: str) -> Any:
     if base is None:
         return None
     try:
-        return pickle.loads((base / name).read_bytes())  # noqa: S301 - the user's own directory
+        content = (base / name).read_bytes()
+        with contextlib.suppress(OSError):
+            os.utime(base / name)  # used now: the oldest go first
+        return pickle.loads(content)  # noqa: S301 - the user's own directory
     except Exception:  # noqa: BLE001 - whatever is wrong with it, it is made again
         return None
 
@@ -63,6 +70,32 @@ def write(name: str, value: Any) -> None:
     if base is not None:
         with contextlib.suppress(OSError, RecursionError, pickle.PicklingError):
             put(base / name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+            _bound(base / name)
+
+
+def bound_folders(kept: Path) -> None:
+    """Remove the folders of headers beside *kept* that were not used for longest, beyond `MOST_FOLDERS`."""
+    with contextlib.suppress(OSError):
+        os.utime(kept)
+        found = sorted((p.stat().st_mtime_ns, p) for p in kept.parent.iterdir() if p.is_dir() and p != kept)
+        for _, path in found[: max(0, len(found) + 1 - MOST_FOLDERS)]:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _bound(kept: Path) -> None:
+    """Remove the translations beside *kept* that were not used for longest, and what was left half-written, beyond `MOST_BYTES`."""
+    found = []
+    for path in kept.parent.iterdir():
+        with contextlib.suppress(OSError):
+            if path.is_file() and path.suffix in (".ir", ""):
+                found.append((path.stat().st_mtime_ns, path.stat().st_size, path))
+    total = sum(size for _, size, _ in found)
+    for _, size, path in sorted(found):
+        if total <= MOST_BYTES:
+            return
+        if path != kept:
+            path.unlink(missing_ok=True)
+            total -= size
 
 
 def clean() -> int:

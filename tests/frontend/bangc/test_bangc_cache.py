@@ -5,7 +5,9 @@ import pytest
 
 import mlusim
 from mlusim import bangc
-from mlusim.frontend.bangc import translate
+from mlusim.frontend.bangc import cache, translate
+from mlusim.frontend.bangc.cache import MOST_FOLDERS
+from mlusim.frontend.bangc.parse import precompiled
 
 SOURCE = '#include "value.h"\n__mlu_global__ void K(double *unused, int *out) { out[0] = VALUE; }\n'
 
@@ -13,6 +15,7 @@ SOURCE = '#include "value.h"\n__mlu_global__ void K(double *unused, int *out) { 
 @pytest.fixture
 def result(tmp_path, monkeypatch):
     """A function that loads the source and gives what its kernel stores; the cache is the test's own."""
+    precompiled._headers.cache_clear()  # which folder it is
     monkeypatch.setenv("MLUSIM_CACHE", str(tmp_path / "cache"))
     (tmp_path / "k.mlu").write_text(SOURCE)
 
@@ -44,3 +47,21 @@ def test_a_broken_cache_is_made_again(result, tmp_path):
         path.write_bytes(b"broken")
 
     assert result(7) == 7
+
+
+def test_translations_are_bounded(result, tmp_path, monkeypatch):
+    """Those that were not used for longest go, and what a process that was killed has left."""
+    folder = tmp_path / "cache" / "bangc"
+    for n in range(MOST_FOLDERS + 2):
+        (folder / f"{n:032}").mkdir(parents=True)
+    result(1)
+    (size,) = (p.stat().st_size for p in folder.glob("*.ir"))
+    (folder / "tmphalf").write_bytes(b"half" * size)
+    monkeypatch.setattr(cache, "MOST_BYTES", 5 * size // 2)
+    for n in range(3):
+        (tmp_path / f"k{n}.mlu").write_text(SOURCE)
+        bangc.load(tmp_path / f"k{n}.mlu")
+
+    assert MOST_FOLDERS == sum(p.is_dir() for p in folder.iterdir())
+    assert 2 == len(list(folder.glob("*.ir")))
+    assert not (folder / "tmphalf").exists()

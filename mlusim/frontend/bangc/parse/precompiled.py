@@ -49,6 +49,7 @@ def _headers(library: Library, arch: tuple[str, ...], base: Path | None) -> Head
         try:
             if not (place / "mlu.pch").exists():
                 _make(library, place, common)
+            cache.bound_folders(place)
             rows = {int(n): row for n, row in json.loads((place / "rows.json").read_text()).items()}
         except (
             OSError,
