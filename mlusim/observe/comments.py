@@ -8,8 +8,10 @@ from typing import Any
 from attrs import frozen
 
 from mlusim.kernel_frames import file_of
+from mlusim.near import near
 from mlusim.observe.checker import COMMENT, Allowed
 from mlusim.observe.finding import NOTE, Finding
+from mlusim.observe.rules import RULES
 from mlusim.observe.suppress import UNUSED
 
 
@@ -63,16 +65,26 @@ def unused_comments(comments: Iterable[Comment], allowed: Iterable[Allowed]) -> 
     return tuple(
         Finding(
             UNUSED,
-            f"the comment that allows {c.id} covers no finding of this run"
+            f"the comment allows {c.id}, a rule that mlusim does not have"
+            if c.id not in RULES
+            else f"the comment that allows {c.id} covers no finding of this run"
             if c.reason
             else f"the comment that allows {c.id} gives no reason, and allows nothing",
             file=c.file,
             line=c.line,
-            hint="remove it, or check the runs that it is for"
-            if c.reason
-            else f"say why: `# mlusim: allow {c.id}: <reason>`",
+            hint=_hint(c),
             level=NOTE,
         )
         for c in dict.fromkeys(comments)
         if not any(c.covers(finding) for finding in seen)
     )
+
+
+def _hint(comment: Comment) -> str:
+    if comment.id not in RULES:
+        guesses = near(comment.id, RULES, 1)
+        return f"did you mean {guesses[0]}?" if guesses else "remove it, or load the checker that reports it"
+    if comment.reason:
+        return "remove it, or check the runs that it is for"
+    mark = "#" if comment.file.endswith(".py") else "//"
+    return f"say why: `{mark} mlusim: allow {comment.id}: <reason>`"

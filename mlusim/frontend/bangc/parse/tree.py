@@ -12,6 +12,7 @@ from mlusim.frontend.bangc.parse.type_reader import TypeReader
 from mlusim.frontend.bangc.types import Record
 
 _RECURSE, _CONTINUE = 2, 1
+SPELLS = 19  # the version from which on the library says where in a macro's body a piece stands
 _EXPRESSIONS = range(100, 200)
 _REFERRING = frozenset((101, 102, 103))  # DeclRefExpr, MemberRefExpr, CallExpr
 _BINARY = frozenset((114, 115))  # BinaryOperator, CompoundAssignOperator
@@ -38,8 +39,11 @@ class CursorReader:
         self._line_slot = (ctypes.c_uint * 1)()
         self._column_slot = (ctypes.c_uint * 1)()
         at = ctypes.CFUNCTYPE(None, library.ci.SourceLocation, *[ctypes.c_void_p] * 4)
-        locate = "clang_getFileLocation"
-        self._locate = at((locate, library.lib))
+        # Only later libraries say where in a macro's body a piece stands; others take all of it for the invocation.
+        spells = library.version >= SPELLS
+        self._locate = at(("clang_getSpellingLocation" if spells else "clang_getFileLocation", library.lib))
+        self._invoked = at(("clang_getExpansionLocation", library.lib)) if spells else None
+        self._written = at(("clang_getFileLocation", library.lib))
         self._name = ctypes.CFUNCTYPE(ClangString, ctypes.c_void_p)(("clang_getFileName", library.lib))
         visitor = ctypes.CFUNCTYPE(ctypes.c_int, library.ci.Cursor, library.ci.Cursor, ctypes.py_object)
         self._visitor_type = visitor
@@ -93,6 +97,8 @@ class CursorReader:
                     # The library passes over casts of what a lambda captures: such a parent was not shown.
                     del stack[next(above, len(stack) - 1) + 1 :]
                 node = self._node(cursor, unit)
+                if self._invoked is not None and self._is_argument(cursor):
+                    node.span = stack[-1][1].span  # it is computed where the macro's body names it
                 stack[-1][1].children.append(node)
                 if cursor._kind_id in _DECLARATIONS:
                     return _CONTINUE
@@ -142,9 +148,21 @@ class CursorReader:
             last = first
         return Span(first[0], first[1], first[2], last[1], last[2])
 
+    def _is_argument(self, cursor: Any) -> bool:
+        """Whether a piece is an argument of a macro, which stands at the invocation."""
+        start = self.library.lib.clang_getRangeStart(self.library.lib.clang_getCursorExtent(cursor))
+        at = self._place(start)
+        return at == self._at(self._written, start) and at != self._at(self._invoked, start)
+
     def _place(self, location: Any) -> tuple[str, int, int]:
+        found = self._at(self._locate, location)
+        return (
+            found if found[0] else self._at(self._written, location)
+        )  # of what ## has made: where it is used
+
+    def _at(self, locate: Any, location: Any) -> tuple[str, int, int]:
         file, line, column = self._file_slot, self._line_slot, self._column_slot
-        self._locate(location, file, line, column, None)
+        locate(location, file, line, column, None)
         return self._file(file[0]), line[0], column[0]
 
     def _file(self, pointer: int | None) -> str:
