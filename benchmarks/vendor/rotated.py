@@ -90,7 +90,7 @@ def nms_rotated(b: Bench) -> None:
 
 
 def quadrangles(b: Bench):
-    """Turned boxes as corners with a score, what they share, and the words that say whom each suppresses."""
+    """Turned boxes as corners with a score, what they share, and the words that say which boxes each suppresses."""
     count = 37
     boxes = turned(b, count, 9.0)
     scores = b.random.permutation(count).astype(np.float32)
@@ -110,7 +110,7 @@ def quadrangles(b: Bench):
 
 @case("kernels/poly_nms/poly_nms_block_gen_mask.mlu")
 def mask_of_quadrangles(b: Bench) -> None:
-    """Whom each quadrangle suppresses, a bit each, and the order of the scores."""
+    """Which quadrangles each suppresses, a bit each, and the order of the scores."""
     rows, areas, words, order, _ = quadrangles(b)
     mask, found = b.zeros(words.shape, np.uint32), b.zeros(order.shape, np.int32)
     b.block("mluGenNmsMask", b.put(rows), len(rows), 9, 0.3, b.put(areas), mask, found)
