@@ -1,34 +1,97 @@
-"""``python -m benchmarks.vendor CHECKOUT [--only TEXT] [--no-checks] [--json FILE]`` prints the table."""
+"""``python -m benchmarks.vendor CHECKOUT [--only TEXT] [--no-checks] [--results FILE] [--page FILE]``."""
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from attrs import asdict
+from benchmarks.vendor import references
+from benchmarks.vendor.board import BOARD
+from benchmarks.vendor.entries import Library
+from benchmarks.vendor.files import paths, row_of
+from benchmarks.vendor.operators import cases, outcome
+from benchmarks.vendor.results import Results
+from mlusim import bangc
+from mlusim.errors import MlusimError
 
-from benchmarks.vendor.files import paths, row_of, table
+HELPERS = (
+    "Create",
+    "Destroy",
+    "Set",
+    "GetDynamic",
+    "Workspace",
+    "NumActOut",
+    "ParamCheck",
+    "Allocate",
+    "ElementNum",
+)
 
 
 def main() -> int:
-    """Run every file of the checkout and print one table; 1 where a result is wrong."""
+    """Run what is asked for, keep it, and print the table; 1 where a result is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.vendor", description=__doc__)
     parser.add_argument("checkout", type=Path, help="the path of a checkout of Cambricon/mlu-ops")
-    parser.add_argument("--only", default="", help="files whose path contains this text")
+    parser.add_argument("--only", default="", help="files and calls whose name contains this text")
     parser.add_argument(
         "--no-checks", action="store_true", help="do not run a second time under the checkers"
     )
-    parser.add_argument("--json", type=Path, help="write the rows to this file too")
+    parser.add_argument(
+        "--results", type=Path, help="keep what is measured here, and begin with what is there"
+    )
+    parser.add_argument("--part", choices=("files", "calls", "hosts", "none"), help="run only this part")
+    parser.add_argument("--page", type=Path, help="put the tables into this page")
     args = parser.parse_args()
-    rows = []
-    for path in paths(args.checkout):
+    references.load()
+    root = args.checkout.resolve()
+    results = Results() if args.results is None else Results.read(args.results)
+    for part, run in (("files", _files), ("hosts", _hosts), ("calls", _calls)):
+        if args.part in (None, part):
+            run(root, results, args)
+    if args.page:
+        results.page(args.page)
+    print(results.table())
+    wrong = [o for o in results.calls.values() if o.right is False]
+    return int(bool(wrong) or any(row.right is False for row in results.files.values()))
+
+
+def _keep(results: Results, args: argparse.Namespace, said: str) -> None:
+    print(said, file=sys.stderr, flush=True)
+    if args.results is not None:
+        results.write(args.results)
+
+
+def _files(root: Path, results: Results, args: argparse.Namespace) -> None:
+    """Each file: parsed, translated, its kernels launched where a case of ours does it straight."""
+    for path in paths(root):
         if args.only in path:
-            rows.append(row_of(args.checkout.resolve(), path, checked=not args.no_checks))
-            print(f"{path}: {rows[-1].remark or 'done'}", file=sys.stderr, flush=True)
-    print(table(rows))
-    if args.json:
-        args.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    return int(any(row.right is False for row in rows))
+            row = results.files[path] = row_of(root, path, checked=not args.no_checks)
+            _keep(results, args, f"{path}: {row.remark or 'done'}")
+
+
+def _hosts(root: Path, results: Results, args: argparse.Namespace) -> None:
+    for path in sorted(p for d in ("kernels", "kernels_light") for p in (root / d).rglob("*.cpp")):
+        name = str(path.relative_to(root))
+        if args.only in name:
+            results.hosts[name] = ""
+            try:
+                bangc.load(path, include=[root], define={"NDEBUG": None}, board=BOARD)
+            except MlusimError as error:
+                results.hosts[name] = " ".join(str(error).split())[:200]
+            _keep(results, args, f"{name}: {results.hosts[name] or 'parses'}")
+
+
+def _calls(root: Path, results: Results, args: argparse.Namespace) -> None:
+    """Each call: without checkers, and those of ours under them, too."""
+    library = Library(root)
+    results.entries = [n for n in library.public if not any(word in n for word in HELPERS)]
+    for entry, case, source in cases(library):
+        if args.only in entry or args.only in case:
+            made = results.calls[f"{entry}: {case}"] = outcome(library, entry, case, source, checked=False)
+            if not args.no_checks and not isinstance(source, Path) and made.kernels:
+                watched = outcome(library, entry, case, source, checked=True)
+                made.findings, made.examples = watched.findings, watched.examples
+                if watched.right != made.right:
+                    made.remark = f"under checkers: {watched.remark}"
+            _keep(results, args, f"{entry} {case}: {made.status} {made.right} {made.remark}")
 
 
 if __name__ == "__main__":

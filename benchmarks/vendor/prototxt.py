@@ -30,8 +30,8 @@ _ORDERS = {
         "scores",
         "bbox_deltas",
         "anchors",
-        "im_shape",
         "variances",
+        "im_shape",
         "rpn_rois",
         "rpn_roi_probs",
         "rpn_rois_num",
@@ -118,6 +118,8 @@ def _filled(message: Message, count: int, dtype: Any, random: np.random.Generato
                 whole = dtype if dtype.kind != "c" else np.dtype(np.float32)
                 bits = [int(str(word).strip('"'), 16) for word in given]
                 return np.array(bits, f"u{whole.itemsize}").view(dtype)
+            if name == "value_i" and dtype.kind == "f":  # their bits
+                return np.array(given[:count], f"i{dtype.itemsize}").view(dtype)
             return np.array(given[:count], kind)
     if "path" in message:
         raise UsageError("the case's values are in a file that the checkout does not have")

@@ -106,7 +106,17 @@ def _backward(random: np.random.Generator, *shape: int) -> Any:
     return given, {}
 
 
-for _shape in ((16, 4, 4), (8, 2, 2), (32, 4, 1), (300, 4, 2), (40, 8, 2), (5, 3, 5)):
+for _shape in (
+    (16, 4, 4),
+    (8, 2, 2),
+    (32, 4, 1),
+    (300, 4, 2),
+    (40, 8, 2),
+    (5, 3, 5),
+    (32, 33, 4),
+    (100, 33, 4),
+    (8, 33, 4),
+):
 
     def _ours(random: np.random.Generator, shape: Any = _shape) -> Any:
         return _forward(random, *shape)

@@ -55,5 +55,6 @@ def adam_w(g: Given) -> Given:
     grad = grad / g["scale"]
     m = g["beta1"] * g["momentum"] + (1 - g["beta1"]) * grad
     v = g["beta2"] * g["velocity"] + (1 - g["beta2"]) * grad * grad
-    step = g["lr"] * m / g["bias1"] / (np.sqrt(v / g["bias2"]) + g["epsilon"])
-    return {"param": g["param"] * (1 - g["lr"] * g["weight_decay"]) - step, "momentum": m, "velocity": v}
+    bias1, bias2 = (1 - g[n] ** g["step"].astype(float) for n in ("beta1", "beta2"))
+    moved = g["lr"] * m / bias1 / (np.sqrt(v / bias2) + g["epsilon"])
+    return {"param": g["param"] * (1 - g["lr"] * g["weight_decay"]) - moved, "momentum": m, "velocity": v}

@@ -1,0 +1,118 @@
+"""What was measured, kept in a file: rows of files and outcomes of calls, and the tables that follow from them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import attrs
+from attrs import define, field
+
+from benchmarks.vendor.files import Row
+from benchmarks.vendor.operators import Outcome
+
+BEGIN, END = "<!-- begin: python -m benchmarks.vendor --page -->\n", "<!-- end -->\n"
+
+
+@define
+class Results:
+    """Rows by path, calls by entry point and case, and whether each host file parses."""
+
+    files: dict[str, Row] = field(factory=dict)
+    calls: dict[str, Outcome] = field(factory=dict)
+    hosts: dict[str, str] = field(factory=dict)  # why a file does not parse, or nothing
+    entries: list[str] = field(factory=list)  # entry points of the library that do work
+
+    @classmethod
+    def read(cls, path: Path) -> "Results":
+        """The results in a file; none where there is no file."""
+        if not path.exists():
+            return cls()
+        kept: dict[str, Any] = json.loads(path.read_text())
+        files = {k: Row(**v) for k, v in kept["files"].items()}
+        calls = {k: Outcome(**v) for k, v in kept["calls"].items()}
+        return cls(files, calls, kept["hosts"], kept["entries"])
+
+    def write(self, path: Path) -> None:
+        """Keep them."""
+        path.write_text(json.dumps(attrs.asdict(self), indent=1))
+
+    def of_file(self, path: str) -> list[Outcome]:
+        """The calls that launched a kernel of a file."""
+        return [o for o in self.calls.values() if path in o.files]
+
+    # -- tables --------------------------------------------------------------------------------------
+
+    def table(self) -> str:
+        """A row a file, and the sums."""
+        lines = [
+            "| file | parses | translates | runs | calls | max difference | findings | seconds | remark |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        ]
+        verdicts: Counter[str] = Counter()
+        for path, row in sorted(self.files.items()):
+            calls = self.of_file(path)
+            judged = [c for c in calls if c.right is not None]
+            wrong = [c for c in judged if not c.right]
+            right = row.right is not False and not wrong and (bool(judged) or row.right is True)
+            verdict = (
+                "right" if right else "wrong" if wrong or row.right is False else "runs" if calls else ""
+            )
+            verdicts[verdict] += 1
+            found: Counter[str] = Counter(row.findings)
+            for call in calls:
+                found.update(call.findings)
+            differences = [d for d in (row.difference, *(c.difference for c in judged)) if d is not None]
+            remark = row.remark or (wrong[0].remark if wrong else "") or "; ".join(row.untranslated[:1])
+            cells = (
+                path, _word(row.parses), _word(row.parses and not row.untranslated), verdict, str(len(calls) or ""),
+                f"{max(differences):.3g}" if differences else "", ", ".join(f"{k} {n}" for k, n in sorted(found.items())),
+                f"{row.seconds + sum(c.seconds for c in calls):.1f}", remark.replace("|", "/")[:160],
+            )  # fmt: skip
+            lines.append("| " + " | ".join(cells) + " |")
+        rows = self.files.values()
+        parsed = sum(not why for why in self.hosts.values())
+        reached = {c.entry for c in self.calls.values() if c.kernels}
+        cases = [c for c in self.calls.values() if not c.case.startswith("ours")]
+        translated = sum(r.parses and not r.untranslated for r in rows)
+        judged = [c for c in cases if c.right is not None]
+        lines.append("")
+        lines.append(
+            f"{sum(r.parses for r in rows)} of {len(rows)} kernels files parse, {translated} translate in full; "
+            f"{verdicts['right']} give the results of a reference, {verdicts['wrong']} do not, {verdicts['runs']} more run without one."
+        )
+        lines.append(f"{parsed} of {len(self.hosts)} host files parse.")
+        lines.append(
+            f"{len(reached)} entry points reached a launch, of the {len(self.entries)} that do work."
+        )
+        lines.append(
+            f"Of the vendor's {len(cases)} cases {sum(bool(c.kernels) for c in cases)} reached a launch, and "
+            f"{sum(bool(c.right) for c in judged)} of the {len(judged)} that have a reference gave its results."
+        )
+        return "\n".join(lines)
+
+    def blanks(self) -> str:
+        """Calls that reached no launch, or gave something else than their reference, and why."""
+        lines = ["| entry point | case | why |", "| --- | --- | --- |"]
+        for call in sorted(self.calls.values(), key=lambda c: (c.entry, c.case)):
+            if call.right is False or not call.kernels:
+                why = call.remark or call.status or "nothing was launched"
+                lines.append(f"| {call.entry or '?'} | {call.case} | {_plain(why)} |")
+        return "\n".join(lines)
+
+    def page(self, path: Path) -> None:
+        """Put the tables into the page, between its marks."""
+        text = path.read_text()
+        head, _, rest = text.partition(BEGIN)
+        _, _, tail = rest.partition(END)
+        middle = f"{self.table()}\n\n## Calls that are blank, and why\n\n{self.blanks()}\n"
+        path.write_text(f"{head}{BEGIN}\n{middle}\n{END}{tail}")
+
+
+def _plain(text: str) -> str:
+    words = [w.rpartition("/")[2] if "/" in w and "." in w else w for w in text.replace("|", "/").split()]
+    return " ".join(words)[:260]
+
+
+def _word(value: bool) -> str:
+    return "yes" if value else "no"
