@@ -104,3 +104,35 @@ def test_a_record_that_one_file_only_declares_passes_through_it(tmp_path):
         path.write_text(source)
 
     assert 10 == bangc.load(paths).run_main()
+
+
+LISTED = """\
+#include <cstdarg>
+struct Described { int layout; int count; };
+typedef struct Described *Handle;
+int Total(int many, ...) {
+  va_list rest;
+  va_start(rest, many);
+  int total = 0;
+  for (int n = 0; n < many; ++n) total += va_arg(rest, Handle)->count;
+  va_end(rest);
+  return total;
+}
+"""
+LISTING = """\
+struct Described { int layout; int count; };
+int Total(int many, ...);
+int main() {
+  Described a = {7, 2}, b = {8, 3};
+  return Total(2, &a, &b);
+}
+"""
+
+
+def test_a_record_with_a_member_that_is_called_layout_goes_to_another_file(tmp_path):
+    """Through the arguments of a call that takes any number of them."""
+    paths = [tmp_path / "listing.cpp", tmp_path / "listed.cpp"]
+    for path, source in zip(paths, (LISTING, LISTED), strict=True):
+        path.write_text(source)
+
+    assert 5 == bangc.load(paths).run_main()

@@ -42,11 +42,14 @@ class RecordLayout:
             return pointer if pointer.layout is self else RecordPointer(pointer.raw, self)
         if isinstance(pointer, Address):
             return Address(pointer.address, self.size)
-        if isinstance(pointer, Object) and len(pointer.__dict__) and pointer.layout is not self:
-            raise Unsupported(
-                f"an object of {pointer.layout.name} that is kept in registers is seen as {self.name}"
-            )
+        own = type(pointer).layout if isinstance(pointer, Object) else self  # a field may have that name
+        if own is not self and len(pointer.__dict__) and not own.same(self):
+            raise Unsupported(f"an object of {own.name} that is kept in registers is seen as {self.name}")
         return pointer
+
+    def same(self, other: "RecordLayout") -> bool:
+        """Whether *other* is this record as another file has it."""
+        return (self.name, self.size, [*self.fields]) == (other.name, other.size, [*other.fields])
 
     def __repr__(self) -> str:
         return self.name
@@ -80,20 +83,22 @@ class Object:
 
     def assign(self, other: Any) -> None:
         """Take the values of another record."""
-        self.__dict__.update({name: getattr(other, name) for name in self.layout.fields})
+        self.__dict__.update({name: getattr(other, name) for name in type(self).layout.fields})
 
     def cast(self, layout: Any) -> Any:
         """The pointer to this record as one to *layout*."""
         if layout is uint8:
             return self
-        first = next(iter(self.layout.fields), None)
-        if first is not None and self.layout.fields[first][0] is layout:
+        first = next(iter(type(self).layout.fields), None)
+        if first is not None and type(self).layout.fields[first][0] is layout:
             return FieldPointer(self, first)
-        raise Unsupported(f"an object of {self.layout.name} that is kept in registers is seen as {layout}")
+        raise Unsupported(
+            f"an object of {type(self).layout.name} that is kept in registers is seen as {layout}"
+        )
 
     def __add__(self, n: int) -> "Object":
         if n:
-            raise Unsupported(f"a pointer to one {self.layout.name} is moved by {n}")
+            raise Unsupported(f"a pointer to one {type(self).layout.name} is moved by {n}")
         return self
 
     def __repr__(self) -> str:
@@ -123,7 +128,7 @@ class FieldPointer:
         setattr(self.owner, self.name, value)
 
     def _cell(self) -> Cell:
-        return Cell(self.owner.layout.fields[self.name][0], getattr(self.owner, self.name))
+        return Cell(type(self.owner).layout.fields[self.name][0], getattr(self.owner, self.name))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FieldPointer) and other.owner is self.owner and other.name == self.name
@@ -135,9 +140,9 @@ class FieldPointer:
 
     def cast(self, layout: Any) -> "FieldPointer":
         """The same field; only its own type may be seen."""
-        if layout is uint8 or layout is self.owner.layout.fields[self.name][0]:
+        if layout is uint8 or layout is type(self.owner).layout.fields[self.name][0]:
             return self
-        raise Unsupported(f"the field {self.name} of {self.owner.layout.name} is seen as {layout}")
+        raise Unsupported(f"the field {self.name} of {type(self.owner).layout.name} is seen as {layout}")
 
 
 class RecordPointer:
