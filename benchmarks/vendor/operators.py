@@ -80,7 +80,7 @@ def outcome(library: Library, entry: str, case: str, source: Any, *, checked: bo
         else:
             given, layouts = source(np.random.default_rng(1))
             call = Call(library, handle, entry, given, layouts)
-        before = {k: v.copy() for k, v in call.given.items() if isinstance(v, np.ndarray)}
+        before = {k: call.logical(k, v.copy()) for k, v in call.given.items() if isinstance(v, np.ndarray)}
         with contextlib.redirect_stdout(io.StringIO()):
             status = call.run()
         made.status = getattr(status, "name", str(status))

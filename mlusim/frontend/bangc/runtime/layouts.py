@@ -87,14 +87,13 @@ class Object:
 
     def cast(self, layout: Any) -> Any:
         """The pointer to this record as one to *layout*."""
-        if layout is uint8:
+        own = type(self).layout
+        if layout is uint8 or (isinstance(layout, RecordLayout) and own.same(layout)):
             return self
-        first = next(iter(type(self).layout.fields), None)
-        if first is not None and type(self).layout.fields[first][0] is layout:
+        first = next(iter(own.fields), None)
+        if first is not None and own.fields[first][0] is layout:
             return FieldPointer(self, first)
-        raise Unsupported(
-            f"an object of {type(self).layout.name} that is kept in registers is seen as {layout}"
-        )
+        raise Unsupported(f"an object of {own.name} that is kept in registers is seen as {layout}")
 
     def __add__(self, n: int) -> "Object":
         if n:
