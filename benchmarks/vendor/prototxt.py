@@ -170,12 +170,18 @@ def call_of(path: Path, library: Library, handle: Watched) -> Call:
 
 
 def _numbers(message: Message) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {
+        "prefer": 1,
+        "scale": 1.0,
+        "iouaware": False,
+        "iouawarefactor": 0.5,
+    }  # where a case has none
     for group, given in message.items():
         if group.endswith("_param") and isinstance(given[0], dict):
             found.update(
                 {k.replace("_", "").lower(): v[0] if len(v) == 1 else v for k, v in given[0].items()}
             )
+    found.setdefault("base", found.get("logbase", 0))
     return found
 
 

@@ -17,7 +17,13 @@ def absolute(g: Given) -> Given:
 @reference("mluOpLog", 1e-4)
 def logarithm(g: Given) -> Given:
     """Logarithms to three bases."""
-    base = int(g["base"]) if not isinstance(g["base"], str) else 0
+    base = (
+        int(g["base"])
+        if not isinstance(g["base"], str)
+        else 2
+        if "10" in g["base"]
+        else int("2" in g["base"])
+    )
     return {"y": (np.log, np.log2, np.log10)[base](g["x"].astype(float))}
 
 
