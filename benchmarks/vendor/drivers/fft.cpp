@@ -8,6 +8,7 @@ mluOpStatus_t DriveFFT(mluOpHandle_t handle, const mluOpTensorDescriptor_t input
   mluOpFFTPlan_t plan;
   size_t reserve_size = 0, workspace_size = 0;
   void *reserve = nullptr, *workspace = nullptr;
+  mluOpSetTensorDescriptorOnchipDataType(input_desc, MLUOP_DTYPE_FLOAT);
   mluOpCreateFFTPlan(&plan);
   mluOpStatus_t status = mluOpMakeFFTPlanMany(handle, plan, input_desc, output_desc, rank, n, &reserve_size, &workspace_size);
   if (status != MLUOP_STATUS_SUCCESS) return status;
