@@ -155,7 +155,6 @@ class Ptr(Presented):
 
     __slots__ = ("index", "view")
     __array_ufunc__ = None  # so that `numpy_integer + p` reaches __radd__
-    __hash__ = None  # type: ignore[assignment]  # a pointer moves by value; it is no key
 
     def __init__(self, view: View, index: int = 0) -> None:
         self.view = view

@@ -145,7 +145,6 @@ class HostPtr:
 
     __slots__ = ("index", "view")
     __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, view: HostView, index: int = 0) -> None:
         self.view = view

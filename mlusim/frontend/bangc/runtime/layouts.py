@@ -59,7 +59,6 @@ class Object:
     """A record outside simulated memory; it is the pointer to itself, too."""
 
     __slots__ = ("__dict__",)
-    __hash__ = None  # type: ignore[assignment]
     layout: RecordLayout
 
     @property
@@ -109,7 +108,6 @@ class FieldPointer:
     """A pointer to a field of an object."""
 
     __slots__ = ("name", "owner")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, owner: Object, name: str) -> None:
         self.owner = owner
@@ -148,7 +146,6 @@ class RecordPointer:
     """A pointer to records in simulated memory; its attributes are the fields of the first."""
 
     __slots__ = ("layout", "raw")
-    __hash__ = None  # type: ignore[assignment]
     raw: Ptr
     layout: RecordLayout
 
@@ -267,7 +264,6 @@ class PointerArray:
     """A pointer to pointers in simulated memory."""
 
     __slots__ = ("layout", "raw")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, raw: Ptr, layout: PointerLayout) -> None:
         self.raw = raw

@@ -17,7 +17,6 @@ class Address:
 
     __slots__ = ("address", "size")
     __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, address: int = 0, size: int = 1) -> None:
         self.address = max(-REACH, min(address, REACH))
@@ -86,7 +85,6 @@ class Cell:
     """
 
     __slots__ = ("layout", "v")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, layout: Any, v: Any = 0) -> None:
         self.layout = layout
@@ -158,7 +156,6 @@ class BesideVariable:
     """A pointer beside a variable, *n* elements away: it may be compared and moved back."""
 
     __slots__ = ("cell", "n")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, cell: Cell, n: int) -> None:
         self.cell = cell
@@ -211,7 +208,6 @@ class Bits:
     """The bytes of a variable seen as another type: ``*(int *)&x``."""
 
     __slots__ = ("cell", "dtype")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, cell: Cell, dtype: DType) -> None:
         self.cell = cell
@@ -250,7 +246,6 @@ class Items:
     """A pointer into a list: an array of pointers, of records or of doubles, which is no simulated memory."""
 
     __slots__ = ("items", "layout", "offset")
-    __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, items: list[Any], layout: Any, offset: int = 0) -> None:
         self.items = items

@@ -12,7 +12,6 @@ class HostObject:
 
     __slots__ = ()
     CONVERTS = False  # whether other classes have constructors that take one
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def here(self) -> Any:
