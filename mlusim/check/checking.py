@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from attrs import evolve, frozen
 
-from mlusim.check.elsewhere import Forked, threads_watched
 from mlusim.check.findings import Checked, CheckReport
+from mlusim.check.other_processes import Forked, threads_watched
 from mlusim.check.schedules import USUAL, Schedule, explore
 from mlusim.check.subjects import OperatorSubject, ScriptSubject, Subject
 from mlusim.errors import Fault, StatusError, UsageError, said

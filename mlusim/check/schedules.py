@@ -10,7 +10,7 @@ from typing import Any
 
 from attrs import frozen
 
-from mlusim.check.delta import smallest
+from mlusim.check.delta_debugging import smallest
 from mlusim.check.subjects import Subject
 from mlusim.machine.scheduling.schedule import EFFECTS, Decision, Director
 from mlusim.observe.finding import Finding

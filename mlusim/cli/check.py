@@ -30,11 +30,11 @@ from mlusim.cli.arguments import add_inputs, add_program
 from mlusim.cli.engines import add_watched_engine
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
+from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
 from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
 from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
-from mlusim.cli.tell import remark
 from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown

@@ -10,7 +10,7 @@ from typing import Any
 from mlusim.cli import debug_arguments, programs
 from mlusim.cli.exits import CLEAN
 from mlusim.cli.sources import is_source
-from mlusim.cli.words import divide
+from mlusim.cli.split_words import divide
 from mlusim.debug.dap.server import serve, serve_socket
 from mlusim.errors import UsageError
 from mlusim.programs.program import Program

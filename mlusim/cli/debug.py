@@ -10,9 +10,9 @@ from attrs import evolve
 
 from mlusim.cli.debug_arguments import add_arguments
 from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
+from mlusim.cli.plain_text import remark, say
 from mlusim.cli.programs import program_of
 from mlusim.cli.show import emit
-from mlusim.cli.tell import remark, say
 from mlusim.cli.terminal import begin, recalled, show, ticking
 from mlusim.cli.trust import allowed, listing
 from mlusim.debug import Console, DebugSession, Reply

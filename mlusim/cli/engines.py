@@ -2,7 +2,7 @@
 
 import argparse
 
-from mlusim.cli.tell import remark
+from mlusim.cli.plain_text import remark
 from mlusim.engine.native.preference import AUTO, ENGINES, NATIVE, PYTHON
 from mlusim.errors import UsageError
 

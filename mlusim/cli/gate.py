@@ -11,8 +11,8 @@ from rich.text import Text
 
 import mlusim
 from mlusim.cli.files import write_text
+from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
-from mlusim.cli.tell import remark
 from mlusim.errors import UsageError
 from mlusim.files.locking import changing
 from mlusim.files.reading import read_text

@@ -8,12 +8,12 @@ from attrs import frozen
 from rich.text import Text
 
 from mlusim.check.checking import problem_of, sentence_of
-from mlusim.check.elsewhere import Forked, threads_watched
+from mlusim.check.other_processes import Forked, threads_watched
 from mlusim.cli.exits import CLEAN, FINDINGS, USAGE
+from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
-from mlusim.cli.tell import remark
 from mlusim.errors import MlusimError, UsageError, said
-from mlusim.machine.elsewhere import devices_on
+from mlusim.machine.forced_board import devices_on
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.operators.runner import SUCCESS, Run

@@ -18,9 +18,9 @@ from attrs import frozen
 
 from mlusim.cli.engines import settled
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
+from mlusim.cli.plain_text import LogFormatter
+from mlusim.cli.split_words import divide
 from mlusim.cli.streams import complaint, drop_output, prepare
-from mlusim.cli.tell import LogFormatter
-from mlusim.cli.words import divide
 from mlusim.engine.native.preference import preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown

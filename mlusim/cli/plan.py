@@ -15,11 +15,11 @@ from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.cli import plan_source
 from mlusim.cli.engines import add_engine
 from mlusim.cli.files import write_text
+from mlusim.cli.plain_text import remark
 from mlusim.cli.planfile import plans_in
 from mlusim.cli.settings import boards_in
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
-from mlusim.cli.tell import remark
 from mlusim.errors import UsageError
 from mlusim.operators.registry import find_operator
 from mlusim.plan.claim_text import parse_claim

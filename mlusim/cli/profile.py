@@ -20,7 +20,7 @@ from mlusim.engine.native.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED
-from mlusim.programs.elsewhere import elsewhere
+from mlusim.programs.other_boards import elsewhere
 from mlusim.report.baseline import LAUNCHES, Key
 from mlusim.report.compare import BaselineComparison, Measured, comparison_json, measured_launches
 from mlusim.report.launches import launch_facts, launches_view, write_launches, write_page

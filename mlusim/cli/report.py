@@ -16,13 +16,13 @@ from mlusim.cli.files import write_text
 from mlusim.cli.formats import FORMATS, GATED, Extras
 from mlusim.cli.gate import add_gate, exists, report_gate, show_comparison, tell_comparison
 from mlusim.cli.jobs import EVERY, add_selection, jobs
+from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import is_program, operators_behind
 from mlusim.cli.results import exit_code, perform, show
 from mlusim.cli.settings import add_limit, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
 from mlusim.cli.studies import studies_of
-from mlusim.cli.tell import remark
 from mlusim.engine.native.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.paths import lines_shown

@@ -13,15 +13,15 @@ from mlusim.check.checking import printing_aside
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import write_text
 from mlusim.cli.launched import Launched, chosen, launched
+from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import program_on
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import is_source
-from mlusim.cli.tell import remark
 from mlusim.engine.native.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.machine.launch import Launch
-from mlusim.programs.elsewhere import elsewhere
+from mlusim.programs.other_boards import elsewhere
 from mlusim.programs.program import Program
 from mlusim.report.json_values import json_text
 from mlusim.report.launches import launch_facts, launches_view

@@ -8,10 +8,10 @@ import mlusim
 from mlusim.cli.dask import cluster
 from mlusim.cli.engines import add_engine
 from mlusim.cli.jobs import add_selection, jobs
+from mlusim.cli.plain_text import remark
 from mlusim.cli.results import exit_code, show
 from mlusim.cli.settings import names_in, workers
 from mlusim.cli.show import emit, progress
-from mlusim.cli.tell import remark
 from mlusim.errors import UsageError
 from mlusim.files.writing import Unwritten
 from mlusim.operators.campaign import Job

@@ -13,7 +13,7 @@ from rich.console import Console as Terminal
 from rich.syntax import Syntax
 from rich.text import Text
 
-from mlusim.cli.tell import say
+from mlusim.cli.plain_text import say
 from mlusim.files.paths import lines_shown
 
 if TYPE_CHECKING:

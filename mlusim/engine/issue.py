@@ -17,9 +17,9 @@ from mlusim.arch.board import Arch
 from mlusim.engine.contract import Mlu
 from mlusim.engine.copies import COPY_METHODS
 from mlusim.engine.discrete import discrete_method
+from mlusim.engine.dropped_calls import copies_of_one_kind, nothing
 from mlusim.engine.extension import EXTENSION_METHODS
 from mlusim.engine.gather import GATHER_METHODS
-from mlusim.engine.idle import copies_of_one_kind, nothing
 from mlusim.engine.noting import noted
 from mlusim.engine.overload import either_form
 from mlusim.engine.recipes import steps

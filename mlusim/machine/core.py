@@ -13,17 +13,17 @@ from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
-from mlusim.machine.place import TaskPlace
 from mlusim.machine.placements import Placements
-from mlusim.machine.sync.inside import wait_inside
 from mlusim.machine.sync.mutex import lock, unlock
+from mlusim.machine.sync.nram_copies import wait_inside
 from mlusim.machine.sync.split_barrier import half_barrier
+from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Absent, Allocation, Arena
 from mlusim.memory.declaration import MemoryDeclaration, elements
 from mlusim.memory.initial import initialise
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
-from mlusim.time.head import OPENING, Head
+from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.time.work import CopyLoad
 

@@ -12,7 +12,7 @@ from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.engine.native.choose import choose
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
-from mlusim.machine.elsewhere import board_for
+from mlusim.machine.forced_board import board_for
 from mlusim.machine.host_arrays import host_array, shape_of
 from mlusim.machine.hub import attendants, handed, looks_inside, tell_fetched, turn
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind

@@ -33,7 +33,7 @@ class _Described(type):
 
 
 def _described() -> Any:
-    return importlib.import_module("mlusim.isa.described")
+    return importlib.import_module("mlusim.isa.mlu_help")
 
 
 class Mlu(metaclass=_Described):

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mlusim.engine.contract import Flight
     from mlusim.machine.events import Step
     from mlusim.machine.hub import Hub
-    from mlusim.machine.place import TaskPlace
+    from mlusim.machine.task_place import TaskPlace
     from mlusim.memory.allocation import Arena
     from mlusim.memory.regions import Placement, RegionMap
     from mlusim.memory.space import Space

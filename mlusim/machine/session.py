@@ -21,10 +21,10 @@ from mlusim.machine.hub import Hub
 from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
-from mlusim.machine.place import TaskPlace
 from mlusim.machine.scheduling.schedule import Choices, Drawn
 from mlusim.machine.scheduling.scheduler import Scheduler
 from mlusim.machine.tally import Tally
+from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.regions import RegionMap

@@ -20,9 +20,9 @@ from mlusim.memory.footprint import Access
 from mlusim.memory.space import GDRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
-from mlusim.observe.origin import in_flight, lacking, neighbours, never_stored, places, trail
 from mlusim.observe.scattered import atomics, index_reads
 from mlusim.observe.shadow import Mask, Shadow, Write
+from mlusim.observe.undefined_origin import in_flight, lacking, neighbours, never_stored, places, trail
 from mlusim.observe.value_flow import dependence
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 
 from mlusim.cli.main import Parser
 from mlusim.cli.profile import add_arguments
-from mlusim.cli.words import divide
+from mlusim.cli.split_words import divide
 
 SCRIPT = """import sys, numpy as np, mlusim
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, kernel

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from mlusim.debug.changes import change_of
 from mlusim.debug.console import (
     cmd_attached,
     cmd_info,
@@ -23,6 +22,7 @@ from mlusim.debug.session import NOT_LAUNCHED, DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import variables_of
 from mlusim.debug.stop.moments import LAUNCH_END, Stop
+from mlusim.debug.watched_changes import change_of
 from mlusim.errors import MlusimError, UsageError
 from mlusim.files.reading import read_text
 from mlusim.isa.table import ISA

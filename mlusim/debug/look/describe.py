@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.debug.look.declared import declared
+from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.run.program_run import INTERRUPTED
 from mlusim.debug.source.core_names import full_name, name_of

@@ -6,7 +6,7 @@ from types import FrameType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import as_dtype
-from mlusim.debug.look.declared import declared
+from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.evaluate import pointer_at
 from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.source.frames import variables_of

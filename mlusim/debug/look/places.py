@@ -8,7 +8,7 @@ import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import as_dtype
-from mlusim.debug.look.declared import declared
+from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.describe import value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import named, names_of, tensor_at

@@ -21,7 +21,7 @@ from mlusim.arch.dtypes import (
     uint32,
     uint64,
 )
-from mlusim.debug.look.declared import declared
+from mlusim.debug.look.declaring_calls import declared
 from mlusim.debug.look.describe import elements, poisoned
 from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import PausedRun

@@ -20,10 +20,10 @@ from mlusim.engine.native.start import Start
 from mlusim.errors import Fault, LaunchError
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
-from mlusim.machine.place import TaskPlace
+from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
-from mlusim.time.head import OPENING, Head
+from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.work import CopyLoad
 

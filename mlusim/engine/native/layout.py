@@ -11,7 +11,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.pointer import REACH
 from mlusim.memory.space import SPACES
-from mlusim.time import head, log, work
+from mlusim.time import first_loads, log, work
 
 CELL = len(
     SPACES
@@ -135,7 +135,7 @@ def preamble() -> str:
         "ROWS": len(ISA), "PLACES": work.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
         "TURNS": TURNS, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
-        "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": head.OPENING, "LONGEST": head.LONGEST,
+        "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": first_loads.OPENING, "LONGEST": first_loads.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION,
