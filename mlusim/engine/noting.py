@@ -9,7 +9,7 @@ from mlusim.engine.place import ACCESSOR, KernelFrame, caller
 from mlusim.engine.recipes.steps import Note
 from mlusim.memory.direction import Direction
 from mlusim.memory.pointer import View
-from mlusim.time.step_log import SPACES, NotedLog
+from mlusim.time.step_log import NotedLog
 
 
 class Accesses:
@@ -22,9 +22,9 @@ class Accesses:
 
     def scalar(self, name: str, view: View, index: int, value: Any = None) -> None:
         """Note a scalar load, or a store of *value*."""
-        space, store = SPACES.index(view.space.name), name == "scalar store"
-        if not self._log.again(caller(ACCESSOR), space, store=store):
-            self._log.access(self._kernel(caller(1)), space, store=store)
+        store = name == "scalar store"
+        if not self._log.again(caller(ACCESSOR), view.number, store=store):
+            self._log.access(self._kernel(caller(1)), view.number, store=store)
         if self._watch is not None:
             self._watch.scalar(name, view, index, value)
 

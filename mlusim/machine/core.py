@@ -23,6 +23,7 @@ from mlusim.memory.declaration import MemoryDeclaration, elements
 from mlusim.memory.initial import initialise
 from mlusim.memory.pointer import Ptr, View
 from mlusim.memory.space import NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.time.counters import LOADS, STORES
 from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import END, FOR_ALL, FOR_COMPUTE, FOR_IO, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT, WAITS, Log
 from mlusim.time.work import CopyLoad
@@ -57,8 +58,7 @@ class Core:
             tuple[View, int], View
         ] = {}  # other clusters' SRAM, by our view of it and their number
         self.shared_count = 0
-        self.loads = [0] * len(SPACES)  # scalar loads by the number of the space
-        self.stores = [0] * len(SPACES)
+        self.loads, self.stores = LOADS.zeros(), STORES.zeros()
         self.arguments: list[Any] | None = None
         self.renewable = False  # whether it may run another task when it has ended
         self.carrier: Carrier | None = None

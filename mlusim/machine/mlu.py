@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 from mlusim.near import near
-from mlusim.time.work import PLACES
+from mlusim.time.counters import WORK
 
 if TYPE_CHECKING:
     from mlusim.machine.announcer import Announcer
@@ -89,9 +89,8 @@ class Mlu(metaclass=_Described):
         )
         self.BANG_ARCH = arch.bang_arch
         self.counts, self.traffic = session.counters()
-        self.work = [0] * PLACES  # quantities, see `time.work`
-        self.lines = session.tally.lines  # lines of the vector unit that vector instructions took
-        self.spare = session.tally.spare  # bytes of these that hold no element
+        self.work = WORK.zeros()
+        self.lines, self.spare = session.tally.lines, session.tally.spare
         self.directions = session.core_directions(memory_core=place.memory_core)
         self.watch: Announcer | None = None
 

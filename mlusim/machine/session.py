@@ -29,6 +29,7 @@ from mlusim.memory.allocation import Arena, Pool
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.regions import RegionMap
 from mlusim.memory.space import LDRAM, LDRAM_BASE, LDRAM_SIZE, NRAM, SRAM, WRAM, Space
+from mlusim.time.counters import COUNTS, TRAFFIC
 from mlusim.time.log import Log
 from mlusim.time.step_log import NotedLog, Table
 
@@ -249,7 +250,7 @@ class Session:
         """Where a core counts instructions, and bytes by direction: all in one place where nothing watches them."""
         if self._counted_together:
             return self.tally.counts, self.tally.traffic_by
-        return [0] * len(ISA), [0] * len(DIRECTIONS)
+        return COUNTS.zeros(self.rows), TRAFFIC.zeros()
 
     def make_mlu(self, core: Core) -> Mlu:
         """The `Mlu` of *core*."""

@@ -12,6 +12,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.time.counters import COUNTS, LINES, SPARE, TRAFFIC
 from mlusim.time.lanes import Lanes
 from mlusim.time.log import CoreLog, Log
 from mlusim.time.step_log import CoreSteps, NotedLog
@@ -49,11 +50,12 @@ class Tally:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.tasks: list[TaskWork] = []
+        rows = len(ISA)
         self.counts, self.traffic_by = (
-            [0] * len(ISA),
-            [0] * len(DIRECTIONS),
+            COUNTS.zeros(rows),
+            TRAFFIC.zeros(),
         )  # cores that nothing watches write here
-        self.lines, self.spare = [0] * len(ISA), [0] * len(ISA)  # all cores of the launch write here
+        self.lines, self.spare = LINES.zeros(rows), SPARE.zeros(rows)  # all cores of the launch write here
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}

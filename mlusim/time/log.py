@@ -13,7 +13,8 @@ import numpy as np
 from attrs import field, frozen
 
 from mlusim.arch.pipe import Pipe
-from mlusim.time.work import PLACES, CopyLoad
+from mlusim.time import counters
+from mlusim.time.work import CopyLoad
 
 END, IO_FLIGHT, MOVE_FLIGHT, WAIT, MEET = range(5)  # kinds of rows
 FOR_IO, FOR_MOVE, FOR_COMPUTE = 1, 2, 4  # what a WAIT row waits for
@@ -29,13 +30,13 @@ WAITS = {
 }
 
 # Columns: kind, argument (what is waited for; a meeting's number), the load of a flight (of a meeting:
-# how many meet), then the sums: `Mlu.work`, scalar loads by space, scalar stores by space.
+# how many meet), then the sums: what a task counts, as `time.counters` lays it out.
 KIND, ARGUMENT, OWN = 0, 1, 2
 STORES_OF = OWN + CopyLoad._fields.index("stores")
 SUMS = OWN + len(CopyLoad._fields)
-LOADS = SUMS + PLACES
-STORES = LOADS + 5
-COLUMNS = STORES + 5
+LOADS = SUMS + counters.places_before(counters.LOADS)
+STORES = SUMS + counters.places_before(counters.STORES)
+COLUMNS = SUMS + counters.TASK_PLACES
 
 CHUNK = 1024  # rows that become an array
 MOST = 1 << 17  # rows of one core, beyond which rows are merged

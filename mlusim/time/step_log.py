@@ -15,12 +15,23 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.kernel_frames import file_of, kernel_frame
-from mlusim.time.log import COLUMNS, END, IO_FLIGHT, MOST, MOVE_FLIGHT, WAIT, CoreLog, Log, Rows
+from mlusim.time.log import (
+    COLUMNS,
+    END,
+    IO_FLIGHT,
+    LOADS,
+    MOST,
+    MOVE_FLIGHT,
+    STORES,
+    WAIT,
+    CoreLog,
+    Log,
+    Rows,
+)
 from mlusim.time.work import IO, MOVE, PLACES, CopyLoad
 
 MOST_STEPS = 1 << 16
 MOST_LAUNCH = 1 << 22
-SPACES = ("GDRAM", "LDRAM", "NRAM", "WRAM", "SRAM")  # the columns of scalar accesses, in order
 LOAD, STORE, LEAVE = -3, -2, -1  # numbers beside those of the intrinsics
 _OTHERS = ("scalar load", "scalar store", "end of the task")  # by those numbers, counted from the end
 NOWHERE = ("", 0)
@@ -177,7 +188,7 @@ class NotedLog(Log):
         number = self._table.numbers.get(key)
         if number is None:
             row = [END] + [0] * (COLUMNS - 1)
-            row[COLUMNS - (5 if store else 10) + space] = 1
+            row[(STORES if store else LOADS) + space] = 1
             at = At(self._table.place(frame), STORE if store else LOAD, 0)
             number = self._table.number(LoggedStep(at, 1, 0, tuple(row)))
             self._table.numbers[key] = number
@@ -275,7 +286,7 @@ class NotedLog(Log):
 
 
 _HEAD = (END, 0, *CopyLoad())
-_NO_SCALARS = (0,) * (2 * len(SPACES))
+_NO_SCALARS = (0,) * (COLUMNS - LOADS)
 _IDLE = (0,) * PLACES
 
 

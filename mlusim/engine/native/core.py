@@ -23,6 +23,7 @@ from mlusim.machine.core import Core
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
+from mlusim.time.counters import CORE, LOADS, STORES, TASK
 from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.work import CopyLoad
@@ -39,7 +40,6 @@ CALL, DROP = (
     ctypes.cast(f, ctypes.c_void_p).value
     for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
 )
-_COUNTERS = ("work", "traffic", "counts")
 
 
 class NativeCore(Core):
@@ -172,10 +172,9 @@ class NativeCore(Core):
         c.call, c.drop, c.look = CALL, DROP, id(_look)
         c.loops = ctypes.addressof(table())
         c.head_transactions, c.head_transfers = self.head.transactions, self.head.transfers
-        for name in _COUNTERS:
-            setattr(mlu, name, memoryview(getattr(c, name)).cast("B").cast("q"))
-        self.loads = memoryview(c.loads).cast("B").cast("q")  # type: ignore[assignment]
-        self.stores = memoryview(c.stores).cast("B").cast("q")  # type: ignore[assignment]
+        for field in (*TASK, *CORE):
+            counted = memoryview(getattr(c, field.name)).cast("B").cast("q")
+            setattr(self if field in (LOADS, STORES) else mlu, field.name, counted)
         self.polls = NativePolls(self, c, self._loaded.library)  # type: ignore[assignment]
 
     # -- what C and Python tell each other -------------------------------------------------------

@@ -11,7 +11,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.pointer import REACH
 from mlusim.memory.space import SPACES
-from mlusim.time import first_loads, log, work
+from mlusim.time import counters, first_loads, log, work
 
 CELL = len(
     SPACES
@@ -36,15 +36,10 @@ _C: dict[str, tuple[str, Any]] = {
     "ptr": ("void *", ctypes.c_void_p),
 }
 
-# (name, type, how many); the first three in the order of a row of the log.
+# (name, type, how many); counters come first, as `time.counters` lays them out.
 _CORE: tuple[tuple[str, str, int], ...] = (
-    ("work", "i64", work.PLACES),
-    ("loads", "i64", len(SPACES)),
-    ("stores", "i64", len(SPACES)),
-    ("traffic", "i64", len(DIRECTIONS)),
-    ("counts", "i64", len(ISA)),
-    ("lines", "ptr", 1),
-    ("spare", "ptr", 1),
+    *((field.name, "i64", field.many(len(ISA))) for field in (*counters.TASK, *counters.CORE)),
+    *((field.name, "ptr", 1) for field in counters.LAUNCH),
     *((name, "i32", 1) for name in BUILTINS),
     ("memory_core", "i32", 1),
     ("timing", "i32", 1),

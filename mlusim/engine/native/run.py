@@ -19,6 +19,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
 from mlusim.memory.space import WRAM
+from mlusim.time.counters import LAUNCH
 from mlusim.time.log import CHUNK, COLUMNS
 
 if TYPE_CHECKING:
@@ -176,9 +177,9 @@ class Loaded:
     def sums(self, tally: "Tally") -> tuple[int, int]:
         """The addresses of the lines and spare bytes of all cores, which the tally reads from now on."""
         if self._sums is None:
-            kind = ctypes.c_int64 * len(ISA)
-            self._sums = kind(), kind()
-            tally.lines, tally.spare = (memoryview(a).cast("B").cast("q") for a in self._sums)  # type: ignore[assignment]
+            self._sums = tuple((ctypes.c_int64 * field.many(len(ISA)))() for field in LAUNCH)
+            for field, sums in zip(LAUNCH, self._sums, strict=True):
+                setattr(tally, field.name, memoryview(sums).cast("B").cast("q"))
         return ctypes.addressof(self._sums[0]), ctypes.addressof(self._sums[1])
 
     def fly(self, core: "NativeCore", pipe: int, number: int) -> None:

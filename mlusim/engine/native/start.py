@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mlusim.engine.native import layout
 from mlusim.memory.space import Space
+from mlusim.time.counters import CORE, LAUNCH
 
 if TYPE_CHECKING:
     from mlusim.engine.native.core import NativeCore
 
-OWN_SUMS = layout.Core.traffic.offset  # bytes of what a task counts by itself: work, scalar accesses
-REST = layout.Core.lines.offset  # behind what all tasks of the core add to
+OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task counts by itself
+REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
 
 
 class Start(NamedTuple):
