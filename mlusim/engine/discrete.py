@@ -23,7 +23,8 @@ from mlusim.isa.declare import Intrinsic
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import GDRAM, NRAM
-from mlusim.time.work import ATOMICS, UNIT, charge, scattered
+from mlusim.time.quantities import ATOMICS
+from mlusim.time.work import UNIT, charge, scattered
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu

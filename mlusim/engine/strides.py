@@ -18,7 +18,8 @@ from mlusim.errors import Fault, ReadOnly, RuleFault
 from mlusim.formula.python import to_python
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
-from mlusim.time.work import ATOMICS, LINE, charge, charge_flight, load_of
+from mlusim.time.quantities import ATOMICS
+from mlusim.time.work import LINE, charge, charge_flight, load_of
 
 if TYPE_CHECKING:
     from mlusim.engine.contract import Mlu

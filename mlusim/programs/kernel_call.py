@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from attrs import define, field, frozen
 
-from mlusim import bangc
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError
@@ -15,7 +14,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import excerpt_of
-from mlusim.frontend.bangc.module import Module
+from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.frontend.bangc.parse.unit import read
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
@@ -36,7 +35,7 @@ class Sources:
 
     def load(self) -> Module:
         """Load them.  Raises `SourceError` for what does not parse."""
-        return bangc.load(self.paths, self.include, self.define, self.board)
+        return load_module(self.paths, self.include, self.define, self.board)
 
 
 @frozen(eq=False)

@@ -13,10 +13,10 @@ from attrs import frozen
 from mlusim.arch.board import Board
 from mlusim.time.lanes import Lanes
 from mlusim.time.log import IO_FLIGHT, KIND, SUMS
+from mlusim.time.quantities import IO_STARTS, VECTOR
 from mlusim.time.replay import moved
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import LAUNCH_US, PIPES
-from mlusim.time.work import IO_STARTS, VECTOR
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
+from mlusim.presenting import presenter
 
 
 class Profiled(Observer):
@@ -28,21 +29,15 @@ class Profiled(Observer):
 
     def show(self) -> None:
         """Print what `mlusim profile` shows of the launches."""
-        from mlusim.report.launches import show  # noqa: PLC0415 - who only collects loads no tables
-
-        show(self.launches)
+        presenter("launches").show(self.launches)
 
     def html(self, path: str) -> None:
         """Write the launches as one self-contained HTML page; needs the extra mlusim[report]."""
-        from mlusim.report.launches import write_page  # noqa: PLC0415
-
-        write_page(path, self.launches)
+        presenter("launches").write_page(path, self.launches)
 
     def trace(self, path: str) -> None:
         """Write the launches as one trace for Perfetto."""
-        from mlusim.report.launches import write_launches  # noqa: PLC0415
-
-        write_launches(path, self.launches)
+        presenter("launches").write_launches(path, self.launches)
 
 
 @contextmanager

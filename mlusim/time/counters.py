@@ -9,7 +9,7 @@ from attrs import frozen
 
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import SPACES
-from mlusim.time.work import PLACES
+from mlusim.time.quantities import PLACES
 
 
 @frozen

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import work
+from mlusim.time import quantities
 from mlusim.time.log import (
     END,
     FOR_COMPUTE,
@@ -119,7 +119,7 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
     columns = (
         found.front,
         vector(sums, pace),
-        sums[:, work.TENSOR_CYCLES] * pace.cycle,
+        sums[:, quantities.TENSOR_CYCLES] * pace.cycle,
         scalar(rows, pace),
         io(sums, pace),
         move(sums, pace),

@@ -28,7 +28,8 @@ from mlusim.time.log import (
     Log,
     Rows,
 )
-from mlusim.time.work import IO, MOVE, PLACES, CopyLoad
+from mlusim.time.quantities import IO, MOVE, PLACES
+from mlusim.time.work import CopyLoad
 
 MOST_STEPS = 1 << 16
 MOST_LAUNCH = 1 << 22

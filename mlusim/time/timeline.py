@@ -25,11 +25,11 @@ from mlusim.time.log import (
     WAITS_FOR,
 )
 from mlusim.time.profile import home
+from mlusim.time.quantities import TENSOR, VECTOR
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
 from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, groups_of, paces_of, predict
-from mlusim.time.work import TENSOR, VECTOR
 
 MOST_SPANS = 200_000
 """Spans that `Timeline.scenes` gives at most by default."""

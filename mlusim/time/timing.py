@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from attrs import define, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import work
+from mlusim.time import quantities, work
 from mlusim.time.cache import found_in_cache
 from mlusim.time.log import SUMS, CoreLog
 from mlusim.time.rates import LAUNCH, Bound
@@ -145,7 +145,7 @@ def _alone(group: list[TaskWork], board: Board, bound: Bound) -> Alone:
 def uses_sram(log: CoreLog) -> bool:
     """Whether a core copied to or from SRAM."""
     total = log.total
-    return bool(total[SUMS + work.SRAM_BYTES] or total[SUMS - 1])
+    return bool(total[SUMS + quantities.SRAM_BYTES] or total[SUMS - 1])
 
 
 def _spans(

@@ -15,6 +15,17 @@ from mlusim.arch.dtypes import DTYPES, DType
 from mlusim.arch.pipe import Pipe
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, LDRAM, SRAM
+from mlusim.time.quantities import (
+    IO,
+    IO_STARTS,
+    LINES,
+    MOVE,
+    MOVE_STARTS,
+    SRAM_BYTES,
+    STALLS,
+    TRANSACTIONS,
+    VECTOR,
+)
 from mlusim.time.rates import (
     CORE_IO,
     ELEMENT,
@@ -27,11 +38,6 @@ from mlusim.time.rates import (
 
 if TYPE_CHECKING:
     from mlusim.memory.footprint import Access
-
-SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
-TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, ATOMICS = range(5, 13)
-FUNCTIONS, TRANSPOSED = 13, 14  # lines of instructions of several passes, elements that change their order
-PLACES = 15
 
 LINE = int(MOVE_LINE.value)
 VECTOR_BYTES = int(

@@ -11,7 +11,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.pointer import REACH
 from mlusim.memory.space import SPACES
-from mlusim.time import counters, first_loads, log, work
+from mlusim.time import counters, first_loads, log, quantities, work
 
 CELL = len(
     SPACES
@@ -127,7 +127,7 @@ def _declaration(name: str, fields: Any) -> Iterator[str]:
 def preamble() -> str:
     """The C declarations: the structures, the numbers of rows, spaces, places of work, kinds of log rows."""
     constants: dict[str, int] = {
-        "ROWS": len(ISA), "PLACES": work.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
+        "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
         "TURNS": TURNS, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
         "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": first_loads.OPENING, "LONGEST": first_loads.LONGEST,
@@ -152,7 +152,7 @@ def preamble() -> str:
         "MOVE_STARTS",
     )
     constants |= {
-        f"W_{n}": getattr(work, n)
+        f"W_{n}": getattr(quantities, n)
         for n in (*names, "LINES", "SRAM_BYTES", "ATOMICS", "FUNCTIONS", "TRANSPOSED")
     }
     constants |= {d.name: d.value for d in DIRECTIONS}

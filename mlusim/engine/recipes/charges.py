@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.recipes import steps
 from mlusim.isa.declare import Passes
-from mlusim.time import work
+from mlusim.time import quantities, work
 from mlusim.time.work import VECTOR_BYTES as LINE
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ def _count(writer: WrittenMethod, step: steps.Count) -> Lines:
 
 def _scalar(_: WrittenMethod, step: steps.ChargeScalar) -> Lines:
     del step
-    yield f"mlu.work[{work.SCALAR}] += 1"
+    yield f"mlu.work[{quantities.SCALAR}] += 1"
 
 
 def _registers(writer: WrittenMethod, step: steps.ChargeRegisters) -> Lines:
-    yield f"mlu.work[{work.VECTOR}] += {step.lines + work.START}"
+    yield f"mlu.work[{quantities.VECTOR}] += {step.lines + work.START}"
     yield f"mlu.lines[{writer.number}] += {step.lines}"
 
 
@@ -78,9 +78,9 @@ def _before_padding(counts: "Sequence[Parameter]", extent: str) -> str:
 def _passes(passes: Passes, count: str) -> str:
     """The line that charges an instruction of *count* elements, of which ``paid`` lines were counted."""
     if passes is Passes.TRANSPOSE:
-        return f"mlu.work[{work.VECTOR}] += {work.START}; mlu.work[{work.TRANSPOSED}] += {count}"
-    lines = f"mlu.work[{work.VECTOR}] += paid + {work.START}"
-    return f"{lines}; mlu.work[{work.FUNCTIONS}] += paid" if passes is Passes.FUNCTION else lines
+        return f"mlu.work[{quantities.VECTOR}] += {work.START}; mlu.work[{quantities.TRANSPOSED}] += {count}"
+    lines = f"mlu.work[{quantities.VECTOR}] += paid + {work.START}"
+    return f"{lines}; mlu.work[{quantities.FUNCTIONS}] += paid" if passes is Passes.FUNCTION else lines
 
 
 def _width(writer: WrittenMethod, width: steps.Width) -> str:
@@ -96,8 +96,8 @@ def _width(writer: WrittenMethod, width: steps.Width) -> str:
 def _tensor(writer: WrittenMethod, step: steps.ChargeTensor) -> Lines:
     count, n = _amount(writer, step.amount)
     yield f"products = {count}"
-    yield f"mlu.work[{work.TENSOR}] += products"
-    yield f"mlu.work[{work.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
+    yield f"mlu.work[{quantities.TENSOR}] += products"
+    yield f"mlu.work[{quantities.TENSOR_CYCLES}] += -(-products // macs[v{n}.dtype]) + {work.TENSOR_SETUP}"
 
 
 def _transfer(writer: WrittenMethod, step: steps.ChargeTransfer) -> Lines:
@@ -105,7 +105,7 @@ def _transfer(writer: WrittenMethod, step: steps.ChargeTransfer) -> Lines:
     yield f"nbytes = {count} * v{n}.itemsize; start = v{n}.phase + i{n} * v{n}.itemsize"
     yield f"charge_line(mlu.work, {step.pipe.name}, {step.direction.value}, start, start, nbytes)"
     if step.atomic and step.pipe is Pipe.IO:
-        yield f"mlu.work[{work.ATOMICS}] += {count}"
+        yield f"mlu.work[{quantities.ATOMICS}] += {count}"
 
 
 CHARGES: Mapping[type, Callable[[Any, Any], Lines]] = MappingProxyType(

@@ -1,8 +1,11 @@
 """A loaded module: BANG C files, translated and linked, whose kernels a device launches."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
@@ -161,3 +164,18 @@ def _called(name: str, wanted: str) -> bool:
     """Whether *wanted* is a spelling of *name*: spaces do not count, and the compiler calls half _Float16."""
     plain = wanted.replace(" ", "").replace("_Float16", "half").replace("__bf16", "bfloat16_t")
     return plain == name.replace(" ", "")
+
+
+def load_module(
+    paths: str | Path | Sequence[str | Path],
+    include: Sequence[str | Path],
+    define: Mapping[str, str | int | None] | None,
+    board: str | Board,
+) -> Module:
+    """What `mlusim.bangc.load` gives."""
+    given = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not given:
+        raise UsageError("no BANG C file was given; name one at least")
+    defines = tuple((name, None if value is None else str(value)) for name, value in (define or {}).items())
+    options = Options(tuple(str(i) for i in include), defines, find_board(board))
+    return Module([str(Path(p).resolve()) for p in given], options)

@@ -1,0 +1,10 @@
+"""The quantities of work that a core adds up while it runs, by their places in `Mlu.work`; `time.work` says what adds to them.
+
+The first five are what a task did in all, by pipe; the others describe what it waited for, in order, and are what the
+timing model reads.
+"""
+
+SCALAR, VECTOR, TENSOR, IO, MOVE = range(5)  # operations, cycles, products, bytes, bytes
+TENSOR_CYCLES, IO_STARTS, TRANSACTIONS, STALLS, MOVE_STARTS, LINES, SRAM_BYTES, ATOMICS = range(5, 13)
+FUNCTIONS, TRANSPOSED = 13, 14  # lines of instructions of several passes, elements that change their order
+PLACES = 15
