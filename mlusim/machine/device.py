@@ -204,7 +204,7 @@ class Device(Presented):
             self._running.remove(written)
             for allocation in written:
                 allocation.launches += 1
-        return handed(watching, self._result(session, watching))  # type: ignore[no-any-return]
+        return handed(watching, self._result(session, watching))
 
     def _bind(self, core: Core, argument: Any) -> Any:
         if isinstance(argument, DeviceTensor):

@@ -5,12 +5,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
     from mlusim.machine.events import Effect, Sync
-    from mlusim.machine.observed import Core, Launch
+    from mlusim.machine.observed import Core, Launch, LaunchResult
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
 
@@ -32,6 +32,7 @@ EVENTS = (
     "launch_end",
 )
 
+Result = TypeVar("Result", bound="LaunchResult")
 Listener = Callable[..., Any] | None
 
 
@@ -107,7 +108,7 @@ class Observer:
     def fetched(self, allocation: "Allocation") -> None:
         """The host copied a tensor back, after launches; heard by those who attend every launch."""
 
-    def launched(self, launch: Any) -> None:
+    def launched(self, launch: "LaunchResult") -> None:
         """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""
 
 
@@ -132,7 +133,7 @@ class Hub:
     task_end: Listener
     launch_end: Listener
 
-    def __init__(self, observers: Iterable[Any]) -> None:
+    def __init__(self, observers: Iterable[Observer]) -> None:
         listening = tuple(observers)
         for event in EVENTS:
             heard = [getattr(o, event) for o in listening if _overrides(o, event)]
@@ -162,14 +163,14 @@ def looks_inside(observers: Iterable[Observer]) -> bool:
     return any(observer.every_step or not observer.afterwards for observer in observers)
 
 
-def handed(observers: Iterable[Observer], launch: Any) -> Any:
+def handed(observers: Iterable[Observer], launch: "Result") -> "Result":
     """*launch*, after *observers* were given it."""
     for observer in observers:
         observer.launched(launch)
     return launch
 
 
-def _overrides(observer: Any, event: str) -> bool:
+def _overrides(observer: Observer, event: str) -> bool:
     method = getattr(type(observer), event, None)
     return method is not None and method is not getattr(Observer, event)
 
@@ -194,7 +195,7 @@ def _fan_out(heard: list[Callable[..., Any]]) -> Listener:
 class Attendance(NamedTuple):
     """Who watches every launch of a thread, and whose turn it is: observers hear of one launch at a time."""
 
-    observers: tuple[Any, ...]
+    observers: "tuple[Observer, ...]"
     turn: AbstractContextManager[Any]
 
 
@@ -211,7 +212,7 @@ class Teller(Observer):
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "Launch") -> None:
         """Announce *launch*; the process that watched may be gone."""
         with suppress(OSError):
             number = os.open(self._path, os.O_WRONLY | os.O_APPEND)
@@ -226,7 +227,7 @@ _ATTENDING: ContextVar[Attendance] = ContextVar("attending", default=_UNWRITTEN)
 
 
 @contextmanager
-def attending(observers: Iterable[Any]) -> Iterator[None]:
+def attending(observers: Iterable[Observer]) -> Iterator[None]:
     """While it lasts, *observers* watch every launch that is made, before those that the launch names."""
     outer = _ATTENDING.get()
     turn = outer.turn if outer.observers else threading.RLock()
@@ -237,12 +238,12 @@ def attending(observers: Iterable[Any]) -> Iterator[None]:
         _ATTENDING.reset(token)
 
 
-def attendants() -> tuple[Any, ...]:
+def attendants() -> tuple[Observer, ...]:
     """Those who watch every launch just now."""
     return _ATTENDING.get().observers
 
 
-def tell_fetched(allocation: Any) -> None:
+def tell_fetched(allocation: "Allocation") -> None:
     """Tell those who watch every launch that the host copies the bytes of *allocation* back."""
     for observer in _ATTENDING.get().observers:
         if _overrides(observer, "fetched"):

@@ -156,3 +156,19 @@ class Core(Protocol):
 
     def site(self) -> tuple[str, int]:
         """File and line of the kernel statement that it is at."""
+
+
+class LaunchResult(Protocol):
+    """What a launch has left; `mlusim.machine.launch.Launch` has more."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel's name."""
+
+    @property
+    def time_us(self) -> float:
+        """The predicted hardware time, in us."""
+
+    @property
+    def findings(self) -> tuple[Any, ...]:
+        """What the observers had to say."""

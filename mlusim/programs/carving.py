@@ -15,6 +15,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.machine.events import Effect, Site
 from mlusim.machine.hub import Observer
+from mlusim.machine.observed import Core
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
@@ -116,7 +117,7 @@ class PointerPlaces(Observer):
         self.plain: set[PointerVariable] = set()
         self._globals = _globals(kernel)
 
-    def declare(self, core: Any, allocation: Allocation) -> None:
+    def declare(self, core: Core, allocation: Allocation) -> None:
         """Keep a declaration of on-chip memory."""
         del core
         if allocation.space.name in ON_CHIP:
@@ -195,7 +196,7 @@ class Extents(Checker):
                     self._numbers[number].touch(*access.span)
                     self._order(effect, access, number, stores=stores)
 
-    def task_end(self, core: Any) -> None:
+    def task_end(self, core: Core) -> None:
         """Drop the arrays that belong to the core."""
         for arena in core.arenas.values():
             for allocation in arena.allocations:

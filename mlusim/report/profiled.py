@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from mlusim.machine.hub import Observer, attending
 from mlusim.machine.launch import Launch
+from mlusim.machine.observed import LaunchResult
 from mlusim.presenting import presenter
 
 
@@ -18,9 +19,10 @@ class Profiled(Observer):
         self.every_step = lines
         self.launches: list[Launch] = []
 
-    def launched(self, launch: Launch) -> None:
+    def launched(self, launch: LaunchResult) -> None:
         """Keep the launch."""
-        self.launches.append(launch)
+        if isinstance(launch, Launch):
+            self.launches.append(launch)
 
     @property
     def time_us(self) -> float:

@@ -2,7 +2,7 @@
 
 Each field is a run of counters.  In C they lie behind each other in this order; in Python each is a list of its own,
 which is as fast as one list for all (NumPy's arrays and ``array`` take two to three times as long for an increment),
-and lets cores that nobody watches write straight to the lists of the launch.
+and lets cores that nothing watches write straight to the lists of the launch.
 """
 
 from attrs import frozen

@@ -4,18 +4,21 @@ Every stop inside a kernel is made in a second run of the launch (`mlusim.debug.
 itself goes on only where the debugger has nothing to stop for.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mlusim.debug.run.bindings import Holder
 from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch, trim
 from mlusim.debug.run.output import Ear, ShownOutput
-from mlusim.debug.run.run_observer import RunObserver
+from mlusim.debug.run.run_observer import RunObserver, whole
 from mlusim.isa.table import ISA
 from mlusim.machine.scheduling.carrier import Strand
 from mlusim.memory.allocation import Allocation, Bytes
 
 if TYPE_CHECKING:
+    from mlusim.errors import Fault
+    from mlusim.machine import observed
     from mlusim.machine.core import Core
+    from mlusim.machine.session import Session
     from mlusim.programs.program import Program
 
 LAUNCH, FAILED, INTERRUPTED, ENDED = "at a launch", "in a fault", "interrupted", "ended"
@@ -113,22 +116,24 @@ class ProgramRun(RunObserver):
 
     # -- what the machine announces --------------------------------------------------------------
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "observed.Launch") -> None:
         """Keep the launch, and pause."""
         super().launch_begin(launch)
         self.cores, self.finished, self.raised, self.failed = [], 0, None, None
-        self.launches.append(KeptLaunch.of(len(self.launches) + 1, launch, self.history // 4))
+        self.launches.append(
+            KeptLaunch.of(len(self.launches) + 1, cast("Session", launch), self.history // 4)
+        )
         trim(self.launches, self.history)
         self._issued = 0
         self._ear.shown, self._ear.count, self._ear.aside = self.launches[-1].shown, 0, False
         self._pause(LAUNCH)
 
-    def task_end(self, core: Any) -> None:
+    def task_end(self, core: "observed.Core") -> None:
         """Add the core's counts to the launch's."""
         super().task_end(core)
-        self._issued += _issued(core)
+        self._issued += _issued(whole(core))
 
-    def launch_end(self, launch: Any) -> None:
+    def launch_end(self, launch: "observed.Launch") -> None:
         """What is printed from here on is the program's own; it gets the tensors of a run that was changed by hand."""
         super().launch_end(launch)
         for original, raw in self.results.items():
@@ -136,12 +141,12 @@ class ProgramRun(RunObserver):
         self.results = {}
         self._ear.aside = True
 
-    def fault(self, core: Any, fault: Any) -> None:
+    def fault(self, core: "observed.Core", fault: "Fault") -> None:
         """Keep the fault, and pause before the kernel is unwound."""
         super().fault(core, fault)
         self._fail()
 
-    def error(self, core: Any, error: BaseException) -> None:
+    def error(self, core: "observed.Core", error: BaseException) -> None:
         """Keep the error, and pause before the memories are given back."""
         super().error(core, error)
         self._fail()

@@ -1,11 +1,13 @@
 """The base of the debugger's observers: which cores take part in a run."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, cast
 
 from mlusim.debug.source.core_names import name_of
 from mlusim.machine.hub import Observer
 
 if TYPE_CHECKING:
+    from mlusim.errors import Fault
+    from mlusim.machine import observed
     from mlusim.machine.core import Core
     from mlusim.machine.session import Session
 
@@ -23,24 +25,29 @@ class RunObserver(Observer):
         self.raised: BaseException | None = None
         self.failed: Core | None = None
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: "observed.Launch") -> None:
         """Note whose launch it is."""
-        self.session = launch
+        self.session = cast("Session", launch)
 
-    def task_begin(self, core: Any) -> None:
+    def task_begin(self, core: "observed.Core") -> None:
         """Note the core."""
-        self.cores.append(core)
+        self.cores.append(whole(core))
 
-    def task_end(self, core: Any) -> None:
+    def task_end(self, core: "observed.Core") -> None:
         """Forget the core."""
-        self.cores.remove(core)
+        self.cores.remove(whole(core))
         self.finished += 1
-        self.ended.add(name_of(core))
+        self.ended.add(name_of(whole(core)))
 
-    def fault(self, core: Any, fault: Any) -> None:
+    def fault(self, core: "observed.Core", fault: "Fault") -> None:
         """Note whose fault it is."""
-        self.failed, self.raised = core, fault
+        self.failed, self.raised = whole(core), fault
 
-    def error(self, core: Any, error: BaseException) -> None:
+    def error(self, core: "observed.Core", error: BaseException) -> None:
         """Note an error of the kernel's own."""
-        self.failed, self.raised = core, error
+        self.failed, self.raised = whole(core), error
+
+
+def whole(core: "observed.Core") -> "Core":
+    """*core* as the machine has it: the debugger reads, parks and resumes more than observers see."""
+    return cast("Core", core)

@@ -13,7 +13,7 @@ from typing import Any, cast
 from mlusim.debug.run.launches import KeptLaunch, explored
 from mlusim.debug.run.milestones import Snapshot
 from mlusim.debug.run.output import Ear
-from mlusim.debug.run.run_observer import RunObserver
+from mlusim.debug.run.run_observer import RunObserver, whole
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.hits import with_hits
 from mlusim.debug.stop.moments import (
@@ -32,7 +32,9 @@ from mlusim.debug.stop.moments import (
     Position,
     Stop,
 )
+from mlusim.errors import Fault
 from mlusim.kernel_frames import kernel_frame
+from mlusim.machine import observed
 from mlusim.machine.core import Core
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation, Bytes
@@ -54,10 +56,8 @@ class Tracer(RunObserver):
     def __init__(self, recorded: KeptLaunch, pause: Callable[[Stop], None]) -> None:
         super().__init__()
         self.launch = recorded.index
-        self.moment = 0
-        self.lines = 0
-        self.tracing = False
-        self.asleep = False
+        self.moment = self.lines = 0
+        self.tracing = self.asleep = False
         self.copies: dict[Allocation, Allocation] = {}
         self.ear = Ear(recorded.shown)
         self._milestones = recorded.milestones
@@ -122,23 +122,24 @@ class Tracer(RunObserver):
 
     # -- what the machine announces --------------------------------------------------------------
 
-    def launch_begin(self, launch: Any) -> None:
+    def launch_begin(self, launch: observed.Launch) -> None:
         """Count moment 0: the launch begins."""
         super().launch_begin(launch)
         if self._alarm <= 0:
             self._judge(Op(0, LAUNCH_BEGIN, None, "launch"))
 
-    def task_begin(self, core: Any) -> None:
+    def task_begin(self, core: observed.Core) -> None:
         """Count a moment: a task begins; its lines are traced if those of the others are."""
         super().task_begin(core)
+        own = whole(core)
         if self.asleep:
-            self._watches[core] = core.mlu.watch, core.scalars
-            core.listen(None, None)
+            self._watches[own] = own.mlu.watch, own.scalars
+            own.listen(None, None)
         if core is core.union.cores[0]:
             self._begin_group()
         if self.tracing:
             sys.settrace(self._call)
-        self._rare(BEGIN, core, "task begins")
+        self._rare(BEGIN, own, "task begins")
 
     def issue(self, effect: Effect) -> None:
         """Count a moment: an instruction is issued."""
@@ -146,45 +147,45 @@ class Tracer(RunObserver):
         self.lines = 0
         self._recent.append(effect)
         if self._armed or moment >= self._alarm:
-            self._judge(Op(moment, ISSUE, cast(Core, effect.core), effect.step.name, effect))
+            self._judge(Op(moment, ISSUE, whole(effect.core), effect.step.name, effect))
 
     def effect(self, effect: Effect) -> None:
         """Count a moment where an asynchronous effect lands; for a blocking one, look for new findings."""
         if effect.asynchronous:
             self.moment = moment = self.moment + 1
             self.lines = 0
-            op = Op(moment, LANDING, cast(Core, effect.core), effect.step.name, effect)
+            op = Op(moment, LANDING, whole(effect.core), effect.step.name, effect)
             self._recent.append(op)
             if self._armed or moment >= self._alarm:
                 self._judge(op)
         elif self._late:
-            op = Op(self.moment, ISSUE, cast(Core, effect.core), effect.step.name, effect)
+            op = Op(self.moment, ISSUE, whole(effect.core), effect.step.name, effect)
             if hits := self._asked(self._late, op):
                 self._hit(op.kind, op.core, hits, op)
 
-    def control(self, core: Any, name: str) -> None:
+    def control(self, core: observed.Core, name: str) -> None:
         """Count a moment: a wait begins."""
-        self._rare(CONTROL, core, name.lstrip("_"))
+        self._rare(CONTROL, whole(core), name.lstrip("_"))
 
-    def task_end(self, core: Any) -> None:
+    def task_end(self, core: observed.Core) -> None:
         """Count a moment: a task ends."""
-        self._rare(FINISH, core, "task ends")
+        self._rare(FINISH, whole(core), "task ends")
         super().task_end(core)
 
-    def launch_end(self, launch: Any) -> None:
+    def launch_end(self, launch: observed.Launch) -> None:
         """Count the last moment: the launch ends."""
         del launch
         self._last(LAUNCH_END, None)
 
-    def fault(self, core: Any, fault: Any) -> None:
+    def fault(self, core: observed.Core, fault: Fault) -> None:
         """The last moment: the core could not do what it was told."""
         super().fault(core, fault)
-        self._last(FAULT, core)
+        self._last(FAULT, whole(core))
 
-    def error(self, core: Any, error: BaseException) -> None:
+    def error(self, core: observed.Core, error: BaseException) -> None:
         """The last moment: the kernel raised an error of its own."""
         super().error(core, error)
-        self._last(FAULT, core)
+        self._last(FAULT, whole(core))
 
     def _rare(self, kind: str, core: Core, name: str) -> None:
         self._rare_events += 1

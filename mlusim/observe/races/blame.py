@@ -1,13 +1,16 @@
 """Conflicts between tasks by what is missing: one barrier, and all that it would have put in order."""
 
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mlusim.machine.events import Site
 from mlusim.observe.races.cuts import LAUNCH, SCOPES, Accused, Cut, Recorded
 from mlusim.observe.races.handovers import Handing
 from mlusim.observe.races.pipes import Remedy
 from mlusim.observe.races.sharing import Conflict, Sharing
+
+if TYPE_CHECKING:
+    from mlusim.machine.observed import Core
 
 TOGETHER = 32  # conflicts for which one barrier is looked for
 NEXT_LAUNCH = (
@@ -39,7 +42,7 @@ class Blame:
         self._cuts: dict[Cut, Hashable] = {}
         self._waits: dict[Any, Hashable] = {}
 
-    def judge(self, conflicts: list[Conflict], cores: list[Any]) -> None:
+    def judge(self, conflicts: list[Conflict], cores: "Sequence[Core]") -> None:
         """Tell *conflicts*, which were found together, between tasks that *cores* ran."""
         left: list[Conflict] = []
         for conflict in sorted(conflicts, key=lambda conflict: conflict.second.time):

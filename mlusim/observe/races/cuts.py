@@ -1,7 +1,7 @@
 """Where a barrier would have to stand for accesses of different tasks to be in order, tried out on the recorded run."""
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -46,7 +46,7 @@ class Accused(NamedTuple):
 class Recorded:
     """The accesses that *sharing* holds, made by *cores*: a task each."""
 
-    def __init__(self, sharing: Sharing, cores: list[Any]) -> None:
+    def __init__(self, sharing: Sharing, cores: "Sequence[Core]") -> None:
         self._sharing = sharing
         self._cores = cores
         self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
