@@ -13,7 +13,8 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import quantities, work
+from mlusim.time import quantities as q
+from mlusim.time import work
 from mlusim.time.log import (
     ARGUMENT,
     ARRIVES,
@@ -131,8 +132,8 @@ LOADING, STORING = 1, 2
 def durations(rows: Rows, pace: Pace) -> Durations:
     """The durations of *rows*, each an array with one number a row."""
     sums, own = rows[:, SUMS:LOADS], rows[:, OWN:SUMS]
-    compute = vector(sums, pace) + sums[:, quantities.TENSOR_CYCLES] * pace.cycle
-    front = (sums[:, quantities.SCALAR] * SCALAR_OP.value + (rows[:, KIND] != END) * ISSUE.value) * pace.cycle
+    compute = vector(sums, pace) + sums[:, q.TENSOR_CYCLES] * pace.cycle
+    front = (sums[:, q.SCALAR] * SCALAR_OP.value + (rows[:, KIND] != END) * ISSUE.value) * pace.cycle
     flight = np.where(rows[:, KIND] == IO_FLIGHT, _off_chip(own, pace), 0.0)
     flight = np.where(rows[:, KIND] == MOVE_FLIGHT, _on_chip(own[:, 3], own[:, 4], pace), flight)
     stores = own[:, 2]
@@ -143,12 +144,8 @@ def durations(rows: Rows, pace: Pace) -> Durations:
 
 def vector(sums: Rows, pace: Pace) -> Any:
     """The vector unit: lines and starts, further passes of functions, elements that change their order."""
-    cycles = sums[:, quantities.VECTOR] * pace.cycle
-    return (
-        cycles
-        + sums[:, quantities.FUNCTIONS] * pace.function
-        + sums[:, quantities.TRANSPOSED] * pace.transposed
-    )
+    cycles = sums[:, q.VECTOR] * pace.cycle
+    return cycles + sums[:, q.FUNCTIONS] * pace.function + sums[:, q.TRANSPOSED] * pace.transposed
 
 
 def _off_chip(own: Rows, pace: Pace) -> Any:
@@ -172,21 +169,19 @@ def scalar(rows: Rows, pace: Pace) -> Any:
 
 def io(sums: Rows, pace: Pace) -> Any:
     """Blocking off-chip copies, fills and atomics."""
-    starts = sums[:, quantities.IO_STARTS] * (pace.setup + pace.off_chip)
-    single = sums[:, quantities.STALLS] * pace.stall + sums[:, quantities.ATOMICS] * pace.atomic
-    return starts + sums[:, quantities.TRANSACTIONS] * pace.transaction + single
+    starts = sums[:, q.IO_STARTS] * (pace.setup + pace.off_chip)
+    single = sums[:, q.STALLS] * pace.stall + sums[:, q.ATOMICS] * pace.atomic
+    return starts + sums[:, q.TRANSACTIONS] * pace.transaction + single
 
 
 def move(sums: Rows, pace: Pace) -> Any:
     """Blocking on-chip copies."""
-    return sums[:, quantities.MOVE_STARTS] * pace.setup + _on_chip(
-        sums[:, quantities.LINES], sums[:, quantities.SRAM_BYTES], pace
-    )
+    return sums[:, q.MOVE_STARTS] * pace.setup + _on_chip(sums[:, q.LINES], sums[:, q.SRAM_BYTES], pace)
 
 
 def moved(rows: Rows) -> Any:
     """Bytes that the off-chip memory moves for each of *rows*; scalar stores read their line first."""
-    units = rows[:, SUMS + quantities.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
+    units = rows[:, SUMS + q.TRANSACTIONS] + rows[:, OWN] * (rows[:, KIND] == IO_FLIGHT)
     units += rows[:, LOADS:STORES][:, OFF_CHIP].sum(axis=1) + 2 * rows[:, STORES:][:, OFF_CHIP].sum(axis=1)
     return units * work.UNIT
 
@@ -210,7 +205,7 @@ def summary(log: CoreLog, pace: Pace, flying: float) -> CoreSummary:
         busy += [
             times @ (parts.front + scalar(distinct, pace)),
             times @ vector(sums, pace),
-            times @ sums[:, quantities.TENSOR_CYCLES] * pace.cycle,
+            times @ sums[:, q.TENSOR_CYCLES] * pace.cycle,
             times @ io(sums, pace),
             times @ (move(sums, pace) + parts.flight * on_chip),
         ]
