@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|operators|timing|debugger|checkers]``; or `calibration [BOARD ...]`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|operators|timing|debugger|checkers]``; or `calibration [BOARD ...]`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -11,11 +11,13 @@ from benchmarks.checkers import checkers
 from benchmarks.cost_of_time import cost_of_time
 from benchmarks.debugger import debugger
 from benchmarks.hot_path import hot_path
+from benchmarks.native import native
 from benchmarks.operators import operators
 from benchmarks.timing import Row
 
 GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "hot": hot_path,
+    "native": native,
     "timing": cost_of_time,
     "operators": operators,
     "debugger": debugger,

@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
+from mlusim.engine.native.choose import native_wanted
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle
@@ -20,6 +21,7 @@ from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy, judge
 from mlusim.operators.dynamic import judge_dynamic
 from mlusim.operators.registry import find_operator
+from mlusim.operators.sources import SourceHandle
 from mlusim.operators.spec import Case, Operator, Tensor, policy_of
 from mlusim.plan.layout import Layout
 from mlusim.report.acceptance import STANDARD, Rule
@@ -221,9 +223,8 @@ def attempt(
     complete = _complete(spec, {} if params is None else params)
     if policy is not None:
         policy_of(spec.name, spec.policies, policy)
-    handle = handle or Handle(
-        board, observe=observe, seed=seed, effects=effects, policy=policy, engine=engine
-    )
+    kind = SourceHandle if native_wanted(engine) else Handle
+    handle = handle or kind(board, observe=observe, seed=seed, effects=effects, policy=policy, engine=engine)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     try:
         status = spec.call(handle, tensors, descriptors, complete)

@@ -4,7 +4,7 @@ What differs is argued in docs/operators/index.md: a kernel in BANG C declares a
 """
 
 import pytest
-from bangc_twins import BOARDS, FOLDERS, NATIVE, Sequence, performed
+from bangc_twins import BOARDS, NATIVE, OPERATORS, Sequence, performed
 
 from mlusim.operators.registry import find_case, find_operator
 
@@ -34,7 +34,7 @@ SMALL = (
 
 def network():
     """Every network case, with every policy of its operator, on both default boards."""
-    for operator in FOLDERS:
+    for operator in OPERATORS:
         spec = find_operator(operator)
         for policy in [p.name for p in spec.policies] or [None]:
             for case in spec.cases:

@@ -44,6 +44,11 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
     return None
 
 
+def native_wanted(engine: str) -> bool:
+    """Whether a launch that is asked to take *engine* has to take C, and there is a compiler."""
+    return (preferred() if engine_of(engine) == AUTO else engine) == NATIVE and available() is not None
+
+
 def _why_not(kernel: Any, board: Board, *, watched: bool, drawn: bool) -> str | None:
     if getattr(kernel, "native", None) is None:
         return f"{kernel.name} is Python; only kernels of BANG C sources become C"

@@ -1,0 +1,141 @@
+"""The native engine: launches, tasks, instructions, scalar accesses, barriers, compilation; the best of many rounds."""
+
+import functools
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import mlusim
+import ops
+from benchmarks.timing import Row
+from mlusim import bangc
+
+BOARD = "MLU370-X4"
+TEXT = """\
+__mlu_global__ void nothing(const float *a, int n) {}
+
+template <typename T> __mlu_func__ void adding(T *buf, T *out, int n, int times) {
+  __memcpy(buf, out, n * sizeof(T), GDRAM2NRAM);
+  for (int i = 0; i < times; ++i) { __bang_add(buf, buf, buf, n); }
+  __memcpy(out, buf, n * sizeof(T), NRAM2GDRAM);
+}
+__mlu_global__ void add_float(float *out, int n, int times) { __nram__ float buf[16384]; adding(buf, out, n, times); }
+__mlu_global__ void add_half(half *out, int n, int times) { __nram__ half buf[16384]; adding(buf, out, n, times); }
+__mlu_global__ void add_bfloat16(bfloat16_t *out, int n, int times) { __nram__ bfloat16_t buf[16384]; adding(buf, out, n, times); }
+
+__mlu_global__ void scalars(int *out, int n, int times) {
+  __nram__ int buf[256];
+  for (int i = 0; i < 256; ++i) { buf[i] = i; }
+  int sum = 0;
+  for (int i = 0; i < times; ++i) { sum += buf[(sum + i) & 255]; buf[i & 255] = sum; }
+  out[0] = sum;
+}
+
+__mlu_global__ void meeting(float *out, int n, int times) {
+  for (int i = 0; i < times; ++i) { __sync_cluster(); }
+}
+"""
+
+
+def _best(work: Callable[[], Any], rounds: int = 15) -> float:
+    """The shortest of *rounds* calls in CPU seconds, so that what else runs on the machine counts little."""
+    found = []
+    for _ in range(rounds):
+        start = time.process_time()
+        work()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def native() -> Iterator[Row]:
+    """The limits are those that the engine was built for."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "native.mlu"
+        path.write_text(TEXT)
+        kernels = bangc.load([path], board=BOARD)
+        for engine in ("python", "native"):
+            yield from _launches(kernels["nothing"], engine)
+        yield from _instructions(kernels)
+    yield from _compilation()
+
+
+def _launches(kernel: Any, engine: str) -> Iterator[Row]:
+    device = mlusim.Device(BOARD)
+    tensor = device.put(np.zeros(64, np.float32))
+    times = {}
+    for tasks in (1, 65):
+        work = functools.partial(device.launch, kernel, tasks, args=(tensor, 3), engine=engine)
+        work()
+        times[tasks] = 1e6 * _best(work)
+    yield Row(f"an empty launch, {engine}", times[1], 200, "us", "one task")
+    yield Row(f"each further task, {engine}", (times[65] - times[1]) / 64, 25, "us", "of 65")
+
+
+def _instructions(kernels: Any) -> Iterator[Row]:
+    for size in (64, 1024, 16384):
+        data = np.zeros(size, np.float32)
+        raw = 1e3 * _best(lambda data=data: [np.add(data, data, out=data) for _ in range(1000)] and None)  # type: ignore[misc]
+        took = 1e3 * _each(kernels["add_float"], data, 20_000 if size < 2048 else 2_000)
+        yield Row(
+            f"bang_add of {size} floats",
+            took,
+            (2 if size == 64 else 1) * raw * 1e3,
+            "ns",
+            f"np.add: {raw * 1e3:.0f}",
+        )
+    for name, dtype in (("half", np.float16), ("bfloat16", ml_dtypes.bfloat16)):
+        took = 1e3 * _each(kernels[f"add_{name}"], np.zeros(256, dtype), 20_000)
+        yield Row(f"bang_add of 256 of {name}", took, 150, "ns", "")
+    yield Row(
+        "a scalar access",
+        1e3 * _each(kernels["scalars"], np.zeros(1, np.int32), 200_000) / 2,
+        5,
+        "ns",
+        "NRAM, loads and stores",
+    )
+    took = _each(kernels["meeting"], np.zeros(1, np.float32), 500, tasks=4, kind=mlusim.UNION1)
+    yield Row("a barrier arrival", took / 5, 5, "us", "4 cores and a memory core")
+
+
+def _each(kernel: Any, data: Any, times: int, tasks: int = 1, kind: Any = mlusim.BLOCK) -> float:
+    """Us of one turn of *kernel*, by the difference of many turns and one."""
+    device = mlusim.Device(BOARD)
+    tensor = device.put(data)
+    few, many = (
+        _best(
+            functools.partial(
+                device.launch, kernel, tasks, kind, (tensor, data.size, turns), engine="native", timing=False
+            )
+        )
+        for turns in (1, times)
+    )
+    return 1e6 * (many - few) / (times - 1)
+
+
+def _spent() -> float:
+    """CPU seconds of this process and of those that it waited for."""
+    return sum(os.times()[:4])
+
+
+def _compilation() -> Iterator[Row]:
+    path = Path(ops.__file__).parent / "border_align_backward" / "kernel.mlu"
+    kept = os.environ.get("MLUSIM_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["MLUSIM_CACHE"] = folder
+        try:
+            kernel = bangc.load([path], board=BOARD)["MLUUnion1BorderAlignBackward<float>"]
+            arch = mlusim.Device(BOARD).board.arch
+            start = _spent()
+            kernel.native.loaded(arch)
+            cold = _spent() - start
+        finally:
+            os.environ.pop("MLUSIM_CACHE")
+            if kept is not None:
+                os.environ["MLUSIM_CACHE"] = kept
+    yield Row("border_align compiled, cold", cold, 0.6, "s", "CPU, with the rendering")
