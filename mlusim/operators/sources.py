@@ -1,6 +1,7 @@
 """Operators on the native engine: their kernels in BANG C, which stand beside those in Python as ``kernel.mlu``."""
 
 import functools
+import importlib
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +9,6 @@ from typing import Any
 
 from attrs import evolve
 
-from mlusim import bangc
 from mlusim.errors import UsageError
 from mlusim.host import Handle
 from mlusim.machine.kernel import UNION1, Kind
@@ -75,5 +75,5 @@ def _there(path: Path) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _sources(path: Path, board: Any) -> Any:
-    """The kernels of *path* for *board*."""
-    return bangc.load([path], board=board)
+    """The kernels of *path* for *board*; the front end is loaded where one is wanted, for its parser is an extra."""
+    return importlib.import_module("mlusim.bangc").load([path], board=board)
