@@ -151,3 +151,34 @@ def dispatch_gate(b: Bench) -> None:
         out = b.zeros(len(x), np.float32)
         b.union(f"MLUKernelMoeDispatchBwdGate{name}<float>", *given, *sizes, *more, out)
         b.expect(out, wanted, 1e-3)
+
+
+def strided(b: Bench, dtype):
+    """A tensor with gaps: its shape as the library's structure, its elements' places, an array with room for it."""
+    dims, strides = (3, 4, 5, 6), (600, 150, 29, 4)
+    places = np.tensordot(strides, np.indices(dims), 1)
+    room = int(places.max()) + 1
+    shape = ((*dims, *[1] * 4), (*strides, *[1] * 4), places.size, room, False)
+    return shape, places, b.random.integers(-9, 9, room).astype(dtype)
+
+
+@case("kernels/tensor_stride_process/tensor_stride_in_block.mlu")
+def strided_in(b: Bench) -> None:
+    """A tensor with gaps, without them."""
+    for dtype, name in ((np.float32, "float"), (np.float16, "half"), (np.int8, "signed char")):
+        shape, places, x = strided(b, dtype)
+        out = b.zeros(places.shape, dtype)
+        b.block(f"MLUUnionKernelTensorStrideIn<{name}>", b.put(x), shape, out)
+        b.expect(out, x[places])
+
+
+@case("kernels/tensor_stride_process/tensor_stride_out_block.mlu")
+def strided_out(b: Bench) -> None:
+    """A dense tensor with gaps between; what lies in the gaps stays."""
+    for dtype, name in ((np.float32, "float"), (np.float16, "half"), (np.int8, "signed char")):
+        shape, places, x = strided(b, dtype)
+        values = b.random.integers(-9, 9, places.shape).astype(dtype)
+        out, wanted = b.put(x), x.copy()
+        wanted[places] = values
+        b.block(f"MLUUnionKernelTensorStrideOut<{name}>", b.put(values), out, shape)
+        b.expect(out, wanted)

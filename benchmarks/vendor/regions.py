@@ -109,3 +109,41 @@ def psamask(b: Bench) -> None:
         out = b.zeros(gradient.shape, np.float32)
         b.union("MLUKernelPsamaskBackward<float>", b.put(grad), out, kind, *split, *sizes, *more)
         b.expect(out, gradient)
+
+
+def sigmoid(x):
+    """1 / (1 + exp(-x)) in doubles."""
+    return 1 / (1 + np.exp(-x.astype(float)))
+
+
+@case("kernels/yolo_box/yolo_box_block.mlu")
+def yolo_box(b: Bench) -> None:
+    """Boxes and scores of each anchor in each cell; both are 0 where the confidence is below the threshold."""
+    n, anchors, classes, h, w, ratio, threshold, factor = 2, 3, 4, 5, 6, 16, 0.4, 0.3
+    sizes = np.array([[160, 170], [90, 100]], np.int32)
+    shapes = b.random.integers(5, 60, (anchors, 2)).astype(np.int32)
+    for aware, clip, scale in ((False, True, 1.0), (True, False, 1.2)):
+        x = b.random.normal(size=(n, anchors * (5 + classes + aware), h, w)).astype(np.float32)
+        overlap = sigmoid(x[:, :anchors]) if aware else None
+        parts = x[:, anchors if aware else 0 :].reshape(n, anchors, 5 + classes, h, w)
+        sure = sigmoid(parts[:, :, 4])
+        sure = sure if overlap is None else sure ** (1 - factor) * overlap**factor
+        sure = np.where(sure < threshold, 0, sure)
+        rows, columns = np.indices((h, w))
+        high, wide = (sizes[:, k, None, None, None].astype(float) for k in (0, 1))
+        shift = (scale - 1) / 2
+        cx = (columns + sigmoid(parts[:, :, 0]) * scale - shift) * wide / w
+        cy = (rows + sigmoid(parts[:, :, 1]) * scale - shift) * high / h
+        bw = np.exp(parts[:, :, 2].astype(float)) * shapes[:, 0, None, None] * wide / (ratio * w)
+        bh = np.exp(parts[:, :, 3].astype(float)) * shapes[:, 1, None, None] * high / (ratio * h)
+        boxes = np.stack([cx - bw / 2, cy - bh / 2, cx + bw / 2, cy + bh / 2], 2)
+        if clip:
+            boxes[:, :, :2] = np.maximum(boxes[:, :, :2], 0)
+            last = np.stack([wide, high], 2) - 1
+            boxes[:, :, 2:] = np.minimum(boxes[:, :, 2:], last)
+        boxes = np.where(sure[:, :, None] > 0, boxes, 0)
+        out, scores = b.zeros(boxes.shape, np.float32), b.zeros((n, anchors, classes, h, w), np.float32)
+        given = (b.put(x), b.put(sizes), b.put(shapes), classes, threshold, ratio, clip, scale, aware, factor)
+        b.block("MLUKernelYoloBox<float>", *given, n, anchors, x.shape[1], h, w, out, scores)
+        b.expect(out, boxes, 1e-4)
+        b.expect(scores, sure[:, :, None] * sigmoid(parts[:, :, 5:]), 1e-4)
