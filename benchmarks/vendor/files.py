@@ -19,6 +19,7 @@ _FAMILIES = (
     "elementwise",
     "indexing",
     "points",
+    "proposals",
     "regions",
     "rotated",
     "sampling",
