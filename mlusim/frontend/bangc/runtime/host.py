@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.link import FilePart, link
 from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.classes.readers import StandardInput
 from mlusim.frontend.bangc.runtime.classes.streams import MANIPULATORS, Stream
-from mlusim.frontend.bangc.runtime.classes.table import CLASSES
+from mlusim.frontend.bangc.runtime.classes.catalog import CLASSES
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.frontend.bangc.runtime.core import by_zero, common
 from mlusim.frontend.bangc.runtime.host_driver import Driver
