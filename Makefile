@@ -6,7 +6,7 @@ export OPENBLAS_NUM_THREADS := 1
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test attack check bench docs site editor clean
+.PHONY: demo test attack check types bench docs site editor clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -23,7 +23,7 @@ $(VENV)/test.stamp: pyproject.toml | $(BIN)/python
 
 $(VENV)/check.stamp: pyproject.toml | $(BIN)/python
 	$(PIP) -e ".[report,bangc,test,check]"
-	touch $@
+	touch $(VENV)/test.stamp $@
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/mlusim demo
@@ -38,9 +38,12 @@ attack: $(VENV)/test.stamp
 check: $(VENV)/check.stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(MAKE) -j2 types test
+
+# Beside the tests, which leave a core idle now and then.
+types: $(VENV)/check.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/check/check_*.py
-	$(MAKE) test
 
 # What is generated from the code: the typed stub, the ISA pages, the page of the command line, what the notebook shows.
 docs: $(VENV)/test.stamp

@@ -32,8 +32,9 @@ def cases(*, slow):
 
 
 def check(case, board):
-    """Run a case and assert everything that holds for all of them."""
-    run = run_case(OPERATOR, case, board=board)
+    """Run a case and assert everything that holds for all of them; one of many diagonals in BANG C."""
+    long = case.name == "fits_mlu590_s49149_t0"
+    run = run_case(OPERATOR, case, board=board, engine=NATIVE if long else "auto")
 
     assert case.status == run.status, run.message
     assert run.passed, run.accuracy

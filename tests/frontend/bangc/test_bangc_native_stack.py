@@ -21,7 +21,7 @@ __mlu_func__ long deep(Some x, int n, int most) {
 }
 __mlu_global__ void some(long *out, int most) { Some z; z.d = 1; z.e = 1; out[0] = deep(z, 1, most); }
 
-__mlu_func__ int deeper(Large x, int n) { Large y = x; y.b[n] = 1; return n > 400 ? y.b[3] : deeper(y, n + 1) + y.b[1]; }
+__mlu_func__ int deeper(Large x, int n) { Large y = x; y.b[n] = 1; return n > 20 ? y.b[3] : deeper(y, n + 1) + y.b[1]; }
 __mlu_global__ void large(long *out, int n) { Large z; z.b[0] = 1; out[0] = deeper(z, n); }
 
 __mlu_global__ void members(long *out, int n) {

@@ -13,10 +13,10 @@ from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import prelude, scalars
 from mlusim.frontend.bangc.link import FilePart, link
+from mlusim.frontend.bangc.runtime.classes.catalog import CLASSES
 from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.classes.readers import StandardInput
 from mlusim.frontend.bangc.runtime.classes.streams import MANIPULATORS, Stream
-from mlusim.frontend.bangc.runtime.classes.catalog import CLASSES
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls
 from mlusim.frontend.bangc.runtime.core import by_zero, common
 from mlusim.frontend.bangc.runtime.host_driver import Driver
