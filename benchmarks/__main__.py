@@ -29,6 +29,10 @@ def main(names: list[str]) -> int:
     """Measure the named groups, or all, and print one table; or judge the predicted times."""
     if names[:1] == ["calibration"]:
         return calibration.main(names[1:])
+    unknown = [name for name in names if name not in GROUPS]
+    if unknown:
+        print(f"{__doc__}\nno group is called {', '.join(unknown)}", file=sys.stderr)
+        return 2
     table = Table(title="mlusim benchmarks: medians of this run")
     for column in ("work", "measured", "limit", "unit", "detail"):
         table.add_column(column, justify="right" if column in ("measured", "limit") else "left")
