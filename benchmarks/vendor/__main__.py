@@ -10,6 +10,7 @@ from benchmarks.vendor.entries import Library
 from benchmarks.vendor.files import paths, row_of
 from benchmarks.vendor.operators import cases, outcome
 from benchmarks.vendor.results import Results
+from benchmarks.vendor.sentences import sentence
 from mlusim import bangc
 from mlusim.errors import MlusimError
 
@@ -75,7 +76,7 @@ def _hosts(root: Path, results: Results, args: argparse.Namespace) -> None:
             try:
                 bangc.load(path, include=[root], define={"NDEBUG": None}, board=BOARD)
             except MlusimError as error:
-                results.hosts[name] = " ".join(str(error).split())[:200]
+                results.hosts[name] = sentence(error, root)
             _keep(results, args, f"{name}: {results.hosts[name] or 'parses'}")
 
 

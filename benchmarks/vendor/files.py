@@ -9,6 +9,7 @@ from pathlib import Path
 from attrs import define, field
 
 from benchmarks.vendor.bench import BOARD, CASES, CHECKERS, Bench
+from benchmarks.vendor.sentences import sentence
 from mlusim import bangc
 from mlusim.errors import MlusimError
 
@@ -60,7 +61,7 @@ def row_of(root: Path, path: str, *, checked: bool) -> Row:
             if checked and row.ran:
                 _check(root, row)
     except MlusimError as error:
-        row.remark = row.remark or _sentence(error)
+        row.remark = row.remark or sentence(error, root)
     row.seconds = time.perf_counter() - start
     return row
 
@@ -72,12 +73,12 @@ def _translate(root: Path, row: Row) -> None:
         for _, function in module.functions_of(kind):
             row.kernels += kind == "kernel"
             if function.problem is not None:
-                row.untranslated.append(f"{function.name}: {_sentence(function.problem)}")
+                row.untranslated.append(f"{function.name}: {sentence(function.problem, root)}")
             elif kind == "kernel":
                 try:
                     module[function.name].plan  # noqa: B018 - it links what the kernel reaches
                 except MlusimError as error:
-                    row.untranslated.append(f"{function.name}: {_sentence(error)}")
+                    row.untranslated.append(f"{function.name}: {sentence(error, root)}")
 
 
 def _run(root: Path, row: Row) -> None:
@@ -89,7 +90,7 @@ def _run(root: Path, row: Row) -> None:
             function(bench)
         row.ran = True
     except Exception as error:  # noqa: BLE001 - the table says what it was
-        row.remark = f"{type(error).__name__}: {_sentence(error)}{_place(error)}"
+        row.remark = f"{type(error).__name__}: {sentence(error, root)}{_place(error)}"
     if bench.outcomes:
         row.right = row.ran and all(o.right for o in bench.outcomes)
         row.difference = max((o.difference for o in bench.outcomes), default=0.0)
@@ -101,12 +102,8 @@ def _check(root: Path, row: Row) -> None:
         for function in CASES[row.path]:
             function(bench)
     except Exception as error:  # noqa: BLE001 - the table says what it was
-        row.remark = f"under checkers: {type(error).__name__}: {_sentence(error)}"
+        row.remark = f"under checkers: {type(error).__name__}: {sentence(error, root)}"
     row.findings, row.examples = dict(bench.findings), bench.examples
-
-
-def _sentence(error: object) -> str:
-    return " ".join(str(error).split())[:200]
 
 
 def _place(error: Exception) -> str:

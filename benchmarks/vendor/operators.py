@@ -14,6 +14,7 @@ from attrs import define, field
 from benchmarks.vendor.board import CHECKERS
 from benchmarks.vendor.entries import Call, Library, Watched
 from benchmarks.vendor.prototxt import call_of, entry_of, parse
+from benchmarks.vendor.sentences import sentence
 from mlusim.errors import MlusimError
 
 Given = dict[str, Any]
@@ -88,7 +89,7 @@ def outcome(library: Library, entry: str, case: str, source: Any, *, checked: bo
         if made.status == "MLUOP_STATUS_SUCCESS" and entry in REFERENCES:
             _compare(made, call, {**call.given, **before})
     except MlusimError as error:
-        made.remark = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        made.remark = f"{type(error).__name__}: {sentence(error, library.root, 300)}"
     except Exception as error:  # noqa: BLE001 - the table says what it was
         made.remark = f"not run: {type(error).__name__}: {str(error)[:200]}"
     root = str(library.root) + "/"
