@@ -110,13 +110,10 @@ def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:
 
 def _record(task: Task, argument: Any, kind: t.Record, named: str) -> Any:
     """A structure from a tuple of its members, in their order; an array among them is a sequence."""
-    if isinstance(argument, str) or not isinstance(argument, Sequence) or len(argument) > len(kind.fields):
-        members = ", ".join(f.name for f in kind.fields)
-        raise LaunchError(f"{named} is given {argument!r:.80}; give a tuple of {members}")
-    made = [
-        _member(task, value, field.type, f"{field.name} of {named}")
-        for field, value in zip(kind.fields, argument, strict=False)
-    ]
+    members = kind.paired(argument)
+    if members is None:
+        raise LaunchError(f"{named} is given {argument!r:.80}; give {kind.as_tuple}")
+    made = [_member(task, value, field.type, f"{field.name} of {named}") for field, value in members]
     return layout(kind, task.find, {}).make(*made)
 
 

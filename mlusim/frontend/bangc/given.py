@@ -89,11 +89,11 @@ class GivenArguments:
     def _record(self, parameter: ir.Local, kind: t.Record, given: Any) -> Any:
         if isinstance(given, Object):
             return given
-        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > len(kind.fields):
-            names = ", ".join(f.name for f in kind.fields)
-            raise self._unfit(parameter, given, f"a tuple of {names}")
+        members = kind.paired(given)
+        if members is None:
+            raise self._unfit(parameter, given, kind.as_tuple)
         values = []
-        for field, value in zip(kind.fields, given, strict=False):
+        for field, value in members:
             part = ir.Local(
                 field.name,
                 f"{parameter.source_name}.{field.name}",

@@ -1,6 +1,6 @@
 """The types of the intermediate form: those of C as a kernel sees them, with sizes of the device's ABI."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from attrs import define, field, frozen
@@ -105,6 +105,17 @@ class Record:
     def field(self, name: str) -> Field:
         """The member called *name*."""
         return next(f for f in self.fields if f.name == name)
+
+    @property
+    def as_tuple(self) -> str:
+        """What Python gives for one, in words."""
+        return f"a tuple of {', '.join(f.name for f in self.fields)}"
+
+    def paired(self, given: object) -> list[tuple[Field, object]] | None:
+        """The first members, each with its value of the sequence *given*; None where that is none, or too long."""
+        if isinstance(given, str) or not isinstance(given, Sequence) or len(given) > len(self.fields):
+            return None
+        return list(zip(self.fields, given, strict=False))
 
     def __str__(self) -> str:
         return self.name
