@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from attrs import frozen
 from rich.text import Text
 
 from mlusim.cli.exits import CLEAN, FINDINGS
@@ -27,12 +28,36 @@ Array = np.ndarray[Any, Any]
 CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
 
 
+@frozen
+class Comparison:
+    """An output beside its reference; ``got`` and ``expected`` are the elements at the accuracy's worst index."""
+
+    accuracy: Accuracy
+    got: Any = None
+    expected: Any = None
+
+    @property
+    def worst(self) -> str:
+        """The largest error as a phrase; empty where every value is equal."""
+        if self.accuracy.worst_index is None:
+            return ""
+        place = ", ".join(map(str, self.accuracy.worst_index))
+        return f"worst at [{place}]: {self.got:.6g}, the reference has {self.expected:.6g}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Errors, verdict and the worst element."""
+        a = self.accuracy
+        index = None if a.worst_index is None else list(a.worst_index)
+        worst = {"index": index, "got": self.got, "expected": self.expected}
+        return {"diff1": a.diff1, "diff2": a.diff2, "diff3": a.diff3, "passed": a.passed, "worst": worst}
+
+
 def run(args: argparse.Namespace, call: "KernelCall") -> int:
     """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
     reference = _reference(args.reference)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
     judged = {} if reference is None else _judged(reference, call, done)
-    passed = all(accuracy.passed for accuracy in judged.values())
+    passed = all(one.accuracy.passed for one in judged.values())
     if args.json:
         emit(_document(call, done, judged))
     else:
@@ -64,7 +89,7 @@ def _reference(name: str | None) -> Any:
         sys.path.pop(0)
 
 
-def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Accuracy]:
+def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Comparison]:
     """Compare what came back with ``reference(**inputs and numbers)``: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
     for name, text in call.arguments.items():
@@ -87,10 +112,21 @@ def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Acc
     if unknown is not None:
         legal = ", ".join(done.outputs) or "nothing"
         raise UsageError(f"the reference gives {unknown!r}, which does not come back; {legal} does")
-    return {
-        name: judge(done.outputs[name], np.asarray(array).reshape(done.outputs[name].shape), CLOSE)
-        for name, array in expected.items()
-    }
+    return {name: _compared(name, done.outputs[name], np.asarray(array)) for name, array in expected.items()}
+
+
+def _compared(name: str, output: Array, expected: Array) -> Comparison:
+    if expected.size != output.size or expected.dtype.kind not in "fiub":
+        raise UsageError(
+            f"the reference gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
+            f"{list(output.shape)} comes back; legal: numbers, {output.size} of them"
+        )
+    expected = expected.reshape(output.shape)
+    accuracy = judge(output, expected, CLOSE)
+    worst = accuracy.worst_index
+    if worst is None:
+        return Comparison(accuracy)
+    return Comparison(accuracy, output[worst].item(), expected[worst].item())
 
 
 def _plain(text: str) -> float:
@@ -100,16 +136,13 @@ def _plain(text: str) -> float:
         return float(text)
 
 
-def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Accuracy]) -> dict[str, Any]:
+def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Comparison]) -> dict[str, Any]:
     launch = done.launch
     return {
         "program": call.sources.paths[0],
         "kernel": launch.kernel,
         "board": launch.board,
-        "accuracy": {
-            name: {"diff1": a.diff1, "diff2": a.diff2, "diff3": a.diff3, "passed": a.passed}
-            for name, a in judged.items()
-        },
+        "accuracy": {name: one.to_json() for name, one in judged.items()},
         "launches": [launch_facts(launch)],
         "instructions": dict(launch.instructions),
         "traffic": dict(launch.traffic),
@@ -120,7 +153,7 @@ def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Accuracy]
     }
 
 
-def _show(done: "Called", judged: Mapping[str, Accuracy]) -> None:
+def _show(done: "Called", judged: Mapping[str, Comparison]) -> None:
     console, launch = output(), done.launch
     dim = ",".join(map(str, launch.dim))
     console.print(
@@ -132,17 +165,16 @@ def _show(done: "Called", judged: Mapping[str, Accuracy]) -> None:
     for line in launch.printed:
         console.print(Text(line), soft_wrap=True)
     for name, array in done.outputs.items():
-        flat = np.array2string(array.reshape(-1)[:8], separator=", ")
+        flat = np.array2string(array.reshape(-1)[:8], separator=", ", max_line_width=500)
         console.print(
-            Text(f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}")
+            Text(f"  {name} {array.dtype}{list(array.shape)}: {flat}{' ...' if array.size > 8 else ''}"),
+            soft_wrap=True,
         )
-    for name, a in judged.items():
-        style = "green" if a.passed else "bold red"
-        console.print(
-            Text(
-                f"  {name}: diff1 {a.diff1:.3g}, diff2 {a.diff2:.3g}, {'passed' if a.passed else 'FAILED'}",
-                style=style,
-            )
-        )
+    for name, one in judged.items():
+        a = one.accuracy
+        line = f"  {name}: diff1 {a.diff1:.3g}, diff2 {a.diff2:.3g}, {'passed' if a.passed else 'FAILED'}"
+        if not a.passed and one.worst:
+            line += f"; {one.worst}"
+        console.print(Text(line, style="green" if a.passed else "bold red"), soft_wrap=True)
     for finding in done.findings:
         console.print("", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n")

@@ -41,6 +41,7 @@ def folder(tmp_path, monkeypatch):
         "def scaled(src, n, factor):\n    return {'dst': src * factor}\n"
         "def wrong(src, n, factor):\n    return src * 3\n"
         "def shy(src):\n    return src\n"
+        "def short(src, n, factor):\n    return src[:3]\n"
     )
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -81,6 +82,7 @@ def test_run_saves_and_compares(folder, capsys):
     wrong = main([*arguments, "--reference", "expected_scale:wrong"])
 
     assert (right, wrong) == (0, 1)
+    assert "FAILED; worst at [127]: 317.5, the reference has 381\n" in capsys.readouterr().out
     with np.load("out.npz") as saved:
         np.testing.assert_array_equal(saved["dst"], np.arange(128, dtype=np.float32) * 2.5)
 
@@ -96,6 +98,10 @@ def test_run_saves_and_compares(folder, capsys):
         (
             (*CALL, "--arg", "dst=out:float32:128", "--reference", "expected_scale:shy"),
             "the reference, called with src=, n=, factor=, ended with TypeError",
+        ),
+        (
+            (*CALL, "--arg", "dst=out:float32:128", "--reference", "expected_scale:short"),
+            "the reference gives float32[3] for dst, and float32[128] comes back; legal: numbers, 128 of them",
         ),
         ((*CALL, "--kind", "union3", "--arg", "dst=null"), "kind 'union3' is unknown"),
     ],
