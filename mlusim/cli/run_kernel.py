@@ -29,7 +29,7 @@ CLOSE = Thresholds(diff1=3e-3, diff2=3e-3)  # the vendor's usual ones
 
 
 @frozen
-class Comparison:
+class Compared:
     """An output beside its reference; ``got`` and ``expected`` are the elements at the accuracy's worst index."""
 
     accuracy: Accuracy
@@ -89,7 +89,7 @@ def _reference(name: str | None) -> Any:
         sys.path.pop(0)
 
 
-def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Comparison]:
+def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Compared]:
     """Compare what came back with ``reference(**inputs and numbers)``: a mapping by name, or the one output."""
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
     for name, text in call.arguments.items():
@@ -115,7 +115,7 @@ def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Com
     return {name: _compared(name, done.outputs[name], np.asarray(array)) for name, array in expected.items()}
 
 
-def _compared(name: str, output: Array, expected: Array) -> Comparison:
+def _compared(name: str, output: Array, expected: Array) -> Compared:
     if expected.size != output.size or expected.dtype.kind not in "fiub":
         raise UsageError(
             f"the reference gives {expected.dtype}{list(expected.shape)} for {name}, and {output.dtype}"
@@ -125,8 +125,8 @@ def _compared(name: str, output: Array, expected: Array) -> Comparison:
     accuracy = judge(output, expected, CLOSE)
     worst = accuracy.worst_index
     if worst is None:
-        return Comparison(accuracy)
-    return Comparison(accuracy, output[worst].item(), expected[worst].item())
+        return Compared(accuracy)
+    return Compared(accuracy, output[worst].item(), expected[worst].item())
 
 
 def _plain(text: str) -> float:
@@ -136,7 +136,7 @@ def _plain(text: str) -> float:
         return float(text)
 
 
-def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Comparison]) -> dict[str, Any]:
+def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Compared]) -> dict[str, Any]:
     launch = done.launch
     return {
         "program": call.sources.paths[0],
@@ -153,7 +153,7 @@ def _document(call: "KernelCall", done: "Called", judged: Mapping[str, Compariso
     }
 
 
-def _show(done: "Called", judged: Mapping[str, Comparison]) -> None:
+def _show(done: "Called", judged: Mapping[str, Compared]) -> None:
     console, launch = output(), done.launch
     dim = ",".join(map(str, launch.dim))
     console.print(
