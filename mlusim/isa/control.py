@@ -222,9 +222,12 @@ def breakdump_vector(core: Control, pointer: Pointer, size: int, space: Unspelle
         raise Refused(text, operand="pointer", legal="a pointer into NRAM, WRAM, SRAM, LDRAM or GDRAM")
     if space is not None and pointer.space is not space:
         raise Refused(f"pointer leads into {pointer.space}", operand="pointer", legal=str(space))
-    left = pointer.view.nbytes - pointer.offset
-    if not isinstance(size, int) or not 0 < size <= left or pointer.offset < 0:
-        raise Refused(f"size = {size!r}", operand="size", legal=f"1 to {max(left, 0)} bytes from pointer on")
+    left = pointer.view.nbytes - pointer.offset if pointer.offset >= 0 else 0
+    if not isinstance(size, int) or not 0 < size <= left:
+        legal = (
+            f"1 to {left} bytes from pointer on" if left > 0 else "a pointer to memory with bytes behind it"
+        )
+        raise Refused(f"size = {size!r}", operand="size", legal=legal)
     text = pointer.view.raw[pointer.offset : pointer.offset + size].tobytes().hex(" ", 4)
     raise Refused(f"dump of {size} bytes of {pointer.space} from {pointer.address:#x} on: {text}")
 

@@ -140,8 +140,9 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
         return space in spaces
 
     body.__doc__ = doc
-    tests = " || ".join(f"see(m, pointer).a->space == {space}" for space in spaces)
-    return _row(spelling, "C", "vendor declaration header, control", native=f"result = {tests};")(body)
+    tests = " || ".join(f"in == {space}" for space in spaces)
+    native = f"const int in = see(m, pointer).a->space; if (in >= CELL) goto slow; result = {tests};"
+    return _row(spelling, "C", "vendor declaration header, control", native=native)(body)
 
 
 is_dram = _lies_in(

@@ -281,7 +281,9 @@ class NativeCore(Core):
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
         view = self.views[number] if 0 < number < len(self.views) else None
         if view is None:
-            return self._loaded.form.nowhere(number, offset, 1 if dtype < 0 else DTYPES[dtype].size)
+            assert self.buffers is not None
+            size = 1 if dtype < 0 else DTYPES[dtype].size
+            return self._loaded.form.nowhere(number, offset, size, *self.buffers.variable(number))
         element = view.dtype if dtype < 0 else DTYPES[dtype]
         index, phase = divmod(offset, element.size)
         same = view.dtype is element and view.phase == phase
@@ -352,8 +354,9 @@ class NativeCore(Core):
         finally:
             self._declaring = None
 
-    def _fault(self, why: int, _: int) -> None:
-        raise self.blame(self._loaded.form.fault(why))
+    def _fault(self, why: int, many: int) -> None:
+        given = [value_of(self, self.c.argv[k]) for k in range(many)]
+        raise self.blame(self._loaded.form.fault(why, *given))
 
     def _atomic(self, unchanged: int, _: int) -> None:
         self.atomic_step(bool(unchanged))

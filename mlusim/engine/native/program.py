@@ -54,11 +54,15 @@ class NativeForm(Protocol):
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """The arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""
 
-    def fault(self, why: int) -> Fault:
-        """What is wrong where C has no meaning: the number is one of `scalars.h`."""
+    def fault(self, why: int, *given: int) -> Fault:
+        """What is wrong where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
 
-    def nowhere(self, number: int, offset: int, size: int) -> Any:
-        """What Python sees of a pointer that leads to no memory of the board, for it to refuse."""
+    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int) -> Any:
+        """What Python sees of a pointer that leads to no memory of the board, for it to refuse.
+
+        It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
+        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.
+        """
 
 
 @functools.cache

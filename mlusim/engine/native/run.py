@@ -131,6 +131,11 @@ class Buffers:
         """The bytes that copies in C took from the first *many* allocations but the null one."""
         return [self.words[WORDS * n + READ] for n in range(1, many)]
 
+    def variable(self, number: int) -> tuple[int, int]:
+        """The bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them."""
+        described = self.allocs[number].view(np.int64)
+        return int(described[1]), int(described[READ])
+
     def grow(self, c: Any) -> None:
         """Twice the room for effects in flight."""
         more = (layout.Flight * (2 * self.most_flights))()

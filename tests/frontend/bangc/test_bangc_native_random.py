@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 from engines import alike
 from random_functions import Batch
-from random_kernels import Writer, faulty, hostile
+from random_kernels import Writer
+from wrong_statements import faulty, hostile
 
 import mlusim
 from mlusim import bangc
 from mlusim.engine.native.build import available
 from mlusim.errors import MlusimError
 
+LAUNCHES = (  # one core, and those of a cluster with its memory core
+    {},
+    {"dim": (4, 1, 1), "kind": mlusim.UNION1, "effects": "late"},
+    {"dim": (4, 1, 1), "kind": mlusim.UNION1, "effects": "eager"},
+)
 TRIES = 100  # of each kernel of wrong statements
 
 
@@ -48,7 +54,7 @@ def compare_wrong(folder, seed, tries):
     for n in range(tries):
         a, b, count, q = hostile(rng)
         given = (np.zeros(64, np.float32), np.ones(64, np.float32), n % 40, a, b, count, q)
-        faults += isinstance(alike(kernel, given, board="MLU590-H8"), MlusimError)
+        faults += isinstance(alike(kernel, given, board="MLU590-H8", **rng.choice(LAUNCHES)), MlusimError)
     return faults
 
 

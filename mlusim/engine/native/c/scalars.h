@@ -43,6 +43,13 @@ ACCESS(uint8_t, u8, 7, INTEGER(7), R_INT(uint8_t)) ACCESS(uint16_t, u16, 8, INTE
 ACCESS(uint32_t, u32, 9, INTEGER(9), R_INT(uint32_t)) ACCESS(uint64_t, u64, 10, INTEGER(10), R_INT(uint64_t))
 
 ALWAYS uint64_t address_(const Core *m, Ptr p) { At a = see(m, p); return a.a->address + (uint64_t)a.o; }
+enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH, FAULT_ELEMENT, FAULT_ADDRESS };
+/* The address that a pointer is as a number; variables have none. */
+COLD void fault_(Core *m, int why, int site) { m->site = site; up_(m, UP_FAULT, why, 0); }
+ALWAYS uint64_t shown_(Core *m, Ptr p, int site) {
+  if (UNLIKELY(see(m, p).a->space == CELL)) fault_(m, FAULT_ADDRESS, site);
+  return address_(m, p);
+}
 /* Elements between two pointers; where that means nothing, Python says so. */
 ALWAYS int64_t distance_(Core *m, Ptr p, Ptr q, int64_t size, int dtype, int site) {
   At a = see(m, p), b = see(m, q);
@@ -62,21 +69,37 @@ FROM_FLOAT(uint32_t, 0, UINT32_MAX) FROM_FLOAT(uint64_t, 0, UINT64_MAX)
 
 /* Variables that have an address: each in an allocation of its own, numbered from the top, while its function runs. */
 typedef struct Frame { Core *m; int64_t top; int32_t ncells, depth; } Frame;
-enum { FAULT_CELLS, FAULT_ZERO, FAULT_DEPTH };
 /* Calls within calls end before the thread's stack does; where the system does not tell its end, two MiB from here. */
 #define HERE_ ((uint64_t)(uintptr_t)__builtin_frame_address(0))
 #define DEEPER_(m, most, site) do { if (UNLIKELY(++(m)->depth > (most) || HERE_ < (m)->stack_end)) fault_(m, FAULT_DEPTH, site); } while (0)
 #define BEGIN_(m) do { if (!(m)->stack_end) (m)->stack_end = HERE_ - (2u << 20); } while (0)
 ALWAYS Frame enter_(Core *m) { return (Frame){m, m->cells_top, m->ncells, m->depth}; }
 PART void leave_(Frame *f) { f->m->cells_top = f->top; f->m->ncells = f->ncells; f->m->depth = f->depth; }
-PART Ptr cell_(Core *m, int64_t size) {
+PART Ptr cell_(Core *m, int64_t size, int64_t element) {
   int64_t number = (1 << (64 - OFFSET_BITS)) - ++m->ncells;
   if (m->ncells > m->most_cells) m->most_cells = m->ncells;
   if (UNLIKELY(m->ncells > MOST_CELLS || m->cells_top + size > CELL_BYTES)) up_(m, UP_FAULT, 0, 0);
   Alloc *a = (Alloc *)m->allocs + number;
-  *a = (Alloc){(uint8_t *)m->cells + m->cells_top, size, (1ull << 62) + ((uint64_t)number << 24), CELL, 1};
+  *a = (Alloc){(uint8_t *)m->cells + m->cells_top, size, (1ull << 62) + ((uint64_t)number << 24), CELL, 1, element};
   m->cells_top += (size + 15) & ~15ll;
   return (uint64_t)number << OFFSET_BITS;
+}
+/* The index of an element of an array in a record, which does not leave the array where the record is a variable. */
+COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int site) {
+  if (out(see(m, array), count * size)) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record is not there */
+  const int64_t most = REACH / size;
+  if (offset_(p) == REACH || at > most) at = most; /* as far as pointers reach */
+  if (offset_(p) == -REACH || at < -most) at = -most;
+  m->argv[0] = a_integer(at, -1); m->argv[1] = a_integer(count, -1); m->argv[2] = a_integer(size, -1);
+  m->site = site;
+  up_(m, UP_FAULT, FAULT_ELEMENT, 3);
+}
+ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int64_t size, int site) {
+  if (LIKELY(OWN(see(m, array).a->space))) return i;
+  int64_t at = (offset_(p) - offset_(array)) / size + i;
+  if (UNLIKELY(see(m, array).a->space == CELL && ((uint64_t)at >= (uint64_t)count || out(see(m, array), count * size))))
+    no_element_(m, array, p, at, count, size, site);
+  return i;
 }
 #define PLACES_(m) ((Ptr *)(m)->globals)
 /* The pointer that an address is; what leads to no memory keeps its address. */
@@ -95,14 +118,13 @@ PART Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
 PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
   At q = see(m, moved_(p, i, 8));
   if (LIKELY(!OWN(q.a->space) && !out(q, 8))) { memcpy(at(q), &v, 8); return v; }
-  store_u64(m, p, i, address_(m, v), site);
+  store_u64(m, p, i, shown_(m, v, site), site);
   return v;
 }
 ALWAYS int64_t whole_of(Argument a) { return a.kind == IS_FLOAT ? (int64_t)float_of(a) : (int64_t)a.bits; }
 ALWAYS double number_of(Argument a) { return a.kind == IS_FLOAT ? float_of(a) : (double)(int64_t)a.bits; }
 ALWAYS double round_half_away(double x) { return isfinite(x) ? copysign(floor(fabs(x) + 0.5), x) : x; }
 /* Division of integers: toward zero; by zero it is a fault. */
-COLD void fault_(Core *m, int why, int site) { m->site = site; up_(m, UP_FAULT, why, 0); }
 #define DIVISIONS(T, S, NEGATIVE) \
   ALWAYS T quotient_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); return NEGATIVE && b == (T)-1 ? (T)(0 - a) : (T)(a / b); } \
   ALWAYS T rest_##S(Core *m, T a, T b, int site) { if (UNLIKELY(b == 0)) fault_(m, FAULT_ZERO, site); return NEGATIVE && b == (T)-1 ? 0 : (T)(a % b); }

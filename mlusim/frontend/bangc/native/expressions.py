@@ -167,7 +167,7 @@ def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
 def spread(c: ProgramRendering, at: ir.Place, make: Callable[[str, str], str]) -> str:
     """``make`` of a pointer and the index of the element that a place is."""
     if isinstance(at, ir.Element) and at.type.size == at.pointer.type.to.size:  # type: ignore[union-attr]
-        return in_order(c, (at.pointer, at.index), make)
+        return in_order(c, (at.pointer, at.index), records.inside(c, at, make))
     return make(address(c, at), "0")
 
 
@@ -270,7 +270,8 @@ def _convert(c: ProgramRendering, node: ir.Convert) -> str:
     if isinstance(have, t.Pointer | t.Array) and isinstance(to, t.Pointer):
         return made
     if isinstance(to, t.Arithmetic):
-        return f"({made} != 0)" if to.kind == "bool" else f"(({ctype(to)})address_(m, {made}))"
+        number = f"shown_(m, {made}, {c.site(node.span)})"
+        return f"({made} != 0)" if to.kind == "bool" else f"(({ctype(to)}){number})"
     if isinstance(to, t.Pointer):
         return f"pointer_of(m, (uint64_t)({made}))"
     raise NoForm(f"a conversion to {to}")

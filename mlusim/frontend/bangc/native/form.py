@@ -20,7 +20,8 @@ from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, Cell
+from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
+from mlusim.frontend.bangc.runtime.variables import Outside
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
@@ -28,7 +29,13 @@ from mlusim.memory.space import LDRAM, NRAM, WRAM
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
 
-FAULTS = (too_deep, by_zero, too_deep)  # by the numbers of scalars.h
+FAULTS: tuple[Callable[..., Fault], ...] = (
+    too_deep,
+    by_zero,
+    too_deep,
+    beyond,
+    no_number,
+)  # by the numbers of scalars.h
 _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
 
 
@@ -142,14 +149,16 @@ class BangForm:
             return core.declare(_SPACES[local.space], dtype, kind.size // dtype.size, None)
 
     @staticmethod
-    def nowhere(number: int, offset: int, size: int) -> Any:
+    def nowhere(number: int, offset: int, size: int, nbytes: int, element: int) -> Any:
         """A pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
-        return Address(offset, size) if number == 0 else Cell(None)
+        if number == 0:
+            return Address(offset, size)
+        return Outside(offset, size, nbytes // element if element > 0 else 0, abs(element))
 
     @staticmethod
-    def fault(why: int) -> Fault:
+    def fault(why: int, *given: int) -> Fault:
         """The error for an operation that C leaves undefined."""
-        return FAULTS[why]()
+        return FAULTS[why](*given)
 
 
 def _variables(part: Any) -> list[ir.Global]:

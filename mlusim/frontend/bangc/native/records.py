@@ -1,6 +1,6 @@
 """Records outside memory in C, and inline assembly."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from mlusim.engine.native.door import NUMBERS
@@ -16,6 +16,25 @@ def raw(at: ir.Place) -> str | None:
         return f"(uint8_t *)d_{at.local.name}" if at.local.storage is ir.Storage.CELL else None
     base = raw(at.base) if isinstance(at, ir.Member) else None
     return None if base is None else f"({base} + {at.offset})"  # type: ignore[union-attr]
+
+
+def inside(c: Any, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
+    """*make* of an element's pointer and index, which is checked where the array is a member of a record."""
+    from mlusim.frontend.bangc.native.expressions import address, effectful  # noqa: PLC0415 - two halves of one subject
+
+    array = _array(at)
+    if not isinstance(array, ir.Member) or effectful(array):
+        return make
+    base, size, span = address(c, array), at.type.size, at.span
+    given = f"{array.type.size // size}, {size}, {c.site(span)}"
+    return lambda p, i: make(p, f"member_(m, {base}, {p}, {i}, {given})")
+
+
+def _array(at: ir.Place) -> ir.Place | None:
+    """The whole array that an element is said to be of, through arrays of arrays; None where only a pointer says so."""
+    if not isinstance(at, ir.Element):
+        return at if isinstance(at.type, t.Array) else None
+    return _array(at.pointer.place) if isinstance(at.pointer, ir.AddressOf) else None
 
 
 def record(c: Any, at: ir.Place) -> str:

@@ -77,9 +77,17 @@ def _cell_of(local: ir.Local) -> Iterator[str]:
     if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record) or (double and inner is not local.type):
         raise NoForm(f"a {local.type} that has an address")
     at = "uint8_t" if isinstance(inner, t.Record) else ctype(inner)
-    yield f"  Ptr {made} = cell_(m, {local.type.size}); {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
+    yield f"  Ptr {made} = cell_(m, {local.type.size}, {_element(local.type)}); {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
     if local.parameter:
         yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
+
+
+def _element(kind: t.Type) -> int:
+    """What `program.NativeForm.nowhere` is told of a variable: the bytes of an array's elements, a record's negative size."""
+    inner = kind
+    while isinstance(inner, t.Array):
+        inner = inner.of
+    return inner.size if inner is not kind else -kind.size if isinstance(kind, t.Record) else 0
 
 
 def statements(c: ProgramRendering, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
@@ -125,7 +133,9 @@ def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
 
 
 def _filled(c: ProgramRendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
-    """Stores of the values of an array."""
+    """Stores of the values of an array, or of one number."""
+    if isinstance(kind, t.Arithmetic):
+        return [put(c, kind, pointer, "0", value(c, node), span) + ";"]
     if not isinstance(node, ir.Compose) or not isinstance(kind, t.Array):
         raise NoForm("this initial value")
     of = kind.of

@@ -25,8 +25,9 @@ from mlusim.frontend.bangc.runtime.layouts import (
     constant,
 )  # fmt: skip
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy, see, seen
+from mlusim.frontend.bangc.runtime.pointers import Address, copy, see, seen
 from mlusim.frontend.bangc.runtime.resolve import resolve
+from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core

@@ -30,8 +30,9 @@ from mlusim.frontend.bangc.runtime.layouts import (
     RecordPointer,
     constant,
 )
-from mlusim.frontend.bangc.runtime.pointers import Address, Cell, Items
+from mlusim.frontend.bangc.runtime.pointers import Address, Items
 from mlusim.frontend.bangc.runtime.resolve import HostTypes, resolve
+from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.machine.kernel import KINDS, Kernel
 from mlusim.machine.launch import Launch
 from mlusim.memory.pointer import Ptr

@@ -17,7 +17,8 @@ from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.runtime.classes.objects import HostObject
 from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, host_bytes, plain
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr, float64
-from mlusim.frontend.bangc.runtime.pointers import Address, Cell
+from mlusim.frontend.bangc.runtime.pointers import Address
+from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr

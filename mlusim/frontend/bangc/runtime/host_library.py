@@ -20,7 +20,8 @@ from mlusim.frontend.bangc.runtime.host_driver import SENTENCES
 from mlusim.frontend.bangc.runtime.host_format import formatted
 from mlusim.frontend.bangc.runtime.host_memory import POISON, HostBlock, HostMemory, HostPtr
 from mlusim.frontend.bangc.runtime.layouts import NULL
-from mlusim.frontend.bangc.runtime.pointers import Address, Cell, copy
+from mlusim.frontend.bangc.runtime.pointers import Address, copy
+from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.kernel_frames import kernel_site
 from mlusim.memory.pointer import Ptr
 

@@ -7,7 +7,8 @@ from mlusim.arch.dtypes import DType, uint8, uint64
 from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
-from mlusim.frontend.bangc.runtime.pointers import Address, Cell, Items, copy, number, see
+from mlusim.frontend.bangc.runtime.pointers import Address, Items, copy, no_number, number, see, within
+from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, past, size_of
 from mlusim.isa.register import Register
 from mlusim.memory.pointer import Ptr
 
@@ -94,14 +95,40 @@ class Object:
             return FieldPointer(self, first)
         raise Unsupported(f"an object of {own.name} that is kept in registers is seen as {layout}")
 
-    def __add__(self, n: int) -> "Object":
-        if n:
-            raise Unsupported(f"a pointer to one {type(self).layout.name} is moved by {n}")
-        return self
+    def __add__(self, n: int) -> "Object | BesideVariable":
+        return BesideRecord(self, n) if n else self
+
+    def __sub__(self, other: Any) -> Any:
+        if isinstance(other, int):
+            return self + -other
+        return 0 if other is self else BesideVariable(self, 0) - other
+
+    def __getattr__(self, name: str) -> Any:
+        raise no_number() if name == "address" else AttributeError(name)  # a field may be called so
 
     def __repr__(self) -> str:
         inner = ", ".join(f"{k} = {v!r}" for k, v in self.__dict__.items())
         return f"{{{inner}}}"
+
+
+class BesideRecord(BesideVariable):
+    """A pointer beside an object: none of its fields is there."""
+
+    __slots__ = ()
+
+    def __init__(self, cell: Any, n: int) -> None:
+        object.__setattr__(self, "cell", cell)
+        object.__setattr__(self, "n", within(n, size_of(cell)))
+
+    def __getattr__(self, name: str) -> Any:
+        raise (
+            past(self.n, size_of(self.cell))
+            if name in type(self.cell).layout.fields
+            else AttributeError(name)
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise past(self.n, size_of(self.cell))
 
 
 class FieldPointer:

@@ -1,8 +1,6 @@
-"""Pointers that do not point into simulated memory: null, to a variable, to elements of a Python list."""
+"""Pointers that do not point into simulated memory: null, and to elements of a Python list."""
 
 from typing import Any, NoReturn
-
-import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, Unsupported
@@ -78,171 +76,49 @@ class Address:
         return "nullptr" if self.address == 0 else f"{self.address:#x}"
 
 
-class Cell:
-    """A variable whose address is taken, and the pointer to it; it is not in simulated memory.
+def unrelated() -> NoReturn:
+    """Refuse the difference of two pointers into different variables."""
+    raise MemoryFault("the difference of pointers to two variables means nothing")
 
-    ``v`` is the value: a number, or a pointer.
-    """
 
-    __slots__ = ("layout", "v")
+def beyond(at: int, count: int, size: int) -> OutOfBounds:
+    """The fault of an access to element *at*, of *size* bytes, of an array of *count* outside simulated memory."""
+    return OutOfBounds(
+        f"element {within(at, size)} of an array of {count} is accessed", legal=f"0 to {count - 1}"
+    )
 
-    def __init__(self, layout: Any, v: Any = 0) -> None:
-        self.layout = layout
-        self.v = v
 
-    def put(self, v: Any) -> None:
-        """Store a value."""
-        self.v = v
+def within(at: int, size: int) -> int:
+    """Element *at* of *size* bytes, or the last one that a pointer reaches."""
+    return max(-REACH // size, min(at, REACH // size))
 
-    def __bool__(self) -> bool:
-        return True
 
-    def __getitem__(self, i: int) -> Any:
-        if i:
-            raise _past(i)
-        return self.v
+def no_number() -> Unsupported:
+    """The fault of the address of a variable as a number."""
+    return Unsupported(
+        "the address of a variable that is kept in a register is wanted as a number",
+        hint="make the variable an array of one element",
+    )
 
-    def __setitem__(self, i: int, value: Any) -> None:
-        if i:
-            raise _past(i)
-        # What is stored through void ** gets the element type of the pointer.
-        inner = getattr(self.layout, "pointee", None)
-        self.v = value if inner is None or isinstance(value, Cell) else see(value, inner)
 
-    def __add__(self, n: int) -> "Cell | BesideVariable":
-        return self if n == 0 else BesideVariable(self, n)
+class Variable:
+    """What all pointers to variables outside simulated memory have in common: an address that is no number."""
 
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Any:
-        if isinstance(other, int):
-            return self if other == 0 else BesideVariable(self, -other)
-        if other is self:
-            return 0
-        return -other.n if isinstance(other, BesideVariable) and other.cell is self else _unrelated()
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    @property
-    def here(self) -> Any:
-        """The value, where it is an object."""
-        return self.v
-
-    @property
-    def shown(self) -> Any:
-        """The value, for who looks at the variable."""
-        return self.v
+    __slots__ = ()
 
     @property
     def address(self) -> int:
         """A variable outside memory has none."""
-        raise Unsupported(
-            "the address of a variable that is kept in a register is wanted as a number",
-            hint="make the variable an array of one element",
-        )
+        raise no_number()
 
-    def cast(self, layout: Any) -> "Cell | Bits":
-        """The variable seen as another type."""
-        if layout is self.layout or layout is uint8 or getattr(layout, "pointee", None) is not None:
-            return self
-        return Bits(self, layout)
+    def __bool__(self) -> bool:
+        return True
 
     def __repr__(self) -> str:
-        return f"&{self.v!r}"
+        return "the address of a variable"
 
 
-class BesideVariable:
-    """A pointer beside a variable, *n* elements away: it may be compared and moved back."""
-
-    __slots__ = ("cell", "n")
-
-    def __init__(self, cell: Cell, n: int) -> None:
-        self.cell = cell
-        self.n = n
-
-    def __add__(self, n: int) -> "Cell | BesideVariable":
-        return self.cell + (self.n + n)
-
-    def __sub__(self, other: Any) -> Any:
-        if isinstance(other, int):
-            return self.cell + (self.n - other)
-        if other is self.cell:
-            return self.n
-        return (
-            self.n - other.n
-            if isinstance(other, BesideVariable) and other.cell is self.cell
-            else _unrelated()
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, BesideVariable) and other.cell is self.cell and other.n == self.n
-
-    def __bool__(self) -> bool:
-        return True
-
-    def cast(self, _layout: Any) -> "BesideVariable":
-        """The same place."""
-        return self
-
-    def __getitem__(self, i: int) -> Any:
-        if self.n + i:
-            raise _past(self.n + i)
-        return self.cell.v
-
-    def __setitem__(self, i: int, value: Any) -> None:
-        if self.n + i:
-            raise _past(self.n + i)
-        self.cell[0] = value
-
-
-def _past(i: int) -> OutOfBounds:
-    return OutOfBounds(f"element {i} of a pointer to one variable is accessed", legal="element 0")
-
-
-def _unrelated() -> NoReturn:
-    raise MemoryFault("the difference of pointers to two variables means nothing")
-
-
-class Bits:
-    """The bytes of a variable seen as another type: ``*(int *)&x``."""
-
-    __slots__ = ("cell", "dtype")
-
-    def __init__(self, cell: Cell, dtype: DType) -> None:
-        self.cell = cell
-        self.dtype = dtype
-
-    def _bytes(self) -> Any:
-        return np.array([self.cell.v]).astype(self.cell.layout.dtype).view(np.uint8)
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __getitem__(self, i: int) -> Any:
-        raw = self._bytes()
-        size = self.dtype.size
-        if not 0 <= i < raw.size // size:
-            raise _past(i)
-        return raw[i * size : (i + 1) * size].view(self.dtype.dtype)[0]
-
-    def __setitem__(self, i: int, value: Any) -> None:
-        raw = self._bytes()
-        size = self.dtype.size
-        if not 0 <= i < raw.size // size:
-            raise _past(i)
-        raw[i * size : (i + 1) * size] = np.array([value]).astype(self.dtype.dtype).view(np.uint8)
-        self.cell.v = number(raw.view(self.cell.layout.dtype)[0], self.cell.layout)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bits) and other.cell is self.cell
-
-    def cast(self, layout: Any) -> "Cell | Bits":
-        """The variable seen as yet another type."""
-        return self.cell.cast(layout)
-
-
-class Items:
+class Items(Variable):
     """A pointer into a list: an array of pointers, of records or of doubles, which is no simulated memory."""
 
     __slots__ = ("items", "layout", "offset")
@@ -252,16 +128,10 @@ class Items:
         self.layout = layout
         self.offset = offset
 
-    def __bool__(self) -> bool:
-        return True
-
     def _at(self, i: int) -> int:
         at = self.offset + i
         if not 0 <= at < len(self.items):
-            raise OutOfBounds(
-                f"element {at} of an array of {len(self.items)} is accessed",
-                legal=f"0 to {len(self.items) - 1}",
-            )
+            raise beyond(at, len(self.items), getattr(self.layout, "size", 8))
         return at
 
     def __getitem__(self, i: int) -> Any:
@@ -277,7 +147,7 @@ class Items:
 
     def __sub__(self, other: Any) -> Any:
         if isinstance(other, Items):
-            return self.offset - other.offset if other.items is self.items else _unrelated()
+            return self.offset - other.offset if other.items is self.items else unrelated()
         return type(self)(self.items, self.layout, self.offset - other)
 
     def __eq__(self, other: object) -> bool:
@@ -321,9 +191,6 @@ class Items:
         if layout is self.layout or layout is uint8:
             return self
         raise Unsupported(f"an array of {self.layout} that is kept in registers is seen as {layout}")
-
-    def __repr__(self) -> str:
-        return repr(self.items[self.offset :])
 
 
 def copy(value: Any) -> Any:

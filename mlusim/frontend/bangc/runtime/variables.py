@@ -1,0 +1,248 @@
+"""Pointers to single variables that are kept outside simulated memory, and what is beside them."""
+
+from typing import Any
+
+import numpy as np
+
+from mlusim.arch.dtypes import DType, uint8
+from mlusim.errors import OutOfBounds
+from mlusim.frontend.bangc.runtime.pointers import Variable, beyond, number, see, unrelated, within
+
+
+class Cell(Variable):
+    """A variable whose address is taken, and the pointer to it; it is not in simulated memory.
+
+    ``v`` is the value: a number, or a pointer.
+    """
+
+    __slots__ = ("layout", "v")
+
+    def __init__(self, layout: Any, v: Any = 0) -> None:
+        self.layout = layout
+        self.v = v
+
+    def put(self, v: Any) -> None:
+        """Store a value."""
+        self.v = v
+
+    def __getitem__(self, i: int) -> Any:
+        if i:
+            raise past(i, size_of(self))
+        return self.v
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        if i:
+            raise past(i, size_of(self))
+        # What is stored through void ** gets the element type of the pointer.
+        inner = getattr(self.layout, "pointee", None)
+        self.v = value if inner is None or isinstance(value, Cell) else see(value, inner)
+
+    def __add__(self, n: int) -> "Cell | BesideVariable":
+        return self if n == 0 else BesideVariable(self, n)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other if isinstance(other, int) else -_from(other, self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def __lt__(self, other: Any) -> bool:
+        return _from(other, self) > 0
+
+    def __le__(self, other: Any) -> bool:
+        return _from(other, self) >= 0
+
+    def __gt__(self, other: Any) -> bool:
+        return _from(other, self) < 0
+
+    def __ge__(self, other: Any) -> bool:
+        return _from(other, self) <= 0
+
+    @property
+    def here(self) -> Any:
+        """The value, where it is an object."""
+        return self.v
+
+    @property
+    def shown(self) -> Any:
+        """The value, for who looks at the variable."""
+        return self.v
+
+    def cast(self, layout: Any) -> "Cell | Bits":
+        """The variable seen as another type."""
+        if layout is self.layout or layout is uint8 or getattr(layout, "pointee", None) is not None:
+            return self
+        return Bits(self, layout)
+
+
+class BesideVariable(Variable):
+    """A pointer beside a variable or a record, *n* elements away: it may be compared and moved back."""
+
+    __slots__ = ("cell", "n")
+
+    def __init__(self, cell: Any, n: int) -> None:
+        self.cell = cell
+        self.n = within(n, size_of(cell))
+
+    def __add__(self, n: int) -> Any:
+        return self.cell + (self.n + n)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return self + -other if isinstance(other, int) else self.n - _from(other, self.cell)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BesideVariable) and other.cell is self.cell and other.n == self.n
+
+    def __lt__(self, other: Any) -> bool:
+        return self.n < _from(other, self.cell)
+
+    def __le__(self, other: Any) -> bool:
+        return self.n <= _from(other, self.cell)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.n > _from(other, self.cell)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.n >= _from(other, self.cell)
+
+    def cast(self, _layout: Any) -> "BesideVariable":
+        """The same place."""
+        return self
+
+    @property
+    def here(self) -> Any:
+        """The record that is not there."""
+        raise past(self.n, size_of(self.cell))
+
+    def __getitem__(self, i: int) -> Any:
+        if self.n + i:
+            raise past(self.n + i, size_of(self.cell))
+        return self.cell[0]
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        if self.n + i:
+            raise past(self.n + i, size_of(self.cell))
+        self.cell[0] = value
+
+
+def _from(pointer: Any, cell: Any) -> int:
+    """How many elements behind *cell* a pointer to it is; `MemoryFault` for one to something else."""
+    if pointer is cell:
+        return 0
+    if isinstance(pointer, BesideVariable) and pointer.cell is cell:
+        return pointer.n
+    return unrelated()
+
+
+def past(i: int, size: int) -> OutOfBounds:
+    """The fault of an access to element *i*, of *size* bytes, of what is one variable."""
+    return OutOfBounds(
+        f"element {within(i, size)} of a pointer to one variable is accessed", legal="element 0"
+    )
+
+
+def size_of(variable: Any) -> int:
+    """The bytes of a variable, or of a record."""
+    return int(getattr(variable.layout, "size", 8))
+
+
+class Bits(Variable):
+    """The bytes of a variable from *offset* on, seen as another type: ``*(int *)&x``."""
+
+    __slots__ = ("cell", "dtype", "offset")
+
+    def __init__(self, cell: Cell, dtype: DType, offset: int = 0) -> None:
+        self.cell = cell
+        self.dtype = dtype
+        self.offset = within(offset, 1)
+
+    def _bytes(self) -> Any:
+        return np.array([self.cell.v]).astype(self.cell.layout.dtype).view(np.uint8)
+
+    def _part(self, raw: Any, i: int) -> slice:
+        size = self.dtype.size
+        start = self.offset + i * size
+        if not 0 <= start <= raw.size - size:
+            raise past(start // size, size)
+        return slice(start, start + size)
+
+    def __getitem__(self, i: int) -> Any:
+        raw = self._bytes()
+        return raw[self._part(raw, i)].view(self.dtype.dtype)[0]
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        raw = self._bytes()
+        raw[self._part(raw, i)] = np.array([value]).astype(self.dtype.dtype).view(np.uint8)
+        self.cell.v = number(raw.view(self.cell.layout.dtype)[0], self.cell.layout)
+
+    def __add__(self, n: int) -> "Bits":
+        return Bits(self.cell, self.dtype, self.offset + n * self.dtype.size)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        return (
+            self + -other if isinstance(other, int) else (self.offset - self._other(other)) // self.dtype.size
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return self.offset == self._other(other) if _cell_of(other) is self.cell else False
+
+    def __lt__(self, other: Any) -> bool:
+        return self.offset < self._other(other)
+
+    def __le__(self, other: Any) -> bool:
+        return self.offset <= self._other(other)
+
+    def __gt__(self, other: Any) -> bool:
+        return self.offset > self._other(other)
+
+    def __ge__(self, other: Any) -> bool:
+        return self.offset >= self._other(other)
+
+    def _other(self, other: Any) -> int:
+        """Where another pointer leads, in bytes behind the variable's first."""
+        if _cell_of(other) is not self.cell:
+            unrelated()
+        return int(getattr(other, "offset", 0))
+
+    def cast(self, layout: Any) -> "Cell | Bits":
+        """The same place seen as yet another type."""
+        return self.cell.cast(layout) if self.offset == 0 else Bits(self.cell, layout, self.offset)
+
+
+def _cell_of(pointer: Any) -> Any:
+    return pointer.cell if isinstance(pointer, Bits) else pointer
+
+
+class Outside(Variable):
+    """A pointer that C handed up, to a variable of its own: what it leads to is only refused here.
+
+    It is *offset* bytes from the variable, which is an array of *count* elements of *element* bytes, or one of so many bytes
+    where *count* is 0; the pointer's own elements have *size* bytes.
+    """
+
+    __slots__ = ("count", "element", "offset", "size")
+
+    def __init__(self, offset: int, size: int, count: int, element: int) -> None:
+        self.offset, self.size, self.count, self.element = offset, size, count, element
+
+    def _refuse(self, i: int) -> OutOfBounds:
+        at = self.offset + i * self.size
+        if self.count:
+            return beyond(at // self.element, self.count, self.element)
+        size = self.element or self.size
+        return past(at // size, size)
+
+    def __getitem__(self, i: int) -> Any:
+        raise self._refuse(i)
+
+    def __setitem__(self, i: int, value: Any) -> None:
+        raise self._refuse(i)
+
+    def __sub__(self, other: Any) -> Any:
+        unrelated()

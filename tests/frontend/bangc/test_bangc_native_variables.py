@@ -1,0 +1,95 @@
+"""Pointers to variables that are no simulated memory: the same faults on both engines, and never a lost store."""
+
+import numpy as np
+import pytest
+from engines import alike
+
+from mlusim import bangc
+
+SOURCE = """\
+__nram__ float buf[64];
+struct Part { int head; float body[4]; float grid[2][3]; };
+
+__mlu_func__ void put(float *x, int n, float v) { x[n] = v; }
+
+__mlu_global__ void variables(float *out, int which, long n) {
+  float *slot[2] = {buf, out};
+  float **end = slot + 1;
+  struct Part parts[3], one;
+  struct Part *at = &one + n;
+  float x = 1.0f;
+  float *p = &x + n;
+  int kept = 7;
+  short *half_of = (short *)&kept;
+  one.head = 3;
+  if (which == 0) slot[n] = out;
+  if (which == 1) end[n] = out;
+  if (which == 2) parts[n].head = 2;
+  if (which == 3) parts[1].body[n] = 2.0f;
+  if (which == 4) parts[n].body[1 - n] = 2.0f;
+  if (which == 5) { one.grid[n][0] = 2.0f; out[3] = one.grid[1][2]; }
+  if (which == 6) at->head = 5;
+  if (which == 7) put(&x, n, 2.0f);
+  if (which == 8) *p = 2.0f;
+  if (which == 9) half_of[n] = 2;
+  if (which == 10) *(half_of + n) = 2;
+  if (which == 11) __bang_write_value(p, 1, 2.0f);
+  if (which == 12) out[3] = __is_nram(p) ? 1.0f : 2.0f;
+  if (which == 13) out[3] = (float)(long)&kept;
+  if (which == 14) out[3] = (float)(long)at;
+  if (which == 15) ((float **)out)[0] = p;
+  if (which == 16) out[3] = (float)(p - &x) + (p > &x ? 10.0f : 20.0f) + (float)(half_of + n > half_of);
+  out[0] = x;
+  out[1] = (float)kept;
+  out[2] = (float)one.head;
+}
+"""
+SENTENCES = {  # where the number is 5
+    0: "element 5 of an array of 2 is accessed; legal: 0 to 1",
+    1: "element 6 of an array of 2",
+    2: "element 5 of an array of 3",
+    3: "element 5 of an array of 4",
+    4: "element 5 of an array of 3",
+    5: "element 15 of an array of 6",
+    6: "element 5 of a pointer to one variable is accessed; legal: element 0",
+    9: "element 5 of a pointer to one variable",
+    11: "dst is the address of a variable, which is no pointer",
+    12: "pointer is the address of a variable, which is no pointer",
+    15: "the address of a variable that is kept in a register is wanted as a number",
+}
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    """The kernel of the source."""
+    path = tmp_path_factory.mktemp("variables") / "k.mlu"
+    path.write_text(SOURCE)
+    return bangc.load(path, board="MLU370-X4")["variables"]
+
+
+@pytest.mark.parametrize("which", range(17))
+def test_faults_of_variables_are_the_same(kernel, which):
+    """Inside, at the end, before, far away: elements of arrays, members of records, halves of a number, addresses."""
+    said = {n: str(alike(kernel, (np.zeros(4, np.float32), which, n))) for n in (0, 1, 2, 5, -1, 1 << 62)}
+
+    assert SENTENCES.get(which, "") in said[5]
+
+
+INITIAL = """\
+__mlu_global__ void initial(int *out, int n) {
+  __nram__ int x = 4;
+  int y = n;
+  __bang_add(&x, &x, &x, 1);
+  __bang_atomic_add(&x, out, 3);
+  out[1] = x + y;
+}
+"""
+
+
+def test_a_number_in_memory_begins_with_its_value(tmp_path):
+    """A variable whose address an instruction takes lies in memory, on both engines."""
+    (tmp_path / "k.mlu").write_text(INITIAL)
+
+    launch = alike(bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["initial"], (np.zeros(2, np.int32), 5))
+
+    assert launch.instructions["bang_add"] == 1
