@@ -16,3 +16,18 @@ def load(tmp_path):
         return bangc.load([tmp_path / name for name in texts], board=board)
 
     return loaded
+
+
+@pytest.fixture(scope="module")
+def load_once(tmp_path_factory):
+    """Load BANG C given as text, each text once a file of tests."""
+    made = {}
+
+    def loaded(text):
+        if text not in made:
+            path = tmp_path_factory.mktemp("bangc") / "k.mlu"
+            path.write_text(text)
+            made[text] = bangc.load([path], board="MLU370-X4")
+        return made[text]
+
+    return loaded

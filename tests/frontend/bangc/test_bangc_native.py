@@ -5,26 +5,9 @@ import pytest
 from engines import NATIVE, alike, run
 
 import mlusim
-from mlusim import bangc
 from mlusim.arch.dtypes import bfloat16
 from mlusim.errors import MlusimError, UsageError
 from mlusim.observe.every_step import EveryStep
-
-
-@pytest.fixture(scope="module")
-def load(tmp_path_factory):
-    """Load BANG C given as text, each text once."""
-    made = {}
-
-    def loaded(text):
-        if text not in made:
-            path = tmp_path_factory.mktemp("bangc") / "k.mlu"
-            path.write_text(text)
-            made[text] = bangc.load([path], board="MLU370-X4")
-        return made[text]
-
-    return loaded
-
 
 VECTORS = """\
 __nram__ float buf[1024];
@@ -54,106 +37,23 @@ __mlu_global__ void add(float *out, const float *a, const float *b, int n) {
 
 
 @pytest.mark.parametrize("size", [4 * 1024, 4 * 1500, 4])
-def test_a_vector_kernel(load, size):
+def test_a_vector_kernel(load_once, size):
     """Copies, asynchronous ones, vectors, scalars through a reference: four tasks."""
     data = np.random.default_rng(1).random((2, size), dtype=np.float32)
     out = np.zeros(size, np.float32)
 
-    launch = alike(load(VECTORS)["add"], (out, data[0], data[1], size), dim=(4, 1, 1))
+    launch = alike(load_once(VECTORS)["add"], (out, data[0], data[1], size), dim=(4, 1, 1))
 
     assert launch.instructions["bang_add"] == 4 * -(-size // 4096)
 
 
-def test_a_copy_beyond_the_end(load):
+def test_a_copy_beyond_the_end(load_once):
     """The fault says the same with the line of the source."""
     data = np.zeros(4096, np.float32)
 
-    fault = alike(load(VECTORS)["add"], (data[:4000], data, data, 4096), dim=(4, 1, 1))
+    fault = alike(load_once(VECTORS)["add"], (data[:4000], data, data, 4096), dim=(4, 1, 1))
 
     assert "reach 384 bytes past its end" in str(fault)
-
-
-FURTHER = """\
-__nram__ float kept[64];
-__wram__ float other[64];
-
-__mlu_global__ void further(float *out, const float *flag, int wrong) {
-  for (int i = 0; i < 300 * (taskId % 3 == 1); ++i) { if (flag[0] != 0.f) return; }
-  out[taskId * 4] = kept[taskId];
-  if (taskId % 2) {
-    __nram__ float mine[32];
-    out[taskId * 4 + 1] = mine[taskId];
-    __bang_write_value(mine, 32, (float)taskId);
-    __memcpy_async(kept, out, 32, GDRAM2NRAM);
-  } else {
-    __nram__ float mine[64];
-    out[taskId * 4 + 1] = mine[taskId];
-    __bang_write_value(mine, 64, (float)taskId);
-    if (taskId == wrong) { mine[64] = 1.f; }
-  }
-  __bang_write_value(kept + 32, 32, 2.f);
-  int last = taskId;
-  int *at = &last;
-  *at += 1;
-  out[taskId * 4 + 2] = kept[40] + *at;
-}
-"""
-
-
-@pytest.mark.parametrize("wrong", [-1, 6])
-def test_a_core_that_runs_further_tasks(load, wrong):
-    """Each task finds fresh memory and pointers of its own, while others wait in the middle of theirs."""
-    out = np.zeros(36, np.float32)
-
-    done = alike(load(FURTHER)["further"], (out, np.zeros(1, np.float32), wrong), dim=(9, 1, 1))
-
-    assert (wrong >= 0) == ("4 bytes past its end" in str(done))
-    assert wrong >= 0 or 18 == done.instructions["bang_write_value"]
-
-
-MEETING = """\
-__mlu_shared__ float shared[2 * 256];
-__nram__ float mine[256];
-
-__mlu_global__ void pipe(float *out, const float *in, int turns) {
-  for (int t = 0; t < turns; ++t) {
-    if (__is_mpu()) {
-      __memcpy_async(shared + t % 2 * 256, in + (taskIdY * turns + t) * 256, 1024, GDRAM2SRAM);
-    }
-    __sync_cluster();
-    if (__is_ipu()) {
-      __memcpy(mine, shared + t % 2 * 256, 1024, SRAM2NRAM);
-      __bang_mul_scalar(mine, mine, (float)(coreId + 1), 256);
-      __memcpy_async(out + (taskId * turns + t) * 256, mine, 1024, NRAM2GDRAM);
-      if (t % 3 == 0) __sync_io();
-    }
-  }
-}
-"""
-
-
-@pytest.mark.parametrize("effects", ["late", "eager"])
-def test_a_pipeline_over_shared_memory(load, effects):
-    """Memory cores, barriers, asynchronous copies of both pipes, two unions."""
-    data = np.random.default_rng(2).random(2 * 5 * 256, dtype=np.float32)
-    out = np.zeros(8 * 5 * 256, np.float32)
-
-    launch = alike(load(MEETING)["pipe"], (out, data, 5), dim=(4, 2, 1), kind=mlusim.UNION1, effects=effects)
-
-    assert launch.traffic["SRAM2NRAM"] == 8 * 5 * 1024
-
-
-def test_a_barrier_that_one_core_misses(load):
-    """Who waits where, at the line of the source."""
-    source = """\
-__mlu_global__ void stuck(int *out) {
-  if (taskId == 1) return;
-  __sync_cluster();
-}
-"""
-    fault = alike(load(source)["stuck"], (np.zeros(4, np.int32),), dim=(4, 1, 1), kind=mlusim.UNION1)
-
-    assert "k.mlu:3" in str(fault)
 
 
 LANGUAGE = """\
@@ -230,9 +130,9 @@ __mlu_global__ void language(int *out, int a, int b, float f, unsigned u) {
         (6, 7, -0.0, 2),
     ],
 )
-def test_the_language(load, a, b, f, u):
+def test_the_language(load_once, a, b, f, u):
     """Arithmetic that wraps, conversions, references, recursion, switches, loops, arrays, halves, bits, pointers."""
-    launch = alike(load(LANGUAGE)["language"], (np.zeros(64, np.int32), a, b, f, u))
+    launch = alike(load_once(LANGUAGE)["language"], (np.zeros(64, np.int32), a, b, f, u))
 
     assert not isinstance(launch, MlusimError), str(launch)
 
@@ -262,17 +162,17 @@ __mlu_global__ void faulty(float *out, const float *in, int which, int n) {
 
 
 @pytest.mark.parametrize("which", range(13))
-def test_faults_say_the_same(load, which):
+def test_faults_say_the_same(load_once, which):
     """Out of bounds, null, wild, division by zero, recursion without end: one sentence, one line, one class."""
     data = np.zeros(64, np.float32)
 
     for n in (-1, 5, 63, 64, 1 << 20):
-        alike(load(FAULTY)["faulty"], (data, data, which, n))
+        alike(load_once(FAULTY)["faulty"], (data, data, which, n))
 
 
-def test_the_engine_is_chosen(load):
+def test_the_engine_is_chosen(load_once):
     """Automatic takes the native one, an observer Python's; "native" says why it cannot; a wrong name is refused."""
-    kernel = load(VECTORS)["add"]
+    kernel = load_once(VECTORS)["add"]
     device = mlusim.Device("MLU370-X4")
     given = [device.put(np.zeros(64, np.float32)) for _ in range(3)]
 
@@ -331,63 +231,26 @@ __mlu_global__ void records(float *out, float *in) {
 """
 
 
-def test_records_by_value_and_by_reference(load):
+def test_records_by_value_and_by_reference(load_once):
     """Structs that are returned, copied, changed, passed; pointers in them; a sync as assembly."""
     data = np.arange(64, dtype=np.float32)
 
-    launch = alike(load(RECORDS)["records"], (np.zeros(64, np.float32), data))
+    launch = alike(load_once(RECORDS)["records"], (np.zeros(64, np.float32), data))
 
     assert launch.instructions["sync"] == 1
 
 
-UNGUARDED = """\
-__mlu_shared__ float shared[512];
-__nram__ float mine[512];
-
-__mlu_global__ void unguarded(float *out, const float *in) {
-  __memcpy(shared, in, 2048, GDRAM2SRAM);
-  __sync_cluster();
-  __memcpy(mine, shared, 2048, SRAM2NRAM);
-  __bang_mul_scalar(mine, mine, (float)(coreId + 1), 256);
-  __memcpy_async(mine + 256, mine, 1024, NRAM2NRAM);
-  __sync_compute();
-  __bang_add(mine, mine, mine + 256, 256);
-  __memcpy_async(mine + 256, mine, 512, NRAM2NRAM);
-  __sync_copy_nram_to_nram();
-  __memcpy_async(mine + 128, mine, 256, NRAM2NRAM);
-  __sync_copy_sram_to_nram();
-  __memcpy_async(mine, out + taskId * 512, 64, GDRAM2NRAM);
-  __sync_copy_gdram_to_nram();
-  __memcpy_async(out + taskId * 512, mine, 2048, NRAM2GDRAM);
-  __sync();
-  __sync_cluster();
-  if (coreId == 0) __memcpy(shared, mine, 2048, NRAM2SRAM);
-  __sync_cluster();
-  __memcpy(out + taskDim * 512, shared, 2048, SRAM2GDRAM);
-}
-"""
-
-
-@pytest.mark.parametrize("effects", ["late", "eager"])
-def test_every_kind_of_core_runs_everything(load, effects):
-    """What a core cannot do has no effect on it; a sync of the compute stream waits for copies inside NRAM."""
-    data = np.random.default_rng(3).random(512, dtype=np.float32)
-    out = np.zeros(5 * 512, np.float32)
-
-    alike(load(UNGUARDED)["unguarded"], (out, data), dim=(4, 1, 1), kind=mlusim.UNION1, effects=effects)
-
-
-def test_a_loop_without_end_is_interrupted_at_its_line(load):
+def test_a_loop_without_end_is_interrupted_at_its_line(load_once):
     """Native loops let Python look after signals and limits now and then."""
     source = "__mlu_global__ void endless(int *out) {\n  int n = 0;\n  while (true) { n = n * 3 + 1; }\n  out[0] = n;\n}\n"
 
-    fault, _ = run(load(source)["endless"], (np.zeros(4, np.int32),), NATIVE, limit="seconds=0.2")
+    fault, _ = run(load_once(source)["endless"], (np.zeros(4, np.int32),), NATIVE, limit="seconds=0.2")
 
     assert "has run for 0.2 seconds" in str(fault)
     assert fault.line == 3
 
 
-def test_bfloat16_has_two_bytes(load):
+def test_bfloat16_has_two_bytes(load_once):
     """Arrays, pointers that move, conversions: whatever number the parser has for the type."""
     source = """\
 __nram__ bfloat16_t c[512];
@@ -401,7 +264,7 @@ __mlu_global__ void sums(bfloat16_t *out, bfloat16_t *in, float f) {
 """
     data = np.arange(512).astype(bfloat16.dtype)
 
-    launch = alike(load(source)["sums"], (np.zeros(256, bfloat16.dtype), data, 3.0))
+    launch = alike(load_once(source)["sums"], (np.zeros(256, bfloat16.dtype), data, 3.0))
 
     assert launch.instructions["bang_add"] == 1
 
@@ -417,14 +280,14 @@ __mlu_entry__ void Deep(int *out, const int *in) {
 """
 
 
-def test_a_copy_of_three_dimensions(load):
+def test_a_copy_of_three_dimensions(load_once):
     """Rows of rows: its direction is a number in C, too."""
     tensor = np.arange(64, dtype=np.int32)
-    alike(load(DEEP)["Deep"], [np.zeros(64, np.int32), tensor])
+    alike(load_once(DEEP)["Deep"], [np.zeros(64, np.int32), tensor])
     wanted = np.zeros(64, np.int32)
     for plane, row in np.ndindex(2, 3):
         at, source = plane * 12 + row * 2, plane * 16 + row * 4
         wanted[at : at + 2] = tensor[source : source + 2]
-    found = run(load(DEEP)["Deep"], [np.zeros(64, np.int32), tensor], NATIVE)[1][0]
+    found = run(load_once(DEEP)["Deep"], [np.zeros(64, np.int32), tensor], NATIVE)[1][0]
 
     assert wanted.tolist() == found.tolist()

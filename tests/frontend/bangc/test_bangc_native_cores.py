@@ -1,0 +1,128 @@
+"""Tasks, memory cores, barriers and effects of BANG C on the native engine: the same schedule as on Python's."""
+
+import numpy as np
+import pytest
+from engines import alike
+
+import mlusim
+
+FURTHER = """\
+__nram__ float kept[64];
+__wram__ float other[64];
+
+__mlu_global__ void further(float *out, const float *flag, int wrong) {
+  for (int i = 0; i < 300 * (taskId % 3 == 1); ++i) { if (flag[0] != 0.f) return; }
+  out[taskId * 4] = kept[taskId];
+  if (taskId % 2) {
+    __nram__ float mine[32];
+    out[taskId * 4 + 1] = mine[taskId];
+    __bang_write_value(mine, 32, (float)taskId);
+    __memcpy_async(kept, out, 32, GDRAM2NRAM);
+  } else {
+    __nram__ float mine[64];
+    out[taskId * 4 + 1] = mine[taskId];
+    __bang_write_value(mine, 64, (float)taskId);
+    if (taskId == wrong) { mine[64] = 1.f; }
+  }
+  __bang_write_value(kept + 32, 32, 2.f);
+  int last = taskId;
+  int *at = &last;
+  *at += 1;
+  out[taskId * 4 + 2] = kept[40] + *at;
+}
+"""
+
+
+@pytest.mark.parametrize("wrong", [-1, 6])
+def test_a_core_that_runs_further_tasks(load_once, wrong):
+    """Each task finds fresh memory and pointers of its own, while others wait in the middle of theirs."""
+    out = np.zeros(36, np.float32)
+
+    done = alike(load_once(FURTHER)["further"], (out, np.zeros(1, np.float32), wrong), dim=(9, 1, 1))
+
+    assert (wrong >= 0) == ("4 bytes past its end" in str(done))
+    assert wrong >= 0 or 18 == done.instructions["bang_write_value"]
+
+
+MEETING = """\
+__mlu_shared__ float shared[2 * 256];
+__nram__ float mine[256];
+
+__mlu_global__ void pipe(float *out, const float *in, int turns) {
+  for (int t = 0; t < turns; ++t) {
+    if (__is_mpu()) {
+      __memcpy_async(shared + t % 2 * 256, in + (taskIdY * turns + t) * 256, 1024, GDRAM2SRAM);
+    }
+    __sync_cluster();
+    if (__is_ipu()) {
+      __memcpy(mine, shared + t % 2 * 256, 1024, SRAM2NRAM);
+      __bang_mul_scalar(mine, mine, (float)(coreId + 1), 256);
+      __memcpy_async(out + (taskId * turns + t) * 256, mine, 1024, NRAM2GDRAM);
+      if (t % 3 == 0) __sync_io();
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("effects", ["late", "eager"])
+def test_a_pipeline_over_shared_memory(load_once, effects):
+    """Memory cores, barriers, asynchronous copies of both pipes, two unions."""
+    data = np.random.default_rng(2).random(2 * 5 * 256, dtype=np.float32)
+    out = np.zeros(8 * 5 * 256, np.float32)
+
+    launch = alike(
+        load_once(MEETING)["pipe"], (out, data, 5), dim=(4, 2, 1), kind=mlusim.UNION1, effects=effects
+    )
+
+    assert launch.traffic["SRAM2NRAM"] == 8 * 5 * 1024
+
+
+def test_a_barrier_that_one_core_misses(load_once):
+    """Who waits where, at the line of the source."""
+    source = """\
+__mlu_global__ void stuck(int *out) {
+  if (taskId == 1) return;
+  __sync_cluster();
+}
+"""
+    fault = alike(load_once(source)["stuck"], (np.zeros(4, np.int32),), dim=(4, 1, 1), kind=mlusim.UNION1)
+
+    assert "k.mlu:3" in str(fault)
+
+
+UNGUARDED = """\
+__mlu_shared__ float shared[512];
+__nram__ float mine[512];
+
+__mlu_global__ void unguarded(float *out, const float *in) {
+  __memcpy(shared, in, 2048, GDRAM2SRAM);
+  __sync_cluster();
+  __memcpy(mine, shared, 2048, SRAM2NRAM);
+  __bang_mul_scalar(mine, mine, (float)(coreId + 1), 256);
+  __memcpy_async(mine + 256, mine, 1024, NRAM2NRAM);
+  __sync_compute();
+  __bang_add(mine, mine, mine + 256, 256);
+  __memcpy_async(mine + 256, mine, 512, NRAM2NRAM);
+  __sync_copy_nram_to_nram();
+  __memcpy_async(mine + 128, mine, 256, NRAM2NRAM);
+  __sync_copy_sram_to_nram();
+  __memcpy_async(mine, out + taskId * 512, 64, GDRAM2NRAM);
+  __sync_copy_gdram_to_nram();
+  __memcpy_async(out + taskId * 512, mine, 2048, NRAM2GDRAM);
+  __sync();
+  __sync_cluster();
+  if (coreId == 0) __memcpy(shared, mine, 2048, NRAM2SRAM);
+  __sync_cluster();
+  __memcpy(out + taskDim * 512, shared, 2048, SRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("effects", ["late", "eager"])
+def test_every_kind_of_core_runs_everything(load_once, effects):
+    """What a core cannot do has no effect on it; a sync of the compute stream waits for copies inside NRAM."""
+    data = np.random.default_rng(3).random(512, dtype=np.float32)
+    out = np.zeros(5 * 512, np.float32)
+
+    alike(load_once(UNGUARDED)["unguarded"], (out, data), dim=(4, 1, 1), kind=mlusim.UNION1, effects=effects)
