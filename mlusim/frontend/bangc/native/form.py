@@ -21,7 +21,7 @@ from mlusim.frontend.bangc.native.statements import function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
-from mlusim.frontend.bangc.runtime.variables import Outside
+from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
@@ -153,7 +153,7 @@ class BangForm:
         """A pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
         if number == 0:
             return Address(offset, size)
-        return Outside(offset, size, nbytes // element if element > 0 else 0, abs(element))
+        return VariableOfC(offset, size, nbytes // element if element > 0 else 0, abs(element))
 
     @staticmethod
     def fault(why: int, *given: int) -> Fault:

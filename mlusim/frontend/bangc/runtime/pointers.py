@@ -101,7 +101,7 @@ def no_number() -> Unsupported:
     )
 
 
-class Variable:
+class VariableAddress:
     """What all pointers to variables outside simulated memory have in common: an address that is no number."""
 
     __slots__ = ()
@@ -118,7 +118,7 @@ class Variable:
         return "the address of a variable"
 
 
-class Items(Variable):
+class Items(VariableAddress):
     """A pointer into a list: an array of pointers, of records or of doubles, which is no simulated memory."""
 
     __slots__ = ("items", "layout", "offset")

@@ -6,10 +6,10 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import OutOfBounds
-from mlusim.frontend.bangc.runtime.pointers import Variable, beyond, number, see, unrelated, within
+from mlusim.frontend.bangc.runtime.pointers import VariableAddress, beyond, number, see, unrelated, within
 
 
-class Cell(Variable):
+class Cell(VariableAddress):
     """A variable whose address is taken, and the pointer to it; it is not in simulated memory.
 
     ``v`` is the value: a number, or a pointer.
@@ -77,7 +77,7 @@ class Cell(Variable):
         return Bits(self, layout)
 
 
-class BesideVariable(Variable):
+class BesideVariable(VariableAddress):
     """A pointer beside a variable or a record, *n* elements away: it may be compared and moved back."""
 
     __slots__ = ("cell", "n")
@@ -150,7 +150,7 @@ def size_of(variable: Any) -> int:
     return int(getattr(variable.layout, "size", 8))
 
 
-class Bits(Variable):
+class Bits(VariableAddress):
     """The bytes of a variable from *offset* on, seen as another type: ``*(int *)&x``."""
 
     __slots__ = ("cell", "dtype", "offset")
@@ -219,7 +219,7 @@ def _cell_of(pointer: Any) -> Any:
     return pointer.cell if isinstance(pointer, Bits) else pointer
 
 
-class Outside(Variable):
+class VariableOfC(VariableAddress):
     """A pointer that C handed up, to a variable of its own: what it leads to is only refused here.
 
     It is *offset* bytes from the variable, which is an array of *count* elements of *element* bytes, or one of so many bytes
