@@ -15,6 +15,13 @@ template <int N> struct Mid { int dim; int wide[N]; Mid(int d) { dim = d; wide[0
 struct Leaf : public Mid<3> { int more; Leaf(int d) : Mid(d), more(7) {} };
 struct Made { Made(int a, int b = 0) { sum = a + b; } int kind = 4; int sum; };
 struct Taken : public Made { using Made::Made; };
+template <int N> struct Divided {
+  int limit = 7; int share;
+  Divided(int n, int more = 1) { share = n / N + more; }
+  Divided(int *n, int) { share = *n; }
+  Divided(float *n, int) { share = (int)*n + 100; }
+};
+struct Small : public Divided<8> { using Divided::Divided; int more = 5; };
 struct Plain : public Base { double last = 2.5; };
 struct Shape { int64_t dims[4]; uint64_t total = 1; bool ok = 1; };
 struct Desc { int n; int pad[3]; int sub = 4; int *factors; };
@@ -35,6 +42,10 @@ int main() {
   printf("%d %d %d %d\\n", (int)values.size(), values[1], values[3], desc->factors[2]);
   Taken taken(3, 4);
   printf("%d %d %d\\n", (int)sizeof(Leaf), taken.kind, taken.sum);
+  float real = 4;
+  Small small(64), other(&real, 0), *kept = new Small(80, 2);
+  printf("%d %d %d %d %d\\n", small.limit, small.share, small.more, other.share, kept->share + kept->more);
+  delete kept;
   cnrtFreeHost(desc->factors);
   delete desc;
   return 0;
@@ -49,7 +60,7 @@ def test_members_of_a_base_and_arrays_with_defaults_beside_them(tmp_path, capsys
     status = bangc.load(path).run_main()
 
     assert 0 == status
-    assert ["3 1 0 4", "6 3 7 12 9 2.5", "4 8 2 6", "20 4 7"] == capsys.readouterr().out.splitlines()
+    assert ["3 1 0 4", "6 3 7 12 9 2.5", "4 8 2 6", "20 4 7", "7 9 5 104 17"] == capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -60,8 +71,12 @@ def test_members_of_a_base_and_arrays_with_defaults_beside_them(tmp_path, capsys
             "b is a member of a base class",
         ),
         (
-            "template <int N> struct A { A(int n) { a = n; } int a; };\nstruct B : A<3> { using A::A; };\nint main() { return B(4).a; }",
-            "A is inherited from a template by using",
+            "template <int N> struct A { A(int n) { a = n; } int a; };\ntemplate <int N> struct B : A<N> { using A<N>::A; };\nint main() { return B<3>(4).a; }",
+            "A is inherited by a using that is not followed",
+        ),
+        (
+            "struct A { A(int n) { a = n; } int a; };\nstruct B : A { using A::A; int b = 3; };\nstruct C : B { using B::B; };\nint main() { return C(4).b; }",
+            "A is inherited by a using that is not followed",
         ),
     ],
 )

@@ -19,6 +19,7 @@ from mlusim.frontend.bangc.ir import (
     LibraryCall,
     Load,
     LocalStorage,
+    Member,
     Method,
     Place,
     Span,
@@ -284,10 +285,12 @@ def _name_of(target: Declaration) -> str:
     return target.name
 
 
-def defaults(scope: FunctionScope, target: Declaration, kind: t.Record, span: Span) -> Compose:
-    """An object whose members have the values that they are declared with, or zeros."""
+def defaults(
+    scope: FunctionScope, target: Declaration, kind: t.Record, span: Span, own: tuple[Declaration, ...] = ()
+) -> Compose:
+    """An object whose members, and *own* ones, have the values that they are declared with, or zeros."""
     parent = target.parent
-    given = {f.name: f.default for f in parent.fields} if parent is not None else {}
+    given = {f.name: f.default for f in (*parent.fields, *own)} if parent is not None else {}
     if not any(given.values()):
         return Compose((), kind, span)
     values = []
@@ -327,25 +330,41 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
         return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
     original = target.original
     if original is None:
-        return scope.refuse("constructor", f"{target.name} is inherited from a template by using", node.span)
-    target = original
-    if not acts(target):
-        return defaults(scope, target, kind, node.span)
-    return _built(scope, node, target, kind, given)
+        return scope.refuse(
+            "constructor", f"{target.name} is inherited by a using that is not followed", node.span
+        )
+    own = () if original is target or target.parent is None else target.parent.fields
+    if not acts(original):
+        return defaults(scope, original, kind, node.span, own)
+    return _built(scope, node, original, kind, given, own)
 
 
-def _built(scope: FunctionScope, node: Node, target: Declaration, kind: t.Record, given: list[Node]) -> Expr:
-    """An object that a constructor of the sources makes."""
+def _built(
+    scope: FunctionScope,
+    node: Node,
+    target: Declaration,
+    kind: t.Record,
+    given: list[Node],
+    own: tuple[Declaration, ...] = (),
+) -> Expr:
+    """An object that a constructor of the sources makes; *own* are members that the constructor does not know."""
     local = scope.temporary(kind, node.span)
     held = LocalStorage(local, kind, node.span)
     this = scope.address(held, t.Pointer(kind), node.span)
-    made = Call(
+    made: Expr = Call(
         scope.around.need(target),
         target.title,
         (this, *passed(scope, node, target, given)),
         t.VOID,
         node.span,
     )
+    usual = {f.name: f.default for f in own}
+    for field in kind.fields:
+        first = usual.get(field.name)
+        if first is not None:
+            at = Member(held, field.name, field.offset, field.type, node.span)
+            stored = Assign(at, _initial(scope, first, field.type), field.type, node.span)
+            made = Comma(made, stored, t.VOID, node.span)
     return Comma(made, Load(held, kind, node.span), kind, node.span)
 
 

@@ -3,6 +3,7 @@
 import ctypes
 import functools
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from mlusim.errors import UsageError
@@ -54,6 +55,15 @@ class Library:
             function = getattr(lib, f"clang_EvalResult_{name}")
             function.argtypes, function.restype = [ctypes.c_void_p], result
         lib.clang_EvalResult_dispose.argtypes = [ctypes.c_void_p]
+
+    def used(self, owner: Any) -> Iterator[Any]:
+        """The declarations that the ``using`` of a class make its own: of a template, those of the instance."""
+        for child in owner.get_children():
+            if child.kind.name == "USING_DECLARATION":
+                for named in child.get_children():
+                    if named.kind.name == "OVERLOADED_DECL_REF":
+                        count = self.lib.clang_getNumOverloadedDecls(named)
+                        yield from (self.lib.clang_getOverloadedDecl(named, n) for n in range(count))
 
     def evaluate(self, cursor: Any) -> int | float | None:
         """The value of a constant expression or variable; None where it is no constant number."""

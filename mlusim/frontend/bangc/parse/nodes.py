@@ -260,14 +260,17 @@ class Declaration:
 
     @cached_property
     def original(self) -> "Declaration | None":
-        """The constructor of a base class that is one of this by ``using``; it has the base's name.  None: not shown."""
+        """The constructor of a direct base that is one of this by ``using``; it has the base's name.  None: not shown."""
         own = self._cursor.semantic_parent
         if self.name.partition("<")[0] == own.spelling.partition("<")[0]:
             return self
-        base = next(c for c in own.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
-        kinds = [a.kind for a in self._cursor.type.argument_types()]
-        for child in base.type.get_declaration().get_children():
-            if child.kind.name == "CONSTRUCTOR" and kinds == [a.kind for a in child.type.argument_types()]:
+        bases = [
+            c.type.get_canonical() for c in own.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"
+        ]
+        wanted = [a.get_canonical() for a in self._cursor.type.argument_types()]
+        for child in self._reader.library.used(own):
+            of_base = child.kind.name == "CONSTRUCTOR" and child.semantic_parent.type.get_canonical() in bases
+            if of_base and wanted == [a.get_canonical() for a in child.type.argument_types()]:
                 return self._reader.declaration(child)
         return None
 
