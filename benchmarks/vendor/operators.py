@@ -20,14 +20,21 @@ from mlusim.errors import MlusimError
 Given = dict[str, Any]
 Reference = Callable[[Given], Given]
 REFERENCES: dict[str, tuple[Reference, float]] = {}
+WHOLE: set[str] = set()  # entry points whose tolerance is of all elements' root mean square
 SAMPLES: dict[str, list[Callable[[np.random.Generator], tuple[Given, dict[str, str]]]]] = {}
 
 
-def reference(name: str, tolerance: float = 1e-3) -> Callable[[Reference], Reference]:
-    """Register what the entry point *name* is to give: tensors by the names of parameters."""
+def reference(name: str, tolerance: float = 1e-3, *, whole: bool = False) -> Callable[[Reference], Reference]:
+    """Register what the entry point *name* is to give: tensors by the names of parameters.
+
+    *tolerance* is of each element and 1, or with *whole* of the root mean square of all elements: every
+    one is a sum of many that cancel.
+    """
 
     def register(function: Reference) -> Reference:
         REFERENCES[name] = function, tolerance
+        if whole:
+            WHOLE.add(name)
         return function
 
     return register
@@ -121,7 +128,8 @@ def _compare(made: Outcome, call: Call, given: Given) -> None:
             found = found[: len(values)]  # what is behind the rows that are wanted has no meaning
         found, values = found.astype(wide), values.reshape(found.shape)
         apart = np.where((found == values) | (np.isnan(found) & np.isnan(values)), 0, np.abs(found - values))
-        bound = tolerance * (1 + np.abs(np.where(np.isfinite(values), values, 0)))
+        sizes = np.abs(np.where(np.isfinite(values), values, 0))
+        bound = tolerance * (np.sqrt((sizes**2).mean()) if call.name in WHOLE else 1 + sizes)
         right = bool(np.all(apart <= bound))
         made.difference = max(made.difference, float(np.nan_to_num(apart, nan=np.inf).max(initial=0.0)))
         if not right:

@@ -99,7 +99,7 @@ def _token(
             legal=", ".join(d.name for d in allowed),
             hint="let the IPU cores do it: `if mlu.is_ipu(): ...`",
         )
-    if SRAM in (direction.src, direction.dst) and mlu.core.cluster is None:
+    if SRAM in (direction.src, direction.dst) and mlu.core.union.block:
         return Unsupported(
             f"a Block task cannot copy {direction}: it shares no SRAM", hint="launch as UNION1 or wider"
         )

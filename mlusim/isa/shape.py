@@ -140,9 +140,9 @@ def bang_pad(
         at_least("channel", 1),
         multiple_of("n", 64),
         demand(
-            "height * width * channel * sizeof(src) % 128",
-            "a filter of {height} x {width} x {channel} elements is no multiple of 128 bytes",
-            "filters of multiples of 128 bytes",
+            "height * width * channel * sizeof(src) % 64",
+            "a filter of {height} x {width} x {channel} elements is no multiple of 64 bytes",
+            "filters of multiples of 64 bytes",
         ),
     ),
     certainty="I",
@@ -154,7 +154,10 @@ def bang_pad(
     ),
 )
 def bang_reshape_filter(dst: Tile, src: Tile, n: int, height: int, width: int, channel: int) -> None:
-    """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred)."""
+    """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred).
+
+    A filter is of 64 bytes or a multiple: the manual says 128, the vendor's own Fourier transforms have 64 (inferred).
+    """
     size = height * width * channel
     dst.reshape(64, n // 64, size)[...] = src.reshape(n // 64, 64, size).transpose(1, 0, 2)
 

@@ -176,6 +176,7 @@ class Core:
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
         count = self._or_blame(elements, SRAM, count)
+        self.cluster = self.cluster or self.session.lone_cluster(self)
         if self.cluster is None:
             raise self.blame(
                 Unsupported(

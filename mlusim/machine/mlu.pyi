@@ -1131,7 +1131,10 @@ class Mlu:
         width: Count,
         channel: Count,
     ) -> None:
-        """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred)."""
+        """Lay *n* filters out for WRAM: ``dst[l][b] = src[b * 64 + l]``, dst as 64 lanes of n / 64 filters each (inferred).
+
+        A filter is of 64 bytes or a multiple: the manual says 128, the vendor's own Fourier transforms have 64 (inferred).
+        """
     def bang_reshape_nchw2nhwc(
         self,
         dst: Ptr,

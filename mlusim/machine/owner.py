@@ -54,6 +54,9 @@ class Owner(Protocol):
     def watches(self, core: Any) -> tuple[Any, Any]:
         """Who announces the intrinsics of *core*, and who its scalar accesses; None where nothing listens."""
 
+    def lone_cluster(self, core: Any) -> Any:
+        """The cluster that a lone Block task of compiled code has for itself; None: it has none."""
+
     def private_arenas(self, *, memory_core: bool) -> dict[Space, Arena]:
         """Fresh memories for one core."""
 

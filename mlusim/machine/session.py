@@ -220,12 +220,27 @@ class Session:
                 for start in range(0, x, width):
                     yield self._union(start, row, plane)
 
+    def _cluster(self, number: int) -> Cluster:
+        arch = self.board.arch
+        sram = arch.sram if self.compiled else arch.max_sram
+        return Cluster(number, Arena(SRAM, arch.sram_base, sram, self.pool, unit=self._unit()))
+
+    def lone_cluster(self, core: Core) -> Cluster | None:
+        """The SRAM of a launch that is one Block task, of compiled code; None: the task has none.
+
+        The vendor's library launches a kernel that stores to SRAM so; that it is the task's alone is inferred.
+        """
+        if not self.compiled or self.dim != (1, 1, 1):
+            return None
+        cluster = self._cluster(0)
+        cluster.cores.append(core)
+        return cluster
+
     def _union(self, start: int, row: int, plane: int) -> list[Core]:
         arch, (x, y, _) = self.board.arch, self.dim
         union = Union(block=False, number=(plane * y + row) * x + start)
         for number in range(self.kind.unions):
-            sram = arch.sram if self.compiled else arch.max_sram
-            cluster = Cluster(number, Arena(SRAM, arch.sram_base, sram, self.pool, unit=self._unit()))
+            cluster = self._cluster(number)
             union.clusters.append(cluster)
             first = start + number * arch.cores_per_cluster
             for core_id in range(arch.cores_per_cluster):

@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.vendor.operators import Given, reference, sample
 
 
-@reference("DriveFFT", 2e-3)
+@reference("DriveFFT", 4e-3, whole=True)  # a product's operands have 10 bits of fraction at 592
 def transform(g: Given) -> Given:
     """The transform of the last *rank* axes; a real input has half the results, a real output comes of half."""
     x, out, rank, n = g["input"], g["output"], int(g["rank"]), g["n"]

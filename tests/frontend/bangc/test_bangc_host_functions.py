@@ -43,6 +43,10 @@ int Leave() { exit(3); }
 int Same(int a) { return a; }
 int Same(int a, int b) { return a + b; }
 int NoWay() { goto end; end: return 1; }
+void ScaleBehind(cnrtQueue_t queue, void *dst, const void *src, int n, unsigned long bytes) {
+  cnrtDim3_t dim = {1, 1, 1};
+  Scale<float><<<dim, cnrtFuncTypeBlock, queue>>>((float *)((unsigned long)dst + bytes), (const float *)src, n, 2);
+}
 """
 HEADER = """\
 #pragma once
@@ -107,6 +111,15 @@ def test_a_host_function_launches_on_the_device_that_is_given(module):
     made = [(launch.kernel, launch.dim, launch.kind) for launch in module.launches[before:]]
     assert [("Scale<float>", (4, 1, 1), "UNION1"), ("Scale<float>", (2, 1, 1), "BLOCK")] == made
     assert 3 == module.functions["Calls"](device)
+
+
+def test_a_pointer_that_was_an_integer_has_moved_by_bytes(module):
+    """Whatever the elements of the tensor are that it points into."""
+    device = mlusim.Device("MLU370-X4")
+    src, dst = device.put(np.arange(8, dtype=np.float32)), device.put(np.zeros(64, np.float32))
+    module.functions["ScaleBehind"](device, None, dst, src, 8, 16)
+
+    assert [0.0] * 4 + [2.0 * n for n in range(8)] + [0.0] * 52 == device.get(dst).tolist()
 
 
 def test_numpy_arrays_are_memory_of_the_host(module):

@@ -60,7 +60,13 @@ def test_members_of_a_base_and_arrays_with_defaults_beside_them(tmp_path, capsys
     status = bangc.load(path).run_main()
 
     assert 0 == status
-    assert ["3 1 0 4", "6 3 7 12 9 2.5", "4 8 2 6", "20 4 7", "7 9 5 104 17"] == capsys.readouterr().out.splitlines()
+    assert [
+        "3 1 0 4",
+        "6 3 7 12 9 2.5",
+        "4 8 2 6",
+        "20 4 7",
+        "7 9 5 104 17",
+    ] == capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.parametrize(

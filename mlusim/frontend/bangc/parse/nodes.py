@@ -264,9 +264,7 @@ class Declaration:
         own = self._cursor.semantic_parent
         if self.name.partition("<")[0] == own.spelling.partition("<")[0]:
             return self
-        bases = [
-            c.type.get_canonical() for c in own.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"
-        ]
+        bases = [c.type.get_canonical() for c in own.get_children() if c.kind.name == "CXX_BASE_SPECIFIER"]
         wanted = [a.get_canonical() for a in self._cursor.type.argument_types()]
         for child in self._reader.library.used(own):
             of_base = child.kind.name == "CONSTRUCTOR" and child.semantic_parent.type.get_canonical() in bases

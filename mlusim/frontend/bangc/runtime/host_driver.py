@@ -82,7 +82,7 @@ class Driver:
         """The device pointer that an integer is."""
         for start, tensor in (*self.tensors.items(), *self.lent.items()):
             if start <= address <= start + tensor.nbytes:
-                return tensor.ptr + (address - start)
+                return tensor.ptr.cast(uint8) + (address - start)
         return None
 
     def lend(self, tensor: DeviceTensor) -> None:

@@ -21,18 +21,18 @@
 #define __MLU_SRAM_SIZE__ __mlusim_sram_kib__
 
 #define __mlusim_builtin__(type, name) extern __attribute__((device)) const type name
-__mlusim_builtin__(unsigned int, taskId);
-__mlusim_builtin__(unsigned int, taskIdX);
-__mlusim_builtin__(unsigned int, taskIdY);
-__mlusim_builtin__(unsigned int, taskIdZ);
-__mlusim_builtin__(unsigned int, taskDim);
-__mlusim_builtin__(unsigned int, taskDimX);
-__mlusim_builtin__(unsigned int, taskDimY);
-__mlusim_builtin__(unsigned int, taskDimZ);
-__mlusim_builtin__(unsigned int, clusterId);
-__mlusim_builtin__(unsigned int, clusterDim);
-__mlusim_builtin__(unsigned int, coreId);
-__mlusim_builtin__(unsigned int, coreDim);
+__mlusim_builtin__(int, taskId);
+__mlusim_builtin__(int, taskIdX);
+__mlusim_builtin__(int, taskIdY);
+__mlusim_builtin__(int, taskIdZ);
+__mlusim_builtin__(int, taskDim);
+__mlusim_builtin__(int, taskDimX);
+__mlusim_builtin__(int, taskDimY);
+__mlusim_builtin__(int, taskDimZ);
+__mlusim_builtin__(int, clusterId);
+__mlusim_builtin__(int, clusterDim);
+__mlusim_builtin__(int, coreId);
+__mlusim_builtin__(int, coreDim);
 
 #include "cnrt.h"
 #include "cn_api.h"
