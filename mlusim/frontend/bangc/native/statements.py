@@ -83,7 +83,7 @@ def _cell_of(local: ir.Local) -> Iterator[str]:
 
 
 def _element(kind: t.Type) -> int:
-    """What `program.NativeForm.nowhere` is told of a variable: the bytes of an array's elements, a record's negative size."""
+    """What `program.NativeForm.nowhere` is given about a variable: the bytes of an array's elements, a record's negative size."""
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
