@@ -45,7 +45,10 @@ class Start(NamedTuple):
             declared={space: (arena.top, len(arena.allocations)) for space, arena in core.used.items()},
             rest=ctypes.string_at(at + REST, ctypes.sizeof(c) - REST),
             places=bytes(places),
-            renewable=core.union.block and core.session.alone and core.session.request.layout is None,
+            renewable=core.union.block
+            and core.session.alone
+            and core.session.request.layout is None
+            and not any(a.filled for arena in core.used.values() for a in arena.allocations),
             kept=(words, places, up),
         )
 

@@ -127,7 +127,8 @@ def _declare(part: FilePart) -> None:
         if initial is not None:
             value: ast.expr = initial[0]
         elif variable.space:
-            value = b.call("_c_declare", b.constant(variable.space), b.name(name))
+            values = () if variable.initial is None else (b.constant(variable.initial),)
+            value = b.call("_c_declare", b.constant(variable.space), b.name(name), *values)
         else:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
         node = b.at(b.assign(b.target(variable.name), value), variable.span)

@@ -25,7 +25,14 @@ from mlusim.frontend.bangc.ir import (
     TranslationUnit,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import braces, calls, expressions, statements
-from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, Surroundings, Untranslatable, number
+from mlusim.frontend.bangc.lower.scope import (
+    Captures,
+    FunctionScope,
+    Surroundings,
+    Untranslatable,
+    element_of,
+    number,
+)
 from mlusim.frontend.bangc.lower.storage import settle
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
@@ -47,6 +54,7 @@ class Lowering:
         self.as_bytes: set[str] = set()
         self._work: deque[Declaration] = deque()
         self._asked: set[str] = set()
+        self._without: dict[str, Untranslatable] = {}  # variables whose initial value does not translate
         self.around = Surroundings(unit, self.need, self.variable, self.as_bytes)
 
     def run(self, *, host: bool = True) -> TranslationUnit:
@@ -118,31 +126,38 @@ class Lowering:
     def variable(self, declaration: Declaration) -> Global:
         """The variable at file scope that *declaration* declares."""
         found = self.module.globals.get(declaration.symbol)
-        if found is not None:
-            return found
-        whole = declaration.definition or declaration
-        space = next((a for a in whole.annotations if a in _SPACES), "")
-        made = Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
-        self.module.globals[declaration.symbol] = made
-        initial = whole.initialiser
-        if initial is not None and not space:
-            self._initial(made, whole)
-        return made
+        if found is None:
+            whole = declaration.definition or declaration
+            space = next((a for a in whole.annotations if a in _SPACES), "")
+            found = Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
+            self.module.globals[declaration.symbol] = found
+            if whole.initialiser is not None:
+                try:
+                    self._initial(found, whole.initialiser)
+                except Untranslatable as refused:
+                    self._without[declaration.symbol] = refused
+        if declaration.symbol in self._without:
+            raise self._without[declaration.symbol]
+        return found
 
-    def _initial(self, made: Global, declaration: Declaration) -> None:
+    def _initial(self, made: Global, initial: Node) -> None:
         scope = FunctionScope(self.around, t.VOID)
-        initial = declaration.initialiser
-        assert initial is not None
-        try:
-            if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
-                value: Expr = braces.compose(scope, initial, made.type)
-            else:
-                value = expressions.valued(scope, initial, made.type)
-        except Untranslatable:
-            return
+        if made.space == "sram" or (made.space and isinstance(element_of(made.type), t.Record)):
+            what = (
+                "a variable that cores share" if made.space == "sram" else "a structure in memory of a core"
+            )
+            scope.refuse("initial value", f"{what} has no initial value", initial.span)
+        if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
+            value: Expr = braces.compose(scope, initial, made.type)
+        else:
+            value = expressions.valued(scope, initial, made.type)
         flat = list(_flat(value, made.type))
         if all(v is not None for v in flat):
             made.initial = tuple(flat)
+        elif made.space:
+            scope.refuse(
+                "initial value", f"{made.name} in device memory begins with constants only", initial.span
+            )
         else:
             self.module.initialisers[made.symbol] = value
 

@@ -128,7 +128,7 @@ class BangForm:
             if variable.space == "sram":
                 pointer = core.declare_shared(dtype, count)
             else:
-                pointer = core.declare(_SPACES[variable.space], dtype, count, None)
+                pointer = core.declare(_SPACES[variable.space], dtype, count, variable.initial)
         return core.pointer(pointer)
 
     def _function(self, name: str) -> Callable[..., Any]:

@@ -147,8 +147,8 @@ class Task:
 
     # -- memory --------------------------------------------------------------------------------
 
-    def declare(self, space: str, layout: Any) -> Any:
-        """Memory of a variable at file scope."""
+    def declare(self, space: str, layout: Any, *initial: Any) -> Any:
+        """Memory of a variable at file scope, poison or with its *initial* scalars and then zeros."""
         leaf, elements = _leaf(layout)
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
@@ -159,7 +159,7 @@ class Task:
             "ldram": self.mlu.ldram,
             "stack": self.mlu.ldram,
         }
-        return see(make[space](dtype, number), leaf)
+        return see(make[space](dtype, number, *initial), leaf)
 
     def local(self, space: str, key: str, layout: Any, initial: Any = None) -> Any:
         """Memory of a local: the same bytes in every call, new values where it has some."""
