@@ -113,6 +113,7 @@ PART Ptr pointer_of(Core *m, uint64_t address) {
 PART Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   At q = see(m, moved_(p, i, 8));
   if (LIKELY(!OWN(q.a->space) && !out(q, 8))) { Ptr v; memcpy(&v, at(q), 8); return v; }
+  if (q.a->space == CELL) return (Ptr)(-REACH / 2); /* beside pointers that a compiler has on the stack: their use is a fault */
   return pointer_of(m, load_u64(m, p, i, site));
 }
 PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {

@@ -6,6 +6,8 @@ from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, Unsupported
 from mlusim.memory.pointer import REACH, Ptr
 
+BESIDE = -REACH // 2  # the address of what is read beside an array of pointers (scalars.h has the same)
+
 
 class Address:
     """A pointer to no allocation: the null pointer, or an integer that was made a pointer.
@@ -54,6 +56,8 @@ class Address:
 
     def _refuse(self, verb: str) -> NoReturn:
         what = "the null pointer" if self.address == 0 else f"{self.address:#x}, the address of nothing"
+        if self.address < BESIDE // 2:
+            what = "a pointer that was read beside an array of pointers"
         raise MemoryFault(
             f"{verb} through {what}",
             address=self.address,
@@ -86,6 +90,14 @@ def beyond(at: int, count: int, size: int) -> OutOfBounds:
     return OutOfBounds(
         f"element {within(at, size)} of an array of {count} is accessed", legal=f"0 to {count - 1}"
     )
+
+
+def beside(layout: Any, fault: OutOfBounds) -> Address:
+    """What is read beside pointers that a compiler has on the task's stack: its use is a fault, *fault* of others."""
+    pointee = getattr(layout, "pointee", None)
+    if pointee is None:
+        raise fault
+    return Address(BESIDE, getattr(pointee, "size", 1))
 
 
 def within(at: int, size: int) -> int:
@@ -128,17 +140,18 @@ class Items(VariableAddress):
         self.layout = layout
         self.offset = offset
 
-    def _at(self, i: int) -> int:
-        at = self.offset + i
-        if not 0 <= at < len(self.items):
-            raise beyond(at, len(self.items), getattr(self.layout, "size", 8))
-        return at
+    def _past(self, at: int) -> OutOfBounds:
+        return beyond(at, len(self.items), getattr(self.layout, "size", 8))
 
     def __getitem__(self, i: int) -> Any:
-        return self.items[self._at(i)]
+        at = self.offset + i
+        return self.items[at] if 0 <= at < len(self.items) else beside(self.layout, self._past(at))
 
     def __setitem__(self, i: int, value: Any) -> None:
-        self.items[self._at(i)] = value
+        at = self.offset + i
+        if not 0 <= at < len(self.items):
+            raise self._past(at)
+        self.items[at] = value
 
     def __add__(self, n: int) -> "Items":
         return type(self)(self.items, self.layout, self.offset + n)

@@ -6,7 +6,15 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import OutOfBounds
-from mlusim.frontend.bangc.runtime.pointers import VariableAddress, beyond, number, see, unrelated, within
+from mlusim.frontend.bangc.runtime.pointers import (
+    VariableAddress,
+    beside,
+    beyond,
+    number,
+    see,
+    unrelated,
+    within,
+)
 
 
 class Cell(VariableAddress):
@@ -26,9 +34,7 @@ class Cell(VariableAddress):
         self.v = v
 
     def __getitem__(self, i: int) -> Any:
-        if i:
-            raise past(i, size_of(self))
-        return self.v
+        return beside(self.layout, past(i, size_of(self))) if i else self.v
 
     def __setitem__(self, i: int, value: Any) -> None:
         if i:
@@ -120,7 +126,7 @@ class BesideVariable(VariableAddress):
 
     def __getitem__(self, i: int) -> Any:
         if self.n + i:
-            raise past(self.n + i, size_of(self.cell))
+            return beside(self.cell.layout, past(self.n + i, size_of(self.cell)))
         return self.cell[0]
 
     def __setitem__(self, i: int, value: Any) -> None:
