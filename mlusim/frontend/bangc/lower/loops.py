@@ -45,7 +45,7 @@ def each(scope: FunctionScope, node: Node) -> list[Statement]:
         bound = bindings.bound(scope, variable, value)
     else:
         bound = Declare(scope.add(declaration), value, variable.span)
-    body = (bound, *statements.body(scope, inner))
+    body = (bound, *statements.turn(scope, inner))
     test = Compare("!=", here, Load(stop, kind, span), t.BOOL, span)
     step = Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
     loop = Loop(test, step, body, False, span)

@@ -71,6 +71,7 @@ class FunctionScope:
     captures: Captures | None = None  # where it is the body of a lambda
     locals: list[Local] = field(factory=list)
     hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
+    loops: int = 0  # around what is lowered
     bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, Local] = field(factory=dict)
     _names: set[str] = field(factory=set)

@@ -20,6 +20,7 @@ from mlusim.frontend.bangc.ir import (
     Section,
     Span,
     Statement,
+    Storage,
     Switch,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import assembly, bindings, braces, expressions, headers
@@ -100,7 +101,15 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
         bound = argument(scope, initial, kind)
         return [Declare(scope.add(declaration), bound, span)]
     if initial is None:
-        return [Declare(scope.add(declaration), None, span)]
+        made = Declare(scope.add(declaration), None, span)
+        if (
+            not scope.loops
+            or made.local.storage is Storage.STATIC
+            or not isinstance(kind, t.Arithmetic | t.Pointer)
+        ):
+            return [made]
+        scope.hidden.append(made)  # keeps what the turn before left, as a register does (inferred)
+        return []
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
         value: Expr | None = braces.compose(scope, initial, kind)
     elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
@@ -150,12 +159,20 @@ def _if(scope: FunctionScope, node: Node) -> list[Statement]:
     return [Block((*before, *made), node.span)] if before else made
 
 
+def turn(scope: FunctionScope, node: Node) -> tuple[Statement, ...]:
+    """The body of a loop."""
+    scope.loops += 1
+    made = body(scope, node)
+    scope.loops -= 1
+    return made
+
+
 def _for(scope: FunctionScope, node: Node) -> list[Statement]:
     first, test, step = headers.parts(scope.around.unit, node)
     before = [] if first is None else statement(scope, first)
     tested = None if test is None else expressions.valued(scope, test, t.BOOL)
     stepped = None if step is None else effect(scope, step)
-    loop = Loop(tested, stepped, body(scope, node.children[-1]), False, node.span)
+    loop = Loop(tested, stepped, turn(scope, node.children[-1]), False, node.span)
     return [Block((*before, loop), node.span)] if before else [loop]
 
 
@@ -169,12 +186,12 @@ def _while(scope: FunctionScope, node: Node) -> list[Statement]:
     test, inner = node.children[0], node.children[-1]
     if test.type is None:
         scope.refuse("declaration in a condition", "declare the variable before the while", test.span)
-    return [Loop(expressions.valued(scope, test, t.BOOL), None, body(scope, inner), False, node.span)]
+    return [Loop(expressions.valued(scope, test, t.BOOL), None, turn(scope, inner), False, node.span)]
 
 
 def _do(scope: FunctionScope, node: Node) -> list[Statement]:
     inner, test = node.children[0], node.children[-1]
-    made = body(scope, inner)
+    made = turn(scope, inner)
     known = scope.around.unit.reader.value(test)
     if known == 0 and not _leaves(made):
         return [Block(made, node.span)] if made else []
