@@ -58,13 +58,14 @@ class Announcer(Protocol):
 class Flight:
     """An asynchronous effect between its issue and its landing: its pipe, what lands it, what was announced.
 
-    ``inside`` is true of a copy from NRAM to NRAM.
+    ``inside`` is true of a copy from NRAM to NRAM, ``landed`` of one whose bytes are there before what waits for it.
     """
 
     pipe: Pipe
     land: Callable[[], None]
     effect: Any
     inside: bool = False
+    landed: bool = False
 
 
 class Core(Port, Protocol):

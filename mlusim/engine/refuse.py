@@ -108,6 +108,8 @@ def _allowed(how: str, first: int, last: int, low: int, high: int) -> bool:
     """Whether a row allows its destination from *first* to *last* over a source from *low* to *high*."""
     if how == "tail":
         return first < low and last <= high
+    if how == "piece":
+        return low <= first and last <= high and (first - low) % (last - first) == 0
     return first == low and (how == "exact" or (how == "whole" and last == high))
 
 
@@ -115,6 +117,7 @@ LEGAL: Mapping[str, str] = {
     "exact": "exactly at {} or ",
     "whole": "exactly at {} and as long, or ",
     "tail": "in front of {} and ending with it or before, or ",
+    "piece": "exactly at {} or at a piece of it as long as itself, or ",
     "disjoint": "",
 }
 

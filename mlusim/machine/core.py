@@ -15,7 +15,7 @@ from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
 from mlusim.machine.placements import Placements
 from mlusim.machine.sync.mutex import lock, unlock
-from mlusim.machine.sync.nram_copies import wait_inside
+from mlusim.machine.sync.nram_copies import land_inside, wait_inside
 from mlusim.machine.sync.split_barrier import half_barrier
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Absent, Allocation, Arena
@@ -120,8 +120,7 @@ class Core:
         A kernel may catch what is wrong with its own instruction, as tests of kernels do; a fault that concerns
         other tasks too ends the launch, caught or not.
         """
-        fault.task = self.place.task
-        fault.file, fault.line = self.site()
+        fault.task, (fault.file, fault.line) = self.place.task, self.site()
         if fault.ends_launch:
             self.session.scheduler.doom(self, fault)
         return fault
@@ -244,6 +243,13 @@ class Core:
 
     def fly(self, flight: Flight, load: CopyLoad) -> None:
         """Take an asynchronous effect: it lands now (eager) or at the sync that waits for it (late)."""
+        self._take(flight, load)
+        if not self.late:
+            self.drain(flight.pipe)
+        elif flight.inside and self.session.compiled:
+            land_inside(self, flight)
+
+    def _take(self, flight: Flight, load: CopyLoad) -> None:
         if self.fence:
             self.fence = False
             self._note(WAIT, FOR_COMPUTE)
@@ -252,8 +258,6 @@ class Core:
         if self.pending & OPENING:
             self.head.flies(load)
         self.flights.append(flight)
-        if not self.late:
-            self.drain(flight.pipe)
 
     def drain(self, pipe: Pipe | None = None) -> None:
         """Land the effects in flight on *pipe*, or on every pipe, in the order of their issue."""
@@ -282,11 +286,10 @@ class Core:
 
     def land_one(self, pipe: Pipe) -> None:
         """Land the oldest effect in flight on *pipe*; used where a seed chooses the moment."""
-        for flight in self.flights:
-            if flight.pipe is pipe:
-                self.flights.remove(flight)
-                self._land(flight)
-                return
+        oldest = next((f for f in self.flights if f.pipe is pipe), None)
+        if oldest is not None:
+            self.flights.remove(oldest)
+            self._land(oldest)
 
     def _land(self, flight: Flight) -> None:
         watch, effect = self.mlu.watch, flight.effect

@@ -1074,13 +1074,13 @@ class Mlu:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
 
         *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
-        *table_length* or more is refused; what the hardware reads there is unknown.
+        *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
         """
     def bang_lut_s16(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
 
         *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
-        *table_length* or more is refused; what the hardware reads there is unknown.
+        *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
 
         The older spelling of ``__bang_lut`` for 16 bits.
         """
@@ -1088,7 +1088,7 @@ class Mlu:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
 
         *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
-        *table_length* or more is refused; what the hardware reads there is unknown.
+        *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
 
         The older spelling of ``__bang_lut`` for 32 bits.
         """
@@ -1341,7 +1341,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = sum of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.
         """
     def bang_avgpool(
         self,
@@ -1357,7 +1357,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = mean of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.
         """
     def bang_maxpool(
         self,
@@ -1373,7 +1373,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = max of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.  -0 is below +0 (inferred).
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  -0 is below +0 (inferred).
         """
     def bang_minpool(
         self,
@@ -1389,7 +1389,7 @@ class Mlu:
     ) -> None:
         """Pool windows: ``dst[y][x][c] = min of src[h][w][c]`` over the window at row ``y * stride_h``, column ``x * stride_w``.
 
-        *dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart.  -0 is below +0 (inferred).
+        *dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it (inferred); the manual wants them apart.  -0 is below +0 (inferred).
         """
     def bang_maxpool_index(
         self,

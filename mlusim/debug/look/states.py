@@ -115,7 +115,11 @@ def pipes(paused: PausedRun, core: "Core") -> list[PipeState]:
         PipeState(
             pipe.value,
             _issuing(paused, current, pipe),
-            tuple(_flight(paused, flight) for flight in core.flights if flight.pipe is pipe),
+            tuple(
+                _flight(paused, flight)
+                for flight in core.flights
+                if flight.pipe is pipe and not flight.landed
+            ),
         )
         for pipe in Pipe
     ]

@@ -152,7 +152,7 @@ class NativeCore(Core):
         session, mlu = self.session, self.mlu
         for name in layout.BUILTINS:
             setattr(c, name, getattr(mlu, name))
-        c.memory_core, c.late = self.place.memory_core, self.late
+        c.memory_core, c.late, c.compiled = self.place.memory_core, self.late, session.compiled
         c.timing = self.log is not None
         routes = mlu.directions
         c.directions, c.rows_directions, c.async_directions = self._loaded.directions(
@@ -296,17 +296,15 @@ class NativeCore(Core):
         if self.c is None:
             super().fly(flight, load)
             return
-        late, self.late = self.late, True
-        try:
-            super().fly(flight, load)
-        finally:
-            self.late = late
+        self._take(flight, load)
         self.flights.pop()
         self._issued += 1
         self._pythons[self._issued] = flight
         self._loaded.fly(self, WAITS[flight.pipe], self._issued)
         if not self.late:
             self.drain(flight.pipe)
+        elif flight.inside and self.session.compiled:
+            self._checked(self._loaded.library.mlusim_land_inside(ctypes.addressof(self.c), 0))
 
     def flight_inside(self, number: int) -> bool:
         """Whether effect *number* of Python's is a copy from NRAM to NRAM."""
@@ -317,9 +315,11 @@ class NativeCore(Core):
         if self.c is None or not self.c.nflights:
             super().drain(pipe)
             return
-        if self._loaded.library.mlusim_drain(
-            ctypes.addressof(self.c), FOR_ALL if pipe is None else WAITS[pipe]
-        ):
+        pipes = FOR_ALL if pipe is None else WAITS[pipe]
+        self._checked(self._loaded.library.mlusim_drain(ctypes.addressof(self.c), pipes))
+
+    def _checked(self, failed: int) -> None:
+        if failed:
             raise self._failed()
 
     def _land_python(self, number: int, _: int) -> None:

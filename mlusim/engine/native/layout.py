@@ -44,6 +44,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("memory_core", "i32", 1),
     ("timing", "i32", 1),
     ("late", "i32", 1),
+    ("compiled", "i32", 1),
     ("directions", "i32", 1),
     ("rows_directions", "i32", 1),
     ("async_directions", "i32", 1),

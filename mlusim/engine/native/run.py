@@ -41,7 +41,13 @@ def library_of(text: str, compiler: tuple[str | None, ...]) -> ctypes.PyDLL:
     library.mlusim_sizeof.restype = ctypes.c_int64
     if library.mlusim_sizeof() != ctypes.sizeof(layout.Core):
         raise BuildError("the compiler lays structures out otherwise than Python does; please report this")
-    for name in ("mlusim_drain", "mlusim_poll_load", "mlusim_poll_copy", "mlusim_poll_again"):
+    for name in (
+        "mlusim_drain",
+        "mlusim_land_inside",
+        "mlusim_poll_load",
+        "mlusim_poll_copy",
+        "mlusim_poll_again",
+    ):
         function = getattr(library, name)
         function.argtypes, function.restype = [ctypes.c_void_p, ctypes.c_uint64], ctypes.c_int64
     return library
@@ -195,4 +201,5 @@ class Loaded:
         assert core.buffers is not None
         flight = core.buffers.flights[c.nflights]
         flight.pipe, flight.number, flight.size = pipe, number, int(core.flight_inside(number))
+        flight.rows = 1
         c.nflights += 1

@@ -1,4 +1,4 @@
-"""The wait for copies from NRAM to NRAM, which complete with the compute stream (inferred)."""
+"""Copies from NRAM to NRAM: how they are in order with the compute stream, and the wait for them (inferred)."""
 
 from typing import Any
 
@@ -6,6 +6,20 @@ from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Sync
 from mlusim.memory.space import NRAM
 from mlusim.time.log import WAITS
+
+
+def land_inside(core: Any, flight: Any) -> None:
+    """In compiled code, have the bytes of a copy inside NRAM in order with vector instructions; its end is waited for.
+
+    Behind other copies of the move-DMA that have not landed it waits as they do.
+    """
+    if all(f.landed for f in core.flights if f.pipe is Pipe.MOVE and f is not flight):
+        core._land(flight)  # noqa: SLF001 - it is a method of the core
+        flight.land, flight.effect, flight.landed = _nothing, None, True
+
+
+def _nothing() -> None:
+    """What is left to do where the bytes are there."""
 
 
 def wait_inside(core: Any, name: str) -> None:

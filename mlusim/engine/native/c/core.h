@@ -142,6 +142,7 @@ ALWAYS void await_(Core *m, int waits) {
 
 /* ---- what is in flight: copies of rows of bytes, and what Python issued (a row of numbers) ---- */
 COLD void land_(Core *m, const Flight *f) {
+  if (!f->rows) return;
   if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
   uint8_t *d = (uint8_t *)((Alloc *)m->allocs)[f->dst].raw + f->to, *s = (uint8_t *)((Alloc *)m->allocs)[f->src].raw + f->frm;
   for (int64_t k = 0; k < f->rows; k++) memmove(d + k * f->to_stride, s + k * f->from_stride, (size_t)f->size);
@@ -159,6 +160,17 @@ COLD void settle_now_(Core *m, int pipe) {
   if (m->pending & FOR_ALL) { await_(m, pipe); if (m->nflights) drain_(m, pipe); }
 }
 ALWAYS void settle_(Core *m, int pipe) { if (UNLIKELY(m->pending)) settle_now_(m, pipe); }
+/* As land_inside of machine/sync/nram_copies.py: the last effect in flight lands where no other one on its pipe waits. */
+ALWAYS int inside_(Core *m, const Flight *f) {
+  const Alloc *a = (Alloc *)m->allocs;
+  return f->pipe == P_MOVE && (f->number >= 0 ? f->size != 0 : a[f->dst].space == NRAM && a[f->src].space == NRAM);
+}
+COLD void land_inside_(Core *m) {
+  Flight *f = (Flight *)m->flights, *last = f + m->nflights - 1;
+  for (; f < last; f++) if (f->pipe == P_MOVE && f->rows) return;
+  land_(m, last);
+  last->rows = 0;
+}
 COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3, int64_t l4) {
   if (m->fence) { m->fence = 0; note_(m, K_WAIT, FOR_COMPUTE, 0, 0, 0, 0, 0); }
   note_(m, f.pipe == P_IO ? K_IO : K_MOVE, 0, l0, l1, l2, l3, l4);
@@ -167,6 +179,7 @@ COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3
   if (m->nflights == m->most_flights) up_(m, UP_GROW, 0, 0);
   ((Flight *)m->flights)[m->nflights++] = f;
   if (!m->late) drain_(m, f.pipe);
+  else if (m->compiled && inside_(m, &f)) land_inside_(m);
 }
 ALWAYS void wait_(Core *m, int row, int pipes) { m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes); }
 
@@ -176,11 +189,7 @@ PART void wait_compute_(Core *m, int row) {
   await_(m, FOR_COMPUTE);
   int last = -1, keep = 0, left = 0;
   Flight *f = (Flight *)m->flights;
-  const Alloc *a = (Alloc *)m->allocs;
-  for (int i = 0; i < m->nflights; i++) {
-    int inside = f[i].number >= 0 ? f[i].size != 0 : a[f[i].dst].space == NRAM && a[f[i].src].space == NRAM;
-    if (f[i].pipe == P_MOVE && inside) last = i;
-  }
+  for (int i = 0; i < m->nflights; i++) if (inside_(m, f + i)) last = i;
   if (last < 0) return;
   await_(m, FOR_MOVE);
   for (int i = 0; i < m->nflights; i++) {
@@ -213,6 +222,7 @@ VISIBLE int64_t mlusim_sizeof(void) { return sizeof(Core); }
 #define GUARDED(m, what) jmp_buf outer; memcpy(outer, m->jump, sizeof outer); int64_t failed = setjmp(*(jmp_buf *)m->jump); \
   if (!failed) { what; } memcpy(m->jump, outer, sizeof outer); return failed
 VISIBLE int64_t mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
+VISIBLE int64_t mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED(m, land_inside_(m)); }
 VISIBLE int64_t mlusim_poll_load(Core *m, uint64_t address) { GUARDED(m, poll_load(m, address)); }
 VISIBLE int64_t mlusim_poll_copy(Core *m, uint64_t address) { GUARDED(m, poll_copy(m, address)); }
 VISIBLE int64_t mlusim_poll_again(Core *m, int64_t unused) { (void)unused; GUARDED(m, poll_again(m)); }
