@@ -20,6 +20,8 @@ OVERLAP = {
     "exact": "may start exactly where the destination does; any other overlap is a fault",
     "whole": "may be exactly the destination, as long as it; any other overlap is a fault",
     "tail": "may lie in the end of the destination, and end with it or behind; any other overlap is a fault",
+    "piece": "may start exactly where the destination does, or consist of pieces as long as it, of which it is one; "
+    "any other overlap is a fault",
     "disjoint": "must not overlap the destination",
     "free": "may overlap the destination",
 }

@@ -268,6 +268,7 @@ def intrinsic(
     in_place: tuple[str, ...] | bool = True,
     whole: tuple[str, ...] = (),
     tail: tuple[str, ...] = (),
+    pieces: tuple[str, ...] = (),
     overlap_free: tuple[str, ...] = (),
     partial: tuple[str, ...] = (),
     steps: Mapping[str, str] | None = None,
@@ -299,8 +300,8 @@ def intrinsic(
     all operands or one per operand; with *same* (all operands, or the named ones) the operands
     share one dtype.  *dtypes_2xx* are the types that MLU2xx knows (default: all but bfloat16).  *in_place* says which sources may start exactly at the destination (True: all);
     those in *whole* if they end there too, and those
-    in *tail*, narrower ones, may lie in the end of the destination; any other overlap is a fault, but for the
-    sources in *overlap_free*.  *partial* operands are written as
+    in *tail*, narrower ones, may lie in the end of the destination, which may be any of the pieces as long as itself
+    that those in *pieces* consist of; any other overlap is a fault, but for the sources in *overlap_free*.  *partial* operands are written as
     far as the data say, those in *steps* only every so many elements, those in *strides* again and again
     where the call gives strides.  *void* operands are
     untyped pointers, seen through the type of the named value or through a fixed dtype name.
@@ -339,7 +340,9 @@ def intrinsic(
             cost=cost or _default_cost(operands),
             rules=rules,
             same=tuple(operands) if same is True else (same or ()),
-            overlap=_overlap(operands, in_place, {"whole": whole, "tail": tail, "free": overlap_free}),
+            overlap=_overlap(
+                operands, in_place, {"whole": whole, "tail": tail, "piece": pieces, "free": overlap_free}
+            ),
             void=MappingProxyType(dict(void or {})),
             call=CallStyle.BODY,
             since=since,

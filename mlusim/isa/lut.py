@@ -18,17 +18,23 @@ def _look_up(spelling: str, bits: tuple[int, ...], more: str = "") -> Intrinsic:
         try:
             dst[...] = table.take(src)
         except IndexError:
-            at = int(np.flatnonzero(src >= table_length)[0])
-            raise Refused(
-                f"src[{at}] = {src[at]} is no index into a table of {table_length}",
-                operand="src",
-                legal=f"0 to {table_length - 1}",
-            ) from None
+            ones = src == np.iinfo(src.dtype).max
+            beyond = np.flatnonzero((src >= table_length) & ~ones)
+            if beyond.size:
+                at = int(beyond[0])
+                raise Refused(
+                    f"src[{at}] = {src[at]} is no index into a table of {table_length}",
+                    operand="src",
+                    legal=f"0 to {table_length - 1}",
+                ) from None
+            dst[...] = table.take(np.where(ones, 0, src))
+            dst.view(src.dtype)[ones] = np.iinfo(src.dtype).max
 
     body.__doc__ = (
         "Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.\n\n"
         "*dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of\n"
-        f"*table_length* or more is refused; what the hardware reads there is unknown.{more}"
+        "*table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all "
+        f"ones (inferred: a vendor kernel looks a mask up that it has looked up before).{more}"
     )
     return intrinsic(
         spelling,

@@ -31,6 +31,7 @@ OVERLAP_ACC, OVERLAP_COVER = range(2)
 SOURCE = "vendor declaration header, shapes"
 BOTH = (half, float32)
 INDICES = (uint16, uint32)
+PLACES = "dst exactly at src, or apart from src"
 
 _RULES = (
     at_least("channel", 1),
@@ -76,6 +77,11 @@ def _combined(
     return functools.reduce(combine, parts)
 
 
+def _inside(dst: Tile, src: Tile) -> bool:
+    """Whether *dst* begins in *src*, but not with it."""
+    return 0 < dst.__array_interface__["data"][0] - src.__array_interface__["data"][0] < src.nbytes
+
+
 def _pool(
     spelling: str, combine: Callable[..., Any], formula: str, *, mean: bool = False, **properties: Any
 ) -> Intrinsic:
@@ -95,13 +101,16 @@ def _pool(
         down, right = stride_h or kernel_height, stride_w or kernel_width
         picture = src.reshape(height, width, channel)
         pooled = _combined(combine, picture, kernel_height, kernel_width, down, right)
+        if pooled.size > channel and _inside(dst, src):
+            raise Refused("dst lies in src, and is more than one window", operand="dst", legal=PLACES)
         if mean:
             pooled = pooled / src.dtype.type(kernel_height * kernel_width)
         dst.reshape(pooled.shape)[...] = pooled
 
     body.__doc__ = (
         f"Pool windows: ``dst[y][x][c] = {formula}`` over the window at row ``y * stride_h``, column ``x * stride_w``.\n\n"
-        "*dst* may be exactly *src*, as vendor kernels have it; the manual wants them apart."
+        "*dst* may be exactly *src*, and of one window any of the pixels that it reads, as vendor kernels have it "
+        "(inferred); the manual wants them apart."
         f"{f'  {ZEROS}' if combine in EXTREMES else ''}"
     )
     return intrinsic(
@@ -110,6 +119,7 @@ def _pool(
         reads={"src": "channel * height * width"},
         flow=Flow.MIXING,
         rules=_RULES,
+        pieces=("src",),
         native=("pool", combine, mean),
         **{"source": SOURCE} | properties,
     )(body)

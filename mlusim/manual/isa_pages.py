@@ -26,6 +26,7 @@ OVERLAP: Mapping[str, str] = MappingProxyType(
         "exact": "may be exactly",
         "whole": "may be exactly and as long as",
         "tail": "may have in its end, ending with it or before,",
+        "piece": "may be exactly, or exactly a piece as long as itself of,",
         "disjoint": "must not overlap",
         "free": "may overlap",
     }

@@ -175,11 +175,17 @@ def _back(random: np.random.Generator) -> Any:
 
 
 def _before(a: Array, b: Array) -> bool:
-    """Whether one corner comes before another, counterclockwise from the right."""
+    """Whether one corner comes before another, counterclockwise from the right.
+
+    A corner on the axis is before none and behind none: the operator is defined by this comparison, which has no
+    case for it.
+    """
     if abs(a - b).max() < 1e-8:
         return False
     if a[1] > 0 > b[1] or a[1] < 0 < b[1]:
         return bool(a[1] > 0)
+    if a[1] * b[1] <= 0:
+        return False
     square = [abs(v[0]) * v[0] / (v[0] ** 2 + v[1] ** 2 + 1e-8) for v in (a, b)]
     return bool(square[0] - square[1] > 1e-8 if a[1] > 0 else square[0] - square[1] < 1e-8)
 
