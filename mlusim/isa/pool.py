@@ -79,7 +79,8 @@ def _combined(
 
 def _inside(dst: Tile, src: Tile) -> bool:
     """Whether *dst* begins in *src*, but not with it."""
-    return 0 < dst.__array_interface__["data"][0] - src.__array_interface__["data"][0] < src.nbytes
+    apart: int = dst.__array_interface__["data"][0] - src.__array_interface__["data"][0]
+    return 0 < apart < src.nbytes
 
 
 def _pool(
