@@ -315,6 +315,7 @@ def intrinsic(
     extents = {n: ("write", e) for n, e in (writes or {}).items()}
     extents |= {n: ("read", e) for n, e in (reads or {}).items()}
     extents |= {n: ("update", e) for n, e in (updates or {}).items()}
+    ways = {"whole": whole, "tail": tail, "piece": pieces, "free": overlap_free}
 
     def declare(body: Callable[..., Any]) -> Intrinsic:
         parameters = parameters_of(body, control=control, c=c or {})
@@ -340,9 +341,7 @@ def intrinsic(
             cost=cost or _default_cost(operands),
             rules=rules,
             same=tuple(operands) if same is True else (same or ()),
-            overlap=_overlap(
-                operands, in_place, {"whole": whole, "tail": tail, "piece": pieces, "free": overlap_free}
-            ),
+            overlap=_overlap(operands, in_place, ways),
             void=MappingProxyType(dict(void or {})),
             call=CallStyle.BODY,
             since=since,
