@@ -326,10 +326,8 @@ def intrinsic(
             types = dtypes if isinstance(dtypes, tuple) else dtypes[name]
             old = tuple(d for d in types if d is not bfloat16 and (dtypes_2xx is None or d in dtypes_2xx))
             where = (spaces or {}).get(name, (NRAM,))
-            step = (steps or {}).get(name, ONE)
-            operands[name] = Operand(
-                name, access, extent, types, where, name in partial, old, step, (strides or {}).get(name, ())
-            )
+            step, rows = (steps or {}).get(name, ONE), (strides or {}).get(name, ())
+            operands[name] = Operand(name, access, extent, types, where, name in partial, old, step, rows)
         return Intrinsic(
             spelling=spelling,
             parameters=parameters,
