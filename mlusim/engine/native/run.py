@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import functools
+import mmap
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ ALLOCATIONS = 1 << 16  # that a pointer can name
 WORDS = 5  # of each: bytes, size, address, space and whether writable, what was read
 READ = 4  # the place of the bytes that copies read
 FIRST_FLIGHTS = 64
-KEPT = 8  # buffers without a core that a process keeps
+KEPT = 128  # buffers without a core that a process keeps: those of the largest union; a page that was never touched takes no memory
 
 
 @functools.lru_cache(maxsize=256)
@@ -150,6 +151,11 @@ class Buffers:
         c.flights, c.most_flights = self.flights_at, self.most_flights
 
 
+def _pages(nbytes: int) -> "np.ndarray[Any, Any]":
+    """*nbytes* bytes of zeros, of which the system provides a page when it is written."""
+    return np.frombuffer(mmap.mmap(-1, nbytes), np.uint8)
+
+
 class Loaded:
     """A kernel's compiled program during one launch; ``engine`` is the engine's name, ``core_class`` runs its cores."""
 
@@ -167,12 +173,11 @@ class Loaded:
         """Buffers for a core that begins; no allocation is described in them but that of the null pointer."""
         with contextlib.suppress(IndexError):
             return _kept().pop()
-        allocs = np.zeros((ALLOCATIONS, WORDS), np.uint64)
+        allocs = _pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)
         allocs[0] = 0, 0, 0, layout.NOWHERE, 0
         flights = (layout.Flight * FIRST_FLIGHTS)()
-        return Buffers(
-            np.empty((CHUNK, COLUMNS), np.int64), allocs, np.empty(layout.CELL_BYTES, np.uint8), flights
-        )
+        rows = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
+        return Buffers(rows, allocs, _pages(layout.CELL_BYTES), flights)
 
     def give(self, buffers: Buffers) -> None:
         """Take the buffers of a core that has ended back."""

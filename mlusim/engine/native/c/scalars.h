@@ -8,6 +8,7 @@ COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argumen
 /* Pointers move by bytes; beyond what any memory has they stay outside of all. */
 COLD Ptr far_away_(Ptr p, int forward) { return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? REACH : -REACH); }
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
+  if (__builtin_constant_p(count) && count == 0) return p; /* within reach already */
   const int64_t most = 2 * REACH / size; /* a wider step leaves every reach, and its product might wrap */
   if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_away_(p, count > 0);
   int64_t to = offset_(p) + count * size;
@@ -15,19 +16,28 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   return p + (uint64_t)(count * size);
 }
 #define OWN(space) ((space) < SPACES)
+/* A load of what several cores see: it may be a poll. */
+PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
+  m->loads[p.a->space]++;
+  m->site = site;
+  poll_load(m, p.a->address + (uint64_t)p.o);
+}
+/* What is rare is called, not inlined: a kernel has hundreds of accesses, and compiles in half the time. */
 #define ACCESS(T, S, D, AS, OF)                                                                                   \
+  COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site) {                                                  \
+    Argument r = access_up(m, 0, q, i, D, a_integer(0, -1), site); return OF;                                     \
+  }                                                                                                               \
+  COLD T refused_store_##S(Core *m, Ptr q, int64_t i, T v, int site) { access_up(m, 1, q, i, D, AS, site); return v; } \
   ALWAYS T load_##S(Core *m, Ptr q, int64_t i, int site) {                                                        \
-    At p = see(m, moved_(q, i, sizeof(T)));                                                                                             \
-    if (UNLIKELY(out(p, sizeof(T)))) { Argument r = access_up(m, 0, q, i, D, a_integer(0, -1), site); return OF; }    \
-    if (LIKELY(OWN(p.a->space))) {                                                                                \
-      m->loads[p.a->space]++;                                                                                     \
-      if (SHARED(p.a->space)) { m->site = site; poll_load(m, p.a->address + (uint64_t)p.o); }                     \
-    }                                                                                                             \
+    At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
+    if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
+    if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site);                                                   \
+    else if (LIKELY(OWN(p.a->space))) m->loads[p.a->space]++;                                                     \
     T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
   }                                                                                                               \
   ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
-    At p = see(m, moved_(q, i, sizeof(T)));                                                                                             \
-    if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) { access_up(m, 1, q, i, D, AS, site); return v; }             \
+    At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
+    if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
     if (LIKELY(OWN(p.a->space))) m->stores[p.a->space]++;                                                         \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \
   }
