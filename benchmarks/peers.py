@@ -19,8 +19,7 @@ import cases as bench  # of the bench
 import numpy as np
 
 import mlusim
-import ops
-from mlusim import bangc
+from mlusim import bangc, ops
 from mlusim.host import TensorDescriptor
 from mlusim.operators.sources import SourceHandle
 
