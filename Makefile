@@ -6,7 +6,7 @@ export OPENBLAS_NUM_THREADS := 1
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test attack check types bench docs site editor clean
+.PHONY: demo test attack sanitize check types bench docs site editor clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +34,13 @@ test: $(VENV)/test.stamp
 # The fuzz tests in full, more than twenty thousand tries, and ten thousand planted faults; `make test` makes a share of them.
 attack: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -m attack -o faulthandler_timeout=0 -n auto tests/fuzz tests/frontend/bangc tests/ops
+
+# The C of kernels under gcc's sanitizers: an access outside of memory or undefined behaviour ends the run.  `make sanitize SANITIZED=tests/isa` runs a part.
+SANITIZED := tests/isa/test_isa_native.py tests/isa/test_isa_native_calls.py tests/frontend/bangc/test_bangc_native*.py tests/machine/test_native*.py tests/ops/test_operator_sources.py
+sanitize: $(VENV)/test.stamp
+	MLUSIM_CC="gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined --param asan-stack=0" MLUSIM_CACHE=out/sanitized \
+	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so):$$(gcc -print-file-name=libubsan.so)" \
+	$(BIN)/python -m pytest -q -x $(SANITIZED)
 
 check: $(VENV)/check.stamp
 	$(BIN)/ruff format --check .

@@ -33,10 +33,10 @@ FLAGS = (
     "-ffp-contract=off",  # a contraction would skip a rounding
     "-fno-math-errno",
     "-fno-trapping-math",
-    "-fno-sanitize=undefined",  # zig looks by itself
     "-fvisibility=hidden",
 )
-OPTIMISED = ("-O2", "-ftree-vectorize")
+OPTIMISED = ("-O2", "-ftree-vectorize")  # unless the command says how much
+UNGUARDED = ("-fno-sanitize=undefined",)  # unless the command names a sanitizer: zig looks by itself
 NEEDED = frozenset({"avx2", "f16c", "fma", "bmi1", "bmi2", "movbe"})  # of a processor of x86-64-v3
 FAST = ("-mavx2", "-mf16c", "-mfma", "-mbmi", "-mbmi2", "-mlzcnt", "-mmovbe", "-mpopcnt", "-msse4.2")
 
@@ -129,8 +129,12 @@ def build(text: str, environ: Mapping[str, str] = os.environ) -> Path:
     command = available(environ)
     if command is None:
         raise BuildError(no_compiler(environ))
-    chosen = any(word.startswith("-O") for word in command)
-    flags = (*FLAGS, *(() if chosen else OPTIMISED), *machine_flags())
+    flags = (
+        *FLAGS,
+        *_unless("-O", OPTIMISED, command),
+        *_unless("-fsanitize", UNGUARDED, command),
+        *machine_flags(),
+    )
     target = cache_folder(environ) / f"{_digest(text, command, flags)}.so"
     if target.exists():
         with contextlib.suppress(OSError):
@@ -155,6 +159,11 @@ def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
     except OSError:
         path.unlink(missing_ok=True)
         return ctypes.PyDLL(str(build(text, environ)))
+
+
+def _unless(given: str, flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
+    """*flags*, or none where a word of the *command* begins with *given*."""
+    return () if any(word.startswith(given) for word in command) else flags
 
 
 def _digest(text: str, command: tuple[str, ...], flags: tuple[str, ...]) -> str:

@@ -22,7 +22,7 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
   m->site = site;
   poll_load(m, p.a->address + (uint64_t)p.o);
 }
-/* What is rare is called, not inlined: a kernel has hundreds of accesses, and compiles in half the time. */
+/* What is rare is called, not inlined: a kernel has hundreds of accesses, and the compiler takes longer over each. */
 #define ACCESS(T, S, D, AS, OF)                                                                                   \
   COLD T refused_load_##S(Core *m, Ptr q, int64_t i, int site) {                                                  \
     Argument r = access_up(m, 0, q, i, D, a_integer(0, -1), site); return OF;                                     \
