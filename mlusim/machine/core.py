@@ -177,11 +177,8 @@ class Core:
         count = self._or_blame(elements, SRAM, count)
         self.cluster = self.cluster or self.session.lone_cluster(self)
         if self.cluster is None:
-            raise self.blame(
-                Unsupported(
-                    "a Block task shares no SRAM", space="SRAM", hint="launch as UNION1 or wider to use SRAM"
-                )
-            )
+            hint = "launch as UNION1 or wider to use SRAM"
+            raise self.blame(Unsupported("a Block task shares no SRAM", space="SRAM", hint=hint))
         declared = MemoryDeclaration(SRAM, dtype, count, *self.site())
         allocation, fresh = self._or_blame(self.cluster.shared, self.shared_count, dtype, count, declared)
         self.shared_count += 1
