@@ -40,6 +40,10 @@ def main() -> int:
     )
     parser.add_argument("--part", choices=("files", "calls", "hosts", "none"), help="run only this part")
     parser.add_argument("--page", type=Path, help="put the tables into this page")
+    parser.add_argument("--board", default=BOARD, help="the board of the files' own runs")
+    parser.add_argument(
+        "--older", type=Path, help="results of the files on a board of an older architecture, for the page"
+    )
     args = parser.parse_args()
     references.load()
     root = args.checkout.resolve()
@@ -48,7 +52,7 @@ def main() -> int:
         if args.part in (None, part):
             run(root, results, args)
     if args.page:
-        results.page(args.page)
+        results.page(args.page, Results.read(args.older) if args.older else None)
     print(results.table())
     wrong = [o for o in results.calls.values() if o.right is False]
     return int(bool(wrong) or any(row.right is False for row in results.files.values()))
@@ -64,7 +68,7 @@ def _files(root: Path, results: Results, args: argparse.Namespace) -> None:
     """Each file: parsed, translated, its kernels launched where a case of ours does it straight."""
     for path in paths(root):
         if args.only in path:
-            row = results.files[path] = row_of(root, path, checked=not args.no_checks)
+            row = results.files[path] = row_of(root, path, checked=not args.no_checks, board=args.board)
             _keep(results, args, f"{path}: {row.remark or 'done'}")
 
 

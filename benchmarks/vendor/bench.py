@@ -10,10 +10,10 @@ import numpy as np
 from attrs import define, field
 
 import mlusim
+from benchmarks.vendor.board import BOARD
+from benchmarks.vendor.operators import REFERENCES
 from mlusim import bangc
 
-BOARD = "MLU590-H8"
-CHECKERS = ("memcheck", "initcheck", "racecheck", "synccheck")
 NAMES = MappingProxyType({np.dtype(np.float32): "float", np.dtype(np.float16): "_Float16"})
 FLOATS = (np.float32, np.float16)
 
@@ -46,6 +46,7 @@ class Bench:
     root: Path
     path: str
     checkers: tuple[str, ...] = ()
+    board: str = BOARD
     options: dict[str, Any] = field(factory=dict)
     outcomes: list[Outcome] = field(factory=list)
     findings: Counter = field(factory=Counter)
@@ -53,9 +54,9 @@ class Bench:
 
     def __attrs_post_init__(self) -> None:
         self.module = bangc.load(
-            [self.root / self.path], include=[self.root], define={"NDEBUG": None}, board=BOARD
+            [self.root / self.path], include=[self.root], define={"NDEBUG": None}, board=self.board
         )
-        self.device = mlusim.Device(BOARD)
+        self.device = mlusim.Device(self.board)
         self.random = np.random.default_rng(0)
 
     def put(self, array):
@@ -65,6 +66,11 @@ class Bench:
     def zeros(self, shape, dtype):
         """A tensor of zeros."""
         return self.put(np.zeros(shape, dtype))
+
+    @staticmethod
+    def wanted(entry, **given):
+        """What the reference of an entry point makes of its arguments, by the names of its parameters."""
+        return REFERENCES[entry][0](given)
 
     def block(self, name, *args, dim=(8, 1, 1)):
         """Launch a kernel as Block tasks."""

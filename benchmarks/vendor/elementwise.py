@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from benchmarks.vendor.bench import FLOATS, NAMES, Bench, case
+from mlusim.arch.dtypes import bfloat16
 
 COUNTS = (7, 1000, 30001)
 
@@ -98,15 +99,28 @@ def divide(b: Bench) -> None:
 @case("kernels/adam_w/adam_w_union1.mlu")
 def adam_w(b: Bench) -> None:
     """One step of Adam with decoupled weight decay, NaN removed."""
+    step(b, "unionApplyAdamWRemoveNan<float>", np.full(3000, 3, np.float32), np.float32)
+
+
+@case("kernels_light/adam_w_light/adam_w_light_union1.mlu")
+def adam_w_light(b: Bench) -> None:
+    """The same step on gradients of bfloat16, without NaN and with them."""
+    for name in ("unionApplyAdamW", "unionApplyAdamWRemoveNan"):
+        step(b, f"{name}<bfloat16_t>", np.zeros(3000, bfloat16.dtype), bfloat16.dtype)
+
+
+def step(b: Bench, name, kept, dtype) -> None:
+    """Run one step on 3000 parameters, with gradients of *dtype*, and compare them and both moments."""
     n = 3000
     grad, param, momentum = (b.random.normal(size=n).astype(np.float32) for _ in range(3))
     velocity = b.random.uniform(0.1, 1, n).astype(np.float32)
     lr, beta1, beta2, epsilon, decay, scale = 0.01, 0.9, 0.99, 1e-6, 0.02, 2.0
     bias1, bias2 = 1 - beta1**3, 1 - beta2**3  # the kernel makes them itself, of the step
-    given = [b.put(a) for a in (np.full(n, 3, np.float32), grad, param, momentum, velocity)]
+    grad = grad.astype(dtype)
+    given = [b.put(a) for a in (kept, grad, param, momentum, velocity)]
     numbers = (lr, beta1, beta2, bias1, bias2, epsilon, decay, scale, False, n * 4)
-    b.union("unionApplyAdamWRemoveNan<float>", *given, *numbers)
-    g = grad.astype(float) / scale
+    b.union(name, *given, *numbers)
+    g = grad.astype(np.float32).astype(float) / scale
     m = beta1 * momentum + (1 - beta1) * g
     v = beta2 * velocity + (1 - beta2) * g * g
     wanted = param * (1 - lr * decay) - lr * m / bias1 / (np.sqrt(v / bias2) + epsilon)

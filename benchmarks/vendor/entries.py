@@ -1,7 +1,9 @@
 """Entry points of the library (``mluOp...``): their sources loaded together, called with arguments by name."""
 
 import re
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -73,8 +75,13 @@ class Watched(Handle):
         self.files: set[str] = set()
 
     def launch(self, kernel: Any, *arguments: Any) -> Any:
-        """Launch, and note the file."""
+        """Launch, and note the kernel's file and those of the functions that have led here."""
         self.files.add(kernel.form.span.file)
+        frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - functions of host code are Python's, too
+        while frame is not None:
+            if frame.f_code.co_filename.endswith(".mlu"):
+                self.files.add(frame.f_code.co_filename)
+            frame = frame.f_back
         return super().launch(kernel, *arguments)
 
 

@@ -3,12 +3,12 @@
 import importlib
 import time
 import traceback
-from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import define, field
 
-from benchmarks.vendor.bench import BOARD, CASES, CHECKERS, Bench
+from benchmarks.vendor.bench import CASES, Bench
+from benchmarks.vendor.board import BOARD, CHECKERS
 from benchmarks.vendor.sentences import sentence
 from mlusim import bangc
 from mlusim.errors import MlusimError
@@ -51,23 +51,23 @@ def paths(root: Path) -> list[str]:
     return sorted(str(p.relative_to(root)) for p in root.rglob("*.mlu"))
 
 
-def row_of(root: Path, path: str, *, checked: bool) -> Row:
+def row_of(root: Path, path: str, *, checked: bool, board: str = BOARD) -> Row:
     """Load the file at *path*, translate every function and run its cases."""
     row, start = Row(path), time.perf_counter()
     try:
-        _translate(root, row)
+        _translate(root, row, board)
         if path in CASES:
-            _run(root, row)
+            _run(root, row, board)
             if checked and row.ran:
-                _check(root, row)
+                _check(root, row, board)
     except MlusimError as error:
         row.remark = row.remark or sentence(error, root)
     row.seconds = time.perf_counter() - start
     return row
 
 
-def _translate(root: Path, row: Row) -> None:
-    module = bangc.load([root / row.path], include=[root], define={"NDEBUG": None}, board=BOARD)
+def _translate(root: Path, row: Row, board: str) -> None:
+    module = bangc.load([root / row.path], include=[root], define={"NDEBUG": None}, board=board)
     row.parses = True
     for kind in ("kernel", "device", "host"):
         for _, function in module.functions_of(kind):
@@ -81,9 +81,9 @@ def _translate(root: Path, row: Row) -> None:
                     row.untranslated.append(f"{function.name}: {sentence(error, root)}")
 
 
-def _run(root: Path, row: Row) -> None:
+def _run(root: Path, row: Row, board: str) -> None:
     """Run without observers; anything that a kernel raises is the row's remark."""
-    bench = Bench(root, row.path)
+    bench = Bench(root, row.path, board=board)
     row.ran = False
     try:
         for function in CASES[row.path]:
@@ -96,8 +96,8 @@ def _run(root: Path, row: Row) -> None:
         row.difference = max((o.difference for o in bench.outcomes), default=0.0)
 
 
-def _check(root: Path, row: Row) -> None:
-    bench = Bench(root, row.path, checkers=CHECKERS)
+def _check(root: Path, row: Row, board: str) -> None:
+    bench = Bench(root, row.path, checkers=CHECKERS, board=board)
     try:
         for function in CASES[row.path]:
             function(bench)
@@ -111,41 +111,3 @@ def _place(error: Exception) -> str:
         f for f in traceback.extract_tb(error.__traceback__) if f.filename.endswith((".mlu", ".h", ".mluh"))
     ]
     return f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-
-
-def table(rows: Sequence[Row]) -> str:
-    """The rows as a table of Markdown, with the sums below."""
-    lines = [
-        "| file | parses | translates | runs | max difference | findings | seconds | remark |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for row in rows:
-        difference = "" if row.difference is None else f"{row.difference:.3g}"
-        found = ", ".join(f"{name} {count}" for name, count in sorted(row.findings.items()))
-        cells = (
-            row.path,
-            _word(row.parses),
-            _word(row.parses and not row.untranslated),
-            ""
-            if row.ran is None
-            else "right"
-            if row.right
-            else "wrong"
-            if row.ran and row.right is False
-            else _word(row.ran),
-            difference,
-            found,
-            f"{row.seconds:.1f}",
-            (row.remark or "; ".join(row.untranslated[:1])).replace("|", "/"),
-        )
-        lines.append("| " + " | ".join(cells) + " |")
-    counts = (
-        f"{sum(r.parses for r in rows)} of {len(rows)} files parse, "
-        f"{sum(r.parses and not r.untranslated for r in rows)} translate in full, "
-        f"{sum(r.ran is not None for r in rows)} have a reference here, {sum(bool(r.right) for r in rows)} give its results."
-    )
-    return "\n".join([*lines, "", counts])
-
-
-def _word(value: bool) -> str:
-    return "yes" if value else "no"

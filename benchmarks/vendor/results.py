@@ -100,12 +100,30 @@ class Results:
                 lines.append(f"| {call.entry or '?'} | {call.case} | {_plain(why)} |")
         return "\n".join(lines)
 
-    def page(self, path: Path) -> None:
+    def older(self) -> str:
+        """The sums of the files' own runs, and which of them are blank or wrong, as text."""
+        rows = self.files.values()
+        tried = [r for r in rows if r.ran is not None]
+        translated = sum(r.parses and not r.untranslated for r in rows)
+        sums = (
+            f"{sum(r.parses for r in rows)} of {len(rows)} kernels files parse, {translated} translate in full; of the {len(tried)} "
+            f"with a run of their own {sum(bool(r.right) for r in tried)} give the results of a reference."
+        )
+        lines = [sums, "", "| file | why |", "| --- | --- |"]
+        for path, row in sorted(self.files.items()):
+            if row.untranslated or not row.parses or (row.ran is not None and not row.right):
+                why = row.remark or "; ".join(row.untranslated[:1]) or "a comparison is wrong"
+                lines.append(f"| {path} | {_plain(why)} |")
+        return "\n".join(lines)
+
+    def page(self, path: Path, older: "Results | None" = None) -> None:
         """Put the tables into the page, between its marks."""
         text = path.read_text()
         head, _, rest = text.partition(BEGIN)
         _, _, tail = rest.partition(END)
         middle = f"{self.table()}\n\n## Calls that are blank, and why\n\n{self.blanks()}\n"
+        if older is not None:
+            middle += f"\n## At `__BANG_ARCH__` 372\n\n{older.older()}\n"
         path.write_text(f"{head}{BEGIN}\n{middle}\n{END}{tail}")
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import linecache
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +99,13 @@ def _parsed(found: Library, path: str, overlay: str, supply: Headers, options: O
 
 def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, tree: Any) -> ParsedFile:
     functions, templates, requested = [], [], {}
-    for cursor in _own(tree.cursor, path):
+    own = [name for name in _included(tree) if not reader.is_prelude(name)]
+    for cursor in _own(tree.cursor, path, frozenset(own)):
         kind = cursor.kind.name
         if kind == "FUNCTION_TEMPLATE" and cursor.is_definition():
-            templates.append(reader.declaration(cursor))
+            found = reader.declaration(cursor)
+            if cursor.location.file.name == path or "global" in found.annotations:
+                templates.append(found)
         elif kind in ("FUNCTION_DECL", "CXX_METHOD") and cursor.is_definition():
             functions.append(reader.declaration(cursor))
         elif kind == "VAR_DECL" and cursor.spelling.startswith(REQUEST):
@@ -110,21 +113,25 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
             if target is not None:
                 requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
     includes = {path: digest(source)}
-    for name in dict.fromkeys(str(i.include) for i in tree.get_includes()):
-        if not reader.is_prelude(name):
-            includes[name] = digest(read(name))
+    for name in own:
+        includes[name] = digest(read(name))
     return ParsedFile(path, reader, source, tuple(functions), tuple(templates), requested, includes)
 
 
-def _own(cursor: Any, path: str) -> Any:
-    """The declarations at file scope of *path* itself, those in its namespaces too."""
+def _included(tree: Any) -> dict[str, None]:
+    return dict.fromkeys(str(i.include) for i in tree.get_includes())
+
+
+def _own(cursor: Any, path: str, below: Container[str]) -> Any:
+    """The declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below."""
     for child in cursor.get_children():
         file = child.location.file
-        if file is None or file.name != path:
+        if file is None or (file.name != path and file.name not in below):
             continue
-        if child.kind.name in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
-            yield from _own(child, path)
-        else:
+        kind = child.kind.name
+        if kind in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
+            yield from _own(child, path, below)
+        elif file.name == path or kind == "FUNCTION_TEMPLATE":
             yield child
 
 
