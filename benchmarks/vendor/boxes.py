@@ -1,10 +1,9 @@
 """Kernels on boxes and regions."""
 
-import math
-
 import numpy as np
 
 from benchmarks.vendor.bench import NAMES, Bench, case
+from benchmarks.vendor.references.bilinear import between, inside
 
 
 def overlap(a, b):
@@ -56,19 +55,13 @@ def roi_crop(b: Bench) -> None:
     x = b.random.normal(size=(batch, h, w, c)).astype(np.float32)
     grid = b.random.uniform(-1.2, 1.2, (grids, high, wide, 2)).astype(np.float32)
     grad = b.random.normal(size=(grids, high, wide, c)).astype(np.float32)
-    wanted, gradient = np.zeros((grids, high, wide, c)), np.zeros((batch, h, w, c))
-    for n, i, j in np.ndindex(grids, high, wide):
+    wanted, gradient = np.zeros(grad.shape), np.zeros(x.shape)
+    for n in range(grids):
         source = n // (grids // batch)
-        y, z = (
-            (grid[n, i, j, 0] + np.float32(1)) * (h - 1) / 2,
-            (grid[n, i, j, 1] + np.float32(1)) * (w - 1) / 2,
-        )
-        top, left = math.floor(y), math.floor(z)
-        for row, down in ((top, 1 - (y - top)), (top + 1, y - top)):
-            for column, right in ((left, 1 - (z - left)), (left + 1, z - left)):
-                if 0 <= row <= h - 1 and 0 <= column <= w - 1:
-                    wanted[n, i, j] += down * right * x[source, row, column]
-                    gradient[source, row, column] += down * right * grad[n, i, j]
+        rows, columns = ((grid[n, ..., k] + np.float32(1)) * (size - 1) / 2 for k, size in enumerate((h, w)))
+        for row, column, share, _, _ in inside((h, w), rows, columns):
+            wanted[n] += share[..., None] * x[source, row, column]
+            np.add.at(gradient[source], (row, column), share[..., None] * grad[n])
     out = b.zeros(wanted.shape, np.float32)
     b.block("MLUKernelRoiCropForward<float>", b.put(x), batch, h, w, c, b.put(grid), grids, out, high, wide)
     b.expect(out, wanted, 1e-5)
@@ -77,20 +70,6 @@ def roi_crop(b: Bench) -> None:
         "MLUKernelRoiCropBackward<float>", b.put(grad), high, wide, b.put(grid), grids, out, batch, h, w, c
     )
     b.expect(out, gradient, 1e-5)
-
-
-def pooled(x, row, column):
-    """A picture between its pixels: each of four neighbours weighted, 0 beyond one pixel outside."""
-    h, w = x.shape[:2]
-    if row < -1 or row > h or column < -1 or column > w:
-        return np.zeros(x.shape[2])
-    row, column = min(max(row, 0.0), h - 1), min(max(column, 0.0), w - 1)
-    top, left = int(row), int(column)
-    bottom, right = min(top + 1, h - 1), min(left + 1, w - 1)
-    dy, dx = row - top, column - left
-    above = x[top, left] * (1 - dx) + x[top, right] * dx
-    below = x[bottom, left] * (1 - dx) + x[bottom, right] * dx
-    return above * (1 - dy) + below * dy
 
 
 @case("kernels/border_align/border_align_forward/border_align_forward_union1.mlu")
@@ -110,6 +89,6 @@ def border_align_forward(b: Bench) -> None:
         starts += ((x2, y2, -(x2 - x1) / pool, 0), (x2, y2, 0, -(y2 - y1) / pool))
         for side, (column, row, right, down) in enumerate(starts):
             part = x[i, :, :, side * c : (side + 1) * c].astype(float)
-            values = [pooled(part, row + step * down, column + step * right) for step in range(pool + 1)]
-            wanted[i, j, side] = np.max(values, axis=0)
+            steps = np.arange(pool + 1)
+            wanted[i, j, side] = between(part, row + steps * down, column + steps * right).max(0)
     b.expect(out, wanted, 1e-4)

@@ -177,16 +177,8 @@ def sort_vertices(b: Bench) -> None:
     mask = b.random.uniform(size=(batch, n, m)) < 0.3
     valid = np.minimum(mask.sum(-1), 7).astype(np.int32)
     mask &= np.cumsum(mask, -1) <= 7
-    wanted = np.zeros((batch, n, 9), np.int32)
-    for i, j in np.ndindex(batch, n):
-        pad = 8 + int(np.argmin(mask[i, j, 8:]))  # the first that is no corner of a box
-        wanted[i, j] = pad
-        if valid[i, j] >= 3:
-            chosen = np.flatnonzero(mask[i, j])
-            angles = np.arctan2(vertices[i, j, chosen, 1], vertices[i, j, chosen, 0])
-            order = chosen[np.argsort(angles % (2 * np.pi))]
-            wanted[i, j, : len(order)] = order
-            wanted[i, j, len(order)] = order[0]
+    given = {"vertices": vertices, "mask": mask, "num_valid": valid, "idx": np.zeros((batch, n, 9))}
+    wanted = b.wanted("mluOpDiffIouRotatedSortVerticesForward", **given)["idx"]
     out = b.zeros(wanted.shape, np.int32)
     name = "MLUKernelDiffIouRotatedSortVerticesForward<float>"
     b.block(name, b.put(vertices), b.put(mask.view(np.uint8)), b.put(valid), out, batch, n, m)

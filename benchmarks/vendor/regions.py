@@ -93,13 +93,9 @@ def psamask(b: Bench) -> None:
     x = b.random.normal(size=(n, h, w, mask_h * mask_w)).astype(np.float32)
     grad = b.random.normal(size=(n, h, w, h * w)).astype(np.float32)
     for kind in (0, 1):
-        wanted, gradient = np.zeros(grad.shape), np.zeros(x.shape)
-        for i, j, k, m in np.ndindex(h, w, mask_h, mask_w):
-            row, column = k + i - half_h, m + j - half_w
-            if 0 <= row < h and 0 <= column < w:
-                there = (i, j, row * w + column) if kind == 0 else (row, column, i * w + j)
-                wanted[:, *there] = x[:, i, j, k * mask_w + m]
-                gradient[:, i, j, k * mask_w + m] = grad[:, *there]
+        given = {"psa_type": kind, "h_mask": mask_h, "w_mask": mask_w}
+        wanted = b.wanted("mluOpPsamaskForward", x=x, y=grad, **given)["y"]
+        gradient = b.wanted("mluOpPsamaskBackward", dy=grad, dx=x, **given)["dx"]
         split = (1, 0, n, h, w, mask_h, mask_w)
         more = (half_h, half_w, 1, 2, 1, 7, 1, 2, w)
         out = b.zeros(wanted.shape, np.float32)

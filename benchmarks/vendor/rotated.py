@@ -1,48 +1,10 @@
 """Kernels on boxes that are turned, and on quadrangles."""
 
-import math
-
 import numpy as np
 
 import mlusim
 from benchmarks.vendor.bench import Bench, case
-from benchmarks.vendor.sampling import edges
-
-
-def outline(box):
-    """The corners of a turned box, counter-clockwise: [4, 2]."""
-    x, y, w, h, angle = (float(v) for v in box[:5])
-    turn = np.array([[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]])
-    return np.array([[-w, -h], [w, -h], [w, h], [-w, h]]) / 2 @ turn + (x, y)
-
-
-def area(polygon):
-    """The area inside, positive where the corners go counter-clockwise."""
-    x, y = np.array(polygon, float).reshape(-1, 2).T
-    return float((x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2)
-
-
-def clipped(subject, clip):
-    """What two convex polygons have in common: each edge of the second cuts the first."""
-    left = [np.array(p) for p in subject]
-    for a, b in zip(clip, np.roll(clip, -1, 0), strict=True):
-        edge, kept = b - a, []
-        sides = [edge[0] * (p[1] - a[1]) - edge[1] * (p[0] - a[0]) for p in left]
-        for i, (p, side) in enumerate(zip(left, sides, strict=True)):
-            before, at = left[i - 1], sides[i - 1]
-            if (side >= 0) != (at >= 0):
-                kept.append(before + (p - before) * at / (at - side))
-            if side >= 0:
-                kept.append(p)
-        left = kept
-    return left
-
-
-def common(a, b):
-    """The area that two convex polygons have in common."""
-    ordered = [p if area(p) > 0 else p[::-1] for p in (a, b)]
-    left = clipped(*ordered)
-    return area(left) if len(left) > 2 else 0.0
+from benchmarks.vendor.references.points import area, clipped, corners
 
 
 def turned(b: Bench, count, reach=6.0):
@@ -56,14 +18,12 @@ def turned(b: Bench, count, reach=6.0):
 def box_iou_rotated(b: Bench) -> None:
     """Areas in common of turned boxes over the area of both, or of the first; in pairs, and each with each."""
     first, second = turned(b, 20), turned(b, 20)
-    shared = np.array([[common(outline(p), outline(q)) for q in second] for p in first])
-    areas = [(boxes[:, 2] * boxes[:, 3]).astype(float) for boxes in (first, second)]
     for mode in (0, 1):
-        wanted = shared / ((areas[0][:, None] + areas[1] - shared) if mode == 0 else areas[0][:, None])
-        for aligned, answer in ((True, wanted.diagonal()), (False, wanted)):
-            out = b.zeros(answer.shape, np.float32)
+        for aligned, shape in ((True, (20,)), (False, (20, 20))):
+            given = {"box1": first, "box2": second, "aligned": aligned, "mode": mode, "ious": np.zeros(shape)}
+            out = b.zeros(shape, np.float32)
             b.union("MLUKernelBoxIouRotated", b.put(first), b.put(second), out, 20, 20, mode, aligned)
-            b.expect(out, answer, 1e-3)
+            b.expect(out, b.wanted("mluOpBoxIouRotated", **given)["ious"], 1e-3)
 
 
 def survivors(shared, areas, scores, threshold):
@@ -80,13 +40,14 @@ def nms_rotated(b: Bench) -> None:
     """Turned boxes without those that a better one covers."""
     boxes = turned(b, 40, 12.0)
     scores = b.random.permutation(40).astype(np.float32) / 40
-    shared = np.array([[common(outline(p), outline(q)) for q in boxes] for p in boxes])
-    wanted = survivors(shared, boxes[:, 2] * boxes[:, 3], scores, 0.3)
-    out, count = b.put(np.full(40, -1, np.int32)), b.zeros(1, np.int32)
+    none = np.full(40, -1, np.int32)
+    left = b.wanted("mluOpNmsRotated", boxes=boxes, scores=scores, output=none, iou_threshold=0.3)
+    kept = int(left["result_num"][0])
+    out, count = b.put(none), b.zeros(1, np.int32)
     given = (b.put(boxes), b.zeros((5, 40), np.float32), b.put(scores), b.zeros(40, np.float32))
     b.launch("MLUKernelNmsRotated<float>", *given, out, count, 40, 5, 0.3, dim=(4, 1, 1), kind=mlusim.UNION1)
-    b.expect(count, [len(wanted)])
-    b.expect(out, np.array(wanted + [-1] * (40 - len(wanted))))
+    b.expect(count, [kept])
+    b.expect(out, np.where(np.arange(40) < kept, left["output"], -1))
 
 
 def quadrangles(b: Bench):
@@ -94,10 +55,10 @@ def quadrangles(b: Bench):
     count = 37
     boxes = turned(b, count, 9.0)
     scores = b.random.permutation(count).astype(np.float32)
-    corners = np.stack([outline(box) for box in boxes]).astype(np.float32)
-    rows = np.concatenate([corners.reshape(count, 8), scores[:, None]], 1).astype(np.float32)
-    shared = np.array([[common(p, q) for q in corners] for p in corners])
-    areas = np.array([abs(area(p)) for p in corners], np.float32)
+    shapes = np.stack([corners(box) for box in boxes]).astype(np.float32)
+    rows = np.concatenate([shapes.reshape(count, 8), scores[:, None]], 1).astype(np.float32)
+    shared = np.array([[area(clipped(p, q)) for q in shapes] for p in shapes])
+    areas = np.array([area(p) for p in shapes], np.float32)
     ratio = shared / (areas[:, None] + areas - shared)
     stays = ~((ratio > 0.3) & (scores[:, None] > scores))
     width = -(-count // 32)
@@ -140,20 +101,12 @@ def align(b: Bench, vector):
     rois[:, 3:5] *= 2
     grad = b.random.normal(size=(count, high, wide, c)).astype(np.float32)
     for aligned, clockwise in ((True, False), (False, True)):
-        wanted, gradient = np.zeros(grad.shape), np.zeros(x.shape)
-        for n, i, j in np.ndindex(count, high, wide):
-            cx, cy = rois[n, 1:3].astype(float) * scale - (0.5 if aligned else 0)
-            rw, rh = rois[n, 3:5].astype(float) * scale
-            angle = float(rois[n, 5]) * (-1 if clockwise else 1)
-            rw, rh = (rw, rh) if aligned else (max(rw, 1.0), max(rh, 1.0))
-            for p, q in np.ndindex(ratio, ratio):
-                y = -rh / 2 + (i + (p + 0.5) / ratio) * rh / high
-                z = -rw / 2 + (j + (q + 0.5) / ratio) * rw / wide
-                row = y * math.cos(angle) - z * math.sin(angle) + cy
-                column = y * math.sin(angle) + z * math.cos(angle) + cx
-                for top, left, share, _, _ in edges(row, column, h, w):
-                    wanted[n, i, j] += share * x[int(rois[n, 0]), top, left] / ratio**2
-                    gradient[int(rois[n, 0]), top, left] += share * grad[n, i, j] / ratio**2
+        given = {"rois": rois, "pooled_height": high, "pooled_width": wide, "sample_ratio": ratio}
+        given |= {"spatial_scale": scale, "aligned": aligned, "clockwise": clockwise}
+        wanted = b.wanted("mluOpRoiAlignRotatedForward", features=x, output=grad, **given)["output"]
+        gradient = b.wanted("mluOpRoiAlignRotatedBackward", top_grad=grad, bottom_grad=x, **given)[
+            "bottom_grad"
+        ]
         params = (aligned, clockwise, high, wide, ratio, scale)
         sizes = (batch, h, w, c, count, params)
         out = b.zeros(wanted.shape, np.float32)
@@ -185,17 +138,9 @@ def rotated_feature_align(b: Bench) -> None:
     x, grad = (b.random.normal(size=(n, h, w, c)).astype(np.float32) for _ in range(2))
     boxes = turned(b, n * h * w, 12.0).reshape(n, h, w, 5)
     for points in (1, 5):
-        wanted, gradient = x.astype(float), grad.astype(float)
-        for i, j, k in np.ndindex(n, h, w):
-            y, z, width, height = boxes[i, j, k, :4].astype(float) * scale
-            sin, cos = math.sin(boxes[i, j, k, 4]), math.cos(boxes[i, j, k, 4])
-            across, down = np.array([sin, cos]) * width / 2, np.array([cos, -sin]) * height / 2
-            spots = [np.array([y, z])]
-            spots += [spots[0] + p * across + q * down for p in (1, -1) for q in (1, -1)][: points - 1]
-            for row, column in spots:
-                for top, left, share, _, _ in edges(row, column, h, w):
-                    wanted[i, j, k] += share * x[i, top, left]
-                    gradient[i, top, left] += share * grad[i, j, k]
+        given = {"bboxes": boxes, "spatial_scale": scale, "points": points}
+        wanted = b.wanted("mluOpRotatedFeatureAlignForward", input=x, **given)["output"]
+        gradient = b.wanted("mluOpRotatedFeatureAlignBackward", top_output=grad, **given)["bottom_input"]
         sizes = (n, h, w, c, 5, scale, points)
         out = b.zeros(x.shape, np.float32)
         b.block("MLUKernelRotatedFeatureAlignForward<float>", b.put(x), b.put(boxes), *sizes, out)

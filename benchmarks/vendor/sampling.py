@@ -1,67 +1,41 @@
 """Kernels that sample pictures between their pixels: attention, deformed regions, upsampling."""
 
-import math
-
 import numpy as np
 
 from benchmarks.vendor.bench import Bench, case
+from benchmarks.vendor.references.attention import problem
 
+NAMES = ("value", "spatial_shapes", "level_start_index", "sampling_loc", "attn_weight")
 FORWARD = "kernels/ms_deform_attn/ms_deform_attn_forward/msda_forward"
 BACKWARD = "kernels/ms_deform_attn/ms_deform_attn_backward/ms_deform_attn_backward"
 
 
-def corners(row, column, h, w):
-    """The pixels around a place that are inside, with their weights and the weights' slopes along both axes."""
-    top, left = math.floor(row), math.floor(column)
-    dy, dx = row - top, column - left
-    for i, wy, sy in ((top, 1 - dy, -1), (top + 1, dy, 1)):
-        for j, wx, sx in ((left, 1 - dx, -1), (left + 1, dx, 1)):
-            if 0 <= i < h and 0 <= j < w:
-                yield i, j, wy * wx, sy * wx, wy * sx
-
-
 def attention(b: Bench, channels=16):
-    """Attention at deformed places: what is given, what comes out, and the gradients."""
-    batch, heads, queries, points, shapes = 2, 2, 5, 3, ((6, 5), (3, 4))
-    starts = np.cumsum([0, *(h * w for h, w in shapes)])
-    value = b.random.normal(size=(batch, starts[-1], heads, channels)).astype(np.float32)
-    places = b.random.uniform(-0.1, 1.1, (batch, queries, heads, len(shapes), points, 2)).astype(np.float32)
-    weights = b.random.uniform(size=places.shape[:-1]).astype(np.float32)
-    grad = b.random.normal(size=(batch, queries, heads, channels)).astype(np.float32)
-    wanted = np.zeros(grad.shape)
-    gradients = [np.zeros(a.shape) for a in (value, places, weights)]
-    for at in np.ndindex(weights.shape):
-        n, q, head, level, _ = at
-        h, w = shapes[level]
-        row, column = places[at][1] * np.float32(h) - 0.5, places[at][0] * np.float32(w) - 0.5
-        if not (-1 < row < h and -1 < column < w):
-            continue
-        for i, j, share, down, right in corners(float(row), float(column), h, w):
-            pixel = (n, starts[level] + i * w + j, head)
-            wanted[n, q, head] += weights[at] * share * value[pixel].astype(float)
-            gradients[0][pixel] += weights[at] * share * grad[n, q, head].astype(float)
-            along = float(value[pixel].astype(float) @ grad[n, q, head].astype(float))
-            gradients[1][at] += np.array([right * w, down * h]) * along * weights[at]
-            gradients[2][at] += share * along
-    levels = np.array(shapes, np.int32), starts[:-1].astype(np.int32)
-    sizes = (batch, starts[-1], heads, channels, len(shapes), queries, points)
-    return (value, *levels, places, weights), grad, sizes, wanted, gradients
+    """Attention at deformed places: what is given, and the sizes."""
+    given = problem(b.random, channels, 3, 2, queries=5)
+    value, _, _, places, _ = given
+    batch, pixels, heads, _ = value.shape
+    grad = b.random.normal(size=(batch, places.shape[1], heads, channels)).astype(np.float32)
+    return given, grad, (batch, pixels, heads, channels, places.shape[3], places.shape[1], places.shape[4])
 
 
 def forward(b: Bench, name: str) -> None:
     """Run one of the kernels of attention."""
-    given, _, sizes, wanted, _ = attention(b)
-    out = b.zeros(wanted.shape, np.float32)
+    given, grad, sizes = attention(b)
+    names = (f"data_{n}" for n in NAMES)
+    wanted = b.wanted("mluOpMsDeformAttnForward", **dict(zip(names, given, strict=True)))["data_col"]
+    out = b.zeros(grad.shape, np.float32)
     b.union(name, *map(b.put, given), *map(int, sizes), out)
     b.expect(out, wanted, 1e-4)
 
 
 def backward(b: Bench, name: str) -> None:
     """Run one of the kernels of its gradients."""
-    given, grad, sizes, _, gradients = attention(b)
-    outs = [b.zeros(g.shape, np.float32) for g in gradients]
+    given, grad, sizes = attention(b)
+    wanted = b.wanted("mluOpMsDeformAttnBackward", **dict(zip(NAMES, given, strict=True)), grad_output=grad)
+    outs = [b.zeros(g.shape, np.float32) for g in wanted.values()]
     b.union(name, *map(b.put, given), b.put(grad), *map(int, sizes), *outs)
-    for out, gradient in zip(outs, gradients, strict=True):
+    for out, gradient in zip(outs, wanted.values(), strict=True):
         b.expect(out, gradient, 1e-3)
 
 
@@ -101,26 +75,6 @@ def attention_gradient_fast(b: Bench) -> None:
     backward(b, "MLUUnion1KernelMsDeformAttnBackwardFastKernel")
 
 
-def edges(row, column, h, w):
-    """The pixels around a place that is held inside, each with its weight; none beyond one pixel outside."""
-    if row < -1 or row > h or column < -1 or column > w:
-        return
-    top, left = min(int(max(row, 0.0)), h - 1), min(int(max(column, 0.0)), w - 1)
-    bottom, right = min(top + 1, h - 1), min(left + 1, w - 1)
-    dy = max(row, 0.0) - top if top < h - 1 else 0.0
-    dx = max(column, 0.0) - left if left < w - 1 else 0.0
-    above, below, before, behind = (
-        bottom - row,
-        row - top,
-        right - column,
-        column - left,
-    )  # slopes: as the place is
-    yield top, left, (1 - dy) * (1 - dx), -before, -above
-    yield top, right, (1 - dy) * dx, -behind, above
-    yield bottom, left, dy * (1 - dx), before, -below
-    yield bottom, right, dy * dx, behind, below
-
-
 @case("kernels/deform_roi_pool/deform_roi_pool_union1.mlu")
 def deform_roi_pool(b: Bench) -> None:
     """The mean of the samples of each bin, each bin moved by its own offset; and the gradients."""
@@ -130,23 +84,16 @@ def deform_roi_pool(b: Bench) -> None:
     rois = np.concatenate([b.random.integers(0, batch, (count, 1)), boxes], 1).astype(np.float32)
     offset = b.random.normal(size=(count, 2, pooled, pooled)).astype(np.float32)
     grad = b.random.normal(size=(count, pooled, pooled, c)).astype(np.float32)
-    wanted, gradient, moved = np.zeros(grad.shape), np.zeros(x.shape), np.zeros(offset.shape)
-    for n, i, j in np.ndindex(count, pooled, pooled):
-        x1, y1, x2, y2 = rois[n, 1:].astype(float) * scale - 0.5
-        wide, high = x2 - x1, y2 - y1
-        x1, y1 = (
-            low + gamma * size * offset[n, k, i, j] for k, (low, size) in enumerate(((x1, wide), (y1, high)))
-        )
-        for p, q in np.ndindex(ratio, ratio):
-            row = y1 + (i + (p + 0.5) / ratio) * high / pooled
-            column = x1 + (j + (q + 0.5) / ratio) * wide / pooled
-            for top, left, share, down, right in edges(row, column, h, w):
-                pixel = (int(rois[n, 0]), top, left)
-                wanted[n, i, j] += share * x[pixel] / ratio**2
-                gradient[pixel] += share * grad[n, i, j] / ratio**2
-                along = float(x[pixel].astype(float) @ grad[n, i, j].astype(float)) / ratio**2
-                moved[n, 0, i, j] += right * along * gamma * wide
-                moved[n, 1, i, j] += down * along * gamma * high
+    numbers = {
+        "pooled_height": pooled,
+        "pooled_width": pooled,
+        "spatial_scale": scale,
+        "sampling_ratio": ratio,
+    }
+    shared = {"input": x, "rois": rois, "offset": offset, "gamma": gamma, **numbers}
+    wanted = b.wanted("mluOpDeformRoiPoolForward", **shared, output=grad)["output"]
+    back = b.wanted("mluOpDeformRoiPoolBackward", **shared, grad_output=grad, grad_offset=offset)
+    gradient, moved = back["grad_input"], back["grad_offset"]
     given, sizes = (
         (b.put(x), b.put(rois), b.put(offset)),
         (batch, c, h, w, count, pooled, pooled, scale, ratio, gamma),
@@ -164,20 +111,15 @@ def deform_roi_pool(b: Bench) -> None:
 def carafe(b: Bench) -> None:
     """Each pixel of a larger picture from a window of the smaller, weighted by its own mask; and the gradients."""
     n, h, w, groups, k, scale = 2, 4, 5, 2, 3, 2
-    c, half = groups * 9, (k - 1) // 2
+    c = groups * 9
     for dtype, name, tolerance in ((np.float32, "float", 1e-4), (np.float16, "half", 2e-2)):
         x = b.random.normal(size=(n, h, w, c)).astype(dtype)
         mask = b.random.uniform(size=(n, h * scale, w * scale, groups * k * k)).astype(dtype)
         grad = b.random.normal(size=(n, h * scale, w * scale, c)).astype(dtype)
-        wanted, back, weights = np.zeros(grad.shape), np.zeros(x.shape), np.zeros(mask.shape)
-        wide, factors, given = x.astype(float), mask.astype(float), grad.astype(float)
-        for i, j, g, p, q in np.ndindex(h * scale, w * scale, groups, k, k):
-            row, column, channels = i // scale + p - half, j // scale + q - half, slice(g * 9, g * 9 + 9)
-            if 0 <= row < h and 0 <= column < w:
-                at = g * k * k + p * k + q
-                wanted[:, i, j, channels] += wide[:, row, column, channels] * factors[:, i, j, at, None]
-                back[:, row, column, channels] += given[:, i, j, channels] * factors[:, i, j, at, None]
-                weights[:, i, j, at] = (wide[:, row, column, channels] * given[:, i, j, channels]).sum(-1)
+        numbers = {"kernel_size": k, "group_size": groups, "scale_factor": scale}
+        wanted = b.wanted("DriveCarafeForward", input=x, mask=mask, output=grad, **numbers)["output"]
+        gradients = b.wanted("DriveCarafeBackward", input=x, mask=mask, grad_output=grad, **numbers)
+        back, weights = gradients["grad_input"], gradients["grad_mask"]
         out = b.zeros(wanted.shape, dtype)
         sizes = (n, h, w, c, k, groups, scale)
         b.block(f"MLUKernelCarafeForward<{name}>", b.put(x), b.put(mask), out, *sizes, 2, 3, 1, 9, 2, 2, 2, 1)

