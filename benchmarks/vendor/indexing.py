@@ -149,7 +149,7 @@ def dispatch_gate(b: Bench) -> None:
     given = list(map(b.put, (indices, locations, x, held)))
     for name, more in (("1", (b.zeros(4096, np.float32),)), ("2", ())):
         out = b.zeros(len(x), np.float32)
-        b.union(f"MLUKernelMoeDispatchBwdGate{name}<float>", *given, *sizes, *more, out)
+        b.union(f"MLUKernelMoeDispatchBwdGate{name}<float>", *given, *sizes, *more, out, dim=(4, 1, 1))
         b.expect(out, wanted, 1e-3)
 
 

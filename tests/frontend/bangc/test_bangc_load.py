@@ -49,6 +49,19 @@ def test_a_template_is_instantiated_by_name_and_launched(load, name, dtype):
     np.testing.assert_array_equal(result[512:], np.full(4, 128, dtype))
 
 
+def test_a_kernel_template_of_a_header_is_instantiated_by_name(load, tmp_path):
+    """A file of host code whose kernels stand in what it includes; other templates of headers are no kernels."""
+    (tmp_path / "scale.h").write_text(SCALE)
+    module = load('#include "mlu.h"\n#include "scale.h"\n')
+
+    launch, given, result = _launch(module, "Scale<float>", np.float32)
+
+    assert {"memcpy": 16, "bang_mul_scalar": 8} == launch.instructions
+    assert (given * 2).tolist() == result[:512].tolist()
+    with pytest.raises(UsageError, match=r"no kernel 'scale<float>' .*it has Scale<float>, Scale<\.\.\.>"):
+        module["scale<float>"]
+
+
 def test_a_fault_is_at_the_line_of_the_source(load):
     """A copy that is too long is refused with the file, the line and the task of the kernel."""
     module = load(SCALE)
