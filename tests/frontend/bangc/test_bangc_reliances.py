@@ -117,7 +117,7 @@ def both(module, name, *arguments, tasks=1, **options):
 
 
 def test_memory_at_file_scope_begins_with_its_values(module):
-    """In every task anew, also where a core runs several."""
+    """In each task again, also where a core runs several."""
     _, found = both(module, "K", TABLES, 0, 0, tasks=40)
 
     assert [BEGUN] * 40 == found
