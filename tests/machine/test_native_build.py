@@ -20,6 +20,8 @@ if "broken" in open([a for a in sys.argv if a.endswith(".c")][0]).read():
     sys.exit(1)
 with open(sys.argv[sys.argv.index("-o") + 1], "wb") as made:
     made.write(b"library" * 1000)
+with open(sys.argv[0] + ".given", "w") as given:
+    given.write(" ".join(sys.argv))
 """
 
 
@@ -44,6 +46,19 @@ def test_what_was_compiled_is_kept(environ):
     assert first != other
     assert calls(environ) == 2
     assert {first.name, other.name} == {p.name for p in first.parent.iterdir()}
+
+
+def test_a_command_chooses_its_sanitizers(environ):
+    """Undefined behaviour is not looked for, unless the command names a sanitizer."""
+    given = Path(environ["MLUSIM_CC"].split()[-1] + ".given")
+    build("int d;", environ)
+    plain = given.read_text().split()
+    build("int d;", {**environ, "MLUSIM_CC": environ["MLUSIM_CC"] + " -O1 -fsanitize=address,undefined"})
+    guarded = given.read_text().split()
+
+    assert "-fno-sanitize=undefined" in plain
+    assert "-O2" in plain
+    assert not {"-fno-sanitize=undefined", "-O2"} & set(guarded)
 
 
 def test_two_at_once_make_one_library(environ):
