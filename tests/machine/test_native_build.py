@@ -1,6 +1,7 @@
 """The C compiler of the native engine: which one, the cache, what goes wrong."""
 
 import errno
+import os
 import sys
 import threading
 from pathlib import Path
@@ -18,8 +19,11 @@ with open(sys.argv[0] + ".calls", "a") as calls:
 if "broken" in open([a for a in sys.argv if a.endswith(".c")][0]).read():
     print("kernel.c:1:1: error: unknown type name 'broken'", file=sys.stderr)
     sys.exit(1)
+import os
+with open(sys.argv[0] + ".zig", "w") as zig:
+    zig.write(os.environ["ZIG_GLOBAL_CACHE_DIR"])
 with open(sys.argv[sys.argv.index("-o") + 1], "wb") as made:
-    made.write(b"library" * 1000)
+    made.write(b"\\x7fELF" + b"library" * 1000)
 with open(sys.argv[0] + ".given", "w") as given:
     given.write(" ".join(sys.argv))
 """
@@ -71,7 +75,7 @@ def test_two_at_once_make_one_library(environ):
         thread.join()
 
     assert len(set(made)) == 1
-    assert made[0].read_bytes() == b"library" * 1000
+    assert made[0].read_bytes().startswith(b"\x7fELF" + b"library" * 1000)
 
 
 def test_a_compiler_that_fails_is_quoted(environ):
@@ -93,6 +97,22 @@ def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
     assert [] == list(paths[0].parent.glob("*.so"))
 
 
+def test_what_zig_keeps_lies_beside_the_kernels(environ):
+    """Where the home directory may be read-only; objects of kernels do not pile up, and cleaning removes the rest."""
+    folder = build("int f;", environ).parent
+    objects = [folder / "zig" / "o" / name / "kernel.o" for name in ("old", "new")]
+    for path in objects:
+        path.parent.mkdir(parents=True)
+        path.write_text("object")
+    os.utime(objects[0], (0, 0))
+    build("int g;", environ)
+
+    assert str(folder / "zig") == Path(environ["MLUSIM_CC"].split()[-1] + ".zig").read_text()
+    assert [False, True] == [path.exists() for path in objects]
+    assert clean_cache(environ) == 2
+    assert [] == list(folder.iterdir())
+
+
 def test_no_compiler_is_said_in_one_sentence(tmp_path):
     """A name that is no program; none at all, unless the ziglang package is there."""
     wrong = {"MLUSIM_CC": "no-such-compiler", "PATH": str(tmp_path)}
@@ -111,6 +131,18 @@ def test_a_library_that_cannot_be_loaded_is_compiled_again(environ):
     with pytest.raises(OSError, match=path.name):
         native.load("int d;", environ)
     assert calls(environ) == 2
+
+
+@pytest.mark.parametrize("left", [0, 3, 4096, -1])
+def test_a_library_that_lost_its_end_is_compiled_again(environ, left):
+    """After a crash of the machine, say: to load it would end the process."""
+    path = build("int h;", environ)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:left])
+
+    with pytest.raises(OSError, match=path.name):
+        native.load("int h;", environ)
+    assert whole == path.read_bytes()
 
 
 def test_a_full_disk_is_said(environ, monkeypatch):

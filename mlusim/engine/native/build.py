@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +21,10 @@ from mlusim.errors import MlusimError
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
 FOLDER = "MLUSIM_CACHE"  # names the folder for compiled kernels, and
 OFF = "off"  # keeps nothing there
+ZIG = "zig"  # the folder for what the ziglang package keeps, beside the kernels
+ZIG_FOLDER = "ZIG_GLOBAL_CACHE_DIR"  # names another one
+ELF = b"\x7fELF"  # how libraries begin that may end with a checksum; others are signed
+HOUR = 3600  # seconds: no compiler runs for so long
 MAKING = "making-"  # begins the names of folders in which something is compiled
 MOST_BYTES = 256 << 20  # of compiled kernels that are kept
 NAMES = ("cc", "gcc", "clang")
@@ -115,7 +120,7 @@ def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
         with contextlib.suppress(OSError):
             path.unlink()
             removed += 1
-    for left in folder.glob(f"{MAKING}*"):
+    for left in (*folder.glob(f"{MAKING}*"), folder / ZIG):
         shutil.rmtree(left, ignore_errors=True)
     return removed
 
@@ -154,11 +159,23 @@ def build(text: str, environ: Mapping[str, str] = os.environ) -> Path:
 def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
     """Compile *text*, or take it from the cache, and load it; what cannot be loaded is compiled once more."""
     path = build(text, environ)
-    try:
-        return ctypes.PyDLL(str(path))
-    except OSError:
-        path.unlink(missing_ok=True)
-        return ctypes.PyDLL(str(build(text, environ)))
+    if _whole(path):
+        with contextlib.suppress(OSError):
+            return ctypes.PyDLL(str(path))
+    path.unlink(missing_ok=True)
+    return ctypes.PyDLL(str(build(text, environ)))
+
+
+def _whole(path: Path) -> bool:
+    """Whether a library is what was compiled: one that lost its end would end the process when it is used."""
+    content = path.read_bytes()
+    kept = content[: -len(_sum(b""))]
+    return not content.startswith(ELF) or content == kept + _sum(kept)
+
+
+def _sum(content: bytes) -> bytes:
+    """What is written behind a library of *content*: the loader does not read it."""
+    return hashlib.sha256(content).digest()
 
 
 def _unless(given: str, flags: tuple[str, ...], command: tuple[str, ...]) -> tuple[str, ...]:
@@ -183,7 +200,8 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
         source.write_text(text, encoding="utf-8")
         whole = (*command, *flags, str(source), "-o", str(made), "-lm")
         try:
-            done = subprocess.run(whole, capture_output=True, text=True, check=False)  # noqa: S603 - the user's compiler
+            own = {ZIG_FOLDER: str(target.parent / ZIG), **os.environ}
+            done = subprocess.run(whole, capture_output=True, text=True, check=False, env=own)  # noqa: S603 - the user's
         except OSError as error:
             raise BuildError(f"{shlex.join(command)} cannot be run: {error}") from None
         if done.returncode:
@@ -193,6 +211,9 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
                 f"{shlex.join(command)} failed on the C of a kernel: {wrong}; name another compiler in {CHOICE}, "
                 'or launch with engine="python"'
             )
+        content = made.read_bytes()
+        if content.startswith(ELF):
+            made.write_bytes(content + _sum(content))
         made.replace(target)
 
 
@@ -203,6 +224,10 @@ def _bound(folder: Path, keep: Path) -> None:
         with contextlib.suppress(OSError):
             status = path.stat()
             found.append((status.st_mtime_ns, status.st_size, path))
+    for path in folder.glob(f"{ZIG}/o/*/kernel.o"):  # which zig keeps, and never finds again
+        with contextlib.suppress(OSError):
+            if path.stat().st_mtime < time.time() - HOUR:
+                shutil.rmtree(path.parent, ignore_errors=True)
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= MOST_BYTES:
