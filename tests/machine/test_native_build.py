@@ -97,18 +97,18 @@ def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
     assert [] == list(paths[0].parent.glob("*.so"))
 
 
-def test_what_zig_keeps_lies_beside_the_kernels(environ):
-    """Where the home directory may be read-only; objects of kernels do not pile up, and cleaning removes the rest."""
+def test_what_compilers_leave_goes(environ):
+    """zig's own cache lies beside the kernels, its objects do not pile up, nor do folders of compilers that were killed."""
     folder = build("int f;", environ).parent
-    objects = [folder / "zig" / "o" / name / "kernel.o" for name in ("old", "new")]
-    for path in objects:
-        path.parent.mkdir(parents=True)
-        path.write_text("object")
-    os.utime(objects[0], (0, 0))
+    left = [folder / name for name in ("zig/o/old", "making-old", "zig/o/new", "making-new")]
+    for n, path in enumerate(left):
+        path.mkdir(parents=True)
+        (path / "kernel.o").write_text("object")
+        os.utime(path, (0, 0) if n < 2 else None)
     build("int g;", environ)
 
     assert str(folder / "zig") == Path(environ["MLUSIM_CC"].split()[-1] + ".zig").read_text()
-    assert [False, True] == [path.exists() for path in objects]
+    assert [False, False, True, True] == [path.exists() for path in left]
     assert clean_cache(environ) == 2
     assert [] == list(folder.iterdir())
 

@@ -218,16 +218,19 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
 
 
 def _bound(folder: Path, keep: Path) -> None:
-    """Remove the libraries that were not used for longest where there is more than is kept."""
+    """Remove what compilers left, and the libraries that were not used for longest where there is more than is kept."""
     found = []
     for path in folder.glob("*.so"):
         with contextlib.suppress(OSError):
             status = path.stat()
             found.append((status.st_mtime_ns, status.st_size, path))
-    for path in folder.glob(f"{ZIG}/o/*/kernel.o"):  # which zig keeps, and never finds again
+    objects = (
+        path.parent for path in folder.glob(f"{ZIG}/o/*/kernel.o")
+    )  # which zig keeps, and never finds again
+    for left in (*objects, *folder.glob(f"{MAKING}*")):
         with contextlib.suppress(OSError):
-            if path.stat().st_mtime < time.time() - HOUR:
-                shutil.rmtree(path.parent, ignore_errors=True)
+            if left.stat().st_mtime < time.time() - HOUR:
+                shutil.rmtree(left, ignore_errors=True)
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= MOST_BYTES:

@@ -102,7 +102,7 @@ def beside(layout: Any, fault: OutOfBounds) -> Address:
 
 def within(at: int, size: int) -> int:
     """Element *at* of *size* bytes, or the last one that a pointer reaches."""
-    return max(-REACH // size, min(at, REACH // size))
+    return max(-(REACH // size), min(at, REACH // size))
 
 
 def no_number() -> Unsupported:
