@@ -11,7 +11,8 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.choose import native_wanted
+from mlusim.engine.native.choose import engine_of_operators
+from mlusim.engine.native.preference import NATIVE
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle
@@ -224,8 +225,9 @@ def attempt(
     if policy is not None:
         policy_of(spec.name, spec.policies, policy)
     if handle is None:
-        kind = _source_handle() if native_wanted(engine) else Handle
-        handle = kind(board, observe=observe, seed=seed, effects=effects, policy=policy, engine=engine)
+        chosen = engine_of_operators(engine)
+        kind = _source_handle() if chosen == NATIVE else Handle
+        handle = kind(board, observe=observe, seed=seed, effects=effects, policy=policy, engine=chosen)
     tensors, descriptors = _tensors(spec, handle, arrays, complete)
     try:
         status = spec.call(handle, tensors, descriptors, complete)

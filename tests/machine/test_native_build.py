@@ -98,7 +98,7 @@ def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
 
 
 def test_what_compilers_leave_goes(environ):
-    """zig's own cache lies beside the kernels, its objects do not pile up, nor do folders of compilers that were killed."""
+    """The cache of zig lies beside the kernels, its objects do not pile up, nor do folders of compilers that were killed."""
     folder = build("int f;", environ).parent
     left = [folder / name for name in ("zig/o/old", "making-old", "zig/o/new", "making-new")]
     for n, path in enumerate(left):

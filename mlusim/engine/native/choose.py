@@ -44,9 +44,16 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
     return None
 
 
-def native_wanted(engine: str) -> bool:
-    """Whether a launch that is asked to take *engine* has to take C, and there is a compiler."""
-    return (preferred() if engine_of(engine) == AUTO else engine) == NATIVE and available() is not None
+def engine_of_operators(engine: str) -> str:
+    """The engine for the launches of an operator that is asked to take *engine*: C by name only with a compiler.
+
+    Warns where there is none, and Python executes the operator.
+    """
+    asked = preferred() if engine_of(engine) == AUTO else engine
+    if asked != NATIVE or available() is not None:
+        return asked
+    warnings.warn(no_compiler(), RuntimeWarning, stacklevel=4)
+    return PYTHON
 
 
 def _why_not(kernel: Any, board: Board, *, watched: bool, drawn: bool) -> str | None:

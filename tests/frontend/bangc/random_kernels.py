@@ -1,4 +1,4 @@
-"""Random kernels of BANG C: vectors, copies, scalars, loops, branches, syncs and barriers in any order."""
+"""Random kernels of BANG C: vectors, copies, scalars, loops, branches, syncs, and cores that meet, in any order."""
 
 import random
 
@@ -38,20 +38,32 @@ CONVERSIONS = (
 )
 
 
+TASKS = 8  # at most
+SHARED = TASKS * 512  # where in ``out`` the tasks meet: a sum, and behind it a flag for each meeting
+FLAGS = 16
+OUT = SHARED + FLAGS
+
+
 class Writer:
     """Writes one kernel ``void kernel(float *out, const float *in, int a, int b, float f)``."""
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
         self.loops = 0
+        self.flags = 0
 
     def count(self):
         """A number of elements: whole lines, tails, now and then an argument."""
         return self.rng.choice(("64", "128", "1", "3", "33", "61", "(a & 63) + 1", "(b & 31) + 1"))
 
-    def at(self, kind):
-        """Somewhere in a buffer of NRAM, with room for 128 elements."""
-        name = self.rng.choice(NAMES[kind])
+    def at(self, kind, apart_from=None):
+        """Somewhere in a buffer of NRAM with room for 128 elements: there, or in another buffer, nearly always."""
+        names = NAMES[kind]
+        if apart_from is not None and self.rng.random() < 0.98:
+            if self.rng.random() < 0.3:
+                return apart_from
+            names = [name for name in names if not apart_from.startswith(name)]
+        name = self.rng.choice(names)
         return (
             name
             if self.rng.random() < 0.6
@@ -73,9 +85,9 @@ class Writer:
 
     def kernel(self, statements=24):
         """The whole source."""
-        body = "".join(f"  {line}\n" for _ in range(statements) for line in self.statement())
+        body = "".join(f"  {line}\n" for _ in range(statements) for line in self.topmost())
         return (
-            f"{HEAD}__mlu_global__ void kernel(float *out, const float *in, int a, int b, float f) {{\n"
+            f"{HEAD}__mlu_shared__ float shared[512];\n__mlu_global__ void kernel(float *out, const float *in, int a, int b, float f) {{\n"
             "  int s = taskId + 1; float x = f;\n"
             f"  __memcpy({NAMES['float'][0]}, in, 1024, GDRAM2NRAM);\n"
             f"  __memcpy({NAMES['float'][1]}, in + 256, 1024, GDRAM2NRAM);\n{self._fill()}{body}"
@@ -91,6 +103,36 @@ class Writer:
             for kind in TYPES[1:]
             for name in NAMES[kind]
         )
+
+    def topmost(self):
+        """A statement that every core reaches: cores may meet there."""
+        return self.meeting() if self.flags < FLAGS - 1 and self.rng.random() < 0.2 else self.statement()
+
+    def meeting(self):
+        """Barriers, the memory core, polls, atomics and locks of all cores, something said."""
+        self.flags += 1
+        near, core, at = NAMES["float"][0], self.rng.randrange(4), 128 * self.rng.randrange(4)
+        kind, flag = self.rng.choice(("", "_async")), SHARED + self.flags
+        written = self.rng.choice(
+            (f"if (coreId == {core}) __memcpy(shared + {at}, {near}, 512, NRAM2SRAM);",
+             f"if (__is_mpu()) __memcpy{kind}(shared + {at}, in + {self.rng.choice((0, 64))}, 512, GDRAM2SRAM);")
+        )  # fmt: skip
+        look = self.rng.choice(
+            (f"while (out[{flag}] == 0.0f) {{ ++s; s &= 7; }}",
+             f"do {{ __memcpy({near}, out + {flag}, 4, GDRAM2NRAM); }} while (__is_ipu() && {near}[0] == 0.0f);")
+        )  # fmt: skip
+        return self.rng.choice(
+            (
+                ["__sync_cluster();"],
+                ["__sync_all();"],
+                [f"__sync_cluster_arrive({core}, 5);", *self.statement(), f"__sync_cluster_wait({core}, 5);"],
+                [written, "__sync_cluster();", f"__memcpy{kind}({near}, shared + {at} + 8 * coreId, 256, SRAM2NRAM);", "__sync_cluster();"],
+                [f"if (taskId == {core}) {{", *self.statement(), f"out[{flag}] = 1.0f; }} else {{ {look} }}"],
+                [f"if (__is_ipu()) __bang_atomic_add({NAMES['float'][1]}, out + {SHARED}, {near}, 1);"],
+                ["if (__is_ipu()) { __bang_lock(0, 0);", f"out[{SHARED}] = out[{SHARED}] * 0.5f + (float)taskId;", "__bang_unlock(0, 0); }"],
+                ['if (__is_ipu()) __bang_printf("%d %d %f", taskId, s, x);'],
+            )
+        )  # fmt: skip
 
     def statement(self):
         """One statement, as lines."""
@@ -119,21 +161,20 @@ class Writer:
         """Two sources."""
         kind = self.rng.choice(FLOATS)
         name, d = self.rng.choice(BINARY), self.at(kind)
-        a = self.rng.choice((d, self.at(kind)))
-        return [f"__bang_{name}({d}, {a}, {self.at(kind)}, {self.count()});"]
+        return [f"__bang_{name}({d}, {self.at(kind, d)}, {self.at(kind, d)}, {self.count()});"]
 
     def scalar(self):
         """A source and a number."""
         kind, name = self.rng.choice(FLOATS), self.rng.choice(("add", "sub", "mul"))
-        return [
-            f"__bang_{name}_scalar({self.at(kind)}, {self.at(kind)}, ({kind}){self.number()}, {self.count()});"
-        ]
+        d = self.at(kind)
+        return [f"__bang_{name}_scalar({d}, {self.at(kind, d)}, ({kind}){self.number()}, {self.count()});"]
 
     def unary(self):
         """One source."""
         kind = self.rng.choice(FLOATS)
         name = self.rng.choice(UNARY if kind == "half" else (*UNARY, *OF_FLOAT))
-        return [f"__bang_{name}({self.at(kind)}, {self.at(kind)}, {self.count()});"]
+        d = self.at(kind)
+        return [f"__bang_{name}({d}, {self.at(kind, d)}, {self.count()});"]
 
     def convert(self):
         """From one type to another."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from engines import alike
 from random_functions import Batch
-from random_kernels import Writer
+from random_kernels import OUT, Writer
 from wrong_statements import faulty, hostile
 
 import mlusim
@@ -19,6 +19,11 @@ LAUNCHES = (  # one core, and those of a cluster with its memory core
     {},
     {"dim": (4, 1, 1), "kind": mlusim.UNION1, "effects": "late"},
     {"dim": (4, 1, 1), "kind": mlusim.UNION1, "effects": "eager"},
+)
+UNIONS = (
+    {"dim": (4, 1, 1), "kind": mlusim.UNION1},
+    {"dim": (4, 2, 1), "kind": mlusim.UNION1},
+    {"dim": (8, 1, 1), "kind": mlusim.UNION2},
 )
 TRIES = 100  # of each kernel of wrong statements
 
@@ -43,8 +48,8 @@ def compare_kernel(folder, seed):
     kernel = loaded(folder, Writer(seed).kernel())
     data = np.random.default_rng(seed).normal(scale=4, size=1024).astype(np.float32)
     for effects in ("late", "eager"):
-        given = (np.zeros(4 * 512, np.float32), data, rng.randrange(-99, 99), rng.randrange(99), 0.75)
-        alike(kernel, given, dim=(4, 1, 1), kind=mlusim.UNION1, board="MLU590-H8", effects=effects)
+        given = (np.zeros(OUT, np.float32), data, rng.randrange(-99, 99), rng.randrange(99), 0.75)
+        alike(kernel, given, board="MLU590-H8", effects=effects, **rng.choice(UNIONS))
 
 
 def compare_wrong(folder, seed, tries):
