@@ -1,6 +1,10 @@
 """``--engine`` on the command line, and what is said where there is no compiler."""
 
 import argparse
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from mlusim.cli.plain_text import remark
 from mlusim.engine.native.preference import AUTO, ENGINES, NATIVE, PYTHON
@@ -42,3 +46,19 @@ def settled(args: argparse.Namespace) -> str:
     if hasattr(args, "engine"):
         args.engine = chosen
     return AUTO if chosen == NATIVE and getattr(args, "where_it_can", False) else chosen
+
+
+@contextmanager
+def telling_engines() -> Iterator[None]:
+    """While it lasts, a warning that Python runs in place of C is one line, and not one of a program's."""
+    with warnings.catch_warnings():
+        before = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
+            if category.__name__ == "EngineWarning":  # by its name: the engine is loaded where it warns
+                remark(f"note: {message}")
+            else:
+                before(message, category, *more)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield

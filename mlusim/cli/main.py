@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 from attrs import frozen
 
-from mlusim.cli.engines import settled
+from mlusim.cli.engines import settled, telling_engines
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import LogFormatter
 from mlusim.cli.split_words import divide
@@ -123,7 +123,7 @@ def _run(arguments: Sequence[str]) -> int:
     args.typed = shlex.join(["mlusim", *arguments])
     if getattr(args, "verbose", False):
         _log_hosts(args)
-    with limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
+    with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
         code: int = _module(args.verb).run(args)
     _tell_refusals()
     return code

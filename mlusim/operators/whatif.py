@@ -8,6 +8,8 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
+from mlusim.engine.native.choose import compiles
+from mlusim.engine.native.preference import AUTO, PYTHON
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
 from mlusim.machine.kernel import UNION1, Kernel, Kind
@@ -139,7 +141,10 @@ class _Study:
             if choices is not None and known.choices == choices and known.board.arch.name == board.arch.name:
                 return self._retimed(known, board)
         why = self._difference(board, choices)
-        run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy)
+        engine = (
+            AUTO if compiles(board.arch) else PYTHON
+        )  # one board that C leaves out does not end the question
+        run = attempt(self.spec, self.inputs, self.params, board=board, policy=self.policy, engine=engine)
         run = run if self.outputs else evolve(run, outputs={})
         if choices is not None and not _came(choices, run):
             choices = None  # it looks at what its launches left in memory

@@ -89,6 +89,15 @@ def test_operators_take_an_engine(cli, verb):
     assert "python" not in done.err
 
 
+def test_a_board_without_a_native_engine_does_not_end_what_if(cli):
+    """The operator is Python there, and native on the others."""
+    boards = ("--board", "MLU370-X4", "MLU270-S4")
+    done = cli("what-if", *CASE, *boards, "--engine", "native", "--json")
+
+    assert 0 == done.code, done.err
+    assert ["MLU370-X4", "MLU270-S4"] == [row["board"] for row in done.json()["rows"]]
+
+
 def test_a_plan_runs_on_no_engine(cli):
     """The option is taken and changes nothing."""
     assert (
@@ -116,7 +125,7 @@ def test_without_a_compiler_python_runs_and_one_line_says_so(call):
     assert 1 == said.stderr.count("\n") == said.stderr.count(line)
     assert 1 == report.stderr.count(line)
     assert "auto python\nnative python\npython python\n8.0\n" == script.stdout
-    assert 1 == script.stderr.count("RuntimeWarning: MLUSIM_CC=/no/compiler names no program")
+    assert 1 == script.stderr.count("EngineWarning: MLUSIM_CC=/no/compiler names no program")
 
 
 def test_the_cache_is_emptied(cli, call, tmp_path, monkeypatch):

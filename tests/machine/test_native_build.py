@@ -86,6 +86,12 @@ def test_a_compiler_that_fails_is_quoted(environ):
     assert [] == list(native.cache_folder(environ).glob("*"))
 
 
+def test_a_program_that_compiles_nothing_is_named(environ):
+    """It ended well, and there is no library."""
+    with pytest.raises(BuildError, match="wrote no library; name another compiler in MLUSIM_CC"):
+        build("int i;", environ | {"MLUSIM_CC": f"{sys.executable} -c pass"})
+
+
 def test_the_cache_is_bounded_and_cleaned(environ, monkeypatch):
     """What was used last stays; cleaning removes the rest and says how many there were."""
     monkeypatch.setattr(native, "MOST_BYTES", 15_000)
@@ -118,6 +124,7 @@ def test_no_compiler_is_said_in_one_sentence(tmp_path):
     wrong = {"MLUSIM_CC": "no-such-compiler", "PATH": str(tmp_path)}
 
     assert available(wrong) is None
+    assert available(wrong | {"MLUSIM_CC": "'gcc"}) is None
     assert "MLUSIM_CC=no-such-compiler names no program" in no_compiler(wrong)
     assert "pip install 'mlusim[native]'" in no_compiler({"PATH": str(tmp_path)})
     with pytest.raises(BuildError, match="names no program"):

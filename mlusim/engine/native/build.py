@@ -50,6 +50,10 @@ class BuildError(MlusimError):
     """No compiler was found, or it failed; the message says which and what it said."""
 
 
+class EngineWarning(RuntimeWarning):
+    """Python runs where C was asked for or would have been taken; the message says why."""
+
+
 @functools.cache
 def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
     """The command of a C compiler: *choice* if given, else the first of the system's, else the ``ziglang`` package's.
@@ -57,7 +61,10 @@ def compiler(choice: str | None, path: str | None) -> tuple[str, ...] | None:
     *path* is the search path, so that a change of it counts.  None where there is none.
     """
     if choice:
-        command = tuple(shlex.split(choice))
+        try:
+            command = tuple(shlex.split(choice))
+        except ValueError:  # a quotation that does not end
+            return None
         return command if command and shutil.which(command[0], path=path) else None
     for name in NAMES:
         found = shutil.which(name, path=path)
@@ -211,6 +218,8 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
                 f"{shlex.join(command)} failed on the C of a kernel: {wrong}; name another compiler in {CHOICE}, "
                 'or launch with engine="python"'
             )
+        if not made.exists():
+            raise BuildError(f"{shlex.join(command)} wrote no library; name another compiler in {CHOICE}")
         content = made.read_bytes()
         if content.startswith(ELF):
             made.write_bytes(content + _sum(content))

@@ -3,8 +3,8 @@
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from mlusim.arch.board import Board
-from mlusim.engine.native.build import BuildError, available, no_compiler
+from mlusim.arch.board import Arch, Board
+from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
 from mlusim.engine.native.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
 from mlusim.errors import UsageError
 
@@ -26,7 +26,7 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
     if why is None:
         if available() is None:
             if engine == NATIVE:
-                warnings.warn(no_compiler(), RuntimeWarning, stacklevel=3)
+                warnings.warn(no_compiler(), EngineWarning, stacklevel=3)
             return None
         try:
             loaded: Loaded | None = kernel.native.loaded(board.arch)
@@ -35,13 +35,18 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
         except BuildError as error:
             if engine == NATIVE:
                 raise
-            warnings.warn(f"{error}; the Python engine runs {kernel.name}", RuntimeWarning, stacklevel=4)
+            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=4)
             return None
         what = getattr(kernel.native, "problem", None) or "something"
         why = f"{kernel.name} uses what has no C: {what}"
     if engine == NATIVE:
         raise UsageError(f"the native engine cannot run this launch: {why}")
     return None
+
+
+def compiles(arch: Arch) -> bool:
+    """Whether kernels for *arch* become C: not where operands have to be aligned, which only Python checks."""
+    return arch.generation != 2
 
 
 def engine_of_operators(engine: str) -> str:
@@ -52,7 +57,7 @@ def engine_of_operators(engine: str) -> str:
     asked = preferred() if engine_of(engine) == AUTO else engine
     if asked != NATIVE or available() is not None:
         return asked
-    warnings.warn(no_compiler(), RuntimeWarning, stacklevel=4)
+    warnings.warn(no_compiler(), EngineWarning, stacklevel=4)
     return PYTHON
 
 
@@ -65,6 +70,6 @@ def _why_not(kernel: Any, board: Board, *, watched: bool, drawn: bool) -> str | 
         return (
             "a seed draws the schedule where Python announces; leave the seed out, or take the Python engine"
         )
-    if board.arch.generation == 2:
+    if not compiles(board.arch):
         return f"{board.arch.name} has alignment rules that only the Python engine checks"
     return None
