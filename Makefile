@@ -6,7 +6,7 @@ export OPENBLAS_NUM_THREADS := 1
 # The build tools' remarks on editable installs are not for the person who types `make`.
 PIP := PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test attack sanitize check types bench docs site editor clean
+.PHONY: demo test no-compiler attack sanitize check types bench docs site editor clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,10 @@ demo: $(VENV)/demo.stamp
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2
+
+# What tells engines apart, where no compiler is to be found: Python runs, and what has to be said is said.
+no-compiler: $(VENV)/test.stamp
+	MLUSIM_CC=/no/compiler $(BIN)/python -m pytest -q tests/frontend/bangc/test_bangc_native*.py tests/machine/test_native_build.py tests/cli/test_cli_native.py tests/ops/test_operators_natively.py
 
 # The fuzz tests in full, more than twenty thousand tries, and ten thousand planted faults; `make test` makes a share of them.
 attack: $(VENV)/test.stamp

@@ -9,25 +9,38 @@ from mlusim.engine.native.preference import preferring
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import run_case
 
+PYTHONS = "the Python engine runs"
 
-@pytest.mark.parametrize("engine", ["native", "auto"])
-def test_an_operator_takes_its_source(engine):
-    """Asked by name or for the whole command; the fill before it is the library's, and Python.
 
-    Without a compiler all of it is Python, and a warning says so.
-    """
+def compare(engine):
+    """Run a case on the Python engine and as *engine* has it; on which engine each launch of the latter ran."""
     spec = find_operator("border_align_backward")
     case = find_case(spec, "golden_document_float")
     port = run_case(spec, case, engine="python")
-    said = (
-        pytest.warns(RuntimeWarning, match="the Python engine runs") if NATIVE == "python" else nullcontext()
-    )
-    with preferring("native"), said:
+    with preferring("native"):
         run = run_case(spec, case, engine=engine)
 
     assert run.passed
-    assert ["python", NATIVE] == [launch.engine for launch in run.launches]
     assert [launch.kernel for launch in port.launches] == [launch.kernel for launch in run.launches]
     assert [launch.time_us for launch in port.launches] == [launch.time_us for launch in run.launches]
     assert port.layouts == run.layouts
     assert port.instructions == run.instructions
+    return [launch.engine for launch in run.launches]
+
+
+@pytest.mark.parametrize("engine", ["native", "auto"])
+def test_an_operator_takes_its_source(engine):
+    """Asked by name or for the whole command; the fill before it is the library's, and Python."""
+    with nullcontext() if NATIVE == "native" else pytest.warns(RuntimeWarning, match=PYTHONS):
+        launched = compare(engine)
+
+    assert ["python", NATIVE] == launched
+
+
+def test_without_a_compiler_an_operator_is_python(monkeypatch):
+    """A warning says so, and nothing else is different."""
+    monkeypatch.setenv("MLUSIM_CC", "/no/compiler")
+    with pytest.warns(RuntimeWarning, match=PYTHONS):
+        launched = compare("native")
+
+    assert ["python", "python"] == launched
