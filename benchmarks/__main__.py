@@ -1,4 +1,4 @@
-"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|operators|timing|debugger|checkers]``; or `calibration [BOARD ...]`."""
+"""Print every measurement beside its limit: ``python -m benchmarks [hot|native|bangc|operators|timing|debugger|checkers]``; or `calibration [BOARD ...]`."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import calibration
+from benchmarks.bangc import bang_c
 from benchmarks.checkers import checkers
 from benchmarks.cost_of_time import cost_of_time
 from benchmarks.debugger import debugger
@@ -18,6 +19,7 @@ from benchmarks.timing import Row
 GROUPS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "hot": hot_path,
     "native": native,
+    "bangc": bang_c,
     "timing": cost_of_time,
     "operators": operators,
     "debugger": debugger,

@@ -33,7 +33,7 @@ def _holds_numbers(dtype: np.dtype[Any]) -> bool:
     return dtype.kind in "biuf" or dtype == ml_dtypes.bfloat16
 
 
-@frozen(repr=False, cache_hash=True)  # a pointer cast looks its view up by the element type
+@frozen(repr=False, eq=False)  # each is one object: a pointer cast looks its view up by it
 class DType:
     """One element type.
 
@@ -49,6 +49,9 @@ class DType:
 
     def __attrs_post_init__(self) -> None:
         object.__setattr__(self, "size", self.dtype.itemsize)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return as_dtype, (self.name,)  # of another process, too, it is the one object
 
     def __repr__(self) -> str:
         return self.name

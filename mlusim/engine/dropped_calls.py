@@ -11,7 +11,7 @@ from typing import Any
 from mlusim.engine.contract import Mlu
 from mlusim.engine.recipes.steps import LeaveOthers, Nothing
 from mlusim.isa.declare import Intrinsic
-from mlusim.memory.direction import Direction
+from mlusim.memory.direction import DIRECTIONS, Direction
 from mlusim.memory.space import GDRAM, NRAM, SRAM, WRAM
 
 
@@ -27,12 +27,20 @@ def nothing(row: Intrinsic, step: Nothing) -> Callable[..., Any]:
 
 def copies_of_one_kind(method: Callable[..., None], step: LeaveOthers) -> Callable[..., None]:
     """The copy *method*, which leaves the directions of the other kind of core to it."""
+    idle = frozenset(d for d in DIRECTIONS if _others(d, memory_core=step.memory_core))
 
     def copy(mlu: Mlu, dst: Any, src: Any, size: int, direction: Direction, *shape: int) -> None:
-        ends = {getattr(direction, "src", None), getattr(direction, "dst", None)}
-        idle = ends & {NRAM, WRAM} if step.memory_core else ends == {GDRAM, SRAM}
-        if not idle:
-            method(mlu, dst, src, size, direction, *shape)
+        if direction.__class__ is not Direction or direction not in idle:
+            if shape:
+                method(mlu, dst, src, size, direction, *shape)
+            else:
+                method(mlu, dst, src, size, direction)
 
     copy.__name__ = method.__name__
     return copy
+
+
+def _others(direction: Direction, *, memory_core: bool) -> bool:
+    """Whether the other kind of core makes the copies of *direction*."""
+    ends = {direction.src, direction.dst}
+    return bool(ends & {NRAM, WRAM}) if memory_core else ends == {GDRAM, SRAM}

@@ -53,7 +53,7 @@ class Core:
         self.union = union
         self.cluster = cluster
         self.flights: deque[Flight] = deque()
-        self.bindings: list[dict[tuple[DType, int], View]] = []
+        self.bindings: list[dict[Any, View]] = []
         self.away: dict[
             tuple[View, int], View
         ] = {}  # other clusters' SRAM, by our view of it and their number
@@ -161,7 +161,7 @@ class Core:
             self.placements.declared(allocation)
         return pointer
 
-    def restart(self, pointer: Ptr, values: Sequence[Any], *, stack: bool = False) -> None:
+    def restart(self, pointer: Ptr, values: Any, *, stack: bool = False) -> None:
         """Give a declaration its initial *values*, a scalar store each (inferred); the *stack* is NRAM (compiler driver)."""
         fault = initialise(pointer.view, values)
         if fault is not None:

@@ -1,15 +1,20 @@
 """Initial values of a declaration, as C gives them: those that are given, zeros behind them."""
 
-from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from mlusim.arch.dtypes import as_numbers
 from mlusim.errors import RuleFault
 from mlusim.memory.pointer import View
 
 
-def initialise(view: View, values: Sequence[Any]) -> RuleFault | None:
+def initialise(view: View, values: Any) -> RuleFault | None:
     """Write *values* and then zeros to *view*, or say what is wrong with them."""
+    if values.__class__ is np.ndarray and values.dtype is view.array.dtype and values.size == view.size:
+        view.array[:] = values
+        view.allocation.filled = True
+        return None
     given = as_numbers(values)
     if given is None or given.size > view.size:
         what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"

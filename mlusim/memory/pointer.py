@@ -1,38 +1,20 @@
 """Typed pointers: C element arithmetic over an allocation, seen through one core's eyes."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
 
-from mlusim.arch.dtypes import DTYPES, DType, as_dtype, is_number
+from mlusim.arch.dtypes import DType, as_dtype, is_number
 from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
-from mlusim.memory.allocation import NO_BYTES, POISON, Absent, Allocation
+from mlusim.memory.allocation import NO_BYTES, Absent, Allocation
 from mlusim.memory.conversion import LEGAL, NUMBERS
-from mlusim.memory.space import SPACES, Space
+from mlusim.memory.kinds import KINDS
+from mlusim.memory.shown import values_shown
+from mlusim.memory.space import Space
 from mlusim.presenting import Presented
 
 _new = object.__new__
-
-
-class PointerKind:
-    """A memory space and an element type together; one object each, so that checks are by identity."""
-
-    __slots__ = ("dtype", "name", "space")
-
-    def __init__(self, space: Space, dtype: DType) -> None:
-        self.space = space
-        self.dtype = dtype
-        self.name = f"{space} {dtype}"
-
-    def __repr__(self) -> str:
-        return self.name
-
-
-KINDS: Mapping[tuple[Space, DType], PointerKind] = MappingProxyType(
-    {(space, dtype): PointerKind(space, dtype) for space in SPACES for dtype in DTYPES}
-)
 
 
 class Port(Protocol):
@@ -100,7 +82,7 @@ class View:
         dtype: DType,
         port: Port | None,
         phase: int = 0,
-        siblings: "dict[tuple[DType, int], View] | None" = None,
+        siblings: "dict[Any, View] | None" = None,
     ) -> None:
         self.allocation = allocation
         self.dtype = dtype
@@ -118,8 +100,10 @@ class View:
         )
         if not allocation.writable:
             self.array.flags.writeable = False
-        self.siblings = {} if siblings is None else siblings
-        self.siblings[dtype, phase] = self
+        self.siblings = (
+            {} if siblings is None else siblings
+        )  # by type, and by type and phase where there is one
+        self.siblings[(dtype, phase) if phase else dtype] = self
         self.read = 0  # bytes that copies took from here, for the last-level cache
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
         self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
@@ -134,7 +118,7 @@ class View:
 
     def recast(self, dtype: DType, phase: int) -> "View":
         """The same allocation and core through another dtype."""
-        found = self.siblings.get((dtype, phase))
+        found = self.siblings.get((dtype, phase) if phase else dtype)
         if found is not None:
             return found
         if not self.allocation.live:
@@ -221,6 +205,28 @@ class Ptr(Presented):
         port.scalar_store(view, at, value)
         view.array[at] = value
 
+    @property
+    def v(self) -> Any:
+        """The element that is pointed to, ``*p``, as a number of Python."""
+        view = self.view
+        port = view.port
+        if (
+            view.own
+            and port is not None
+            and 0 <= self.index < view.size
+            and port.direct
+            and port.session.scheduler.running is port
+        ):
+            port.loads[view.number] += 1
+            found = view.array[self.index]
+        else:
+            found = self[0]
+        return float(found) if view.dtype.kind == "float" else int(found)
+
+    @v.setter
+    def v(self, value: Any) -> None:
+        self[0] = value
+
     def cast(self, dtype: Any) -> "Ptr":
         """The pointer of the same address and another element type, as ``(T *)p`` in C."""
         view = self.view
@@ -228,6 +234,16 @@ class Ptr(Presented):
             dtype = as_dtype(dtype)
         if view.dtype is dtype:
             return self
+        seen = None if view.phase else view.siblings.get(dtype)
+        if seen is not None:  # as in most casts, of which vendor kernels are full
+            index, rest = self.index, 0
+            if seen.itemsize != view.itemsize:
+                index, rest = divmod(index * view.itemsize, seen.itemsize)
+            if not rest:
+                moved = _new(Ptr)
+                moved.view = seen
+                moved.index = index
+                return moved
         element, phase = divmod(view.phase + self.index * view.itemsize, dtype.size)
         return Ptr(view.recast(dtype, phase), element)
 
@@ -339,19 +355,7 @@ class Ptr(Presented):
         if not 0 <= self.index < view.size:
             return f"{head}: outside>"
         region = "" if view.port is None else view.port.region_at(view.allocation, self.offset)
-        return f"{head}{region}: {_values(view.array[self.index : self.index + 4])}>"
-
-
-def _values(array: np.ndarray[Any, Any]) -> str:
-    """Elements as text; those that consist of poison are called so, or get a ``?`` where a number may be meant."""
-    fresh = (array.view(np.uint8).reshape(array.size, -1) == POISON).all(axis=1)
-    if not fresh.any():
-        return np.array2string(array, separator=", ", threshold=4)
-    unwritten = (
-        "-1?" if array.dtype.kind == "i" else f"{array[fresh][0]}?" if array.dtype.kind == "u" else "poison"
-    )
-    texts = [unwritten if is_fresh else f"{value}" for value, is_fresh in zip(array, fresh, strict=True)]
-    return f"[{', '.join(texts)}]"
+        return f"{head}{region}: {values_shown(view.array[self.index : self.index + 4])}>"
 
 
 def _no_number(view: View, value: Any) -> RuleFault:

@@ -195,8 +195,10 @@ def rows_load(
 ) -> CopyLoad:
     """The `load_of` a 2-D copy, for shapes that kernels repeat.
 
-    *to* and *frm* are the first bytes' places in their transactions.
+    *to* and *frm* are the first bytes' places in their transactions; the strides of a single segment do not matter.
     """
+    if rows == 1:
+        to_stride = from_stride = 0
     if pipe is not _IO:
         return CopyLoad(lines=rows * (size + 127 >> 7), sram=rows * size * IN_SRAM[number])
     loads = reading(frm, size, from_stride) if READS[number] else 0

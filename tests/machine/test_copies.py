@@ -303,3 +303,21 @@ def test_gdram_to_gdram_copies_between_tensors():
     device.launch(clone, args=(out, device.put(np.arange(4, dtype=np.float32))))
 
     assert [0, 1, 2, 3] == device.get(out).tolist()
+
+
+@pytest.mark.parametrize("direction", [GDRAM2NRAM, NRAM2GDRAM])
+@pytest.mark.parametrize("watched", [False, True])
+def test_the_strides_of_one_segment_take_no_time(direction, watched):
+    """A 2-D copy of a single segment asks as much of the memory as a plain one, whoever watches."""
+
+    def body(mlu, tensor, *shape):
+        buffer = mlu.nram(int8, 4096)
+        dst, src = (buffer, tensor + 32) if direction is GDRAM2NRAM else (tensor + 32, buffer)
+        mlu.memcpy(dst, src, 96, direction, *shape)
+
+    observers = [mlusim.EveryStep()] if watched else []
+    tensor = np.zeros(4096, np.int8)
+    plain, segment = (on_core(body, tensor, *shape, observe=observers) for shape in ((), (100, 100, 0)))
+
+    assert plain.io_bytes == segment.io_bytes
+    assert plain.tasks[0].log.total.tolist() == segment.tasks[0].log.total.tolist()

@@ -5,7 +5,7 @@ import ast
 from attrs import define, field
 
 from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc.render.expressions import Uses
+from mlusim.frontend.bangc.render.context import Uses
 from mlusim.frontend.bangc.render.functions import Rendered, initial, render
 
 

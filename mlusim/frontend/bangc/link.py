@@ -13,7 +13,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import layouts
-from mlusim.frontend.bangc.render.expressions import Uses
+from mlusim.frontend.bangc.render.context import Uses
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.file import File

@@ -39,6 +39,7 @@ ALWAYS int64_t place_(int64_t start, int64_t spread) {
 /* Transactions and stalls, or lines and bytes of SRAM, of rows of segments. */
 ALWAYS void rows_load_(int d, int64_t to, int64_t ts, int64_t frm, int64_t fs, int64_t size, int64_t rows, int64_t *l) {
   l[0] = l[1] = l[2] = l[3] = l[4] = 0;
+  if (rows == 1) ts = fs = 0; /* the strides of a single segment do not matter */
   if (!far_direction(d)) { l[3] = rows * ((size + LINE - 1) / LINE); l[4] = rows * size * in_sram(d); return; }
   if (FAR(DIRECTION_SRC[d])) l[0] = rows * ((place_(frm, fs) + size + UNIT - 1) / UNIT);
   if (FAR(DIRECTION_DST[d])) {

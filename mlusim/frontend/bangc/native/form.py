@@ -1,6 +1,6 @@
 """The native form of a kernel of BANG C sources: its C, and what it is given."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
+from mlusim.frontend.bangc.ir.walks import walk
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
 from mlusim.frontend.bangc.native.room import RECORDS, check_room
@@ -195,10 +196,4 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
 
 
 def _calls(forms: Sequence[ir.Function]) -> dict[str, set[str]]:
-    return {f.symbol: {n.symbol for n in _walk(f.body) if isinstance(n, ir.Call)} for f in forms}
-
-
-def _walk(node: Any) -> Iterator[Any]:
-    from mlusim.frontend.bangc.render.declarations import walk  # noqa: PLC0415 - Python's rendering has it
-
-    return walk(node)
+    return {f.symbol: {n.symbol for n in walk(f.body) if isinstance(n, ir.Call)} for f in forms}

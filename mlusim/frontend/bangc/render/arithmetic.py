@@ -28,27 +28,55 @@ ROUNDING: Mapping[t.Arithmetic, str] = MappingProxyType(
     {t.HALF: "_c_f16", t.BFLOAT16: "_c_bf16", t.FLOAT: "_c_f32"}
 )
 SCRATCH = "_c_x"
+_RING = frozenset(
+    ("+", "-", "*", "&", "|", "^")
+)  # the low bits of a result follow from those of the operands
+_SHORT = (1 << 30) - 1  # what Python compares fastest
+_EXACT: Mapping[t.Arithmetic, int] = MappingProxyType(  # integers up to here are numbers of the type
+    {t.HALF: 1 << 11, t.BFLOAT16: 1 << 8, t.FLOAT: 1 << 24}
+)
+
+
+def modular(op: str, kind: t.Arithmetic) -> bool:
+    """Whether ``op`` in an integer type gives the same low bits for operands that are not wrapped yet."""
+    return op in _RING and kind.kind in ("int", "uint")
+
+
+def keeps(have: t.Type, to: t.Type, size: int) -> bool:
+    """Whether the low *size* bytes are the same before and after a conversion: both types are integers that have them."""
+    if not (isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic)):
+        return False
+    return {have.kind, to.kind} <= {"int", "uint"} and min(have.size, to.size) >= size
+
+
+def overflows(op: str, kind: t.Arithmetic, a: Range, c: Range) -> bool:
+    """Whether ``op`` on integers may leave the type *kind*; *a* and *c* are what the operands may be."""
+    if op not in _GROWING or not kind.whole:
+        return False
+    within = computed(op, a, c)
+    return within is None or within[0] < kind.low or within[1] > kind.high
+
+
+def plain(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
+    """``left op right`` on integers, not wrapped."""
+    return b.binary(left, _PLAIN[op](), right)
 
 
 def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
     """``left op right`` in the type *kind*; *a* and *c* are what the operands may be."""
     if kind.kind == "float":
-        return rounded(_real(op, left, right), kind)
+        return rounded(real(op, left, right), kind)
     if op in ("/", "%"):
         return _divided(op, left, right, a, c)
     if op in ("<<", ">>") and not (c[0] >= 0 and c[1] < 8 * kind.size):
         right = b.binary(right, ast.BitAnd(), b.constant(8 * kind.size - 1))
         c = (0, 8 * kind.size - 1)
-    made = b.binary(left, _PLAIN[op](), right)
-    if op not in _GROWING:
-        return made
-    within = computed(op, a, c)
-    if within is not None and within[0] >= kind.low and within[1] <= kind.high:
-        return made
-    return wrapped(made, kind)
+    made = plain(op, left, right)
+    return wrapped(made, kind) if overflows(op, kind, a, c) else made
 
 
-def _real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
+def real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
+    """``left op right`` on floating numbers, not rounded."""
     if op == "/":
         if isinstance(right, ast.Constant) and right.value:
             return b.binary(left, ast.Div(), right)
@@ -57,9 +85,20 @@ def _real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
 
 
 def _divided(op: str, left: ast.expr, right: ast.expr, a: Range, c: Range) -> ast.expr:
+    python = ast.FloorDiv() if op == "/" else ast.Mod()
     if a[0] >= 0 and c[0] >= 0:
-        return b.binary(left, ast.FloorDiv() if op == "/" else ast.Mod(), right)
-    return b.call("_c_div" if op == "/" else "_c_mod", left, right)
+        return b.binary(left, python, right)
+    helper = "_c_div" if op == "/" else "_c_mod"
+    if not b.simple(right) or c[1] <= 0:
+        return b.call(helper, left, right)
+    # Most operands are not negative, and Python's own operator does.
+    held, again = b.twice(left, SCRATCH)
+    if a[0] >= 0 and again is held:
+        test = b.compare(b.constant(0), ast.Lt(), right)
+    else:
+        operators: list[ast.cmpop] = [ast.GtE()] if c[0] > 0 else [ast.GtE(), ast.Lt()]
+        test = ast.Compare(held, operators, [b.constant(0), right][: len(operators)])
+    return ast.IfExp(test, b.binary(again, python, right), b.call(helper, again, right))
 
 
 def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
@@ -69,11 +108,7 @@ def wrapped(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
     if kind.kind == "uint":
         return b.binary(made, ast.BitAnd(), b.constant(kind.high))
     # Most values fit, so that the test is what is paid.
-    inside = ast.Compare(
-        ast.UnaryOp(ast.USub(), b.constant(-kind.low)),
-        [ast.LtE(), ast.LtE()],
-        [b.held(SCRATCH, made), b.constant(kind.high)],
-    )
+    inside = b.between(max(kind.low, -_SHORT), b.held(SCRATCH, made), min(kind.high, _SHORT))
     around = b.call("_c_wrap", b.name(SCRATCH), b.constant(-kind.low))
     return ast.IfExp(inside, b.name(SCRATCH), around)
 
@@ -84,16 +119,23 @@ def rounded(made: ast.expr, kind: t.Arithmetic) -> ast.expr:
     return made if helper is None else b.call(helper, made)
 
 
+def unrounded(made: ast.expr) -> ast.expr:
+    """*made* without the rounding to float around it, for a store that rounds."""
+    if isinstance(made, ast.Call) and isinstance(made.func, ast.Name) and made.func.id == ROUNDING[t.FLOAT]:
+        return made.args[0]
+    return made
+
+
 def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
     """A number of type *have* as one of type *to*."""
     if to.kind == "bool":
         return b.compare(made, ast.NotEq(), b.constant(0))
     if to.kind == "float":
         if have.kind != "float":
-            return _from_whole(made, have, to)
+            return _from_whole(made, have, to, values)
         return made if _widens(have, to) else rounded(made, to)
     if have.kind == "float":
-        return b.call("_c_whole", made, b.constant(to.low), b.constant(to.high))
+        return _truncated(made, to)
     if have.kind == "bool":
         return ast.UnaryOp(ast.UAdd(), made)
     if to.low <= values[0] and values[1] <= to.high:
@@ -101,10 +143,25 @@ def converted(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Rang
     return wrapped(made, to)
 
 
-def _from_whole(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic) -> ast.expr:
-    if have.size == 8 and to.size < 8:
-        return b.call("_c_long_to", made, b.constant(to.name))
-    return b.call("float", made) if to.size == 8 else rounded(made, to)
+def _from_whole(made: ast.expr, have: t.Arithmetic, to: t.Arithmetic, values: Range) -> ast.expr:
+    if to.size == 8 or have.kind == "bool":
+        return b.call("float", made)
+    exact = _EXACT.get(t.Arithmetic(to.name, to.kind, to.size), 0)
+    if -exact <= values[0] and values[1] <= exact:
+        return b.call("float", made)
+    once, again = b.twice(made, SCRATCH)
+    by = b.call("_c_long_to", again, b.constant(to.name)) if have.size == 8 else rounded(again, to)
+    if isinstance(made, ast.Call):  # of which nothing is known, as rand()
+        return b.call("_c_long_to", made, b.constant(to.name)) if have.size == 8 else rounded(made, to)
+    return ast.IfExp(b.between(-exact, once, exact), b.binary(again, ast.Add(), b.constant(0.0)), by)
+
+
+def _truncated(made: ast.expr, to: t.Arithmetic) -> ast.expr:
+    """A floating number as an integer: toward zero, and what does not fit saturates."""
+    once, again = b.twice(made, SCRATCH)
+    by = b.call("_c_whole", again, b.constant(to.low), b.constant(to.high))
+    low, high = float(max(to.low, -_SHORT)), float(min(to.high, _SHORT))
+    return ast.IfExp(b.between(low, once, high), b.call("int", again), by)
 
 
 def _widens(have: t.Arithmetic, to: t.Arithmetic) -> bool:

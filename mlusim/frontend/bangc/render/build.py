@@ -49,6 +49,12 @@ def compare(left: ast.expr, op: ast.cmpop, right: ast.expr) -> ast.Compare:
     return ast.Compare(left, [op], [right])
 
 
+def between(low: float, value: ast.expr, high: float) -> ast.Compare:
+    """``low <= value <= high``."""
+    first = ast.UnaryOp(ast.USub(), constant(-low)) if low < 0 else constant(low)
+    return ast.Compare(first, [ast.LtE(), ast.LtE()], [value, constant(high)])
+
+
 def assign(to: ast.expr, value: ast.expr) -> ast.Assign:
     """``to = value``."""
     return ast.Assign([to], value)
@@ -70,10 +76,27 @@ def first(*parts: ast.expr) -> ast.Subscript:
 
 
 def simple(node: ast.expr) -> bool:
-    """Whether *node* may be evaluated twice: a name or a literal."""
-    return isinstance(node, ast.Name | ast.Constant) or (
-        isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-    )
+    """Whether *node* may be evaluated twice: a name or a literal; an attribute may be a load that is accounted for."""
+    return isinstance(node, ast.Name | ast.Constant)
+
+
+def twice(node: ast.expr, scratch: str) -> tuple[ast.expr, ast.expr]:
+    """*node* as it is evaluated first, and as the same value again right after that."""
+    return (node, node) if simple(node) else (held(scratch, node), name(scratch))
+
+
+def located(node: ast.AST, around: tuple[int, int, int, int]) -> None:
+    """Let every node below *node* that has no place have that *around* it; faster than what Python's library does."""
+    for part in node.__dict__.values():
+        for child in part if part.__class__ is list else (part,):
+            if isinstance(child, ast.AST):
+                own = child.__dict__
+                if "lineno" in own:
+                    inner = own["lineno"], own["col_offset"], own["end_lineno"], own["end_col_offset"]
+                else:
+                    inner = around
+                    own["lineno"], own["col_offset"], own["end_lineno"], own["end_col_offset"] = around
+                located(child, inner)
 
 
 def at(node: Any, span: Span) -> Any:

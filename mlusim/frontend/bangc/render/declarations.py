@@ -1,25 +1,40 @@
 """Locals as they come to life, by where their bytes are."""
 
 import ast
-from collections.abc import Iterator
-from typing import Any
-
-import attrs
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.expressions import Context, layout, value
+from mlusim.frontend.bangc.render import ranges
+from mlusim.frontend.bangc.render.context import Context
+from mlusim.frontend.bangc.render.expressions import value
 
 
 def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
     """The statement that makes a local."""
     local = node.local
     if local.storage is ir.Storage.STATIC:
+        c.inside = True
         maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), made(c, local, node.value, symbol))
+        c.inside = False
         once = b.call("_c_static", b.constant(f"{symbol}.{local.name}"), maker)
         return [b.assign(b.target(local.name), once)]
+    _note(c, local, node.value)
     return [b.assign(b.target(local.name), made(c, local, node.value, symbol))]
+
+
+def _note(c: Context, local: ir.Local, initial: ir.Expr | None) -> None:
+    """Note what is known of the values of a local that begins as *initial*."""
+    kind = local.type
+    if not c.turns:
+        c.steady.add(local)
+    if initial is None or local.storage is not ir.Storage.VALUE or not isinstance(kind, t.Arithmetic):
+        return
+    if kind.whole:
+        found = ranges.of(initial, c.known)
+        c.begins[local.name] = found
+        if local not in c.changed:
+            c.known[local.name] = found
 
 
 def arrives(c: Context, local: ir.Local, symbol: str) -> list[ast.stmt]:
@@ -45,9 +60,9 @@ def made(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -> a
         return _whole(c, kind, initial)
     if isinstance(kind, t.VectorRegister):
         copied = [] if initial is None or isinstance(initial, ir.Compose) else [value(c, initial)]
-        return b.call("_c_register", layout(c, kind), *copied)
+        return b.call("_c_register", c.layout(kind), *copied)
     given = zero(kind) if initial is None else value(c, initial)
-    return given if local.storage is ir.Storage.VALUE else b.call("_c_Cell", layout(c, kind), given)
+    return given if local.storage is ir.Storage.VALUE else b.call("_c_Cell", c.layout(kind), given)
 
 
 def _bytes(kind: t.Type) -> bool:
@@ -67,7 +82,7 @@ def zero(kind: t.Type) -> ast.expr:
 
 def _whole(c: Context, kind: t.Type, initial: ir.Expr | None) -> ast.expr:
     if initial is None:
-        return b.call(b.attribute(layout(c, kind), "make"))
+        return b.call(b.attribute(c.layout(kind), "make"))
     return value(c, initial)
 
 
@@ -76,7 +91,7 @@ def _memory(c: Context, local: ir.Local, initial: ir.Expr | None, symbol: str) -
     arguments = [
         b.constant("stack" if local.stack else local.space or "ldram"),
         b.constant(f"{symbol}.{local.name}"),
-        layout(c, local.type),
+        c.layout(local.type),
     ]
     if initial is not None:
         known = _numbers(initial)
@@ -92,35 +107,3 @@ def _numbers(initial: ir.Expr) -> tuple[float, ...] | None:
         return None
     found = tuple(v.value for v in initial.values if isinstance(v, ir.Const))
     return found if len(found) == len(initial.values) else None
-
-
-# -- what changes a local --------------------------------------------------------------------------
-
-
-def changes(node: Any, local: ir.Local) -> bool:
-    """Whether something in *node* stores to *local*."""
-    return any(
-        isinstance(n, ir.Assign | ir.Update)
-        and isinstance(n.place, ir.LocalStorage)
-        and n.place.local is local
-        for n in walk(node)
-    )
-
-
-def walk(node: Any) -> Iterator[Any]:
-    """*node* and every statement, expression and place in it."""
-    if isinstance(node, tuple):
-        for part in node:
-            yield from walk(part)
-    elif attrs.has(type(node)) and not isinstance(
-        node, ir.Local | ir.Global | t.Arithmetic | t.Pointer | t.Array | t.Record
-    ):
-        yield node
-        for name in _names(type(node)):
-            yield from walk(getattr(node, name))
-
-
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(
-        a.name for a in attrs.fields(kind) if a.name not in ("type", "span", "within", "local", "overload")
-    )

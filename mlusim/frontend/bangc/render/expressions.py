@@ -1,46 +1,16 @@
 """Expressions and places in Python."""
 
 import ast
-import functools
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
-
-from attrs import define, field
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import arithmetic, casts, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
 from mlusim.memory.direction import DIRECTIONS
-
-
-@define(eq=False)
-class Uses:
-    """What a function's code refers to."""
-
-    symbols: dict[str, None] = field(factory=dict)  # functions of the sources
-    rows: dict[str, None] = field(factory=dict)  # of the instruction set
-    globals: dict[str, None] = field(factory=dict)  # variables at file scope
-    library: dict[str, None] = field(factory=dict)  # functions of the C library
-    layouts: dict[str, Any] = field(factory=dict)  # what records and registers are made by
-    builtins: dict[str, None] = field(factory=dict)
-
-
-@define(eq=False)
-class Context:
-    """One function while it is rendered."""
-
-    uses: Uses = field(factory=Uses)
-    host: bool = False  # whether a text is memory, which there is on the host
-    known: dict[str, ranges.Range] = field(factory=dict)  # values of locals, where a loop bounds them
-    temporaries: int = 0
-    before: list[ast.stmt] | None = None  # statements that come first, where the place allows for some
-
-    def temporary(self) -> str:
-        """A name that nothing else has."""
-        self.temporaries += 1
-        return f"_c_{self.temporaries}"
 
 
 def value(c: Context, node: ir.Expr) -> ast.expr:
@@ -57,17 +27,10 @@ def condition(c: Context, node: ir.Expr) -> ast.expr:
 # -- places ----------------------------------------------------------------------------------------
 
 
-def cell(local: ir.Local) -> bool:
-    """Whether a local is an object that holds a number, a pointer or a register."""
-    return local.storage is not ir.Storage.VALUE and not isinstance(
-        local.type, t.Array | t.Record | t.ClassType
-    )
-
-
 def _loaded(c: Context, node: ir.Load) -> ast.expr:
     at = node.place
     if isinstance(at, ir.LocalStorage):
-        return _variable(at)
+        return _variable(c, at)
     if isinstance(at.type, t.Record):
         return b.call("_c_copy", record(c, at))
     if isinstance(at, ir.Element):
@@ -75,11 +38,11 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at, ir.Member):
         return b.attribute(record(c, at.base), at.name)
     if isinstance(at, ir.GlobalPlace):
-        return as_number(b.item(_global(c, at), b.constant(0)), at.type)
+        return as_number(c, b.item(_global(c, at), b.constant(0)), at.type)
     return value(c, at.value)
 
 
-def _variable(at: ir.LocalStorage) -> ast.expr:
+def _variable(c: Context, at: ir.LocalStorage) -> ast.expr:
     local = at.local
     if isinstance(local.type, t.Record):
         return b.call("_c_copy", b.name(local.name))
@@ -87,12 +50,12 @@ def _variable(at: ir.LocalStorage) -> ast.expr:
         return b.name(local.name)
     if local.storage is ir.Storage.CELL:
         return b.attribute(b.name(local.name), "v")
-    return as_number(b.item(b.name(local.name), b.constant(0)), local.type)
+    return as_number(c, b.item(b.name(local.name), b.constant(0)), local.type)
 
 
-def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
-    """What memory gives back, as a number of Python."""
-    if not isinstance(kind, t.Arithmetic):
+def as_number(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
+    """What memory gives back, as a number of Python, which host memory does by itself save for half and bool."""
+    if not isinstance(kind, t.Arithmetic) or (c.host and kind.kind != "bool" and kind.size > 2):
         return made
     if kind.kind == "float":
         return b.call("float", made)
@@ -100,10 +63,13 @@ def as_number(made: ast.expr, kind: t.Type) -> ast.expr:
 
 
 def _element(c: Context, at: ir.Element) -> ast.expr:
+    if refers(c, at):
+        made = b.attribute(value(c, at.pointer), "v")
+        return b.compare(made, ast.NotEq(), b.constant(0)) if at.type.kind == "bool" else made  # type: ignore[union-attr]
     pointer, index = value(c, at.pointer), value(c, at.index)
     if isinstance(at.type, t.Pointer):
-        return b.call("_c_pointer_at", pointer, index, layout(c, at.type.to))
-    return as_number(b.item(pointer, index), at.type)
+        return b.call("_c_pointer_at", pointer, index, c.layout(at.type.to))
+    return as_number(c, b.item(pointer, index), at.type)
 
 
 def record(c: Context, at: ir.Place) -> ast.expr:
@@ -128,13 +94,6 @@ def _global(c: Context, at: ir.GlobalPlace) -> ast.expr:
     return b.name(at.variable.name)
 
 
-def layout(c: Context, kind: t.Type) -> ast.expr:
-    """The name of the layout of a type that memory holds."""
-    name, made = layouts.of(kind)
-    c.uses.layouts[name] = made
-    return b.name(name)
-
-
 # -- pointers --------------------------------------------------------------------------------------
 
 
@@ -152,7 +111,7 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
     if isinstance(at, ir.GlobalPlace):
         return _global(c, at)
     made = value(c, at.value)
-    return made if isinstance(at.type, t.Record) else b.call("_c_Cell", layout(c, at.type), made)
+    return made if isinstance(at.type, t.Record) else b.call("_c_Cell", c.layout(at.type), made)
 
 
 def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
@@ -162,7 +121,7 @@ def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, bac
         scale *= pointee.count
         pointee = pointee.of
     if isinstance(pointee, t.Void):
-        pointer = b.call(b.attribute(pointer, "cast"), layout(c, t.UINT8))
+        pointer = b.call(b.attribute(pointer, "cast"), c.layout(t.UINT8))
     if isinstance(count, ir.Const):
         steps: ast.expr = b.constant(int(count.value) * scale)
         if count.value == 0:
@@ -190,15 +149,18 @@ def _distance(c: Context, node: ir.Distance) -> ast.expr:
 
 def _converted(c: Context, node: ir.Convert) -> ast.expr:
     have, to = node.value.type, node.type
-    made = value(c, node.value)
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
-        return arithmetic.converted(made, have, to, ranges.of(node.value, c.known))
+        values = ranges.of(node.value, c.known)
+        if arithmetic.keeps(have, to, to.size) and not (to.low <= values[0] and values[1] <= to.high):
+            return arithmetic.wrapped(residue(c, node.value, to.size), to)
+        return arithmetic.converted(value(c, node.value), have, to, values)
+    made = value(c, node.value)
     if isinstance(have, t.Pointer) and isinstance(to, t.Pointer):
-        return casts.cast(functools.partial(layout, c), lambda k: layouts.of(k)[0], made, node.value, to)
+        return casts.cast(c, made, node.value, to)
     if isinstance(to, t.Arithmetic):
         return arithmetic.wrapped(b.attribute(made, "address"), to)
     assert isinstance(to, t.Pointer)
-    return b.call("_c_pointer_of", made, layout(c, to.to))
+    return b.call("_c_pointer_of", made, c.layout(to.to))
 
 
 def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
@@ -215,7 +177,7 @@ def _null_test(c: Context, node: ir.Compare) -> ast.expr | None:
 
 def _const(c: Context, node: ir.Const) -> ast.expr:
     if node.value is None:
-        return casts.null(functools.partial(layout, c), node.type)
+        return casts.null(c, node.type)
     return b.constant(node.value)
 
 
@@ -236,8 +198,29 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
 
 def _binary(c: Context, node: ir.Binary) -> ast.expr:
     assert isinstance(node.type, t.Arithmetic)
+    kind = node.type
+    if kind == t.FLOAT and ranges.exponents(node) is not None:
+        return arithmetic.real(node.op, value(c, node.left), value(c, node.right))
     a, other = ranges.of(node.left, c.known), ranges.of(node.right, c.known)
-    return arithmetic.arithmetic(node.op, value(c, node.left), value(c, node.right), node.type, a, other)
+    if arithmetic.modular(node.op, kind) and arithmetic.overflows(node.op, kind, a, other):
+        return arithmetic.wrapped(_residue(c, node, kind.size), kind)
+    return arithmetic.arithmetic(node.op, value(c, node.left), value(c, node.right), kind, a, other)
+
+
+def residue(c: Context, node: ir.Expr, size: int) -> ast.expr:
+    """A number with the low *size* bytes of *node*; what is wrapped around it needs no wrapping inside."""
+    made = _residue(c, node, size)
+    return b.at(made, node.span)  # type: ignore[no-any-return]
+
+
+def _residue(c: Context, node: ir.Expr, size: int) -> ast.expr:
+    kind = node.type
+    if isinstance(kind, t.Arithmetic) and kind.size >= size:
+        if isinstance(node, ir.Binary) and arithmetic.modular(node.op, kind):
+            return arithmetic.plain(node.op, residue(c, node.left, size), residue(c, node.right, size))
+        if isinstance(node, ir.Convert) and arithmetic.keeps(node.value.type, kind, size):
+            return residue(c, node.value, size)
+    return value(c, node)
 
 
 def _compare(c: Context, node: ir.Compare) -> ast.expr:
@@ -275,7 +258,7 @@ def _intrinsic(c: Context, node: ir.IntrinsicCall) -> ast.expr:
         _operand(c, row, n, a, k) for n, (a, k) in enumerate(zip(node.arguments, node.overload, strict=False))
     ]
     made += [value(c, a) for a in node.arguments[len(node.overload) :]]
-    return as_number(b.call(row.spelling, *made), node.type)
+    return as_number(c, b.call(row.spelling, *made), node.type)
 
 
 def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> ast.expr:
@@ -303,17 +286,19 @@ def _method(c: Context, node: ir.Method) -> ast.expr:
     receiver = node.receiver
     places = (ir.LocalStorage, ir.GlobalPlace, ir.Element, ir.Member, ir.Temporary)
     made = record(c, receiver) if isinstance(receiver, places) else value(c, receiver)
+    if elements(node):
+        return b.attribute(made, "first")
     return b.call(b.attribute(made, layouts.method(node.name)), *(value(c, a) for a in node.arguments))
 
 
 def _construct(c: Context, node: ir.Construct) -> ast.expr:
-    return b.call(b.attribute(layout(c, node.type), "make"), *(value(c, a) for a in node.arguments))
+    return b.call(b.attribute(c.layout(node.type), "make"), *(value(c, a) for a in node.arguments))
 
 
 def compose(c: Context, node: ir.Compose) -> ast.expr:
     """A record or an array from its parts."""
     parts = [value(c, v) for v in node.values]
-    return b.call(b.attribute(layout(c, node.type), "make"), *parts)
+    return b.call(b.attribute(c.layout(node.type), "make"), *parts)
 
 
 def _function(c: Context, node: ir.FunctionAddress) -> ast.expr:

@@ -6,9 +6,10 @@ from types import CodeType
 from attrs import frozen
 
 from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.ir import walks
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import declarations, statements
-from mlusim.frontend.bangc.render.expressions import Uses
+from mlusim.frontend.bangc.render.context import Uses
 
 
 @frozen(eq=False)
@@ -30,8 +31,14 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
 def render(function: ir.Function, *, deep: bool = False) -> Rendered:
     """*function* as a code object with its file, its lines and its display name; *deep* ones look how deep they are."""
     c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
+    nodes = walks.walk(function.body)
+    c.changed, c.casts = walks.changed(nodes), walks.casts(nodes)
+    c.steady.update(function.parameters)
     first = [s for p in function.parameters for s in declarations.arrives(c, p, function.symbol)]
     inner = [*first, *statements.body(c, function.body)] or [b.at(ast.Pass(), function.span)]
+    if c.kept:
+        none = ast.Assign([b.target(name) for name in c.kept], b.constant(None))
+        inner.insert(0, ast.copy_location(none, inner[0]))
     if deep:
         inner.insert(0, b.at(ast.Expr(b.call("_c_deeper")), function.span))
     rest = ast.arg(ir.REST) if function.variadic else None
@@ -39,7 +46,8 @@ def render(function: ir.Function, *, deep: bool = False) -> Rendered:
     definition = ast.FunctionDef("_", arguments, inner, [], None, None)
     definition.type_params = []  # type: ignore[attr-defined]  # of newer Pythons
     b.at(definition, function.span)
-    module = ast.fix_missing_locations(ast.Module([definition], []))
+    module = ast.Module([definition], [])
+    b.located(module, (1, 0, 1, 0))
     code = compile(module, function.span.file, "exec")
     own = next(k for k in code.co_consts if isinstance(k, CodeType))
     return Rendered(function, own.replace(co_name=function.name, co_qualname=function.name), c.uses)

@@ -7,13 +7,14 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.expressions import Context, layout, value
+from mlusim.frontend.bangc.render.context import Context
+from mlusim.frontend.bangc.render.expressions import value
 
 
 def _new(c: Context, node: ir.New) -> ast.expr:
     count = b.constant(None) if node.count is None else value(c, node.count)
     given = [value(c, a) for a in node.arguments]
-    return b.call("_c_new", layout(c, node.of), count, b.constant(node.zero), *given)
+    return b.call("_c_new", c.layout(node.of), count, b.constant(node.zero), *given)
 
 
 def _delete(c: Context, node: ir.Delete) -> ast.expr:

@@ -1,5 +1,7 @@
 """Which values an expression may have, as far as its own text says; what needs no wrapping follows."""
 
+import math
+
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     Binary,
@@ -17,6 +19,7 @@ from mlusim.frontend.bangc.ir import (
 
 Range = tuple[int, int]
 _BUILTINS: dict[str, int] = {}
+_NORMAL = (-126, 126)  # exponents of floats that are normal
 _TASKS = 1 << 24  # more tasks than any launch has
 
 
@@ -47,6 +50,22 @@ def _found(node: Expr, known: "dict[str, Range]") -> Range | None:
         return min(then[0], other[0]), max(then[1], other[1])
     if isinstance(node, Binary):
         return computed(node.op, of(node.left, known), of(node.right, known))
+    return None
+
+
+def exponents(node: Expr) -> Range | None:
+    """The least and the greatest exponent of a float that is an integer times powers of two, so that it needs no rounding.
+
+    Zero has none of them.  None for other numbers, and where a float of these exponents might not be normal.
+    """
+    if isinstance(node, Convert) and node.type == t.FLOAT and isinstance(node.value.type, t.Arithmetic):
+        return (0, 8 * node.value.type.size) if node.value.type.whole else None
+    if isinstance(node, Binary) and node.op in "*/" and isinstance(node.right, Const):
+        found, (mantissa, exponent) = exponents(node.left), math.frexp(node.right.value)
+        if found is not None and abs(mantissa) == 0.5:
+            moved = exponent - 1 if node.op == "*" else 1 - exponent
+            low, high = found[0] + moved, found[1] + moved
+            return (low, high) if low >= _NORMAL[0] and high <= _NORMAL[1] else None
     return None
 
 

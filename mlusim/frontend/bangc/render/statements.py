@@ -9,9 +9,11 @@ from attrs import define, field
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import walks
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import declarations, ranges, stores, switches
-from mlusim.frontend.bangc.render.expressions import Context, value
+from mlusim.frontend.bangc.render.context import Context
+from mlusim.frontend.bangc.render.expressions import value
 
 Statements = list[ast.stmt]
 
@@ -70,6 +72,7 @@ def _block(c: BodyContext, node: ir.Block) -> Statements:
 def _loop(c: BodyContext, node: ir.Loop) -> Statements:
     bounds = _bounds(c, node)
     outer = {name: c.known[name] for name in bounds if name in c.known}
+    turns, c.turns = c.turns, True
     test = b.constant(True) if node.test is None else value(c, node.test)
     c.known.update(bounds)
     if node.late:
@@ -84,6 +87,7 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
         inner = body(c, node.body)
         c.continues.pop()
         made = [ast.While(test, [*inner, *body(c, step)] or [ast.Pass()], [])]
+    c.turns = turns
     for name in bounds:
         del c.known[name]
     c.known.update(outer)
@@ -122,11 +126,15 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
     plain = local.storage is ir.Storage.VALUE and isinstance(kind, t.Arithmetic) and kind.whole
     if not plain or step.place.local is not local or not isinstance(step.value, ir.Const):
         return {}
-    if declarations.changes(node.body, local):
+    if c.changed.get(local) != 1 and local in walks.changed(walks.walk(node.body)):
         return {}
     assert isinstance(kind, t.Arithmetic)
-    limit = ranges.of(test.right, c.known)[1] - (test.op == "<")
-    return {local.name: (kind.low, min(limit, kind.high))} if step.value.value > 0 else {}
+    if step.value.value <= 0:
+        return {}
+    limit = min(ranges.of(test.right, c.known)[1] - (test.op == "<"), kind.high)
+    only = c.changed.get(local) == 1 and limit + step.value.value <= kind.high  # and it never wraps
+    first = c.begins.get(local.name, (kind.low, kind.high))[0] if only else kind.low
+    return {local.name: (first, limit)}
 
 
 def _break(_c: BodyContext, _node: ir.Break) -> Statements:

@@ -6,13 +6,8 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import arithmetic, ranges
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render.expressions import (
-    Context,
-    cell,
-    moved,
-    record,
-    value,
-)  # fmt: skip
+from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
+from mlusim.frontend.bangc.render.expressions import moved, record, residue, value
 
 
 def statement(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
@@ -45,6 +40,8 @@ def stored(c: Context, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
         return [ast.Expr(b.call(b.attribute(record(c, at), "assign"), given))]
     if isinstance(at.type, t.VectorRegister):
         return [ast.Expr(b.call("_c_set_register", record(c, at), given))]
+    if isinstance(at, ir.Element) and elements(at.pointer) and at.type == t.FLOAT:
+        given = arithmetic.unrounded(given)  # the bytes of a vector round
     return [b.assign(_target(c, at), given)]
 
 
@@ -56,6 +53,8 @@ def _target(c: Context, at: ir.Place) -> ast.expr:
         if local.storage is ir.Storage.CELL:
             return ast.Attribute(b.name(local.name), "v", b.STORE)
         return ast.Subscript(b.name(local.name), b.constant(0), b.STORE)
+    if isinstance(at, ir.Element) and refers(c, at):
+        return ast.Attribute(value(c, at.pointer), "v", b.STORE)
     if isinstance(at, ir.Element):
         return ast.Subscript(value(c, at.pointer), value(c, at.index), b.STORE)
     if isinstance(at, ir.Member):
@@ -103,7 +102,10 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
         if within.kind == "uint" and have[0] < 0:
             have = (within.low, within.high)
     other = ranges.of(node.value, c.known)
-    made = arithmetic.arithmetic(node.op, old, value(c, node.value), within, have, other)
+    if arithmetic.modular(node.op, within) and arithmetic.overflows(node.op, within, have, other):
+        made = arithmetic.wrapped(arithmetic.plain(node.op, old, residue(c, node.value, within.size)), within)
+    else:
+        made = arithmetic.arithmetic(node.op, old, value(c, node.value), within, have, other)
     if (kind.kind, kind.size) == (within.kind, within.size):
         return made
     return arithmetic.converted(made, within, kind, (within.low, within.high) if within.whole else (0, 0))

@@ -112,6 +112,7 @@ class Task:
         self.plan = plan
         self.locals: dict[str, Any] = {}
         self.statics: dict[str, Any] = {}
+        self.constants: dict[str, Any] = {}  # what locals begin with, by their names
 
     def function(self) -> Callable[..., Any]:
         """The function that the plan is about, in the namespace of its file."""
@@ -166,13 +167,24 @@ class Task:
         found = self.locals.get(key)
         if found is None:
             found = self.locals[key] = self.declare(space, layout)
-        if initial is not None:
+        if initial.__class__ is tuple and found.__class__ is Ptr:
+            made = self.constants.get(key)
+            self.core.restart(
+                found, self._constants(key, initial, found) if made is None else made, stack=space == "stack"
+            )
+        elif initial is not None:
             self._fill(found, layout, initial, stack=space == "stack")
         return found
 
+    def _constants(self, key: str, values: tuple[float, ...], pointer: Ptr) -> Any:
+        """*values*, and zeros behind them, as elements of *pointer*; made once."""
+        made = self.constants[key] = np.zeros(pointer.view.size, pointer.dtype.dtype)
+        made[: len(values)] = np.asarray(values).astype(made.dtype)
+        return made
+
     def _fill(self, pointer: Any, layout: Any, initial: Any, *, stack: bool) -> None:
         if isinstance(pointer, Ptr):
-            values = initial if isinstance(initial, tuple) else getattr(initial, "items", (initial,))
+            values = getattr(initial, "items", (initial,))
             self.core.restart(pointer, values, stack=stack)
         elif isinstance(layout, RecordLayout):
             pointer.assign(initial)

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import Ended, Fault, MemoryFault, OutOfBounds, ReadOnly, UsageError
+from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.kernel_frames import kernel_site
 
 float64 = DType(
@@ -140,7 +141,7 @@ class HostView:
         )
 
 
-class HostPtr:
+class HostPtr(Referred):
     """A typed pointer into a block; it moves by elements, as a device's `Ptr` does."""
 
     __slots__ = ("index", "view")

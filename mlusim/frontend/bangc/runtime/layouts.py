@@ -8,6 +8,7 @@ from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.pointers import Address, Items, copy, no_number, number, see, within
+from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, past, size_of
 from mlusim.isa.register import Register
 from mlusim.memory.pointer import Ptr
@@ -131,7 +132,7 @@ class BesideRecord(BesideVariable):
         raise past(self.n, size_of(self.cell))
 
 
-class FieldPointer:
+class FieldPointer(Referred):
     """A pointer to a field of an object."""
 
     __slots__ = ("name", "owner")

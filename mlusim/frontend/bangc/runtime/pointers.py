@@ -4,12 +4,13 @@ from typing import Any, NoReturn
 
 from mlusim.arch.dtypes import DType, uint8
 from mlusim.errors import MemoryFault, OutOfBounds, Unsupported
+from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.memory.pointer import REACH, Ptr
 
 BESIDE = -REACH // 2  # the address of what is read beside an array of pointers (scalars.h has the same)
 
 
-class Address:
+class Address(Referred):
     """A pointer to no allocation: the null pointer, or an integer that was made a pointer.
 
     It moves and compares as any other; a load or a store through it is a fault.
@@ -113,7 +114,7 @@ def no_number() -> Unsupported:
     )
 
 
-class VariableAddress:
+class VariableAddress(Referred):
     """What all pointers to variables outside simulated memory have in common: an address that is no number."""
 
     __slots__ = ()

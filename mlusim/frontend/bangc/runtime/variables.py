@@ -39,6 +39,9 @@ class Cell(VariableAddress):
     def __setitem__(self, i: int, value: Any) -> None:
         if i:
             raise past(i, size_of(self))
+        if self.layout.__class__ is DType:
+            self.v = value
+            return
         # What is stored through void ** gets the element type of the pointer.
         inner = getattr(self.layout, "pointee", None)
         self.v = value if inner is None or isinstance(value, Cell) else see(value, inner)
@@ -178,7 +181,7 @@ class Bits(VariableAddress):
 
     def __getitem__(self, i: int) -> Any:
         raw = self._bytes()
-        return raw[self._part(raw, i)].view(self.dtype.dtype)[0]
+        return number(raw[self._part(raw, i)].view(self.dtype.dtype)[0], self.dtype)
 
     def __setitem__(self, i: int, value: Any) -> None:
         raw = self._bytes()

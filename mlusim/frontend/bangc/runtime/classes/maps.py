@@ -11,6 +11,7 @@ from mlusim.frontend.bangc.runtime.classes.strings import String
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object, fresh
 from mlusim.frontend.bangc.runtime.pointers import Items, copy
+from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.memory.pointer import Ptr
 
 
@@ -151,7 +152,7 @@ class Ordered(HostObject):
 _END = object()
 
 
-class Walk:
+class Walk(Referred):
     """An iterator over a map or a set: at a key, or at the end."""
 
     __slots__ = ("key", "n", "owner")

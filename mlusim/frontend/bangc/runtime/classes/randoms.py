@@ -1,6 +1,7 @@
 """Random numbers of the C and C++ libraries: the generators that Linux has, so that a program sees its own numbers."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -94,14 +95,19 @@ class Rand:
             word = 16807 * low - 2836 * high
             word += 2147483647 if word < 0 else 0
             state.append(word)
-        self._state, self._front, self._back = state, 3, 0
+        self._next = _numbers(state).__next__
         for _ in range(310):
             self()
 
     def __call__(self) -> int:
         """``rand()``."""
-        state, front, back = self._state, self._front, self._back
-        word = state[front] = (state[front] + state[back]) & 0xFFFFFFFF
-        self._front = front + 1 if front < 30 else 0
-        self._back = back + 1 if back < 30 else 0
-        return word >> 1
+        return self._next()
+
+
+def _numbers(state: list[int]) -> Iterator[int]:
+    """What ``rand`` gives, from 31 words on; the one that is made next begins as the fourth."""
+    steps = [(n, (n - 3) % 31) for n in (*range(3, 31), 0, 1, 2)]
+    while True:
+        for front, back in steps:
+            word = state[front] = (state[front] + state[back]) & 0xFFFFFFFF
+            yield word >> 1

@@ -1,0 +1,124 @@
+"""BANG C on the Python engine: a kernel beside its port, host loops, translation; CPU time, the best of several rounds."""
+
+import contextlib
+import io
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ops
+from benchmarks.timing import Row
+from mlusim import bangc
+from mlusim.host import Handle
+from mlusim.operators.runner import attempt
+from mlusim.operators.sources import SourceHandle
+
+KERNEL = Path(ops.__file__).parent / "border_align_backward" / "kernel.mlu"
+STEPS = 200_000
+LOOP = """\
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+int main(int argc, char **argv) {
+  int n = atoi(argv[1]);
+  std::vector<float> a(n + 1), b(n + 1);
+  long sum = 0;
+  for (int i = 0; i < n; ++i) { BODY }
+  printf("%ld %f\\n", sum, b[0]);
+  return 0;
+}
+"""
+BODIES = {
+    "a sum of random numbers": "sum += rand() % 100;",
+    "random floats in a vector": "a[i] = rand() / (float)RAND_MAX * 2.0f - 1.0f;",
+    "a scaled vector added to another": "b[i] = 2.0f * a[i] + b[i];",
+}
+
+
+def bang_c() -> Iterator[Row]:
+    """The limits are those that the front end was built for."""
+    port, source = _both()
+    yield Row(
+        "border_align_backward [2, 70, 4, 256], kernel.mlu over kernel.py",
+        source / port,
+        1.3,
+        "x",
+        f"{port:.3f} s, {source:.3f} s",
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name, body in BODIES.items():
+            path = Path(folder) / "loop.mlu"
+            path.write_text(LOOP.replace("BODY", body))
+            yield Row(f"a step of a host loop: {name}", _step(path), 1.0, "us", f"of {STEPS}")
+        yield from _translation(folder)
+
+
+def _best(work: Callable[[], Any], rounds: int = 5) -> float:
+    found = []
+    for _ in range(rounds):
+        start = time.process_time()
+        work()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def _both() -> tuple[float, float]:
+    """Seconds of the port and of kernel.mlu, in turn: medians of the first and of their ratio."""
+    generator = np.random.default_rng(0)
+    shape = (2, 70, 4, 256)
+    corners = np.sort(generator.uniform(0, (9, 6), (2, 70, 2, 2)), axis=2)
+    inputs = {
+        "grad_output": generator.standard_normal(shape, np.float32),
+        "boxes": corners.reshape(2, 70, 4).astype(np.float32),
+        "argmax_idx": generator.integers(0, 10, shape, np.int32, endpoint=True),
+    }
+    params = {"pool_size": 10, "height": 7, "width": 10}
+
+    def once(handle: Any) -> float:
+        start = time.process_time()
+        attempt("border_align_backward", inputs, params, handle=handle)
+        return time.process_time() - start
+
+    pairs = [(once(Handle("MLU370-X4")), once(SourceHandle("MLU370-X4", engine="python"))) for _ in range(12)]
+    port = statistics.median(a for a, _ in pairs[1:])
+    return port, port * statistics.median(b / a for a, b in pairs[1:])
+
+
+def _step(path: Path) -> float:
+    module = bangc.load([path])
+
+    def run(steps: int) -> None:
+        with contextlib.redirect_stdout(io.StringIO()):
+            module.run_main([str(steps)])
+
+    run(1)
+    return 1e6 * (_best(lambda: run(STEPS)) - _best(lambda: run(1))) / STEPS
+
+
+def _translation(folder: str) -> Iterator[Row]:
+    """Translating a file where the headers are there, and where the translation is."""
+    kept = os.environ.get("MLUSIM_CACHE")
+    os.environ["MLUSIM_CACHE"] = folder
+    try:
+        bangc.load([KERNEL])
+
+        def cold() -> None:
+            for path in Path(folder).rglob("*.ir"):
+                path.unlink()
+            bangc.load([KERNEL])
+
+        lines = len(KERNEL.read_text().splitlines())
+        yield Row(
+            "border_align_backward's kernel.mlu translated, cold", _best(cold), 0.3, "s", f"{lines} lines"
+        )
+        yield Row("the same from the cache", _best(lambda: bangc.load([KERNEL])), 0.05, "s")
+    finally:
+        os.environ.pop("MLUSIM_CACHE")
+        if kept is not None:
+            os.environ["MLUSIM_CACHE"] = kept

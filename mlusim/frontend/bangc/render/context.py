@@ -1,0 +1,85 @@
+"""What is known of a function while it is rendered, and what its locals and places are."""
+
+import ast
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.render import build as b
+from mlusim.frontend.bangc.render import layouts, ranges
+
+
+@define(eq=False)
+class Uses:
+    """What a function's code refers to."""
+
+    symbols: dict[str, None] = field(factory=dict)  # functions of the sources
+    rows: dict[str, None] = field(factory=dict)  # of the instruction set
+    globals: dict[str, None] = field(factory=dict)  # variables at file scope
+    library: dict[str, None] = field(factory=dict)  # functions of the C library
+    layouts: dict[str, Any] = field(factory=dict)  # what records and registers are made by
+    builtins: dict[str, None] = field(factory=dict)
+
+
+@define(eq=False)
+class Context:
+    """One function while it is rendered."""
+
+    uses: Uses = field(factory=Uses)
+    host: bool = False  # whether a text is memory, which there is on the host
+    known: dict[str, ranges.Range] = field(factory=dict)  # values of locals that are bounded
+    begins: dict[str, ranges.Range] = field(factory=dict)  # values that locals have at first
+    changed: Mapping[ir.Local, int] = field(factory=dict)  # how many places store to a local
+    casts: Mapping[tuple[ir.Local, t.Type], int] = field(
+        factory=dict
+    )  # how many places cast a local to a type
+    steady: set[ir.Local] = field(factory=set)  # parameters, and locals that are made once in a call
+    kept: dict[str, None] = field(factory=dict)  # names of casts that are made once; None until then
+    turns: bool = False  # whether the code is in a loop
+    inside: bool = False  # whether the code is a function of its own, which has no other's names
+    temporaries: int = 0
+    before: list[ast.stmt] | None = None  # statements that come first, where the place allows for some
+
+    def temporary(self) -> str:
+        """A name that nothing else has."""
+        self.temporaries += 1
+        return f"_c_{self.temporaries}"
+
+    def layout(self, kind: t.Type) -> ast.expr:
+        """The name of the layout of a type that memory holds."""
+        name, made = layouts.of(kind)
+        self.uses.layouts[name] = made
+        return b.name(name)
+
+
+def cell(local: ir.Local) -> bool:
+    """Whether a local is an object that holds a number, a pointer or a register."""
+    return local.storage is not ir.Storage.VALUE and not isinstance(
+        local.type, t.Array | t.Record | t.ClassType
+    )
+
+
+def refers(c: Context, at: ir.Element) -> bool:
+    """Whether *at* is the number that a variable points or refers to, which has it as ``v``.
+
+    An object seen as bytes has none.
+    """
+    pointer = at.pointer
+    if not (isinstance(pointer, ir.Load) and isinstance(pointer.place, ir.LocalStorage)):
+        return False
+    kind = pointer.place.local.type
+    first = isinstance(at.index, ir.Const) and at.index.value == 0
+    if not (isinstance(kind, t.Pointer) and first and isinstance(at.type, t.Arithmetic)):
+        return False
+    return kind.reference or not (c.host or (at.type.size == 1 and at.type.kind != "bool"))
+
+
+def elements(node: ir.Expr) -> bool:
+    """Whether *node* is the first element of a vector."""
+    if not (isinstance(node, ir.Method) and node.name == "data"):
+        return False
+    kind = node.receiver.type
+    return isinstance(kind, t.ClassType) and kind.name == "std::vector"
