@@ -61,15 +61,12 @@ def _main(module: "Module") -> "tuple[File, ir.Function]":
 class Arguments(Items):
     """``argv``: reading behind its null pointer is a fault that says so."""
 
-    def _at(self, i: int) -> int:
-        at = self.offset + i
-        if not 0 <= at < len(self.items):
-            raise OutOfBounds(
-                f"argv[{at}] is read, and the program has {len(self.items) - 1} words",
-                legal=f"argv[0] to argv[{len(self.items) - 1}], which is null",
-                hint="test argc first, or give the argument behind --",
-            )
-        return at
+    def _past(self, at: int) -> OutOfBounds:
+        return OutOfBounds(
+            f"argv[{at}] is read, and the program has {len(self.items) - 1} words",
+            legal=f"argv[0] to argv[{len(self.items) - 1}], which is null",
+            hint="test argc first, or give the argument behind --",
+        )
 
 
 class HostFunctions(Mapping[str, "HostFunction"]):
