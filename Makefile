@@ -42,7 +42,7 @@ attack: $(VENV)/test.stamp
 # The C of kernels under gcc's sanitizers: an access outside of memory or undefined behaviour ends the run.  `make sanitize SANITIZED=tests/isa` runs a part.
 SANITIZED := tests/isa/test_isa_native.py tests/isa/test_isa_native_calls.py tests/frontend/bangc/test_bangc_native*.py tests/machine/test_native*.py tests/ops/test_operator_sources.py
 sanitize: $(VENV)/test.stamp
-	MLUSIM_CC="gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined --param asan-stack=0" MLUSIM_CACHE=out/sanitized \
+	MLUSIM_CC="gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined --param asan-stack=0" MLUSIM_CACHE=$(CURDIR)/out/sanitized \
 	ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$$(gcc -print-file-name=libasan.so):$$(gcc -print-file-name=libubsan.so)" \
 	$(BIN)/python -m pytest -q -x $(SANITIZED)
 
