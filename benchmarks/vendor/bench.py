@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 from attrs import define, field
@@ -47,7 +46,6 @@ class Bench:
     path: str
     checkers: tuple[str, ...] = ()
     board: str = BOARD
-    options: dict[str, Any] = field(factory=dict)
     outcomes: list[Outcome] = field(factory=list)
     findings: Counter = field(factory=Counter)
     examples: dict[str, str] = field(factory=dict)
@@ -76,14 +74,14 @@ class Bench:
         """Launch a kernel as Block tasks."""
         self.launch(name, *args, dim=dim, kind=mlusim.BLOCK)
 
-    def union(self, name, *args, dim=(4, 2, 1)):
+    def union(self, name, *args, dim=(4, 2, 1), watching=()):
         """Launch a kernel as Union1 tasks."""
-        self.launch(name, *args, dim=dim, kind=mlusim.UNION1)
+        self.launch(name, *args, dim=dim, kind=mlusim.UNION1, watching=watching)
 
-    def launch(self, name, *args, dim, kind):
-        """Launch a kernel, watched if asked for."""
+    def launch(self, name, *args, dim, kind, watching=()):
+        """Launch a kernel, watched by the checkers if asked for, and by the observers in *watching*."""
         launch = self.device.launch(
-            self.module[name], dim=dim, kind=kind, args=args, observe=list(self.checkers), **self.options
+            self.module[name], dim=dim, kind=kind, args=args, observe=[*self.checkers, *watching]
         )
         for finding in launch.findings:
             self.findings[finding.id] += 1
@@ -91,7 +89,11 @@ class Bench:
 
     def expect(self, tensor, wanted, tolerance=0.0):
         """Compare what is in *tensor* with *wanted*: exactly, or within *tolerance*, relative and absolute."""
-        found = np.asarray(self.device.get(tensor)).astype(np.float64)
+        self.compare(self.device.get(tensor), wanted, tolerance)
+
+    def compare(self, found, wanted, tolerance=0.0):
+        """Compare two arrays: exactly, or within *tolerance*, relative and absolute."""
+        found = np.asarray(found).astype(np.float64)
         wanted = np.asarray(wanted).astype(np.float64).reshape(found.shape)
         apart = np.abs(np.where(found == wanted, 0.0, found - wanted))
         both_nan = np.isnan(found) & np.isnan(wanted)

@@ -19,6 +19,7 @@ _FAMILIES = (
     "clouds",
     "elementwise",
     "indexing",
+    "memories",
     "points",
     "proposals",
     "regions",
