@@ -2,6 +2,7 @@
 
 import numpy as np
 
+import mlusim
 from benchmarks.vendor.bench import FLOATS, NAMES, Bench, case
 from ops.border_align_backward.reference import reference as border_align_gradient
 from ops.three_interpolate_backward.reference import reference as interpolation_gradient
@@ -147,9 +148,10 @@ def dispatch_gate(b: Bench) -> None:
     _, indices, locations, x, held, places, sizes = experts(b)
     wanted = (held[places].astype(float) * x).sum(1)
     given = list(map(b.put, (indices, locations, x, held)))
-    for name, more in (("1", (b.zeros(4096, np.float32),)), ("2", ())):
+    for number, more in (("1", (b.zeros(4096, np.float32),)), ("2", ())):
         out = b.zeros(len(x), np.float32)
-        b.union(f"MLUKernelMoeDispatchBwdGate{name}<float>", *given, *sizes, *more, out, dim=(4, 1, 1))
+        name = f"MLUKernelMoeDispatchBwdGate{number}<float>"
+        b.launch(name, *given, *sizes, *more, out, dim=(8, 1, 1), kind=mlusim.UNION2)
         b.expect(out, wanted, 1e-3)
 
 
