@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -115,7 +115,7 @@ class Observer:
 class Hub:
     """For each event: None, one bound method, or a fan-out over those who override it."""
 
-    __slots__ = (*EVENTS, "epoch", "every_step")
+    __slots__ = (*EVENTS, "deaf", "epoch", "every_step")
 
     launch_begin: Listener
     task_begin: Listener
@@ -136,8 +136,9 @@ class Hub:
     def __init__(self, observers: Iterable[Observer]) -> None:
         listening = tuple(observers)
         for event in EVENTS:
-            heard = [getattr(o, event) for o in listening if _overrides(o, event)]
+            heard = listening and [getattr(o, event) for o in listening if _overrides(o, event)]
             setattr(self, event, _fan_out(heard))
+        self.deaf = not listening or self._deaf()  # nothing is heard of what cores do
         self.epoch = 0
         self.every_step = any(getattr(o, "every_step", False) for o in listening)
 
@@ -145,9 +146,7 @@ class Hub:
         """Let steps that were left unannounced be announced again."""
         self.epoch += 1
 
-    @property
-    def deaf(self) -> bool:
-        """Whether nothing is heard of what cores do."""
+    def _deaf(self) -> bool:
         return all(
             getattr(self, event) is None for event in EVENTS if event not in ("launch_begin", "launch_end")
         )
@@ -175,7 +174,7 @@ def _overrides(observer: Observer, event: str) -> bool:
     return method is not None and method is not getattr(Observer, event)
 
 
-def _fan_out(heard: list[Callable[..., Any]]) -> Listener:
+def _fan_out(heard: Sequence[Callable[..., Any]]) -> Listener:
     if not heard:
         return None
     if len(heard) == 1:

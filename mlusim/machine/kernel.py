@@ -72,11 +72,21 @@ class Kernel:
         """What the body takes; found once, for a kernel may be launched again and again."""
         return inspect.signature(self.body)
 
+    @functools.cached_property
+    def _counts(self) -> range:
+        """How many positional arguments surely fit; empty where only a call by the signature can tell."""
+        parameters = list(self._signature.parameters.values())
+        if any(p.kind not in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters):
+            return range(0)
+        return range(sum(p.default is p.empty for p in parameters), len(parameters) + 1)
+
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
         """Why the kernel cannot be called with *arguments* behind ``mlu``; None where it can."""
         try:
             signature = self._signature
         except (TypeError, ValueError):  # some callables have none
+            return None
+        if 1 + len(arguments) in self._counts:
             return None
         try:
             signature.bind(None, *arguments)

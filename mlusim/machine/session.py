@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from mlusim.arch.board import Board
+from mlusim.arch.board import Arch, Board
 from mlusim.engine.issue import mlu_class
 from mlusim.engine.noting import Accesses
 from mlusim.engine.recipes.recipe import LaunchPolicy
@@ -43,6 +43,21 @@ SHARED_ROWS = tuple(
     and any(o.access != "read" and any(s.shared for s in o.spaces) for o in row.operands.values())
 )
 SHARED_DIRECTIONS = tuple(d.value for d in DIRECTIONS if d.dst.shared)
+
+
+# By the arch itself: to compare policies of two launches takes longer than a launch.
+@functools.lru_cache(maxsize=64)
+def _rules(
+    arch: Arch,
+    away: bool,  # noqa: FBT001 - a cache finds positional arguments sooner
+    noted: bool,  # noqa: FBT001
+) -> tuple[tuple[LaunchPolicy, ...], tuple[type[Any], ...]]:
+    """What a launch says of all instructions on an IPU core and on a memory core, and the `Mlu` of each.
+
+    *away*: compiled code where what the other kind of core does has no effect; *noted*: every instruction is kept.
+    """
+    policies = tuple(LaunchPolicy(arch, memory_core, away, noted) for memory_core in (False, True))
+    return policies, tuple(mlu_class(Mlu, policy) for policy in policies)
 
 
 @frozen
@@ -102,8 +117,8 @@ class Session:
         self._counted_together = self.alone and not limited
         self._ended: list[Any] = []  # cores that run further tasks
         self.compiled = bool(request.kernel.compiled)
-        self.policies = self._policy(memory_core=False), self._policy(memory_core=True)
-        self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
+        away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
+        self.policies, self._mlu_classes = _rules(board.arch, away, self.steps is not None)
 
     # -- the run -------------------------------------------------------------------------------
 
@@ -271,12 +286,6 @@ class Session:
         """The `Mlu` of *core*."""
         made: Mlu = self._mlu_classes[core.place.memory_core](core)
         return made
-
-    def _policy(self, *, memory_core: bool) -> LaunchPolicy:
-        """What this launch says of all instructions on one kind of core."""
-        arch = self.board.arch
-        compiled = self.compiled and bool(self.kind.unions) and arch.memory_core
-        return LaunchPolicy(arch, memory_core, compiled, noted=self.steps is not None)
 
     def make_log(self, core: Core) -> Log | None:
         """The log of *core*: with every step where they were asked for, none where time is not predicted."""

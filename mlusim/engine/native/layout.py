@@ -1,6 +1,7 @@
 """What C and Python share of a core while it runs natively: one table of fields, two renderings."""
 
 import ctypes
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -100,6 +101,12 @@ _FLIGHT = (
     ("number", "i32", 1),
 )
 _TAIL = (("argv", "Argument", MOST_ARGUMENTS),)
+
+
+@functools.lru_cache(maxsize=256)
+def words_type(count: int) -> Any:
+    """The array of *count* words of C; ctypes forgets a type that has no array left, and to make it takes 50 us."""
+    return ctypes.c_uint64 * count
 
 
 def _structure(name: str, fields: tuple[tuple[str, str, int], ...], *nested: tuple[str, Any, int]) -> Any:

@@ -193,7 +193,7 @@ class Loaded:
     def sums(self, tally: "Tally") -> tuple[int, int]:
         """The addresses of the lines and spare bytes of all cores, which the tally reads from now on."""
         if self._sums is None:
-            self._sums = tuple((ctypes.c_int64 * field.many(len(ISA)))() for field in LAUNCH)
+            self._sums = tuple(layout.words_type(field.many(len(ISA)))() for field in LAUNCH)
             for field, sums in zip(LAUNCH, self._sums, strict=True):
                 setattr(tally, field.name, memoryview(sums).cast("B").cast("q"))
         return ctypes.addressof(self._sums[0]), ctypes.addressof(self._sums[1])
