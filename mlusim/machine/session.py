@@ -49,8 +49,8 @@ SHARED_DIRECTIONS = tuple(d.value for d in DIRECTIONS if d.dst.shared)
 @functools.lru_cache(maxsize=64)
 def _rules(
     arch: Arch,
-    away: bool,  # noqa: FBT001 - a cache finds positional arguments sooner
-    noted: bool,  # noqa: FBT001
+    away: bool,
+    noted: bool,
 ) -> tuple[tuple[LaunchPolicy, ...], tuple[type[Any], ...]]:
     """What a launch says of all instructions on an IPU core and on a memory core, and the `Mlu` of each.
 
