@@ -97,15 +97,17 @@ class Union:
         key = (scope, core.cluster.number if scope.startswith("cluster") and core.cluster else None)
         meeting = self._meetings.get(key)
         if meeting is None:
-            meeting = self._meetings[key] = Meeting(name, scope, self.participants(core, scope))
+            expected = self.participants(core, scope)
+            # Who ends from here on is found when it ends.
+            left = [c for c in expected if c.ended]
+            meeting = self._meetings[key] = Meeting(name, scope, expected, left=left)
         if core in meeting.arrived:  # it caught the fault of this barrier and comes again
             core.waiting = meeting
             core.session.scheduler.block(core)
         meeting.arrived.append(core)
-        left = [c for c in meeting.missing if c.ended]
-        if left:
-            raise core.blame(left_early(meeting, left))
-        if meeting.missing:
+        if meeting.left:
+            raise core.blame(left_early(meeting, meeting.left))
+        if len(meeting.arrived) < len(meeting.expected):
             if core.hub.block is not None:
                 core.hub.block(core, f"{name}: {len(meeting.arrived)} of {len(meeting.expected)} arrived")
             core.waiting = meeting

@@ -16,14 +16,16 @@ if TYPE_CHECKING:
 def answer(core: "NativeCore", value: Any) -> None:
     """Hand C the *value* of its call on *core*."""
     place = core.c.argv[0]
-    if isinstance(value, Ptr):
+    if value is None:
+        place.kind, place.bits = layout.INTEGER, 0
+    elif isinstance(value, Ptr):
         place.kind, place.bits = layout.POINTER, core.pointer(value)
     elif isinstance(value, float | np.floating) or getattr(value, "dtype", None) == DTYPES[1].dtype:
         place.kind = layout.FLOAT
         place.bits = int(np.float64(value).view(np.uint64))
     else:
         place.kind = layout.INTEGER
-        place.bits = (0 if value is None else int(value)) & (1 << 64) - 1
+        place.bits = int(value) & (1 << 64) - 1
 
 
 def value_of(core: "NativeCore", argument: Any) -> Any:

@@ -18,12 +18,13 @@ SCOPES = {
 
 @define(eq=False)
 class Meeting:
-    """A barrier that some have reached and others have not."""
+    """A barrier that some have reached and others have not; *left* had ended before the first came."""
 
     name: str
     scope: str
     expected: tuple["Core", ...]
     arrived: list["Core"] = field(factory=list)
+    left: list["Core"] = field(factory=list)
 
     @property
     def missing(self) -> list["Core"]:
