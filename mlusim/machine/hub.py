@@ -2,7 +2,7 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -136,7 +136,7 @@ class Hub:
     def __init__(self, observers: Iterable[Observer]) -> None:
         listening = tuple(observers)
         for event in EVENTS:
-            heard = listening and [getattr(o, event) for o in listening if _overrides(o, event)]
+            heard = [getattr(o, event) for o in listening if _overrides(o, event)]
             setattr(self, event, _fan_out(heard))
         self.deaf = not listening or self._deaf()  # nothing is heard of what cores do
         self.epoch = 0
@@ -174,7 +174,7 @@ def _overrides(observer: Observer, event: str) -> bool:
     return method is not None and method is not getattr(Observer, event)
 
 
-def _fan_out(heard: Sequence[Callable[..., Any]]) -> Listener:
+def _fan_out(heard: list[Callable[..., Any]]) -> Listener:
     if not heard:
         return None
     if len(heard) == 1:

@@ -51,13 +51,13 @@ def _rules(
     arch: Arch,
     away: bool,
     noted: bool,
-) -> tuple[tuple[LaunchPolicy, ...], tuple[type[Any], ...]]:
+) -> tuple[tuple[LaunchPolicy, LaunchPolicy], tuple[type[Any], type[Any]]]:
     """What a launch says of all instructions on an IPU core and on a memory core, and the `Mlu` of each.
 
     *away*: compiled code where what the other kind of core does has no effect; *noted*: every instruction is kept.
     """
-    policies = tuple(LaunchPolicy(arch, memory_core, away, noted) for memory_core in (False, True))
-    return policies, tuple(mlu_class(Mlu, policy) for policy in policies)
+    ipu, mpu = (LaunchPolicy(arch, memory_core, away, noted) for memory_core in (False, True))
+    return (ipu, mpu), (mlu_class(Mlu, ipu), mlu_class(Mlu, mpu))
 
 
 @frozen
