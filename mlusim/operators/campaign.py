@@ -21,7 +21,7 @@ from mlusim.observe.every_step import EveryStep
 from mlusim.operators.executors import carried
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.run_records import record_of, record_of_fault
-from mlusim.operators.runner import Run, run_case
+from mlusim.operators.runner import Made, Run, made_of, run_case
 from mlusim.operators.spec import Case, Operator
 from mlusim.report.record import CallRecord
 
@@ -70,8 +70,25 @@ def perform(job: Job) -> CallRecord:
     return executed(job)[0]
 
 
-def executed(job: Job) -> tuple[CallRecord, Run | None]:
-    """As `perform`, with the run itself, which is None after a fault."""
+@frozen
+class SameCase:
+    """Jobs of one case, which one process runs: their inputs and references are made once."""
+
+    jobs: tuple[Job, ...]
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.jobs))
+
+
+def perform_same(of: SameCase) -> list[CallRecord]:
+    """Run the jobs of one case one after the other, each as `perform` does."""
+    first = of.jobs[0]
+    made = made_of(first.operator, find_case(find_operator(first.operator), first.case))
+    return [executed(job, made)[0] for job in of.jobs]
+
+
+def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None]:
+    """As `perform`, with the run itself, which is None after a fault; *made*: what the case has been made into."""
     case = find_case(find_operator(job.operator), job.case)
     try:
         run = run_case(
@@ -84,6 +101,7 @@ def executed(job: Job) -> tuple[CallRecord, Run | None]:
             engine=job.engine,
             reference=job.reference,
             policy=job.policy,
+            made=made,
         )
     except Fault as fault:
         return record_of_fault(fault, job.operator, job.case, job.board, case.status.name, job.policy), None
@@ -111,10 +129,24 @@ def longest_first(jobs: Sequence[Job]) -> list[Job]:
 def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None) -> list[CallRecord]:
     """Run *jobs* in *workers* processes (1: in this one) and return their records in the order of *jobs*.
 
-    Long cases start first.  *done* is called with each record as it comes.  Raises `UsageError` when a process dies.
+    Long cases start first, and the jobs of one case run in one process.  *done* is called with each record as it
+    comes.  Raises `UsageError` when a process dies.
     """
-    started = longest_first(jobs)
-    records = dict(zip(started, spread(perform, started, workers, done), strict=True))
+    cases: dict[tuple[str, str], list[Job]] = {}
+    for job in longest_first(jobs):
+        cases.setdefault((job.operator, job.case), []).append(job)
+    started = [SameCase(tuple(same)) for same in cases.values()]
+
+    def tell(found: list[CallRecord]) -> None:
+        for record in found if done is not None else ():
+            done(record)
+
+    ended = spread(perform_same, started, workers, tell)
+    records = {
+        job: r
+        for of, found in zip(started, ended, strict=True)
+        for job, r in zip(of.jobs, found, strict=True)
+    }
     return [records[job] for job in jobs]
 
 

@@ -2,9 +2,8 @@
 
 import importlib
 import zlib
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -20,8 +19,8 @@ from mlusim.host.status import Status
 from mlusim.machine.launch import Launch
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.machine.tracebacks import show_kernel
-from mlusim.operators.accuracy import Accuracy, judge
-from mlusim.operators.dynamic import judge_dynamic
+from mlusim.operators.accuracy import Accuracy
+from mlusim.operators.expected import Expected
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Case, Operator, Tensor, policy_of
 from mlusim.plan.layout import Layout
@@ -145,10 +144,14 @@ def run_case(
     policy: str | None = None,
     engine: str = "auto",
     reference: bool = True,
+    made: "Made | None" = None,
 ) -> Run:
-    """Run *case* of an operator; its outputs are judged, its status compared with the expected one."""
+    """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
+
+    *made* is what `made_of` made of the case, where it runs several times.
+    """
     spec = _operator(operator).called_as(case)
-    inputs, params = case.make(case_generator(case))
+    inputs, params, expected = made or made_of(spec, case)
     done = attempt(
         spec,
         inputs,
@@ -161,7 +164,23 @@ def run_case(
         engine=engine,
     )
     done = evolve(done, case=case.name, expected=expected_status(spec, case, board), group=case.group)
-    return judged(done, inputs, params, spec) if reference and done.status == SUCCESS else done
+    judge = reference and done.status == SUCCESS
+    return evolve(done, accuracy=expected.judged(done.outputs)) if judge else done
+
+
+class Made(NamedTuple):
+    """What a case gives an operator, and what the operator should give: the same on every board."""
+
+    inputs: Mapping[str, Any]
+    params: Mapping[str, Any]
+    expected: Expected
+
+
+def made_of(operator: str | Operator, case: Case) -> Made:
+    """The inputs of *case*, the same in every run, and its references, computed when an output is judged."""
+    spec = _operator(operator).called_as(case)
+    inputs, params = case.make(case_generator(case))
+    return Made(inputs, params, Expected(spec, inputs, _complete(spec, params)))
 
 
 def expected_status(operator: Operator, case: Case, board: str | Board) -> Status:
@@ -184,25 +203,8 @@ def judged(
 ) -> Run:
     """*done* with its outputs compared to the reference of *operator* (None: the registered one)."""
     spec = operator or find_operator(done.operator)
-    accuracy = {}
-    given = _complete(spec, params)
-    expected = spec.reference(inputs, given)
-    exact = cache(lambda: (spec.exact or spec.reference)(inputs, given))
-    device = cache(lambda: (spec.device or spec.reference)(inputs, given))
-    for name, thresholds in spec.thresholds.items():
-        if name not in done.outputs or name not in expected:
-            continue
-        output = done.outputs[name]
-        if thresholds.dynamic is None:
-            accuracy[name] = judge(output, expected[name], thresholds)
-        else:
-            other = partial(_named, device, name)
-            accuracy[name] = judge_dynamic(output, thresholds.dynamic, exact()[name], other, expected[name])
-    return evolve(done, accuracy=accuracy)
-
-
-def _named(outputs: Callable[[], Mapping[str, np.ndarray[Any, Any]]], name: str) -> np.ndarray[Any, Any]:
-    return outputs()[name]
+    expected = Expected(spec, inputs, _complete(spec, params))
+    return evolve(done, accuracy=expected.judged(done.outputs))
 
 
 def attempt(

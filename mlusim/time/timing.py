@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from attrs import define, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import quantities, work
+from mlusim.time import work
 from mlusim.time.cache import found_in_cache
-from mlusim.time.log import SUMS, CoreLog
+from mlusim.time.groups import Paces, distinct, groups_of, key_of
 from mlusim.time.rates import LAUNCH, Bound
-from mlusim.time.replay import CoreSummary, Pace, ceiling, replay, summary
+from mlusim.time.replay import ceiling, replay
 from mlusim.time.task_work import TaskWork
+from mlusim.time.timed_log import CoreSummary, TimedLog
 
 LAUNCH_US = LAUNCH.value
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
@@ -90,17 +91,14 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int, bound: Bound = 
 
     *bound* takes every constant at an end of its band.
     """
-    groups = groups_of(tasks)
-    known: dict[tuple[tuple[CoreLog, bool, int], ...], Alone] = {}
-    alone = []
-    for group in groups:
-        key = tuple((task.log, task.memory_core, task.cluster) for task in group)
-        if key not in known:
-            known[key] = _alone(group, board, bound)
-        alone.append(known[key])
+    groups, paces = groups_of(tasks), Paces(board, bound)
+    kinds = distinct(groups)
+    found = (_alone(logs, board, bound) for together in paces.timed(kinds.values()) for logs in together)
+    known = dict(zip(kinds, found, strict=True))
+    alone = [known[key_of(group)] for group in groups]
     hits = found_in_cache(groups, board.l2)
     needs = delayed(
-        [_need(group, a, hit, board, bound) for group, a, hit in zip(groups, alone, hits, strict=True)],
+        [_need(group, a, hit, paces) for group, a, hit in zip(groups, alone, hits, strict=True)],
         slots,
         ceiling(board, bound),
     )
@@ -114,38 +112,9 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int, bound: Bound = 
     )
 
 
-def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
-    """The tasks that run together, in the order in which they begin; of a Block launch each by itself."""
-    groups: dict[int, list[TaskWork]] = {}
-    for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
-        groups.setdefault(task.union, []).append(task)
-    return list(groups.values())
-
-
-def paces_of(group: Sequence[TaskWork], board: Board, bound: Bound = Bound.USUAL) -> list[Pace]:
-    """The pace of each core of *group*; those of a cluster that use its SRAM share the port."""
-    users: dict[int, int] = {}
-    for task in group:
-        users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
-    return [
-        Pace.of(board, memory_core=task.memory_core, sharers=users[task.cluster], bound=bound)
-        for task in group
-    ]
-
-
-def _alone(group: list[TaskWork], board: Board, bound: Bound) -> Alone:
-    paces = paces_of(group, board, bound)
-    found = replay([task.log for task in group], paces, board, bound)
-    cores = tuple(
-        summary(task.log, pace, flying) for task, pace, flying in zip(group, paces, found.flying, strict=True)
-    )
-    return Alone(found.ends, cores)
-
-
-def uses_sram(log: CoreLog) -> bool:
-    """Whether a core copied to or from SRAM."""
-    total = log.total
-    return bool(total[SUMS + quantities.SRAM_BYTES] or total[SUMS - 1])
+def _alone(logs: Sequence[TimedLog], board: Board, bound: Bound) -> Alone:
+    found = replay(logs, board, bound)
+    return Alone(found.ends, tuple(log.summary(flying) for log, flying in zip(logs, found.flying, strict=True)))
 
 
 def _spans(
@@ -170,14 +139,13 @@ def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
 # -- what the first loads wait for ------------------------------------------------------------------
 
 
-def _need(group: Sequence[TaskWork], alone: Alone, hit: float, board: Board, bound: Bound) -> Need:
+def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Paces) -> Need:
     """What *group* needs of the board, of which it finds *hit* bytes in the cache."""
     nbytes = max(0.0, alone.moved - hit)
     first = min(nbytes, float(work.UNIT * sum(task.head[0] for task in group)))
-    paces = paces_of(group, board, bound)
     lasting = max(
         pace.transaction * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
-        for task, pace in zip(group, paces, strict=True)
+        for task, pace in zip(group, paces.of(group), strict=True)
     )
     return Need(alone.duration, nbytes, first, lasting)
 

@@ -33,16 +33,13 @@ def theory(inputs: Arrays, params: Params) -> Theory:
 
 
 def _scatter(features: Array, grad: Array, cells: Array, weights: Array) -> None:
-    """Fill *features* [C, m], zero before, from *grad* [C, N], *cells* [3N] and *weights* [3N].
+    """Fill *features* [C, m] from *grad* [C, N], *cells* [3N] and *weights* [3N].
 
-    The contributions are sorted by cell, so each cell is the sum of one run of rows and a value that
-    is not finite reaches only the cell that its own index names.
+    Each cell is a sum of its own, so a value that is not finite reaches only the cell that its own index names.
     """
-    named = np.flatnonzero((cells >= 0) & (cells < features.shape[1]))
-    if named.size == 0:
-        return
-    order = named[np.argsort(cells[named], kind="stable")]
-    targets, first = np.unique(cells[order], return_index=True)
-    rows = grad.T.astype(np.float64)[order // 3]
-    rows *= weights[order].astype(np.float64)[:, None]
-    features[:, targets] = np.add.reduceat(rows, first, axis=0).T
+    m = features.shape[1]
+    named = np.flatnonzero((cells >= 0) & (cells < m))
+    targets, sources = cells[named].astype(np.intp), named // 3
+    factors = weights[named].astype(np.float64)
+    for channel, gradient in enumerate(grad):
+        features[channel] = np.bincount(targets, gradient.astype(np.float64)[sources] * factors, m)

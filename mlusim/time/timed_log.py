@@ -1,0 +1,121 @@
+"""Logs with the time of their rows: all logs at one pace are worked out together, for most have few rows."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+
+from mlusim.time.log import ARGUMENT, KIND, MOVE_FLIGHT, OWN, CoreLog, Rows
+from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Pace, Times, channels, moved, parts_of
+
+PIPES = 5
+
+
+@frozen
+class CoreSummary:
+    """One core alone: each pipe's busy time in us, in the order of `Pipe`, and the off-chip bytes."""
+
+    busy: tuple[float, ...]
+    moved: int
+
+
+@frozen(eq=False)
+class TimedLog:
+    """A log at a pace.
+
+    ``parts`` has what its distinct rows take, of one chunk after the other, and ``ready`` the same rows as a clock
+    takes them: kind, argument, load, off-chip bytes, then in us what comes in front, is computed, blocks, flies;
+    the flight's channels.  ``busy`` is each pipe's time in us without asynchronous off-chip copies.
+    """
+
+    log: CoreLog
+    pace: Pace
+    parts: Times
+    ready: Sequence[tuple[float, ...]]
+    busy: tuple[float, ...]
+    moved: int
+
+    def rows(self) -> Iterator[list[tuple[float, ...]]]:
+        """The rows in order, as a clock takes them, a chunk at a time."""
+        first = 0
+        for distinct, turns in self.log.chunks:
+            chunk = self.ready[first : first + len(distinct)]
+            first += len(distinct)
+            yield [chunk[turn] for turn in turns.tolist()]
+
+    def all_parts(self) -> Times:
+        """What the rows take, in order."""
+        found, first = [], 0
+        for distinct, turns in self.log.chunks:
+            found.append(self.parts[first : first + len(distinct)][turns])
+            first += len(distinct)
+        return np.concatenate(found) if found else np.zeros((0, FLIGHT + 1))
+
+    def summary(self, flying: float) -> CoreSummary:
+        """What the rows add up to; *flying*: for how long asynchronous copies kept the IO-DMA busy, in us."""
+        scalar, vector, tensor, io, move = self.busy
+        return CoreSummary((scalar, vector, tensor, io + flying, move), self.moved)
+
+
+def timed(logs: Sequence[CoreLog], paces: Sequence[Pace]) -> list[TimedLog]:
+    """Each of *logs* at its pace."""
+    members: dict[Pace, list[int]] = {}
+    for number, pace in enumerate(paces):
+        members.setdefault(pace, []).append(number)
+    found: dict[int, TimedLog] = {}
+    for pace, numbers in members.items():
+        found |= zip(numbers, _timed([logs[number] for number in numbers], pace), strict=True)
+    return [found[number] for number in range(len(logs))]
+
+
+def _timed(logs: Sequence[CoreLog], pace: Pace) -> Iterator[TimedLog]:
+    chunks = [chunk for log in logs for chunk in log.chunks]
+    sizes = [sum(len(distinct) for distinct, _ in log.chunks) for log in logs]
+    if not chunks:
+        yield from (TimedLog(log, pace, np.zeros((0, FLIGHT + 1)), (), (0.0,) * PIPES, 0) for log in logs)
+        return
+    rows = np.concatenate([distinct for distinct, _ in chunks])
+    times = np.concatenate([np.bincount(turns, minlength=len(distinct)) for distinct, turns in chunks])
+    parts, nbytes = parts_of(rows, pace), moved(rows)
+    ready = _ready(rows, parts, nbytes)
+    busy = _added(times[:, None] * _busy(rows, parts), sizes).tolist()
+    totals = _added(times * nbytes, sizes).tolist()
+    first = 0
+    for log, size, pipes, total in zip(logs, sizes, busy, totals, strict=True):
+        last = first + size
+        yield TimedLog(log, pace, parts[first:last], ready[first:last], tuple(pipes), total)
+        first = last
+
+
+def _ready(rows: Rows, parts: Times, nbytes: Any) -> list[tuple[float, ...]]:
+    columns: Iterable[Any] = (
+        rows[:, KIND],
+        rows[:, ARGUMENT],
+        rows[:, OWN],
+        nbytes,
+        parts[:, FRONT],
+        parts[:, VECTOR] + parts[:, TENSOR],
+        parts[:, SCALAR] + parts[:, IO] + parts[:, MOVE],
+        parts[:, FLIGHT],
+        channels(rows),
+    )
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+def _busy(rows: Rows, parts: Times) -> Times:
+    """What each of *rows* keeps the pipes busy with, off-chip flights apart."""
+    busy = parts[:, FRONT : MOVE + 1].copy()
+    busy[:, SCALAR] += parts[:, FRONT]
+    busy[:, MOVE] += parts[:, FLIGHT] * (rows[:, KIND] == MOVE_FLIGHT)
+    return busy[:, (SCALAR, VECTOR, TENSOR, IO, MOVE)]
+
+
+def _added(values: Any, sizes: Sequence[int]) -> Any:
+    """The sums of as many of *values* in turn as *sizes* say."""
+    found = np.zeros((len(sizes), *values.shape[1:]), values.dtype)
+    sized = np.array(sizes)
+    firsts = np.cumsum(sized) - sized
+    there = sized > 0
+    found[there] = np.add.reduceat(values, firsts[there], axis=0)
+    return found
