@@ -12,7 +12,9 @@ from attrs import frozen
 
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_SCALAR, ON_STORE, WAITING, Pieces
 from mlusim.time.log import MEET
-from mlusim.time.row_times import Times, Track, joined
+from mlusim.time.overlap import Spans, joined
+from mlusim.time.pace import Times
+from mlusim.time.row_times import Track
 from mlusim.time.timing import TaskSpan
 
 WAITS_ALWAYS = (WAITING,)  # a wait lasts until what it is for is done
@@ -55,7 +57,9 @@ def _warp(found: Sequence[Pieces], alone: float, begin: float, end: float) -> Wa
         tuple(range(ON_MOVE + 1)),
     )
     chosen = [own.chosen(np.isin(own.where, where)) for own in found]
-    low, high = joined(np.concatenate([c.start for c in chosen]), np.concatenate([c.end for c in chosen]))
+    starts, ends = np.concatenate([c.start for c in chosen]), np.concatenate([c.end for c in chosen])
+    together = joined(Spans(np.zeros(len(starts), np.int64), starts, ends))
+    low, high = together.starts, together.ends
     extra, total = max(0.0, end - begin - alone), float((high - low).sum())
     if not extra or not total:
         return Warp(np.array([0.0, max(alone, 1e-12)]), np.array([begin, max(end, begin)]), where)

@@ -11,20 +11,8 @@ import numpy as np
 from attrs import evolve, frozen
 
 from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, OWN, STORES_OF, WAIT
-from mlusim.time.row_times import (
-    BEGIN,
-    FIRST,
-    FLIGHT,
-    FRONT,
-    HERE,
-    LAST,
-    SCALAR,
-    START,
-    VECTOR,
-    Times,
-    Track,
-    parts_of,
-)
+from mlusim.time.pace import FLIGHT, FRONT, SCALAR, VECTOR, Times, parts_of
+from mlusim.time.row_times import BEGIN, FIRST, HERE, LAST, START, Track
 from mlusim.time.step_log import CoreSteps
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]

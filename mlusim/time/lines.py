@@ -8,24 +8,14 @@ from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
+from mlusim.time.groups import groups_of, timed_group
 from mlusim.time.intervals import WAITING, pieces
 from mlusim.time.log import IO_FLIGHT, KIND
-from mlusim.time.row_times import (
-    FLIGHT,
-    FRONT,
-    IO,
-    MOVE,
-    SCALAR,
-    TENSOR,
-    VECTOR,
-    Times,
-    Track,
-    parts_of,
-    tracks,
-)
+from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Times, parts_of
+from mlusim.time.row_times import Track, tracks
 from mlusim.time.step_log import LEAVE, CoreSteps, Table
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
+from mlusim.time.timing import PIPES, TaskSpan
 
 
 @frozen
@@ -113,7 +103,7 @@ class _Core:
 
 
 def _cores(group: Sequence[TaskWork], board: Board) -> list["_Core"]:
-    found = tracks([task.log for task in group], paces_of(group, board), board)
+    found = tracks(timed_group(group, board), board)
     return [
         _core(track, task.steps) for track, task in zip(found, group, strict=True) if task.steps is not None
     ]

@@ -95,7 +95,9 @@ def parts_of(rows: Rows, pace: Pace) -> Times:
     """What each of *rows* takes, in us: the columns `FRONT` to `FLIGHT`."""
     sums, own = rows[:, SUMS:LOADS], rows[:, OWN:SUMS]
     parts = np.empty((len(rows), 7))
-    parts[:, FRONT] = (sums[:, q.SCALAR] * SCALAR_OP.value + (rows[:, KIND] != END) * ISSUE.value) * pace.cycle
+    parts[:, FRONT] = (
+        sums[:, q.SCALAR] * SCALAR_OP.value + (rows[:, KIND] != END) * ISSUE.value
+    ) * pace.cycle
     parts[:, VECTOR] = _vector(sums, pace)
     parts[:, TENSOR] = sums[:, q.TENSOR_CYCLES] * pace.cycle
     parts[:, SCALAR] = _scalar(rows, pace)

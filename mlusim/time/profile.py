@@ -1,30 +1,20 @@
 """How the cores of a launch spend their time: busy by pipe, side by side, waiting; by core; in waves."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time.log import END, MEET, WAIT, CoreLog
-from mlusim.time.replay import summary
-from mlusim.time.row_times import (
-    BEGIN,
-    CAUSE,
-    FIRST,
-    FRONT,
-    HERE,
-    IO,
-    LAST,
-    START,
-    Track,
-    busy_spans,
-    coverage,
-    tracks,
-)
+from mlusim.time.groups import Paces, distinct, groups_of, key_of
+from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT
+from mlusim.time.overlap import Spans, coverage, joined
+from mlusim.time.pace import FRONT
+from mlusim.time.row_times import BEGIN, CAUSE, FIRST, HERE, LAST, START, STOP, Track, tracks
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timing import PIPES, TaskSpan, groups_of, paces_of
+from mlusim.time.timing import PIPES, TaskSpan
 
 
 @frozen
@@ -85,6 +75,7 @@ NO_PROFILE = Profile({}, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), 0)
 class _Alone:
     """The times in us of a core without contention."""
 
+    end: float
     busy: tuple[float, ...]
     active: float
     overlap: float
@@ -124,17 +115,16 @@ class _LaunchSums:
 
 def profile(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board, unions: int) -> Profile:
     """The profile of a launch whose *tasks* were predicted to run in *spans*; *unions*: clusters of a union."""
-    known: dict[tuple[tuple[CoreLog, bool, int], ...], list[tuple[_Alone, float]]] = {}
     sums, uses, waves, at = _LaunchSums(), dict[tuple[int, int], _Use](), dict[int, int](), 0
-    for group in groups_of(tasks):
-        key = tuple((task.log, task.memory_core, task.cluster) for task in group)
-        if key not in known:
-            known[key] = _alone(group, board)
-        for (core, end), task in zip(known[key], group, strict=True):
+    groups = groups_of(tasks)
+    kinds = distinct(groups)
+    known = dict(zip(kinds, _alone(kinds.values(), board), strict=True))
+    for group in groups:
+        for core, task in zip(known[key_of(group)], group, strict=True):
             span = spans[at]
             at += 1
             sums.add(core)
-            sums.memory_wait += span.end_us - span.start_us - end
+            sums.memory_wait += span.end_us - span.start_us - core.end
             sums.elapsed += span.end_us - span.start_us
             use = uses.setdefault(home(span, task, board, unions), _Use())
             use.tasks += 1
@@ -167,26 +157,46 @@ def _use(where: tuple[int, int], use: _Use, board: Board) -> CoreUse:
     return CoreUse(cluster, core, core == board.arch.cores_per_cluster, use.tasks, use.active, use.end)
 
 
-def _alone(group: Sequence[TaskWork], board: Board) -> list[tuple[_Alone, float]]:
-    logs, paces = [task.log for task in group], paces_of(group, board)
-    return [(_figures(track), track.end) for track in tracks(logs, paces, board)]
+def _alone(groups: Iterable[list[TaskWork]], board: Board) -> Iterator[list[_Alone]]:
+    """The cores of each of *groups*."""
+    for together in Paces(board).timed(groups):
+        found = [tracks(logs, board) for logs in together]
+        each = iter(_figures([track for group in found for track in group]))
+        yield from ([next(each) for _ in group] for group in found)
 
 
-def _figures(track: Track) -> _Alone:
-    times, kinds = track.times, track.kinds
-    spans = busy_spans(track)
-    flying = next(float((ends - starts).sum()) for stream, starts, ends in spans if stream == IO)
-    active, overlap = coverage([(starts, ends) for _, starts, ends in spans])
+def _figures(cores: Sequence[Track]) -> list[_Alone]:
+    """What each of *cores* does, all of them worked out together."""
+    owner = np.repeat(np.arange(len(cores)), [len(core.kinds) for core in cores])
+    times = np.concatenate([core.times for core in cores])
+    kinds = np.concatenate([core.kinds for core in cores])
+    fronts = np.concatenate([core.parts[:, FRONT] for core in cores])
+
+    def added(values: Any, rows: Any) -> Any:
+        return np.bincount(owner[rows], values[rows], len(cores))
+
     lasting = times[:, LAST] - times[:, FIRST]
     ready = np.maximum(times[:, CAUSE], times[:, FIRST]) - times[:, FIRST]
     own = np.where(kinds == MEET, np.minimum(ready, lasting), lasting)  # half a barrier waits for no pipes
     waits = (kinds == WAIT) | (kinds == END) | (kinds == MEET)
-    queued = (times[:, START] - times[:, BEGIN] - track.parts[:, FRONT])[times[:, HERE] >= times[:, START]]
-    others = (lasting - own)[kinds == MEET]
-    return _Alone(
-        summary(track.log, track.pace, flying).busy,
-        active,
-        overlap,
-        float(own[waits].sum() + queued.sum()),
-        float(others.sum()),
+    queued = added(times[:, START] - times[:, BEGIN] - fronts, times[:, HERE] >= times[:, START])
+    flights = _flights(owner, times, kinds, IO_FLIGHT)
+    flying = np.bincount(flights.owner, flights.ends - flights.starts, len(cores))
+    spans = (
+        Spans(owner, times[:, BEGIN], times[:, BEGIN] + fronts),
+        Spans(owner, times[:, START], times[:, STOP]),
+        flights,
+        _flights(owner, times, kinds, MOVE_FLIGHT),
     )
+    active, overlap = coverage(spans, len(cores))
+    pipe_wait, core_wait = added(own, waits) + queued, added(lasting - own, kinds == MEET)
+    columns = (column.tolist() for column in (flying, active, overlap, pipe_wait, core_wait))
+    return [
+        _Alone(core.end, core.timed.summary(fly).busy, *rest)
+        for core, fly, *rest in zip(cores, *columns, strict=True)
+    ]
+
+
+def _flights(owner: Any, times: Any, kinds: Any, kind: int) -> Spans:
+    rows = kinds == kind
+    return joined(Spans(owner[rows], times[rows, FIRST], times[rows, LAST]))

@@ -10,7 +10,18 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time.log import END, FOR_COMPUTE, FOR_IO, FOR_MOVE, IO_FLIGHT, KIND, MEET, MOVE_FLIGHT, WAIT, CoreLog
+from mlusim.time.log import (
+    END,
+    FOR_COMPUTE,
+    FOR_IO,
+    FOR_MOVE,
+    IO_FLIGHT,
+    KIND,
+    MEET,
+    MOVE_FLIGHT,
+    WAIT,
+    CoreLog,
+)
 from mlusim.time.pace import Pace, Times
 from mlusim.time.replay import CoreReplay, meet
 from mlusim.time.timed_log import TimedLog
@@ -19,6 +30,7 @@ BEGIN, START, STOP, HERE, FIRST, LAST, CAUSE = range(7)
 """Times of a row: when the core comes to it; when its work starts on the compute stream or as a blocking
 instruction, and stops; when the core comes to its flight, wait or meeting; first and last moment of that; and
 what a wait was for in the end (FOR_IO, FOR_MOVE, FOR_COMPUTE or 0), of a meeting when the own pipes were done."""
+
 
 @define
 class TracedClock(CoreReplay):

@@ -7,7 +7,20 @@ import numpy as np
 from attrs import frozen
 
 from mlusim.time.log import ARGUMENT, KIND, MOVE_FLIGHT, OWN, CoreLog, Rows
-from mlusim.time.pace import FLIGHT, FRONT, IO, MOVE, SCALAR, TENSOR, VECTOR, Pace, Times, channels, moved, parts_of
+from mlusim.time.pace import (
+    FLIGHT,
+    FRONT,
+    IO,
+    MOVE,
+    SCALAR,
+    TENSOR,
+    VECTOR,
+    Pace,
+    Times,
+    channels,
+    moved,
+    parts_of,
+)
 
 PIPES = 5
 

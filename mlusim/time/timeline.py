@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.time.contention import Warp, warps
+from mlusim.time.groups import groups_of, timed_group
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_STORE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.time.log import (
     ARGUMENT,
@@ -29,7 +30,7 @@ from mlusim.time.quantities import TENSOR, VECTOR
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
 from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, groups_of, paces_of, predict
+from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, predict
 
 MOST_SPANS = 200_000
 """Spans that `Timeline.scenes` gives at most by default."""
@@ -170,7 +171,7 @@ class _Member:
 
 
 def _members(group: Sequence[TaskWork], board: Board) -> list[_Member]:
-    found = tracks([task.log for task in group], paces_of(group, board), board)
+    found = tracks(timed_group(group, board), board)
     return [_Member(t.steps, track, pieces(track, t.steps)) for t, track in zip(group, found, strict=True)]
 
 

@@ -114,7 +114,9 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int, bound: Bound = 
 
 def _alone(logs: Sequence[TimedLog], board: Board, bound: Bound) -> Alone:
     found = replay(logs, board, bound)
-    return Alone(found.ends, tuple(log.summary(flying) for log, flying in zip(logs, found.flying, strict=True)))
+    return Alone(
+        found.ends, tuple(log.summary(flying) for log, flying in zip(logs, found.flying, strict=True))
+    )
 
 
 def _spans(

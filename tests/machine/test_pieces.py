@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import mlusim
 from mlusim.observe.every_step import EveryStep
 from mlusim.time import step_log as notes
+from mlusim.time.groups import groups_of, timed_group
 from mlusim.time.intervals import ON_IO, ON_STORE, WAITING, pieces
 from mlusim.time.row_times import tracks
-from mlusim.time.timing import groups_of, paces_of
 
 NEAR = 1e-9  # us
 
@@ -20,7 +20,7 @@ def pieces_of(launch, *, named=True):
     """The pieces of each task of *launch*, by themselves, and its track."""
     board = mlusim.find_board(launch.board)
     for group in groups_of(launch.tasks):
-        found = tracks([task.log for task in group], paces_of(group, board), board)
+        found = tracks(timed_group(group, board), board)
         for task, track in zip(group, found, strict=True):
             yield task, track, pieces(track, task.steps if named else None)
 

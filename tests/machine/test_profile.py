@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlusim
+from mlusim.time.groups import groups_of, timed_group
 from mlusim.time.rates import LAUNCH
 from mlusim.time.replay import replay
 from mlusim.time.row_times import LAST, tracks
-from mlusim.time.timing import groups_of, paces_of
 
 
 @settings(deadline=None, max_examples=60)
@@ -21,9 +21,9 @@ def test_the_replay_with_notes_ends_when_the_one_without_does(plan, tasks):
     launch = launched(plan, tasks)
     board = mlusim.find_board(launch.board)
     for group in groups_of(launch.tasks):
-        logs, paces = [task.log for task in group], paces_of(group, board)
+        logs = timed_group(group, board)
 
-        assert replay(logs, paces, board).ends == tuple(track.end for track in tracks(logs, paces, board))
+        assert replay(logs, board).ends == tuple(track.end for track in tracks(logs, board))
 
 
 @settings(deadline=None, max_examples=60)
@@ -51,7 +51,7 @@ def test_rows_follow_each_other(plan):
     launch = launched(plan)
     board = mlusim.find_board(launch.board)
     group = groups_of(launch.tasks)[0]
-    for track in tracks([t.log for t in group], paces_of(group, board), board):
+    for track in tracks(timed_group(group, board), board):
         times = track.times
 
         assert (times[:, 0] <= times[:, 3]).all()
