@@ -74,7 +74,7 @@ class Paces:
         return [[next(found) for _ in group] for group in groups]
 
 
-def timed_group(group: list[TaskWork], board: Board) -> list[TimedLog]:
+def timed_group(group: Sequence[TaskWork], board: Board) -> list[TimedLog]:
     """The logs of *group* at the paces of their cores."""
     return timed([task.log for task in group], Paces(board).of(group))
 
