@@ -59,7 +59,7 @@ class SourceHandle(Handle):
         if path is None or not _there(path):
             return None
         sources = _sources(path, self.board)
-        dtype = next((a.dtype.name for a in args if hasattr(a, "dtype")), "")
+        dtype = next((a.dtype.c for a in args if hasattr(a, "dtype")), "")
         for name in (kernel.name, f"{kernel.name}<{dtype}>"):
             try:
                 return sources[name]

@@ -17,6 +17,7 @@ Made = tuple[dict[str, Array], dict[str, Any]]
 Maker = Callable[[np.random.Generator], Made]
 
 BAD_PARAM = Status.MLUOP_STATUS_BAD_PARAM
+EFFORT = 2.5e-6  # about so many seconds for each element of the gradients
 HALF, FLOAT = np.float16, np.float32
 TYPES = (("float", FLOAT), ("half", HALF))
 USABLE_NRAM = {"MLU370-X4": 655360, "MLU590-H8": 393216}  # bytes a kernel may declare
@@ -123,7 +124,8 @@ def _network() -> Iterator[Case]:
     for label, dtype in TYPES:
         for size, channels in (((7, 10), 256), ((25, 38), 256), ((7, 10), 128)):
             name = f"network_2x{size[0] * size[1]}x4x{channels}_{label}"
-            yield Case(name, "network", _drawn(2, size, channels, 10, dtype))
+            effort = EFFORT * 2 * size[0] * size[1] * 4 * channels
+            yield Case(name, "network", _drawn(2, size, channels, 10, dtype), effort=effort)
 
     def vendor(generator: np.random.Generator) -> Made:
         boxes = generator.random((1, 70, 4))

@@ -6,6 +6,7 @@ Everything after it is float64 kept inside the range of float32: what a float32 
 into infinity or zero on its way becomes infinity or zero here too.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,19 @@ def lattice(term1: Array, term2: Array, last: float, kind: Any = np.float64) -> 
 
     ``g(s,t) = g(s+1,t) * term1(s,t) + g(s,t+1) * term2(s,t)``
 
+    The recursion runs as it is; only where a product or a sum of it turns out to leave the range of float32 does it
+    run again with every step kept inside.
+    """
+    g = _recursion(term1, term2, last, kind, lambda x: x)
+    steps = (g, g[1:] * term1, g[:, 1:] * term2)
+    if all(np.array_equal(x, _in_float32_range(x), equal_nan=True) for x in steps):
+        return g
+    return _recursion(term1, term2, last, kind, _in_float32_range)
+
+
+def _recursion(term1: Array, term2: Array, last: float, kind: Any, kept: Callable[[Array], Array]) -> Array:
+    """The recursion of `lattice`, each product and sum as *kept* has it.
+
     The arrays are flattened with one spare row and column of zeros, so that a missing neighbour
     contributes 0 and the cells of an anti-diagonal lie a constant step apart.
     """
@@ -121,9 +135,10 @@ def lattice(term1: Array, term2: Array, last: float, kind: Any = np.float64) -> 
         top, bottom = max(0, d - columns + 1), min(d, rows - 1)
         start, stop = d + top * columns, d + bottom * columns + 1
         cells = slice(start, stop, columns)
-        by_symbol = _in_float32_range(g[start + width : stop + width : columns] * down[cells])
-        by_frame = _in_float32_range(g[start + 1 : stop + 1 : columns] * right[cells])
-        g[cells] = _in_float32_range(by_symbol + by_frame)
+        around = g[
+            start + 1 : stop + width : columns
+        ]  # the next frame of each cell; of the last, its next symbol too
+        g[cells] = kept(kept(around[1:] * down[cells]) + kept(around[:-1] * right[cells]))
     return padded[0, :rows, :columns]
 
 

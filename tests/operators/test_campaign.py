@@ -6,6 +6,7 @@ from mlusim.errors import UsageError
 from mlusim.operators import campaign
 from mlusim.operators.campaign import Job, longest_first, matching_cases, perform, perform_all, usual_workers
 from mlusim.operators.registry import find_operator, operators
+from mlusim.operators.runner import made_of
 
 JOBS = [
     Job(name, case, board)
@@ -24,6 +25,21 @@ def test_records_come_in_the_order_of_the_jobs(workers):
     assert JOBS == [Job(r.operator, r.case, r.board) for r in records]
     assert sorted(map(repr, records)) == sorted(map(repr, told))
     assert [perform(job) for job in JOBS] == records
+
+
+def test_a_case_is_made_once_for_all_boards(monkeypatch):
+    """Its inputs and references are the same everywhere: four cases on two boards are made four times."""
+    made = []
+
+    def noted(operator, case):
+        made.append((operator, case.name))
+        return made_of(operator, case)
+
+    monkeypatch.setattr(campaign, "made_of", noted)
+    perform_all(JOBS)
+
+    assert {(job.operator, job.case) for job in JOBS} == set(made)
+    assert len(made) == len(set(made))
 
 
 @pytest.mark.parametrize("name", operators())
