@@ -137,9 +137,9 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
         cases.setdefault((job.operator, job.case), []).append(job)
     started = [SameCase(tuple(same)) for same in cases.values()]
 
-    def tell(found: list[CallRecord]) -> None:
-        for record in found if done is not None else ():
-            done(record)
+    def tell(found: list[CallRecord], each: Done = done or (lambda _: None)) -> None:
+        for record in found:
+            each(record)
 
     ended = spread(perform_same, started, workers, tell)
     records = {
