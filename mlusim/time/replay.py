@@ -7,6 +7,7 @@ what it waits for plus its own duration, so more work anywhere ends nothing earl
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from attrs import define, field, frozen
 
@@ -24,7 +25,9 @@ from mlusim.time.log import (
 )
 from mlusim.time.pace import LOADING, STORING, Pace
 from mlusim.time.rates import BARRIER, DRAM_CEILING, Bound
-from mlusim.time.timed_log import TimedLog
+
+if TYPE_CHECKING:
+    from mlusim.time.timed_log import TimedLog
 
 
 @define
@@ -119,7 +122,7 @@ class Cores:
         return max(self.ends)
 
 
-def replay(logs: Sequence[TimedLog], board: Board, bound: Bound = Bound.USUAL) -> Cores:
+def replay(logs: "Sequence[TimedLog]", board: Board, bound: Bound = Bound.USUAL) -> Cores:
     """Replay the *logs* of cores that run together."""
     clocks = [CoreReplay(log.rows(), log.pace) for log in logs]
     meet(clocks, board, bound)
