@@ -12,9 +12,8 @@ from attrs import frozen
 
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_SCALAR, ON_STORE, WAITING, Pieces
 from mlusim.time.log import MEET
-from mlusim.time.overlap import Spans, joined
 from mlusim.time.pace import Times
-from mlusim.time.row_times import Track
+from mlusim.time.row_times import Spans, Track, joined
 from mlusim.time.timing import TaskSpan
 
 WAITS_ALWAYS = (WAITING,)  # a wait lasts until what it is for is done

@@ -8,12 +8,24 @@ import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time.groups import Paces, distinct, groups_of, key_of
 from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT
-from mlusim.time.overlap import Spans, coverage, joined
 from mlusim.time.pace import FRONT
-from mlusim.time.row_times import BEGIN, CAUSE, FIRST, HERE, LAST, START, STOP, Track, tracks
+from mlusim.time.row_times import (
+    BEGIN,
+    CAUSE,
+    FIRST,
+    HERE,
+    LAST,
+    START,
+    STOP,
+    Spans,
+    Track,
+    coverage,
+    joined,
+    tracks,
+)
 from mlusim.time.task_work import TaskWork
+from mlusim.time.timed_log import Paces, distinct, groups_of, key_of
 from mlusim.time.timing import PIPES, TaskSpan
 
 

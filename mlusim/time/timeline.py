@@ -9,7 +9,6 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.time.contention import Warp, warps
-from mlusim.time.groups import groups_of, timed_group
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_STORE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.time.log import (
     ARGUMENT,
@@ -30,6 +29,7 @@ from mlusim.time.quantities import TENSOR, VECTOR
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
 from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
 from mlusim.time.task_work import TaskWork
+from mlusim.time.timed_log import groups_of, timed_group
 from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, predict
 
 MOST_SPANS = 200_000

@@ -14,11 +14,10 @@ from attrs import define, frozen
 from mlusim.arch.board import Board
 from mlusim.time import work
 from mlusim.time.cache import found_in_cache
-from mlusim.time.groups import Paces, distinct, groups_of, key_of
 from mlusim.time.rates import LAUNCH, Bound
 from mlusim.time.replay import ceiling, replay
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timed_log import CoreSummary, TimedLog
+from mlusim.time.timed_log import CoreSummary, Paces, TimedLog, distinct, groups_of, key_of
 
 LAUNCH_US = LAUNCH.value
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
