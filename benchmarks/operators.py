@@ -106,7 +106,7 @@ def _network() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], float, str
 def _cases(name: str, limit: float) -> Iterator[tuple[str, dict[str, Any], dict[str, Any], float, str]]:
     """The float32 cases at network scale: those with more than a thousand rows of work."""
     for case in find_operator(name).cases:
-        if case.group != "network" or case.slow or (case.boards and BOARD not in case.boards):
+        if case.group != "network" or (case.boards and BOARD not in case.boards):
             continue
         inputs, params = case.make(case_generator(case))
         first = next(iter(inputs.values()))

@@ -91,11 +91,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_call_arguments(parser)
     add(
-        "--all", action="store_true", help="every operator, all cases but the slow, on every board of --board"
+        "--all", action="store_true", help="every operator, all cases but the long, on every board of --board"
     )
-    add("--slow", action="store_true", help="with --all, the slow cases too")
+    add(
+        "--long",
+        action="store_true",
+        help="the cases, too, that take over a minute where every instruction is watched",
+    )
     add("--only", metavar="NAMES", action="append", default=[], help="these checkers (default: all of them)")
-    add("--case", metavar="NAME", help="one case of the operator; without it all but the slow ones")
+    add("--case", metavar="NAME", help="one case of the operator; without it all but the long ones")
     add_inputs(parser)
     add(
         "--board",
@@ -228,19 +232,19 @@ def _own_arrays(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
 
 
 def _every(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
-    """The calls of ``--all``: operators, then boards, then cases; the slow ones on request."""
+    """The calls of ``--all``: operators, then boards, then cases; the long ones on request."""
     effects = args.effects or EFFECTS[0]
     return [
         CheckJob(operator.name, case.name, board, names, args.notes, args.seed, effects, None, *_others(args))
         for operator in operators().values()
         for board in boards_in([args.board] if args.board is not None else [], DEFAULT_BOARDS)
         for case in operator.cases
-        if (args.slow or not case.slow) and (not case.boards or board in case.boards)
+        if (args.long or not case.long) and (not case.boards or board in case.boards)
     ]
 
 
 def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
-    """The calls that are asked for: one case, or all of the board but the slow."""
+    """The calls that are asked for: one case, or all of the board; the long ones on request."""
     if args.all:
         return _every(args, names)
     operator = find_operator(args.program)
@@ -251,7 +255,8 @@ def _jobs(args: argparse.Namespace, names: tuple[str, ...]) -> list[CheckJob]:
         raise UsageError(
             f"case {case.name} of {operator.name} is for {', '.join(case.boards)}, not for {board}"
         )
-    cases = [case] if case is not None else list(matching_cases(operator, board))
+    every = (one for one in matching_cases(operator, board) if args.long or not one.long)
+    cases = list(every) if case is None else [case]
     effects = args.effects or EFFECTS[0]
     return [
         CheckJob(operator.name, one.name, board, names, args.notes, args.seed, effects, None, *_others(args))
@@ -304,8 +309,8 @@ def _refuse_untrusted(subject: OperatorSubject | ScriptSubject, args: argparse.N
 
 
 def _refuse_odd_extent(args: argparse.Namespace) -> None:
-    if args.slow and not args.all:
-        raise UsageError("--slow goes with --all; name a slow case with --case")
+    if args.long and args.case is not None:
+        raise UsageError("--case names one case, long or not; leave --long out")
     unfit = next(
         (o for o in ("case", "inputs", "set", "record", "replay") if getattr(args, o) not in (None, [])), None
     )

@@ -10,7 +10,7 @@ from mlusim.operators.campaign import Job, matching_cases
 from mlusim.operators.registry import find_case, find_operator, operators
 
 GROUP = "network"
-EVERY = "all"  # of the groups, without the cases that run only when named
+EVERY = "all"  # of the groups
 
 
 def add_selection(parser: argparse.ArgumentParser, what: str = "operators (default: all)") -> None:

@@ -54,7 +54,7 @@ def operator_document(operator: Operator) -> dict[str, Any]:
                 "group": c.group,
                 "status": c.status.name,
                 "boards": c.boards,
-                "slow": c.slow,
+                "effort": c.effort,
                 "note": c.note,
             }
             for c in operator.cases
@@ -132,7 +132,7 @@ def _cases(cases: tuple[Case, ...]) -> Any:
             remarks.append(f"refused: {case.status.name.removeprefix('MLUOP_STATUS_')}")
         if case.boards:
             remarks.append(f"on {', '.join(case.boards)}")
-        if case.slow:
-            remarks.append("slow: runs only when named")
+        if case.long:
+            remarks.append(f"about {case.effort:.0f} s in Python; check takes it when named, or with --long")
         shown.add_row(case.name, case.group, "; ".join(remarks))
     return shown

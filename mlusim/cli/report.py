@@ -28,6 +28,7 @@ from mlusim.errors import UsageError
 from mlusim.files.paths import lines_shown
 from mlusim.files.writing import check_writable
 from mlusim.machine.limits import USUAL
+from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.sweep import jobs_of
 from mlusim.report.acceptance import headline, verdicts
 from mlusim.report.compare import measured_call
@@ -111,8 +112,9 @@ def run(args: argparse.Namespace) -> int:
     policies = names_in(args.policy)
     if policies and (args.baseline or args.write_baseline):
         raise UsageError("a baseline holds calls by their usual policy; leave --policy out")
+    lines = form == "html" and not args.no_lines and args.engine != NATIVE
     wanted = [
-        evolve(job, lines=form == "html" and not args.no_lines and args.engine != NATIVE)
+        evolve(job, lines=lines and not find_case(find_operator(job.operator), job.case).long)
         for job in jobs_of(jobs(args), policies)
     ]
     gate = report_gate(args, wanted)

@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="module:function",
         help="what the outputs of a kernel of BANG C are compared with",
     )
-    add_call(parser, "one case; without it and --inputs, all cases but the slow ones")
+    add_call(parser, "one case; without it and --inputs, all cases")
     add(
         "--policy",
         metavar="NAME",
@@ -236,9 +236,6 @@ def _cases(args: argparse.Namespace, operator: Operator) -> int:
         for record in records if args.lines else ():
             if record.launches:
                 output().print("", Text(str(record.case), style="bold"), lines_table(record), sep="\n")
-        left = [case.name for case in operator.cases if case.slow]
-        if left:
-            output().print(f"Slow cases run only when named with --case: {', '.join(left)}.", style="dim")
     return exit_code(records)
 
 

@@ -58,9 +58,9 @@ class Job:
 def matching_cases(
     operator: Operator, board: str, *, group: str | None = None, names: Sequence[str] = ()
 ) -> Iterator[Case]:
-    """The cases of *operator* that run on *board*: those named, or those of *group* (None: any) but the slow."""
+    """The cases of *operator* that run on *board*: those named, or those of *group* (None: any)."""
     for case in operator.cases:
-        wanted = case.name in names if names else not case.slow and group in {None, case.group}
+        wanted = case.name in names if names else group in {None, case.group}
         if wanted and (not case.boards or board in case.boards):
             yield case
 

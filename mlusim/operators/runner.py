@@ -21,6 +21,7 @@ from mlusim.machine.tally import Instructions, Usage
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy
 from mlusim.operators.expected import Expected
+from mlusim.operators.long_cases import takes_source
 from mlusim.operators.registry import find_operator
 from mlusim.operators.spec import Case, Operator, Tensor, policy_of
 from mlusim.plan.layout import Layout
@@ -148,10 +149,12 @@ def run_case(
 ) -> Run:
     """Run *case* of an operator; its outputs are judged, its status compared with the expected one.
 
-    *made* is what `made_of` made of the case, where it runs several times.
+    *made* is what `made_of` made of the case, where it runs several times.  A long case that nothing watches takes the
+    native engine where *engine* leaves that open (`mlusim.operators.long_cases`).
     """
     spec = _operator(operator).called_as(case)
     inputs, params, expected = made or made_of(spec, case)
+    long = takes_source(case, engine, observe, seed)
     done = attempt(
         spec,
         inputs,
@@ -162,6 +165,7 @@ def run_case(
         effects=effects,
         policy=policy,
         engine=engine,
+        handle=_source_handle()(board, effects=effects, policy=policy) if long else None,
     )
     done = evolve(done, case=case.name, expected=expected_status(spec, case, board), group=case.group)
     judge = reference and done.status == SUCCESS

@@ -15,6 +15,8 @@ Rule = acceptance.Rule
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 Params = Mapping[str, Any]
 
+LONG = 60.0  # seconds in Python from which on an unwatched case takes the native engine
+
 
 @frozen
 class Tensor:
@@ -84,9 +86,9 @@ class Case:
     *make* gets a seeded generator and returns (inputs, parameters).  *status* is what the host
     interface must answer; a case with another status than success has no outputs to compare.
     *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
-    "network", "boundary", "random", "zero", "golden", "limit".  *slow* cases run only when named.
-    *effort* is about how many seconds of one CPU it takes, where these are several: of many cases, the
-    longest start first.  *outputs* are the shapes of outputs that a caller passes although they do not follow from the
+    "network", "boundary", "random", "zero", "golden", "limit".
+    *effort* is about how many seconds of one CPU the Python engine takes, where these are several: of many cases, the
+    longest start first, and where nothing watches those of a minute take the native engine.  *outputs* are the shapes of outputs that a caller passes although they do not follow from the
     inputs and parameters; the host interface has to refuse them.
     """
 
@@ -95,10 +97,14 @@ class Case:
     make: Callable[[np.random.Generator], tuple[dict[str, np.ndarray[Any, Any]], dict[str, Any]]]
     status: Status = Status.MLUOP_STATUS_SUCCESS
     boards: tuple[str, ...] = ()
-    slow: bool = False
     note: str = ""
     effort: float = 0.0
     outputs: Mapping[str, tuple[int, ...]] = field(factory=dict)
+
+    @property
+    def long(self) -> bool:
+        """Whether the Python engine, and so every checker, takes a minute and more for it."""
+        return self.effort >= LONG
 
 
 @frozen

@@ -167,7 +167,7 @@ def _limit() -> Iterator[Case]:
         s = (capacity - 5) // 2  # S of the tallest lattice without frames: 2 S + 1 + 4 floats
         tall = partial(likely, b=1, s=s, t=0)
         note = f"{s + 1} rows and as many anti-diagonals, one element each"
-        yield Case(f"fits_{family}_s{s}_t0", "limit", tall, boards=boards, slow=family == "mlu370", note=note)
+        yield Case(f"fits_{family}_s{s}_t0", "limit", tall, boards=boards, note=note)
         note = "admitted by the document's scale limit, but its own partition plan overflows NRAM"
         for s, t in GAPS[family]:
             gap = partial(zeros, b=1, s=s, t=t)

@@ -103,10 +103,9 @@ def _network() -> Iterator[Case]:
 def _boundary() -> Iterator[Case]:
     """Yield the document's boundary scales, and sizes around the alignment of a tile."""
     for number, shape in BOUNDARY.items():
-        slow = number in LONG
-        note = "tens of millions of row additions on a board with 512 KiB of NRAM" if slow else ""
+        note = "tens of millions of row additions on a board with 512 KiB of NRAM" if number in LONG else ""
         make = partial(points, shape=shape)
-        yield Case(f"case_{number}", "boundary", make, slow=slow, note=note, effort=_effort(shape))
+        yield Case(f"case_{number}", "boundary", make, note=note, effort=_effort(shape))
     for number in (16, 17):
         make = partial(points, shape=BOUNDARY[number], dtype="float16")
         yield Case(f"case_{number}_half", "boundary", make)

@@ -56,7 +56,7 @@ def sample(name="sample", factor=2.0, **properties):
             Case("small", "network", made()),
             Case("refused", "limit", made((2, 4)), status=Status.MLUOP_STATUS_BAD_PARAM),
             Case("only_590", "limit", made(), boards=("MLU590-H8",)),
-            Case("big", "network", made((4096,)), slow=True),
+            Case("big", "network", made((4096,)), effort=100.0),
         ),
         "thresholds": {"y": Thresholds(diff1=1e-6)},
         "theory": lambda inputs, params: Theory(inputs["x"].size, 2 * inputs["x"].nbytes),

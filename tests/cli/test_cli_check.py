@@ -60,7 +60,7 @@ def test_a_clean_case(cli):
 
 
 def test_all_cases_of_an_operator(cli, samples):
-    """Without --case every case but the slow ones runs; a refusal that is expected is clean."""
+    """Without --case every case but the long ones runs; a refusal that is expected is clean."""
     document = cli("check", "sample", "--only", "memcheck", "--jobs", "1", "--json").json()
 
     assert ["small", "refused"] == [run["case"] for run in document["runs"]]
@@ -261,23 +261,23 @@ def test_bad_input_is_one_sentence(cli, words, sentence):
 
 
 def test_all_operators_on_both_boards(cli, only_samples):
-    """`--all` takes every operator and every case that a board has, the slow ones on request."""
+    """`--all` takes every operator and every case that a board has, the long ones on request."""
     document = cli("check", "--all", "--jobs", 1, "--json").json()
-    slow = cli("check", "--all", "--slow", "--board", "MLU590-H8,MLU370-X4", "--jobs", 1, "--json").json()
+    long = cli("check", "--all", "--long", "--board", "MLU590-H8,MLU370-X4", "--jobs", 1, "--json").json()
 
     runs = {(run["program"], run["case"], run["board"]) for run in document["runs"]}
     assert {("sample", "small", board) for board in ("MLU370-X4", "MLU590-H8")} <= runs
     assert [("sample", "only_590", "MLU590-H8")] == [run for run in sorted(runs) if run[1] == "only_590"]
     assert {("sample", "big", board) for board in ("MLU370-X4", "MLU590-H8")} == {
-        (run["program"], run["case"], run["board"]) for run in slow["runs"]
+        (run["program"], run["case"], run["board"]) for run in long["runs"]
     } - runs
 
 
 @pytest.mark.parametrize(
     "words",
     [
-        ("--slow",),
-        ("sample", "--slow"),
+        ("--long",),
+        ("sample", "--long", "--case", "small"),
         ("sample", "--all"),
         ("x.py", "--all"),
         ("--all", "--case", "small"),

@@ -179,7 +179,7 @@ def test_a_missing_extra_is_named_before_the_work(cli, monkeypatch, package):
 
 
 def test_groups_and_boards_select(cli):
-    """--group takes its cases but the slow ones, --board one name or several, each board once."""
+    """--group takes its cases, --board one name or several, each board once."""
     done = cli(
         "report",
         "tin_shift_forward",
@@ -212,7 +212,7 @@ def test_network_cases_are_the_default():
     assert set(operators()) == {job.operator for job in jobs}
 
 
-def test_all_groups_are_everything_but_the_slow():
+def test_all_groups_are_everything():
     """--group all takes each case of each operator on both default boards; an unknown group is refused with the list."""
     parser = argparse.ArgumentParser()
     report_verb.add_arguments(parser)
@@ -222,7 +222,7 @@ def test_all_groups_are_everything_but_the_slow():
         for operator in operators().values()
         for board in ("MLU370-X4", "MLU590-H8")
         for case in operator.cases
-        if not case.slow and (not case.boards or board in case.boards)
+        if not case.boards or board in case.boards
     }
 
     assert expected == {(job.operator, job.case, job.board) for job in jobs}

@@ -85,12 +85,12 @@ def test_one_case_as_text(cli):
 
 
 def test_many_cases_are_a_list(cli, samples):
-    """Without --case every case that is not slow and is for the board runs; the document lists them."""
+    """Without --case every case that is for the board runs; the document lists them."""
     done = cli("run", "sample", "--jobs", 1, "--json")
     document = done.json()
 
     assert 0 == done.code
-    assert ["small", "refused"] == [run["case"] for run in document["runs"]]
+    assert ["small", "refused", "big"] == [run["case"] for run in document["runs"]]
     assert document["passed"] is True
     assert all(run.keys() >= RUN_KEYS for run in document["runs"])
     assert "MLUOP_STATUS_BAD_PARAM" == document["runs"][1]["status"]
@@ -98,12 +98,11 @@ def test_many_cases_are_a_list(cli, samples):
 
 
 def test_many_cases_as_a_table(cli, samples):
-    """The table has a line for each case and says which were left out."""
+    """The table has a line for each case."""
     done = cli("run", "sample", "--jobs", 1)
 
     assert (0, "") == (done.code, done.err)
-    assert "2 of 2 as expected" in done.out
-    assert "Slow cases run only when named with --case: big" in done.out
+    assert "3 of 3 as expected" in done.out
     assert max(map(len, done.out.splitlines())) <= 80
 
 
@@ -119,11 +118,6 @@ def test_all_cases_of_an_operator_in_two_processes(cli):
 def test_a_case_brings_its_board(cli, samples):
     """A case that is for one board runs there when no board is named."""
     assert "MLU590-H8" == cli("run", "sample", "--case", "only_590", "--json").json()["board"]
-
-
-def test_slow_cases_run_when_named(cli, samples):
-    """A slow case runs when it is named."""
-    assert "big" == cli("run", "sample", "--case", "big", "--json").json()["case"]
 
 
 def test_own_arrays_are_judged_and_saved(cli, shift_file, tmp_path):
@@ -280,7 +274,7 @@ def test_saved_files_hold_nothing_but_the_outputs(cli, tmp_path):
 @pytest.mark.parametrize("name", operators())
 def test_every_operator_runs_a_small_case(cli, name):
     """The first golden or boundary case of each operator passes through the command line."""
-    case = next(c for c in operators()[name].cases if c.group in {"golden", "boundary"} and not c.slow)
+    case = next(c for c in operators()[name].cases if c.group in {"golden", "boundary"} and not c.long)
     done = cli("run", name, "--case", case.name, "--json")
 
     assert (0, True) == (done.code, done.json()["passed"])

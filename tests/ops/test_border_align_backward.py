@@ -19,7 +19,7 @@ LONG = {  # the one scale of over a million instructions: each type on one board
     "network_2x950x4x256_half": "MLU590-H8",
 }
 RUNS = [
-    pytest.param(case, board, id=f"{case.name}-{board}", marks=[pytest.mark.slow] * (case.name in LONG))
+    pytest.param(case, board, id=f"{case.name}-{board}")
     for case in CASES
     for board in BOARDS
     if board in (case.boards or BOARDS) and LONG.get(case.name, board) == board

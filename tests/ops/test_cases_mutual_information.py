@@ -7,8 +7,9 @@ from mlusim.host import Status
 from ops.mutual_information_backward.cases import CASES, FAMILIES, GAPS, largest_t, plan_floats
 from ops.mutual_information_backward.reference import reference, theory
 
+TALLEST = "fits_mlu370_s81917_t0"  # as many anti-diagonals
 SUCCESS, NOT_SUPPORTED = Status.MLUOP_STATUS_SUCCESS, Status.MLUOP_STATUS_NOT_SUPPORTED
-COMPUTED = [case for case in CASES if case.status == SUCCESS and not case.slow]
+COMPUTED = [case for case in CASES if case.status == SUCCESS and case.name != TALLEST]
 SIZED = [case for case in CASES if not case.name.startswith("refused")]
 FORWARD = [case for case in COMPUTED if case.name.startswith(("network", "forward", "fits"))]
 

@@ -1,8 +1,10 @@
 """mutual_information_backward on the simulated boards: cases, finite differences, schedules, use."""
 
+import re
+
 import numpy as np
 import pytest
-from bangc_twins import NATIVE, performed
+from bangc_twins import NATIVE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from mlusim import BLOCK, DEFAULT_BOARDS
 from mlusim.errors import StatusError, UsageError
 from mlusim.host import Status
 from mlusim.operators.registry import find_operator
-from mlusim.operators.runner import case_generator, judged, run_case
+from mlusim.operators.runner import run_case
 from ops.mutual_information_backward.inputs import lattice_of_log_probabilities, single, uniform
 from ops.mutual_information_backward.reference import reference
 
@@ -20,44 +22,32 @@ OPERATOR = find_operator(NAME)
 SUCCESS = Status.MLUOP_STATUS_SUCCESS
 
 
-def cases(*, slow):
-    """Every case on every default board that it is for."""
-    chosen = [
-        (case, board)
-        for case in OPERATOR.cases
-        for board in DEFAULT_BOARDS
-        if case.slow == slow and (not case.boards or board in case.boards)
-    ]
-    return pytest.mark.parametrize(("case", "board"), chosen, ids=[f"{c.name}-{b}" for c, b in chosen])
+RUNS = [
+    pytest.param(case, board, id=f"{case.name}-{board}")
+    for case in OPERATOR.cases
+    for board in DEFAULT_BOARDS
+    if not case.boards or board in case.boards
+]
+SIZED = re.compile(r"fits_\w+_s(\d+)_t(\d+)")
+MANY = 10_000  # anti-diagonals, each a turn of the kernel's loop
 
 
-def check(case, board):
-    """Run a case and assert everything that holds for all of them; one of many diagonals in BANG C."""
-    long = case.name == "fits_mlu590_s49149_t0"
-    run = run_case(OPERATOR, case, board=board, engine=NATIVE if long else "auto")
+def diagonals(case):
+    """The anti-diagonals of a limit case, 0 of any other."""
+    sizes = SIZED.fullmatch(case.name)
+    return sum(map(int, sizes.groups())) + 1 if sizes else 0
+
+
+@pytest.mark.parametrize(("case", "board"), RUNS)
+def test_cases(case, board):
+    """Each case gives the expected status and, computed, all three outputs; many diagonals in BANG C."""
+    run = run_case(OPERATOR, case, board=board, engine=NATIVE if diagonals(case) > MANY else "auto")
 
     assert case.status == run.status, run.message
     assert run.passed, run.accuracy
     launched = run.status == SUCCESS and case.group != "zero"
     assert launched == bool(run.launches)
     assert (set(OPERATOR.thresholds) if run.status == SUCCESS else set()) == set(run.accuracy)
-
-
-@cases(slow=False)
-def test_cases(case, board):
-    """Each case gives the expected status and, computed, all three outputs; what is refused is not launched."""
-    check(case, board)
-
-
-@pytest.mark.slow
-@cases(slow=True)
-def test_slow_cases(case, board):
-    """The cases of many anti-diagonals are as accurate; in BANG C, which the native engine makes short work of."""
-    inputs, params = case.make(case_generator(case))
-    run = judged(performed(NAME, case, board, source=True, engine=NATIVE), inputs, params, OPERATOR)
-
-    assert SUCCESS == run.status
-    assert run.passed, run.accuracy
     assert set(OPERATOR.thresholds) == set(run.accuracy)
 
 

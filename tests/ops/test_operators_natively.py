@@ -3,11 +3,13 @@
 from contextlib import nullcontext
 
 import pytest
+from attrs import evolve
 from bangc_twins import NATIVE
 
 from mlusim.engine.native.preference import preferring
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import run_case
+from mlusim.operators.spec import LONG
 
 PYTHONS = "the Python engine runs"
 
@@ -44,3 +46,24 @@ def test_without_a_compiler_an_operator_is_python(monkeypatch):
         launched = compare("native")
 
     assert ["python"] * 5 == launched
+
+
+@pytest.mark.parametrize(
+    ("watch", "engine"),
+    [
+        ({}, NATIVE),
+        ({"observe": ["memcheck"]}, "python"),
+        ({"seed": 1}, "python"),
+        ({"engine": "python"}, "python"),
+    ],
+    ids=str,
+)
+def test_a_long_case_takes_its_source_where_nothing_watches(watch, engine):
+    """Left to choose, a case of a minute in Python runs from kernel.mlu, a shorter one never does."""
+    spec = find_operator("tin_shift_forward")
+    case = find_case(spec, "golden_document")
+    long, short = (run_case(spec, evolve(case, effort=effort), **watch) for effort in (LONG, LONG - 1))
+
+    assert long.passed
+    assert [engine] == [launch.engine for launch in long.launches]
+    assert ["python"] == [launch.engine for launch in short.launches]

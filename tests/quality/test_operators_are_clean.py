@@ -18,12 +18,11 @@ def _runs():
     for name, operator in operators().items():
         groups = {case.group for case in operator.cases} - {"network"}
         groups = {group for group in groups if (name, group) not in LARGE}
-        quick = [case for case in operator.cases if not case.slow and case.group in groups]
+        quick = [case for case in operator.cases if not case.long and case.group in groups]
         for turn, board in enumerate(BOARDS):
             yield pytest.param(name, board, quick[turn :: 2 * SHARES.get(name, 1)], id=f"{name}-{board}")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("operator", "board", "cases"), list(_runs()))
 def test_no_checker_speaks_of_an_operator(operator, board, cases):
     """Boundary, limit, random, golden, zero-element and refused cases."""

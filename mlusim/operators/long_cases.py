@@ -1,0 +1,25 @@
+"""Which cases leave kernel.py where nobody chose an engine: those that take minutes there, where nothing watches."""
+
+import importlib.util
+from typing import Any
+
+from mlusim.engine.native.build import available
+from mlusim.engine.native.preference import AUTO, engine_of, preferred
+from mlusim.machine.hub import attendants, looks_inside
+from mlusim.machine.limits import limit_of
+from mlusim.operators.spec import Case
+
+PARSER = "clang"  # reads kernel.mlu; an extra
+
+
+def takes_source(case: Case, engine: str, observe: Any, seed: int | None) -> bool:
+    """Whether *case* runs from ``kernel.mlu``: a long one, on an engine that is left to be chosen, with nothing that watches.
+
+    False where there is no C compiler, or no parser for BANG C.
+    """
+    if not case.long or engine_of(engine) != AUTO or preferred() != AUTO:
+        return False
+    watched = bool(observe) or seed is not None or looks_inside(attendants())
+    if watched or limit_of(None).instructions is not None:
+        return False
+    return available() is not None and importlib.util.find_spec(PARSER) is not None
