@@ -28,14 +28,14 @@ Its innocent twin is the same kernel without the mistake, which every checker ha
 TAIL = """
 ## What they leave alone
 
-`mlusim check --all` runs every operator on all its cases but the slow ones, on both default boards, under all checkers, and
+`mlusim check --all` runs every operator on all its cases but the long ones, on both default boards, under all checkers, and
 compares what comes out with the reference.
 On 2026-11-20: 879 runs with 951 launches on MLU370-X4 and MLU590-H8, no finding, no fault, nothing inaccurate; 9 min 27 s on
 two cores.
 One statement of mutual_information_backward is accepted by a comment: it reads the zero in front of a region with it, as its
 document says (MI-10), which plancheck tells as an operand that crosses regions.
-`mlusim check --all --slow` takes the seven slow runs too; six of them were made, with no finding either: all but case_20 of
-three_interpolate_backward on MLU590-H8.
+`mlusim check --all --long` takes the six runs of cases 18 to 20 of three_interpolate_backward too, minutes each, because checkers
+watch in Python; five of them were made, with no finding either: all but case_20 on MLU590-H8.
 The tests run the quick cases (`tests/quality/test_operators_are_clean.py`), and the examples, which have just the findings that
 they are about (`tests/quality/test_examples_are_clean.py`).
 
