@@ -1,4 +1,4 @@
-"""Which cases leave kernel.py where nobody chose an engine: those that take minutes there, where nothing watches."""
+"""Cases that leave kernel.py where no engine was chosen: those that take minutes there, where nothing watches."""
 
 import importlib.util
 from typing import Any
