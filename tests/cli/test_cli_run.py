@@ -304,6 +304,6 @@ def test_cases_together_have_their_lines_trace_and_outputs(cli, samples, tmp_pat
     trace = json.loads((tmp_path / "t.json").read_text())
 
     assert 0 == done.code, done.err
-    assert 1 == done.out.count("lines of add_twice")
-    assert ["add_twice"] == trace["otherData"]["kernels"]
-    assert ["small/y"] == list(np.load(tmp_path / "o.npz"))
+    assert 2 == done.out.count("lines of add_twice")
+    assert ["add_twice"] * 2 == trace["otherData"]["kernels"]
+    assert ["small/y", "big/y"] == list(np.load(tmp_path / "o.npz"))
