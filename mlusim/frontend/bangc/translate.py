@@ -7,10 +7,11 @@ from typing import Any
 from attrs import define, frozen
 
 from mlusim.frontend.bangc import cache, ir
+from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import lower
 from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.precompiled import state
-from mlusim.frontend.bangc.parse.unit import Options, digest, parse, read
+from mlusim.frontend.bangc.parse.unit import END, Options, ParsedFile, digest, parse, read
 
 
 @frozen
@@ -41,9 +42,21 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     unit = parse(path, options, requests)
     templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
     requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
-    made = Translated(lower(unit), templates, requested)
+    made = Translated(_lowered(unit, path, options, requests), templates, requested)
     cache.write(name, made)
     return made
+
+
+def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
+    """*unit* lowered; where destructors of templates are wanted, parsed again with functions that name them."""
+    form, hidden = lower(unit)
+    names = [f"{END}{name}>" for name in sorted(hidden) if "(" not in name]
+    if not names:
+        return form
+    try:
+        return lower(parse(path, options, (*requests, *names)))[0]
+    except SourceError:  # a class that has no name outside its function
+        return form
 
 
 def _fresh(form: ir.TranslationUnit) -> bool:

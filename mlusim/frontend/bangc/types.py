@@ -88,6 +88,7 @@ class Field:
     name: str
     type: "Type"
     offset: int
+    bits: bool = False  # it has a number of bits of its own
 
 
 @define(eq=False)
@@ -100,11 +101,22 @@ class Record:
     align: int = 1
     union: bool = False
     destroyed: bool = False  # something happens at the end of an object
+    virtual: bool = False  # an object's class chooses its methods
+    bases: "tuple[Record, ...]" = ()  # the first base class, its first base, and so on
     closure: bool = False  # it is what a lambda captured
 
     def field(self, name: str) -> Field:
         """The member called *name*."""
         return next(f for f in self.fields if f.name == name)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and those of its bases."""
+        return (self.name, *(b.name for b in self.bases))
+
+    def related(self, other: "Record") -> bool:
+        """Whether one of the two is a base of the other."""
+        return other in self.bases or self in other.bases
 
     @property
     def as_tuple(self) -> str:

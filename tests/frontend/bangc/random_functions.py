@@ -1,237 +1,190 @@
-"""Random functions of C++ that have one meaning: no overflow but what wraps, no order but what the standard gives.
+"""Random functions of C++, and batches of them with calls.
 
-A batch is a source with functions ``f0`` to ``fN`` and a list of calls; `for_device` makes it a kernel that stores
-each result, `for_host` a program that prints them.
+`Batch.for_device` makes a batch a kernel that stores the result of each call, `Batch.for_host` a program that prints
+them, for a C++ compiler and, with another head, for the front end.
 """
 
 import random
 
-WHOLE = (
-    "signed char",
-    "unsigned char",
-    "short",
-    "unsigned short",
-    "int",
-    "unsigned int",
-    "long",
-    "unsigned long",
-)
-REAL = ("float", "double", "half")
-LIMITS = {
-    "signed char": (-128, 127),
-    "unsigned char": (0, 255),
-    "short": (-32768, 32767),
-    "unsigned short": (0, 65535),
-    "int": (-(2**31), 2**31 - 1),
-    "unsigned int": (0, 2**32 - 1),
-    "long": (-(2**63), 2**63 - 1),
-    "unsigned long": (0, 2**64 - 1),
-}
-PRELUDE = """
-struct Pair { int a; float b; unsigned char c; short d[3]; };
-#define WHOLE(T, x) ((double)(x) >= 0.0 && (double)(x) < 100.0 ? (T)(x) : (T)7)
-FN long bits(float x) { return x != x ? 12345L : (long)*(int *)&x; }
-FN void bump(int &x, int by) { x += by; }
-FN int twice(int *p) { *p = (int)((unsigned)*p * 2u); return *p; }
-FN Pair made(int a, float b) { Pair p = {a, b, (unsigned char)(a * 3), {1, 2}}; p.d[2] = (short)(a >> 3); return p; }
-FN int total(Pair p) { p.a += p.c; return p.a + p.d[0] + p.d[1] + p.d[2]; }
-FN void change(Pair &p, int by) { p.a ^= by; p.d[1] += 3; p.c = (unsigned char)(p.c + by); }
-template <typename T> FN T larger(T a, T b) { return a < b ? b : a; }
-"""
+from random_expressions import LIMITS, PRELUDE, REAL, WHOLE, WIDE, Expressions
+
+SMALL = ("int", "short", "unsigned char", "long", "unsigned int", "signed char", "unsigned short")
 
 
-class Writer:
+class Writer(Expressions):
     """Writes one function."""
 
-    def __init__(self, rng, name, earlier):
-        self.rng = rng
+    def __init__(self, rng, name, earlier, *, everything=True):
+        super().__init__(rng, earlier, everything=everything)
         self.name = name
-        self.earlier = earlier  # (name, parameter types) of functions that return long
-        self.names = {}  # variables in scope, by name their type
         self.count = 0
-        self.depth = 0
-        self.loops = 0
         self.fixed = set()  # counters, which nothing but their loop may change
-        self.arrays = {}
-        self.pairs = []
-        self.pointers = {}
+        self.labels = 0
 
     def fresh(self, prefix):
         """A name that nothing has."""
         self.count += 1
         return f"{prefix}{self.count}"
 
-    # -- expressions ---------------------------------------------------------------------------
-
-    def literal(self, kind):
-        """A constant of a type."""
-        rng = self.rng
-        if kind == "bool":
-            return rng.choice(("true", "false"))
-        if kind in REAL:
-            value = rng.choice((0.5, 1.0, 2.0, -1.5, 0.1, 3.25, 100.0, 7.0, -0.3))
-            return f"(({kind}){value}f)" if kind != "double" else f"({value})"
-        low, high = LIMITS[kind]
-        value = rng.choice(
-            (0, 1, 2, 3, 5, 7, 10, 31, 100, low, high, rng.randint(low, high), rng.randint(max(low, -99), 99))
-        )
-        if value == -(2**63):
-            value += 1
-        text = f"{value}{'UL' if value > 2**63 - 1 else 'L' if abs(value) > 2**31 - 1 else ''}"
-        return f"(({kind}){text})"
-
-    def whole(self, depth):
-        """An integer of some type."""
-        return self.expression(self.rng.choice(WHOLE), depth)
-
-    def expression(self, kind, depth):  # noqa: C901 - one branch for each kind of expression
-        """An expression that converts to *kind* without doubt."""
-        rng = self.rng
-        if depth <= 0 or rng.random() < 0.12:
-            return self.leaf(kind)
-        if kind == "bool":
-            return self.test(depth)
-        if kind in REAL:
-            return self.real(kind, depth)
-        pick = rng.randrange(14)
-        if pick < 5:
-            op = rng.choice(("+", "-", "*", "&", "|", "^"))
-            return f"({self.whole(depth - 1)} {op} {self.expression(kind, depth - 1)})"
-        if pick < 6:
-            op = rng.choice(("/", "%"))
-            return f"({self.whole(depth - 1)} {op} (({self.whole(depth - 2)} & 15) + 1))"
-        if pick < 8:
-            op = rng.choice(("<<", ">>"))
-            return f"({self.expression(kind, depth - 1)} {op} ({self.whole(depth - 2)} & 7))"
-        if pick < 9:
-            return f"({rng.choice('-~!+')}({self.expression(kind, depth - 1)}))"
-        if pick < 10:
-            return f"({self.test(depth - 1)} ? {self.expression(kind, depth - 1)} : {self.whole(depth - 1)})"
-        if pick < 11:
-            return f"(({rng.choice(WHOLE)}){self.whole(depth - 1)})"
-        if pick < 12:
-            return f"WHOLE({kind}, {self.expression(rng.choice(REAL), depth - 2)})"
-        if pick < 13:
-            return f"larger<{kind}>({self.whole(depth - 1)}, {self.whole(depth - 1)})"
-        return self.call(depth)
-
-    def call(self, depth):
-        """A call of an earlier function."""
-        if not self.earlier or self.depth > 0 or self.loops > 0:
-            return self.leaf("int")
-        name, kinds = self.rng.choice(self.earlier)
-        return f"{name}({', '.join(self.expression(k, depth - 2) for k in kinds)})"
-
-    def real(self, kind, depth):
-        """A floating expression."""
-        rng = self.rng
-        pick = rng.randrange(8)
-        if pick < 4:
-            op = rng.choice("+-*/")
-            return f"({self.expression(kind, depth - 1)} {op} {self.expression(kind, depth - 1)})"
-        if pick < 5:
-            return f"(-({self.expression(kind, depth - 1)}))"
-        if pick < 6:
-            return f"({self.test(depth - 1)} ? {self.expression(kind, depth - 1)} : {self.expression(kind, depth - 1)})"
-        if pick < 7:
-            return f"(({kind}){self.expression(rng.choice(REAL), depth - 1)})"
-        narrow = rng.choice(("int", "short", "unsigned char", "long", "unsigned int"))
-        return f"(({kind})({self.expression(narrow, depth - 1)}))"
-
-    def test(self, depth):
-        """A condition."""
-        rng = self.rng
-        pick = rng.randrange(6)
-        if pick < 3:
-            kind = rng.choice((*WHOLE, "float", "double", "half"))
-            op = rng.choice(("<", ">", "<=", ">=", "==", "!="))
-            other = kind if kind in REAL else rng.choice(WHOLE)
-            return f"({self.expression(kind, depth - 1)} {op} {self.expression(other, depth - 1)})"
-        if pick < 5:
-            return (
-                f"({self.test(depth - 1)} {rng.choice(('&&', '||'))} {self.test(depth - 1)})"
-                if depth > 1
-                else self.leaf("bool")
-            )
-        return f"(!{self.expression('bool', depth - 1)})"
-
-    def leaf(self, kind):
-        """A variable or a constant."""
-        rng = self.rng
-        same = [n for n, k in self.names.items() if k == kind]
-        others = [n for n, k in self.names.items() if k in WHOLE]
-        pick = rng.random()
-        if same and pick < 0.5:
-            return rng.choice(same)
-        if kind in WHOLE:
-            if others and pick < 0.7:
-                return rng.choice(others)
-            if self.arrays and pick < 0.8:
-                return self.element()
-            if self.pairs and pick < 0.88:
-                name = rng.choice(self.pairs)
-                return rng.choice(
-                    (f"{name}.a", f"{name}.c", f"{name}.d[{rng.randrange(3)}]", f"total({name})")
-                )
-            if self.pointers and pick < 0.94:
-                return f"*{rng.choice(list(self.pointers))}"
-        if kind == "float" and self.pairs and pick < 0.7:
-            return f"{rng.choice(self.pairs)}.b"
-        return self.literal(kind)
-
-    def element(self):
-        """An element of an array."""
-        name = self.rng.choice(list(self.arrays))
-        return f"{name}[({self.leaf('int')}) & 3]"
-
-    # -- statements ----------------------------------------------------------------------------
-
     def block(self, count, indent):
         """Statements in braces."""
-        saved = dict(self.names), dict(self.arrays), list(self.pairs), dict(self.pointers)
+        saved = [dict(s) if isinstance(s, dict) else list(s) for s in self._scope()]
         self.depth += 1
         lines = [line for _ in range(count) for line in self.statement(indent)]
         self.depth -= 1
-        self.names, self.arrays, self.pairs, self.pointers = saved
+        self.names, self.arrays, self.pairs, self.deeps, self.points, self.pointers = saved
         return lines
+
+    def _scope(self):
+        return self.names, self.arrays, self.pairs, self.deeps, self.points, self.pointers
 
     def statement(self, indent):
         """One statement, as lines."""
-        rng = self.rng
         pad = "  " * indent
-        choices = [self.declare, self.assign, self.assign, self.compound, self.step, self.structured]
+        choices = [
+            self.declare,
+            self.assign,
+            self.assign,
+            self.compound,
+            self.step,
+            self.structured,
+            self.leave,
+        ]
         if self.depth < 3:
-            choices += [self.branch, self.loop, self.switch]
-        return [pad + line for line in rng.choice(choices)()]
+            choices += [self.branch, self.loop, self.switch, self.walk]
+        return [pad + line for line in self.rng.choice(choices)()]
 
     def changeable(self, kinds):
         """Variables of some types that may be stored to."""
         return [n for n, k in self.names.items() if k in kinds and n not in self.fixed]
 
+    # -- declarations --------------------------------------------------------------------------
+
     def declare(self):
         """A declaration."""
+        pick = self.rng.random()
+        for limit, maker in (
+            (0.11, self._array), (0.19, self._pair), (0.24, self._deep), (0.29, self._point), (0.39, self._pointer),
+            (0.47, self._reference), (0.51, self._lambda), (0.55, self._pun),
+        ):  # fmt: skip
+            if pick < limit:
+                return maker() or self._plain()
+        return self._plain()
+
+    def _plain(self):
+        kind, name = self.rng.choice((*WHOLE, *REAL, "bool")), self.fresh("v")
+        word = self.rng.choice((kind, kind, kind, f"const {kind}", "auto"))
+        value = self.expression(kind, 3)
+        text = f"{word} {name} = {f'({kind})({value})' if word == 'auto' else value};"
+        self.names[name] = kind
+        if word.startswith("const"):
+            self.fixed.add(name)
+        return [text]
+
+    def _array(self):
+        name, kind = self.fresh("t"), self.rng.choice(SMALL)
+        values = ", ".join(self.literal(kind) for _ in range(self.rng.randrange(1, 5)))
+        self.arrays[name] = kind
+        return [f"{kind} {name}[4] = {{{values}}};"]
+
+    def _pair(self):
+        name = self.fresh("p")
+        text = f"Pair {name} = made(({self.expression('int', 1)}), {self.expression('float', 1)});"
+        self.pairs.append(name)
+        return [text]
+
+    def _deep(self):
+        name = self.fresh("d")
+        pair = f"{self.rng.choice(self.pairs) if self.pairs else 'made(5, 0.5f)'}"
+        text = f"Deep {name} = {{{pair}, {{{{1, 2.5f, 3}}, made({self.expression('int', 1)}, 1.0f)}}, {self.literal('long')}}};"
+        self.deeps.append(name)
+        return [text]
+
+    def _point(self):
+        if not self.everything:
+            return None
+        name = self.fresh("o")
+        given = [self.expression("int", 1) for _ in range(self.rng.randrange(3))]
+        text = f"Point {name}({', '.join(given)});" if given else f"Point {name};"
+        self.points.append(name)
+        return [text]
+
+    def _pointer(self):
         rng = self.rng
+        name = self.fresh("q")
+        if self.arrays and rng.random() < 0.4:
+            array = rng.choice(list(self.arrays))
+            start = rng.choice((f"{array} + 2", f"&{array}[{self.leaf('int')} & 3]"))
+            text = f"{self.arrays[array]} *{name} = {start};"
+            self.pointers[name] = self.arrays[array]
+            return [text]
+        if self.deeps and rng.random() < 0.3:
+            text = f"unsigned short *{name} = &{rng.choice(self.deeps)}.u;"
+            self.pointers[name] = "unsigned short"
+            return [text]
+        targets = self.changeable(WHOLE)
+        if not targets:
+            return None
+        target = rng.choice(targets)
+        self.pointers[name] = self.names[target]
+        return [f"{self.names[target]} *{name} = &{target};"]
+
+    def _reference(self):
+        rng = self.rng
+        name = self.fresh("r")
         pick = rng.random()
-        if pick < 0.12:
-            name, kind = self.fresh("t"), rng.choice(("int", "short", "unsigned char", "long"))
-            values = ", ".join(self.literal(kind) for _ in range(rng.randrange(1, 5)))
-            self.arrays[name] = kind
-            return [f"{kind} {name}[4] = {{{values}}};"]
-        if pick < 0.22:
-            name = self.fresh("p")
-            text = f"Pair {name} = made(({self.expression('int', 1)}), {self.expression('float', 1)});"
+        if self.arrays and pick < 0.3:
+            array = rng.choice(list(self.arrays))
+            text = f"{self.arrays[array]} &{name} = {array}[{self.leaf('int')} & 3];"
+            self.names[name] = self.arrays[array]
+            return [text]
+        if self.pairs and pick < 0.5:
+            text = f"Pair &{name} = {rng.choice(self.pairs)};"
             self.pairs.append(name)
             return [text]
+        if self.pairs and pick < 0.6:
+            text = f"auto &{name} = {rng.choice(self.pairs)}.d[{rng.randrange(3)}];"
+            self.names[name] = "short"
+            return [text]
+        targets = self.changeable((*WHOLE, *REAL, "bool"))
+        if not targets:
+            return None
+        target = rng.choice(targets)
+        kind = self.names[target]
+        word = rng.choice((f"{kind} &", f"const {kind} &", "auto &"))
+        self.names[name] = kind
+        if word.startswith("const"):
+            self.fixed.add(name)
+        return [f"{word}{name} = {target};"]
+
+    def _lambda(self):
+        name, value = self.fresh("l"), self.fresh("v")
         targets = self.changeable(("int",))
-        if pick < 0.32 and targets:
-            name = self.fresh("q")
-            self.pointers[name] = "int"
-            return [f"int *{name} = &{rng.choice(targets)};"]
-        kind = rng.choice((*WHOLE, *REAL, "bool"))
-        name = self.fresh("v")
-        text = f"{kind} {name} = {self.expression(kind, 3)};"
+        kind = self.rng.choice(SMALL)
+        body = f"return ({kind})(x * 3 + {self.leaf('int')});"
+        if targets:
+            body = f"{self.rng.choice(targets)} += x; {body}"
+        text = [f"auto {name} = [&]({kind} x) {{ {body} }};", f"{kind} {value} = {name}({self.whole(1)});"]
+        self.names[value] = kind
+        return text
+
+    def _pun(self):
+        rng, name = self.rng, self.fresh("v")
+        floats = self.changeable(("float",))
+        if floats and rng.random() < 0.4:
+            text = f"unsigned int {name} = *(unsigned int *)&{rng.choice(floats)} >> 5;"
+            kind = "unsigned int"
+        elif self.arrays and rng.random() < 0.5:
+            text = f"unsigned char {name} = ((unsigned char *){rng.choice(list(self.arrays))})[{rng.randrange(4)}];"
+            kind = "unsigned char"
+        else:
+            union = self.fresh("u")
+            text = f"Both {union}; {union}.i = {self.whole(1)}; {union}.c[2] ^= 9; int {name} = {union}.i + {union}.c[0];"
+            kind = "int"
         self.names[name] = kind
         return [text]
+
+    # -- statements without others in them -----------------------------------------------------
 
     def assign(self):
         """An assignment."""
@@ -246,6 +199,19 @@ class Writer:
         if kind in WHOLE and rng.random() < 0.12:
             other = rng.choice(self.changeable(WHOLE))
             return [f"{name} = {other} = {self.whole(2)};"]
+        same = [n for n in targets if self.names[n] == kind and n != name]
+        if same and rng.random() < 0.15:
+            other = rng.choice(same)
+            return [
+                rng.choice(
+                    (
+                        f"swapped({name}, {other});",
+                        f"({self.test(2)} ? {name} : {other}) = {self.expression(kind, 2)};",
+                    )
+                )
+            ]
+        if kind in WHOLE and rng.random() < 0.1:
+            return [f"{name} = {self.rounded(kind, rng.choice(REAL), 2)};"]
         return [f"{name} = {self.expression(kind, 3)};"]
 
     def compound(self):
@@ -257,14 +223,22 @@ class Writer:
         name = rng.choice(targets)
         kind = self.names[name]
         if kind in REAL:
-            return [f"{name} {rng.choice('+-*')}= {self.expression(kind, 2)};"]
+            other = kind if rng.random() < 0.6 else rng.choice((*REAL, *WHOLE))
+            return [f"{name} {rng.choice('+-*/' if other in REAL else '+-*')}= {self.expression(other, 2)};"]
         pick = rng.random()
         if pick < 0.2:
-            return [f"{name} {rng.choice(('<<', '>>'))}= ({self.whole(1)} & 7);"]
+            return [f"{name} {rng.choice(('<<', '>>'))}= ({self.whole(1)} & {63 if kind in WIDE else 31});"]
         if pick < 0.35:
             return [f"{name} {rng.choice('/%')}= (({self.whole(1)} & 15) + 1);"]
         if pick < 0.5 and self.arrays:
             return [f"{self.element()} {rng.choice('+-*&|^')}= {self.whole(2)};"]
+        if pick < 0.55:
+            other = rng.choice(self.changeable(WHOLE))
+            return [f"{name} {rng.choice('+-^')}= {other} {rng.choice('*|')}= {self.whole(1)};"]
+        if pick < 0.6 and LIMITS[kind][1] < 2**31:
+            return [
+                f"{name} &= 63; {name} {rng.choice('+*')}= {rng.choice(('1.5f', '0.25', '(half)1.75f'))};"
+            ]
         return [f"{name} {rng.choice('+-*&|^')}= {self.whole(2)};"]
 
     def step(self):
@@ -274,58 +248,148 @@ class Writer:
         if not targets:
             return self.declare()
         name = rng.choice(targets)
-        others = [n for n in self.changeable(WHOLE) if n != name]
+        others = [n for n in targets if n != name and "r" not in (n[0], name[0])]
         mark = rng.choice(("++", "--"))
         if others and rng.random() < 0.5:
             text = f"{name}{mark}" if rng.random() < 0.5 else f"{mark}{name}"
             return [f"{rng.choice(others)} = {text};"]
-        if self.arrays and rng.random() < 0.4:
+        if self.arrays and name[0] != "r" and rng.random() < 0.4:
             return [f"{rng.choice(list(self.arrays))}[{name}{mark} & 3] = {self.literal('int')};"]
+        reals = self.changeable(("float", "half"))
+        if reals and rng.random() < 0.2:
+            return [f"{mark}{rng.choice(reals)};"]
         return [f"{name}{mark};"]
 
     def structured(self):
         """A statement about a record, a pointer or a reference."""
         rng = self.rng
+        makers = [self._plain_calls]
+        if self.pairs:
+            makers += [self._pairs, self._pairs]
+        if self.deeps:
+            makers.append(self._deeps)
+        if self.points:
+            makers.append(self._points)
+        if self.pointers:
+            makers += [self._pointed, self._pointed]
+        if self.arrays:
+            makers.append(self._arrays)
+        return [rng.choice(makers)()]
+
+    def _pairs(self):
+        rng = self.rng
+        name, other = rng.choice(self.pairs), rng.choice(self.pairs)
+        return rng.choice(
+            (
+                f"change({name}, {self.expression('int', 1)});",
+                f"{name}.a += {self.whole(2)};",
+                f"{name}.d[{rng.randrange(3)}] = {self.whole(2)};",
+                f"{name} = {other};",
+                f"{name}.b = {self.expression('float', 2)};",
+                f"{{ Pair *s = &{name}; s->d[{self.leaf('int')} & 1] -= {self.whole(1)}; (*s).c++; }}",
+                f"swapped({name}, {other});",
+            )
+        )
+
+    def _deeps(self):
+        rng = self.rng
+        name, other = rng.choice(self.deeps), rng.choice(self.deeps)
+        pair = rng.choice(self.pairs) if self.pairs else f"{other}.p"
+        return rng.choice(
+            (
+                f"{name}.grow({self.whole(1)});",
+                f"{name}.q[{self.leaf('int')} & 1] = {pair};",
+                f"{name}.h += {self.expression('half', 1)};",
+                f"{{ Deep *s = &{name}; Pair &p = s->q[1]; p.a ^= {self.whole(1)}; s->p = p; s->q[0].d[2]--; }}",
+                f"{name}.u {rng.choice('+*^')}= {self.whole(1)};",
+                f"{name} = {other};",
+            )
+        )
+
+    def _points(self):
+        name, other = self.rng.choice(self.points), self.rng.choice(self.points)
+        return self.rng.choice(
+            (
+                f"{name} += {self.whole(1)};",
+                f"{name} = {other} + Point({self.leaf('int')});",
+                f"{name}.y = {self.whole(2)};",
+            )
+        )
+
+    def _pointed(self):
+        name = self.rng.choice(list(self.pointers))
+        kind = self.pointers[name]
+        return self.rng.choice(
+            (
+                f"*{name} = {self.whole(2)};",
+                f"*{name} += {self.whole(1)};",
+                f"(*{name})++;",
+                f"{{ {kind} **w = &{name}; **w ^= {self.whole(1)}; }}",
+            )
+        )
+
+    def _arrays(self):
+        name = self.rng.choice(list(self.arrays))
+        kind = self.arrays[name]
+        return self.rng.choice(
+            (
+                f"mix({name}, ({kind}){self.whole(1)});",
+                f"for (auto &e : {name}) e {self.rng.choice('+-^')}= {self.whole(1)};",
+                f"{{ {kind} *w = {name}; *w++ = {self.whole(1)}; *++w -= 2; w[-1] = (int)(w - {name}); }}",
+            )
+        )
+
+    def _plain_calls(self):
+        rng = self.rng
         targets = self.changeable(("int",))
-        pick = rng.random()
-        if self.pairs and pick < 0.4:
-            name = rng.choice(self.pairs)
-            other = rng.choice(self.pairs)
-            return [
-                rng.choice(
-                    (
-                        f"change({name}, {self.expression('int', 1)});",
-                        f"{name}.a += {self.whole(2)};",
-                        f"{name}.d[{rng.randrange(3)}] = {self.whole(2)};",
-                        f"{name} = {other};",
-                        f"{name}.b = {self.expression('float', 2)};",
-                    )
-                )
-            ]
-        if self.pointers and pick < 0.6:
-            name = rng.choice(list(self.pointers))
-            return [
-                rng.choice((f"*{name} = {self.whole(2)};", f"*{name} += {self.whole(1)};", f"(*{name})++;"))
-            ]
-        if targets:
-            name = rng.choice(targets)
-            return [
-                rng.choice((f"bump({name}, {self.expression('int', 1)});", f"{name} = twice(&{name}) ^ 5;"))
-            ]
-        return self.declare()
+        if not targets:
+            return self._plain()[0]
+        name = rng.choice(targets)
+        return rng.choice(
+            (
+                f"bump({name}, {self.expression('int', 1)});",
+                f"{name} = twice(&{name}) ^ 5;",
+                f"{{ int w[2] = {{(int){self.leaf('int')}, 4}}; pick(w, {self.leaf('int')}) += {self.literal('int')}; {name} = w[0] - w[1]; }}",
+            )
+        )
+
+    def leave(self):
+        """A return in the middle, under a condition that seldom holds."""
+        if self.rng.random() < 0.5:
+            return self.assign()
+        return [f"if (({self.whole(2)} & 31) == {self.rng.randrange(32)}) return {self.whole(2)};"]
+
+    # -- statements with others in them --------------------------------------------------------
 
     def branch(self):
-        """An if."""
-        lines = [f"if ({self.expression('bool', 3)}) {{", *self.block(self.rng.randrange(1, 4), 1)]
-        if self.rng.random() < 0.5:
-            lines += ["} else {", *self.block(self.rng.randrange(1, 3), 1)]
+        """An if, sometimes with a variable of its own or a condition that changes variables."""
+        rng = self.rng
+        targets = [n for n in self.changeable(WHOLE) if n[0] != "r"]
+        head = self.expression("bool", 3)
+        pick = rng.random()
+        if targets and pick < 0.2:
+            name = rng.choice(targets)
+            head = f"{rng.choice((name + '++', '--' + name))} {rng.choice('<>')} {self.literal('int')} {rng.choice(('&&', '||'))} {head}"
+        elif pick < 0.3:
+            name, kind = self.fresh("v"), rng.choice(("int", "unsigned char", "long"))
+            head = rng.choice(
+                (
+                    f"{kind} {name} = {self.whole(2)}",
+                    f"{kind} {name} = {self.whole(2)}; {name} > {self.literal('int')}",
+                )
+            )
+        lines = [f"if ({head}) {{", *self.block(rng.randrange(1, 4), 1)]
+        if rng.random() < 0.2:
+            lines += [f"}} else if ({self.expression('bool', 2)}) {{", *self.block(1, 1)]
+        if rng.random() < 0.5:
+            lines += ["} else {", *self.block(rng.randrange(1, 3), 1)]
         return [*lines, "}"]
 
     def loop(self):
         """A loop that ends, sometimes with a break or a continue."""
         rng = self.rng
         name = self.fresh("i")
-        kind = rng.choice(("int", "unsigned int", "short", "long"))
+        kind = rng.choice(("int", "unsigned int", "short", "long", "unsigned char"))
         self.names[name] = kind
         self.fixed.add(name)
         self.loops += 1
@@ -333,26 +397,61 @@ class Writer:
         leave = self.expression("bool", 2)
         if rng.random() < 0.5:
             at = rng.randrange(len(inner) + 1)
-            if at == len(inner) or (inner[at].startswith("  ") and not inner[at].startswith("   ")):
-                inner.insert(
-                    at,
-                    f"  if ({leave}) {rng.choice(('break', 'continue'))};",
-                )
+            if at == len(inner) or (inner[at].startswith("  ") and not inner[at].startswith(("   ", "  }"))):
+                inner.insert(at, f"  if ({leave}) {rng.choice(('break', 'continue'))};")
         self.loops -= 1
-        pick = rng.random()
-        count = rng.randrange(1, 6)
+        pick, count = rng.random(), rng.randrange(1, 6)
         del self.names[name]
-        if pick < 0.6:
+        if pick < 0.45:
             return [f"for ({kind} {name} = 0; {name} < {count}; ++{name}) {{", *inner, "}"]
+        if pick < 0.55:
+            other = self.fresh("i")
+            return [
+                f"for ({kind} {name} = 0, {other} = {count + 3}; {name} < {other}; {name}++, {other}--) {{",
+                *inner,
+                "}",
+            ]
+        if pick < 0.65:
+            head = rng.choice((f"if ({name}++ >= {count}) break;", f"if (++{name} > {count}) {{ break; }}"))
+            return [f"{kind} {name} = 0;", "for (;;) {", f"  {head}", *inner, "}"]
         if pick < 0.8:
             return [f"{kind} {name} = {count};", f"while ({name}-- > 0) {{", *inner, "}"]
         return [f"{kind} {name} = 0;", "do {", *inner, f"}} while (++{name} < {count});"]
 
-    def switch(self):
-        """A switch, sometimes with fallthrough."""
+    def walk(self):
+        """A goto out of a nested loop or back, or a loop over an array."""
         rng = self.rng
-        lines = [f"switch (({self.whole(2)}) & 3) {{"]
-        labels = rng.sample(range(4), rng.randrange(1, 5))
+        if self.arrays and rng.random() < 0.5:
+            name, array = self.fresh("e"), rng.choice(list(self.arrays))
+            self.names[name] = self.arrays[array]
+            self.fixed.add(name)
+            self.loops += 1
+            inner = self.block(rng.randrange(1, 3), 1)
+            self.loops -= 1
+            del self.names[name]
+            return [f"for ({self.arrays[array]} {name} : {array}) {{", *inner, "}"]
+        outer, inner = self.fresh("i"), self.fresh("i")
+        self.loops += 1
+        before, after = self.block(1, 2), self.block(1, 1)
+        leave = self.expression("bool", 2)
+        self.loops -= 1
+        label = f"if ({leave}) {{ {inner} = 9; break; }}"
+        return [
+            f"for (int {outer} = 0; {outer} < 3; ++{outer}) {{", f"  int {inner} = 0;",
+            f"  for (; {inner} < 3; {inner}++) {{", *before, f"    {label}", "  }",
+            f"  if ({inner} == 9) {rng.choice(('break', 'continue'))};", *after, "}",
+        ]  # fmt: skip
+
+    def switch(self):
+        """A switch, sometimes with fallthrough, a continue of the loop around it, or an unmasked value."""
+        rng = self.rng
+        value, labels = f"({self.whole(2)}) & 3", range(4)
+        if rng.random() < 0.3:
+            kind = rng.choice(("signed char", "unsigned char", "int", "long"))
+            value, labels = f"({kind})({self.whole(2)})", (0, 1, 7, 31, -1, 100)
+            labels = [n for n in labels if n >= LIMITS[kind][0]]
+        lines = [f"switch ({value}) {{"]
+        labels = rng.sample(labels, rng.randrange(1, 5))
         default = rng.randrange(len(labels) + 1) if rng.random() < 0.7 else -1
         for n, label in enumerate(labels):
             if n == default:
@@ -361,7 +460,8 @@ class Writer:
             if rng.random() < 0.6:
                 lines.append("  break;")
             elif rng.random() < 0.3:
-                lines.append(f"  if ({self.expression('bool', 2)}) break;")
+                word = "continue" if self.loops and rng.random() < 0.4 else "break"
+                lines.append(f"  if ({self.expression('bool', 2)}) {word};")
         if default == len(labels):
             lines += ["  default: {", *self.block(1, 2), "  }"]
         return [*lines, "}"]
@@ -373,12 +473,14 @@ class Writer:
         parameters = [f"a{n}" for n in range(len(kinds))]
         self.names.update(zip(parameters, kinds, strict=True))
         head = ", ".join(f"{k} {n}" for k, n in zip(kinds, parameters, strict=True))
-        lines = [line for _ in range(rng.randrange(3, 9)) for line in self.statement(1)]
+        lines = [line for _ in range(rng.randrange(2, 6)) for line in self.statement(1)]
         parts = []
         for name, kind in list(self.names.items()):
             parts.append(f"bits((float){name})" if kind in REAL else f"(long){name}")
         parts += [f"(long){n}[{i}]" for n in self.arrays for i in range(4)]
         parts += [f"(long)total({n}) + bits({n}.b)" for n in self.pairs]
+        parts += [f"{n}.sum() + bits((float){n}.h)" for n in self.deeps]
+        parts += [f"(long){n}.x - {n}.y" for n in self.points]
         body = [f"  long result = {rng.randrange(100)};"]
         body += [f"  result = result * 31 + ({part});" for part in parts]
         text = [f"FN long {self.name}({head}) {{", *lines, *body, "  return result;", "}"]
@@ -386,15 +488,15 @@ class Writer:
 
 
 class Batch:
-    """*count* functions with calls of each."""
+    """*count* functions with calls of each; without *everything* such as the native engine runs."""
 
-    def __init__(self, seed, count, calls=3):
+    def __init__(self, seed, count, calls=3, *, everything=True):
         rng = random.Random(seed)
         self.functions = []
         self.calls = []
         earlier = []
         for n in range(count):
-            text, kinds = Writer(rng, f"f{n}", earlier).function()
+            text, kinds = Writer(rng, f"f{n}", earlier, everything=everything).function()
             self.functions.append(text)
             earlier = [*earlier[-3:], (f"f{n}", kinds)]
             for _ in range(calls):
@@ -404,54 +506,11 @@ class Batch:
     def for_device(self):
         """A source with a kernel that stores the result of each call."""
         stores = "\n".join(f"  out[{n}] = {call};" for n, call in enumerate(self.calls))
-        head = "#define FN __mlu_func__\n"
+        head = "#define FN __mlu_func__\n#define METHOD __mlu_func__\n"
         return f"{head}{PRELUDE}\n{chr(10).join(self.functions)}\n__mlu_global__ void Run(long *out) {{\n{stores}\n}}\n"
 
-    def for_host(self):
+    def for_host(self, half="typedef _Float16 half;\n"):
         """A program that prints the result of each call."""
         stores = "\n".join(f'  printf("%ld\\n", {call});' for call in self.calls)
-        head = "#include <stdio.h>\n#include <immintrin.h>\n" + HALF + "#define FN static\n"
+        head = "#include <math.h>\n#include <stdio.h>\n" + half + "#define FN static\n#define METHOD\n"
         return f"{head}{PRELUDE}\n{chr(10).join(self.functions)}\nint main() {{\n{stores}\n}}\n"
-
-
-HALF = """
-// half for a compiler that has none: computes in float and rounds, as compilers do with _Float16.
-struct half {
-  unsigned short v;
-  half() = default;
-  half(float x) : v(_cvtss_sh(x, 0)) {}
-  half(double x);
-  half(bool x) : half((float)x) {}
-  half(int x) : half((double)x) {}
-  half(unsigned x) : half((double)x) {}
-  half(long x) : half((double)x) {}
-  half(unsigned long x) : half((double)x) {}
-  operator float() const { return _cvtsh_ss(v); }
-};
-// A double rounded once: to odd in float first.
-inline half::half(double x) {
-  float f = (float)x;
-  if ((double)f != x && f - f == 0) {
-    unsigned u = *(unsigned *)&f;
-    bool away = (double)(f < 0 ? -f : f) > (x < 0 ? -x : x);
-    if (away) u -= 1;
-    u |= 1;
-    f = *(float *)&u;
-  }
-  v = _cvtss_sh(f, 0);
-}
-inline half operator+(half a, half b) { return half((float)a + (float)b); }
-inline half operator-(half a, half b) { return half((float)a - (float)b); }
-inline half operator*(half a, half b) { return half((float)a * (float)b); }
-inline half operator/(half a, half b) { return half((float)a / (float)b); }
-inline half operator-(half a) { return half(-(float)a); }
-inline half &operator+=(half &a, half b) { return a = a + b; }
-inline half &operator-=(half &a, half b) { return a = a - b; }
-inline half &operator*=(half &a, half b) { return a = a * b; }
-inline bool operator<(half a, half b) { return (float)a < (float)b; }
-inline bool operator>(half a, half b) { return (float)a > (float)b; }
-inline bool operator<=(half a, half b) { return (float)a <= (float)b; }
-inline bool operator>=(half a, half b) { return (float)a >= (float)b; }
-inline bool operator==(half a, half b) { return (float)a == (float)b; }
-inline bool operator!=(half a, half b) { return (float)a != (float)b; }
-"""

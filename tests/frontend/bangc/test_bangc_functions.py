@@ -12,7 +12,7 @@ DATA = Path(__file__).parent / "data"
 
 
 def test_random_functions_give_what_a_compiler_gave():
-    """Forty functions of every integer and floating type, with loops, switches, records and pointers."""
+    """Thirty functions of every integer and floating type, with loops, switches, records and pointers."""
     expected = json.loads((DATA / "functions.json").read_text())
     module = bangc.load(DATA / "functions.mlu")
     device = mlusim.Device()

@@ -145,15 +145,16 @@ def test_what_cannot_be_launched_is_refused_at_its_line(execute):
 
 
 def test_what_host_code_lacks_is_refused_with_a_caret(execute):
-    """Destructors and virtual methods, which would silently not be called, do not translate."""
-    noisy = 'struct Noisy { ~Noisy() { puts("end"); } };\nstruct Base { virtual int f() { return 1; } };'
+    """Destructors that would silently not be called, jumps into blocks and bit fields do not translate."""
+    noisy = 'struct Noisy { unsigned n : 3; ~Noisy() { puts("end"); } };\n#include <vector>'
+    inside = r"lab.mlu:19:\d+: main does not translate: Noisy in std::vector<Noisy> has a destructor(.|\n)*\^"
 
-    with pytest.raises(
-        MlusimError, match=r"lab.mlu:19:\d+: main does not translate: Noisy has a destructor(.|\n)*\^"
-    ):
-        execute("\nNoisy n;", before=noisy)
-    with pytest.raises(MlusimError, match="f is virtual"):
-        execute("Base b;\nreturn b.f();", before=noisy)
+    with pytest.raises(MlusimError, match=inside):
+        execute("\nstd::vector<Noisy> n;", before=noisy)
+    with pytest.raises(MlusimError, match="end is in a block that this goto is not in"):
+        execute("if (argc) goto end;\n{ end: return 1; }")
+    with pytest.raises(MlusimError, match="n is a bit field"):
+        execute("Noisy a;\nreturn a.n;", before=noisy)
 
 
 def test_exit_status_and_errors_of_the_driver(execute):

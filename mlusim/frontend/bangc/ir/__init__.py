@@ -8,7 +8,7 @@ macros expanded, default arguments filled in, and *every* conversion is a `Conve
 `Compare` have one type between them, and an argument has the type of its parameter.
 
 **Statements** are `Declare`, `Evaluate`, `If`, `Loop`, `Switch`, `Break`, `Continue`, `Return`,
-`Block`.  **Expressions** have a value and a ``type``.  **Places** are what may be stored to or have
+`Block`, and in host code `Labelled`, `Goto`, `Finally` and `Try`.  **Expressions** have a value and a ``type``.  **Places** are what may be stored to or have
 its address taken: `LocalStorage`, `Element`, `Member`, `GlobalPlace`.  A place becomes a value by `Load`
 and a pointer by `AddressOf`.
 
@@ -64,7 +64,7 @@ from mlusim.frontend.bangc.ir.expressions import (
     Unary,
     Update,
 )
-from mlusim.frontend.bangc.ir.host import Delete, New
+from mlusim.frontend.bangc.ir.host import Delete, Dispatch, DynamicCast, New, Throw
 from mlusim.frontend.bangc.ir.module import (
     REST,
     Function,
@@ -83,12 +83,17 @@ from mlusim.frontend.bangc.ir.statements import (
     Continue,
     Declare,
     Evaluate,
+    Finally,
+    Goto,
+    Handler,
     If,
+    Labelled,
     Loop,
     Return,
     Section,
     Statement,
     Switch,
+    Try,
 )
 
 __all__ = [
@@ -112,18 +117,24 @@ __all__ = [
     "Convert",
     "Declare",
     "Delete",
+    "Dispatch",
     "Distance",
+    "DynamicCast",
     "Element",
     "Evaluate",
     "Expr",
+    "Finally",
     "Function",
     "FunctionAddress",
     "Global",
     "GlobalPlace",
+    "Goto",
+    "Handler",
     "If",
     "IntrinsicCall",
     "Invoke",
     "KernelLaunch",
+    "Labelled",
     "LibraryCall",
     "Load",
     "Local",
@@ -143,8 +154,10 @@ __all__ = [
     "Switch",
     "Temporary",
     "Text",
+    "Throw",
     "TranslationProblem",
     "TranslationUnit",
+    "Try",
     "Unary",
     "Update",
 ]

@@ -4,7 +4,7 @@ from typing import Any
 
 from attrs import define
 
-from mlusim.frontend.bangc.ir.host import Delete, New
+from mlusim.frontend.bangc.ir.host import Delete, Dispatch, DynamicCast, New, Throw
 from mlusim.frontend.bangc.ir.names import Global, Local, Span
 from mlusim.frontend.bangc.types import Type
 
@@ -383,6 +383,9 @@ Expr = (
     | Construct
     | New
     | Delete
+    | Throw
+    | Dispatch
+    | DynamicCast
     | Method
     | Compose
     | FunctionAddress

@@ -27,6 +27,37 @@ class New:
 
 
 @define(eq=False)
+class Throw:
+    """``throw``: of *value*, whose type is called by *names*, its own and those of its bases; again without one."""
+
+    value: "Expr | None"
+    names: tuple[str, ...]
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class Dispatch:
+    """A call of a virtual method: *targets* are the symbols by the class of the first argument's object."""
+
+    name: str
+    targets: dict[str, str]
+    arguments: "tuple[Expr, ...]"
+    type: Type
+    span: Span
+
+
+@define(eq=False)
+class DynamicCast:
+    """``dynamic_cast``: the pointer, or null where its object is no *name*."""
+
+    value: "Expr"
+    name: str
+    type: Type
+    span: Span
+
+
+@define(eq=False)
 class Delete:
     """``delete`` and, with *array*, ``delete[]``."""
 

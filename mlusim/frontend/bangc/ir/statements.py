@@ -78,6 +78,51 @@ class Switch:
 
 
 @define(eq=False)
+class Labelled:
+    """Statements in sections, of which the first has no label and *labels* name the others; a `Goto` continues there."""
+
+    sections: "tuple[tuple[Statement, ...], ...]"
+    labels: tuple[str, ...]
+    span: Span
+
+
+@define(eq=False)
+class Goto:
+    """Continue at a label of a `Labelled` around."""
+
+    label: str
+    span: Span
+
+
+@define(eq=False)
+class Finally:
+    """*body*, and *last* where it is left, in whatever way: the ends of objects with destructors."""
+
+    body: "tuple[Statement, ...]"
+    last: "tuple[Statement, ...]"
+    span: Span
+
+
+@define(eq=False)
+class Handler:
+    """A ``catch``: of exceptions of the type called *name*, all of them where it is ""; *held* takes the value."""
+
+    name: str
+    held: "Local | None"
+    body: "tuple[Statement, ...]"
+    span: Span
+
+
+@define(eq=False)
+class Try:
+    """``try`` with its handlers in order."""
+
+    body: "tuple[Statement, ...]"
+    handlers: tuple[Handler, ...]
+    span: Span
+
+
+@define(eq=False)
 class Break:
     """Leave the innermost loop or switch."""
 
@@ -107,4 +152,18 @@ class Block:
     span: Span
 
 
-Statement = Declare | Evaluate | If | Loop | Switch | Break | Continue | Return | Block
+Statement = (
+    Declare
+    | Evaluate
+    | If
+    | Loop
+    | Switch
+    | Break
+    | Continue
+    | Return
+    | Block
+    | Labelled
+    | Goto
+    | Finally
+    | Try
+)

@@ -4,8 +4,9 @@ import itertools
 from collections.abc import Iterator
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import Compose, Construct, Expr
+from mlusim.frontend.bangc.ir import Compose, Const, Construct, Expr, Span
 from mlusim.frontend.bangc.lower import calls, expressions
+from mlusim.frontend.bangc.lower.containers import LISTED, element
 from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Node
@@ -44,6 +45,13 @@ def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: N
     return Compose(tuple(values), kind, node.span)
 
 
+def _elements(scope: FunctionScope, child: Node, kind: t.ClassType) -> Compose:
+    """The elements of a container from inner braces."""
+    of = element(kind)
+    values = tuple(_part(scope, c, iter(()), of, child) for c in child.children)
+    return Compose(values, t.Array(of, len(values)), child.span)
+
+
 def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
     if child.kind == "INIT_LIST_EXPR":
         made = calls.listed(scope, child, part) if isinstance(part, t.Record) else None
@@ -52,7 +60,10 @@ def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Ty
         if isinstance(part, t.Array | t.Record):
             return compose(scope, child, part)
         if isinstance(part, t.ClassType):
-            return Construct(tuple(expressions.value(scope, c) for c in child.children), part, child.span)
+            inner = tuple(expressions.value(scope, c) for c in child.children)
+            if part.name in LISTED and inner:
+                inner = (_elements(scope, child, part),)
+            return Construct(inner, part, child.span)
         return value(scope, child) if child.type == part else expressions.valued(scope, child, part)
     if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
         return letters(expressions.string(scope, child).value, part, child.span)
@@ -61,3 +72,17 @@ def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Ty
     if isinstance(part, t.ClassType) and child.type != part:
         return Construct((expressions.value(scope, child),), part, child.span)
     return expressions.valued(scope, child, part)
+
+
+def zero(kind: t.Type, span: Span) -> Expr:
+    """What a member without a value is."""
+    if isinstance(kind, t.Arithmetic):
+        return number(0.0 if kind.kind == "float" else 0, kind, span)
+    return Const(None, kind, span) if isinstance(kind, t.Pointer) else Compose((), kind, span)
+
+
+def initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
+    """The value that a member is declared with."""
+    if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
+        return compose(scope, node, kind)
+    return expressions.valued(scope, node, kind)

@@ -8,7 +8,6 @@ from mlusim.frontend.bangc.ir import (
     Call,
     Comma,
     Compose,
-    Const,
     Construct,
     Convert,
     Expr,
@@ -24,7 +23,7 @@ from mlusim.frontend.bangc.ir import (
     Place,
     Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import braces, containers, expressions, lambdas, places
+from mlusim.frontend.bangc.lower import braces, containers, dispatch, expressions, lambdas, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
@@ -104,7 +103,10 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
 
 def takes_this(target: Declaration) -> bool:
     """Whether a function is called with an object; a lambda without captures needs none."""
-    if target.kind not in ("CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION") or target.static_method:
+    if (
+        target.kind not in ("CXX_METHOD", "CONSTRUCTOR", "CONVERSION_FUNCTION", "DESTRUCTOR")
+        or target.static_method
+    ):
         return False
     parent = target.parent
     kind = parent.type if target.of_lambda and parent is not None else None
@@ -179,7 +181,7 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
 def _same(have: t.Type, to: t.Type) -> bool:
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         return (have.kind, have.size) == (to.kind, to.size)
-    return have == to
+    return have == to or (isinstance(have, t.Record) and isinstance(to, t.Record) and to in have.bases)
 
 
 # -- what mlusim supplies --------------------------------------------------------------------------
@@ -245,8 +247,6 @@ def _receiver(scope: FunctionScope, node: Node) -> Place:
 
 
 def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
-    if target.virtual:
-        scope.refuse("virtual method", f"{target.name} is virtual, which is not supported", node.span)
     receiver = _receiver(scope, node)
     operator = target.name.startswith("operator") and _reference(node) is None
     given = _given(node)[1:] if operator else _given(node)
@@ -268,6 +268,8 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if not takes_this(target):
         return _ordinary(scope, node, target, arguments)
     this = places.address_of(scope, receiver, node.span)
+    if target.virtual and scope.around.unit.reader.is_dynamic(node):
+        return dispatch.call(scope, target, (this, *arguments), node)
     return _ordinary(scope, node, target, (this, *arguments))
 
 
@@ -296,20 +298,10 @@ def defaults(
     values = []
     for field in kind.fields:
         node = given.get(field.name)
-        values.append(_zero(field.type, span) if node is None else _initial(scope, node, field.type))
+        values.append(
+            braces.zero(field.type, span) if node is None else braces.initial(scope, node, field.type)
+        )
     return Compose(tuple(values), kind, span)
-
-
-def _zero(kind: t.Type, span: Span) -> Expr:
-    if isinstance(kind, t.Arithmetic):
-        return number(0.0 if kind.kind == "float" else 0, kind, span)
-    return Const(None, kind, span) if isinstance(kind, t.Pointer) else Compose((), kind, span)
-
-
-def _initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
-    if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
-        return braces.compose(scope, node, kind)
-    return expressions.valued(scope, node, kind)
 
 
 def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
@@ -363,7 +355,7 @@ def _built(
         first = usual.get(field.name)
         if first is not None:
             at = Member(held, field.name, field.offset, field.type, node.span)
-            stored = Assign(at, _initial(scope, first, field.type), field.type, node.span)
+            stored = Assign(at, braces.initial(scope, first, field.type), field.type, node.span)
             made = Comma(made, stored, t.VOID, node.span)
     return Comma(made, Load(held, kind, node.span), kind, node.span)
 

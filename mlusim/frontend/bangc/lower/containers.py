@@ -5,6 +5,7 @@ from mlusim.frontend.bangc.ir import Expr, Method, Offset, Place, Span
 
 CONTAINERS = ("std::vector", "std::array", "std::string")
 MAPS = ("std::map", "std::unordered_map")
+LISTED = ("std::vector", "std::set", "std::unordered_set")  # made from a list of their elements
 ITERATED = (*CONTAINERS, *MAPS, "std::set", "std::unordered_set", "std::initializer_list")
 
 

@@ -74,7 +74,9 @@ def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, 
     if isinstance(have.to, t.Array) and have.to.of == to.to and isinstance(value, AddressOf):
         return AddressOf(value.place, to, span)
     seen = element_of(have.to)
-    if isinstance(seen, t.Record) and element_of(to.to) is not seen:
+    other = element_of(to.to)
+    related = isinstance(seen, t.Record) and isinstance(other, t.Record) and seen.related(other)
+    if isinstance(seen, t.Record) and other is not seen and not related:
         scope.around.as_bytes.add(seen.name)
     return Convert(value, to, span)
 

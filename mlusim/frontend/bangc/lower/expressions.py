@@ -25,7 +25,7 @@ from mlusim.frontend.bangc.ir import (
     Unary,
     Update,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, places
+from mlusim.frontend.bangc.lower import calls, control, dispatch, effects, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Node
@@ -276,12 +276,13 @@ def _compound(scope: FunctionScope, node: Node) -> Expr:
     else:
         within = usual(kind, operand.type)
         operand = convert(scope, operand, within, node.span)
-    return Update(at, op, operand, within, False, kind, node.span)
+    first, operand = effects.before(scope, operand, at)
+    return effects.after(first, Update(at, op, operand, within, False, kind, node.span))
 
 
 def _conditional(scope: FunctionScope, node: Node) -> Expr:
     test, then, other = node.children[0], node.children[1], node.children[-1]
-    known = scope.around.unit.reader.value(test)
+    known = effects.decided(scope, test)
     if known is not None:
         return valued(scope, then if known else other, node.type)
     tested = valued(scope, test, t.BOOL)
@@ -316,6 +317,14 @@ def _lambda(scope: FunctionScope, node: Node) -> Expr:
     return lambdas.value(scope, node)
 
 
+def _throw(scope: FunctionScope, node: Node) -> Expr:
+    return control.throw(value(scope, node.children[0]) if node.children else None, node)
+
+
+def _dynamic(scope: FunctionScope, node: Node) -> Expr:
+    return dispatch.dynamic(scope, node, value(scope, node.children[-1]))
+
+
 def _object(scope: FunctionScope, node: Node) -> Expr:
     from mlusim.frontend.bangc.lower import objects  # noqa: PLC0415 - it takes expressions apart, too
 
@@ -347,6 +356,8 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
         "COMPOUND_LITERAL_EXPR": _inside,
         "CALL_EXPR": _called,
         "LAMBDA_EXPR": _lambda,
+        "CXX_THROW_EXPR": _throw,
+        "CXX_DYNAMIC_CAST_EXPR": _dynamic,
         **dict.fromkeys(("CXX_NEW_EXPR", "CXX_DELETE_EXPR"), _object),
     }
 )

@@ -14,7 +14,7 @@ Parts = tuple[Node | None, Node | None, Node | None]
 
 def parts(unit: "ParsedFile", node: Node) -> Parts:
     """What a loop begins with, its test and its step."""
-    found = node.children[:-1]
+    found = [part for part in node.children[:-1] if part.kind != "VAR_DECL"]  # a test that declares follows
     if len(found) == 3:
         return found[0], found[1], found[2]
     stops = list(_semicolons(unit.text_of(node.span.file), node))

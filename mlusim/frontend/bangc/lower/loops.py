@@ -14,6 +14,7 @@ from mlusim.frontend.bangc.ir import (
     Method,
     Offset,
     Statement,
+    Temporary,
     Update,
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import bindings, places, statements
@@ -26,7 +27,8 @@ from mlusim.frontend.bangc.parse.nodes import Node
 def each(scope: FunctionScope, node: Node) -> list[Statement]:
     """``for (auto x : elements)``."""
     variable, source, inner = node.children[0], node.children[1], node.children[-1]
-    first, last = _ends(scope, source)
+    before: list[Statement] = []
+    first, last = _ends(scope, source, before)
     kind, span = first.type, node.span
     assert isinstance(kind, t.Pointer)
     at, stop = (LocalStorage(scope.hold(kind, span), kind, span) for _ in range(2))
@@ -49,11 +51,11 @@ def each(scope: FunctionScope, node: Node) -> list[Statement]:
     test = Compare("!=", here, Load(stop, kind, span), t.BOOL, span)
     step = Update(at, "+", number(1, t.INT64, node), kind, False, kind, span)
     loop = Loop(test, step, body, False, span)
-    return [Block((Declare(at.local, first, span), Declare(stop.local, last, span), loop), span)]
+    return [Block((*before, Declare(at.local, first, span), Declare(stop.local, last, span), loop), span)]
 
 
-def _ends(scope: FunctionScope, source: Node) -> tuple[Expr, Expr]:
-    """Pointers to the first element and behind the last."""
+def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[Expr, Expr]:
+    """Pointers to the first element and behind the last; a value is held *before* that."""
     kind, span = source.type, source.span
     if isinstance(kind, t.Array):
         first = scope.address(places.place(scope, source), t.Pointer(kind.of), span)
@@ -61,5 +63,9 @@ def _ends(scope: FunctionScope, source: Node) -> tuple[Expr, Expr]:
     if isinstance(kind, t.ClassType) and kind.name in ITERATED:
         pointer = t.Pointer(element(kind))
         held = places.place(scope, source)
+        if isinstance(held, Temporary):
+            whole = held.value
+            held = LocalStorage(scope.hold(kind, span), kind, span)
+            before.append(Declare(held.local, whole, span))
         return Method("begin", held, (), pointer, span), Method("end", held, (), pointer, span)
     return scope.refuse("loop over elements", f"a loop over the elements of {kind} is not supported", span)

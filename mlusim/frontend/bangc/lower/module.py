@@ -14,6 +14,7 @@ from mlusim.frontend.bangc.ir import (
     Element,
     Evaluate,
     Expr,
+    Finally,
     Function,
     Global,
     Load,
@@ -24,7 +25,7 @@ from mlusim.frontend.bangc.ir import (
     TranslationProblem,
     TranslationUnit,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import braces, calls, expressions, statements
+from mlusim.frontend.bangc.lower import braces, calls, dispatch, endings, expressions, statements
 from mlusim.frontend.bangc.lower.scope import (
     Captures,
     FunctionScope,
@@ -62,8 +63,9 @@ class Lowering:
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
             if host or kind_of(declaration) != "host":
                 self.need(declaration)
-        while self._work:
-            self._function(self._work.popleft())
+        while self._work or dispatch.fill(self.around):
+            while self._work:
+                self._function(self._work.popleft())
         settle(self.module.functions.values(), self.as_bytes)
         return self.module
 
@@ -93,6 +95,8 @@ class Lowering:
             if not external and declaration.body is not None:
                 first = _members(scope, declaration) if declaration.kind == "CONSTRUCTOR" else []
                 body = (*first, *statements.body(scope, declaration.body))
+                if declaration.kind == "DESTRUCTOR":
+                    body = _ended(scope, body, declaration)
                 body = (*scope.hidden, *body)
         except Untranslatable as refused:
             problem, body = refused.problem, ()
@@ -185,6 +189,19 @@ def kind_of(declaration: Declaration) -> str:
     return "device" if "device" in declaration.annotations else "host"
 
 
+def _ended(
+    scope: FunctionScope, body: tuple[Statement, ...], declaration: Declaration
+) -> tuple[Statement, ...]:
+    """The body of a destructor, and the ends of the members behind it."""
+    assert scope.this is not None
+    kind, span = scope.this.type, declaration.span
+    assert isinstance(kind, t.Pointer)
+    assert isinstance(kind.to, t.Record)
+    this = Load(LocalStorage(scope.this, kind, span), kind, span)
+    last = endings.of_parts(scope, kind.to, Element(this, number(0, t.INT64, span), kind.to, span), span)
+    return (Finally(body, last, span),) if last else body
+
+
 def _this(scope: FunctionScope, declaration: Declaration) -> Local:
     parent = declaration.parent
     kind = parent.type if parent is not None else t.VOID
@@ -240,6 +257,10 @@ def _base(scope: FunctionScope, node: Node) -> list[Statement]:
     return [Evaluate(made, node.span)]
 
 
-def lower(unit: "ParsedFile") -> TranslationUnit:
-    """*unit* in the intermediate form; what does not translate has a problem and no body."""
-    return Lowering(unit).run()
+def lower(unit: "ParsedFile") -> tuple[TranslationUnit, set[str]]:
+    """*unit* in the intermediate form, and the records whose destructors, of templates, are to be asked for.
+
+    What does not translate has a problem and no body.
+    """
+    lowering = Lowering(unit)
+    return lowering.run(), lowering.around.hidden_ends

@@ -14,7 +14,7 @@ from mlusim.frontend.bangc.ir import (
     LocalStorage,
     New,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, expressions
+from mlusim.frontend.bangc.lower import calls, endings, expressions
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Node
 
@@ -27,7 +27,8 @@ def new(scope: FunctionScope, node: Node) -> Expr:
         scope.refuse("placement new", "new at a place of its own is not supported", node.span)
     assert isinstance(node.type, t.Pointer)
     of, given = node.type.to, [c for c in node.children if c.type is not None and not _names_nothrow(c)]
-    scope.refuse_destructor(of, node.span)
+    if _shape(text[3:])[0] == "[":
+        scope.refuse_destructor(of, node.span)
     if mark == "[":
         return _array(scope, node, of, given, zero=zero)
     if isinstance(of, t.ClassType):
@@ -77,7 +78,12 @@ def _filled(scope: FunctionScope, node: Node, of: t.Type, given: Node, held: Exp
 def delete(scope: FunctionScope, node: Node) -> Expr:
     """``delete p`` and ``delete[] p``."""
     array = _text(scope, node, "delete")[6:].lstrip().startswith("[")
-    return Delete(expressions.value(scope, node.children[0]), array, t.VOID, node.span)
+    pointer = expressions.value(scope, node.children[0])
+    pointer, end = endings.deleted(scope, pointer, node.span)
+    if array and end is not None:
+        scope.refuse("destructor", "delete[] of objects with a destructor is not supported", node.span)
+    made = Delete(pointer, array, t.VOID, node.span)
+    return made if end is None else Comma(end, made, t.VOID, node.span)
 
 
 def _text(scope: FunctionScope, node: Node, word: str) -> str:

@@ -168,6 +168,8 @@ def _member(scope: FunctionScope, node: Node) -> Place:
     found = next((f for f in kind.fields if f.name == declaration.name), None)
     if found is None:
         return _inherited(scope, node, declaration)
+    if found.bits:
+        scope.refuse("bit field", f"{found.name} is a bit field; use shifts and masks instead", node.span)
     at = Member(base, found.name, found.offset, found.type, node.span)
     if isinstance(found.type, t.Pointer) and found.type.reference:
         held = Load(at, found.type, node.span)

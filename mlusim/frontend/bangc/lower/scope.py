@@ -2,7 +2,7 @@
 
 import keyword
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, field
 
@@ -23,10 +23,12 @@ from mlusim.frontend.bangc.ir import (
     TranslationProblem,
 )  # fmt: skip
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.type_reader import ends
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
 
+_OWNERS = ("std::unique_ptr<", "std::shared_ptr<")
 HELPERS = "_c_"  # how names begin that a rendering may add
 
 
@@ -57,6 +59,8 @@ class Surroundings:
     need: Callable[[Declaration], str]  # asks for a function; its symbol
     variable: Callable[[Declaration], Global]
     as_bytes: set[str]  # records that are seen as bytes somewhere
+    hidden_ends: set[str] = field(factory=set)  # records whose destructors the library has to be asked for
+    dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
 
 
@@ -72,6 +76,8 @@ class FunctionScope:
     locals: list[Local] = field(factory=list)
     hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
     loops: int = 0  # around what is lowered
+    owned: list[Local] = field(factory=list)  # objects with destructors that no block has taken yet
+    labels: list[list[str]] = field(factory=list)  # of the blocks around
     bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, Local] = field(factory=dict)
     _names: set[str] = field(factory=set)
@@ -86,7 +92,8 @@ class FunctionScope:
     def add(self, declaration: Declaration, *, parameter: bool = False) -> Local:
         """The local that *declaration* declares."""
         kind = declaration.type
-        self.refuse_destructor(kind, declaration.span)
+        if parameter:
+            self.refuse_destructor(kind, declaration.span)
         local = Local(
             self._unique(declaration.name or "unnamed"),
             declaration.name,
@@ -98,6 +105,11 @@ class FunctionScope:
         self._place(local, declaration)
         self._by_declaration[id(declaration)] = local
         self.locals.append(local)
+        if not parameter and ends(element_of(kind)):
+            if local.storage is Storage.STATIC:
+                self.refuse("destructor", f"{kind} has a destructor, and is static", declaration.span)
+            self.owned.append(local)
+        self.refuse_elements(kind, declaration.span)
         return local
 
     def unnamed(self, declaration: Declaration) -> Local:
@@ -155,8 +167,29 @@ class FunctionScope:
     def refuse_destructor(self, kind: t.Type, span: Span) -> None:
         """Refuse objects with a destructor: it would not be called."""
         inner = element_of(kind)
-        if isinstance(inner, t.Record) and inner.destroyed:
+        if ends(inner):
             self.refuse("destructor", f"{inner} has a destructor, which would not be called", span)
+
+    def refuse_elements(self, kind: t.Type, span: Span) -> None:
+        """Refuse containers and owners of objects with a destructor: it would not be called."""
+        inner = kind.arguments if isinstance(kind, t.ClassType) else ()
+        if isinstance(kind, t.Record) and kind.name.startswith(_OWNERS):
+            inner = tuple(f.type.to for f in kind.fields if isinstance(f.type, t.Pointer))
+        for one in inner:
+            if not isinstance(one, int):
+                if ends(element_of(one)):
+                    self.refuse(
+                        "destructor", f"{one} in {kind} has a destructor, which would not be called", span
+                    )
+                self.refuse_elements(one, span)
+
+    def forget(self, pointer: Expr) -> None:
+        """Have no temporary: *pointer* is the address of one that a local takes the place of."""
+        assert isinstance(pointer, AddressOf)
+        assert isinstance(pointer.place, LocalStorage)
+        local = pointer.place.local
+        self.hidden = [declared for declared in self.hidden if declared.local is not local]
+        self.locals.remove(local)
 
     def temporary(self, kind: t.Type, span: Span) -> Local:
         """A variable that the source does not name."""

@@ -23,7 +23,8 @@ from mlusim.frontend.bangc.ir import (
     Storage,
     Switch,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import assembly, bindings, braces, expressions, headers
+from mlusim.frontend.bangc.ir.walk import parts_of
+from mlusim.frontend.bangc.lower import assembly, bindings, braces, control, effects, expressions, headers
 from mlusim.frontend.bangc.lower.calls import argument
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -43,7 +44,7 @@ _IGNORED = (
 def body(scope: FunctionScope, node: Node) -> Body:
     """The statements of a block, or one statement."""
     if node.kind == "COMPOUND_STMT":
-        return tuple(s for child in node.children for s in statement(scope, child))
+        return control.block(scope, node.children, statement)
     return tuple(statement(scope, node))
 
 
@@ -125,9 +126,8 @@ def _constructed(
     """A record that a call makes: straight in its place where that is a constructor of the sources."""
     value = expressions.call(scope, initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
-    if isinstance(value, Comma) and isinstance(value.first, Call):
-        hidden = scope.hidden.pop()
-        scope.locals.remove(hidden.local)
+    if isinstance(value, Comma) and isinstance(value.first, Call) and not declaration.static:
+        scope.forget(value.first.arguments[0])
         local = scope.add(declaration)
         here = scope.address(LocalStorage(local, local.type, span), t.Pointer(local.type), span)
         made = Call(
@@ -141,15 +141,20 @@ def _constructed(
 # -- control flow ----------------------------------------------------------------------------------
 
 
+def _begun(scope: FunctionScope, node: Node) -> list[Statement]:
+    """What the head of a statement declares: ``if (int n = ...)``, ``if (int n = ...; n > 2)``."""
+    if node.kind == "VAR_DECL" and node.decl is not None:
+        return declare(scope, node.decl, node.span)
+    return statement(scope, node)
+
+
 def _if(scope: FunctionScope, node: Node) -> list[Statement]:
     parts = list(node.children)
     before: list[Statement] = []
     while parts and parts[0].type is None:
-        if parts[0].kind == "VAR_DECL":
-            scope.refuse("declaration in a condition", "declare the variable before the if", parts[0].span)
-        before += statement(scope, parts.pop(0))
+        before += _begun(scope, parts.pop(0))
     test, then, other = parts[0], parts[1], parts[2] if len(parts) > 2 else None
-    known = scope.around.unit.reader.value(test)
+    known = effects.decided(scope, test)
     if known is not None:
         live = then if known else other
         made = [] if live is None else statement(scope, live)
@@ -170,9 +175,9 @@ def turn(scope: FunctionScope, node: Node) -> tuple[Statement, ...]:
 def _for(scope: FunctionScope, node: Node) -> list[Statement]:
     first, test, step = headers.parts(scope.around.unit, node)
     before = [] if first is None else statement(scope, first)
-    tested = None if test is None else expressions.valued(scope, test, t.BOOL)
+    tested, leave = _tested(scope, node, test)
     stepped = None if step is None else effect(scope, step)
-    loop = Loop(tested, stepped, turn(scope, node.children[-1]), False, node.span)
+    loop = Loop(tested, stepped, (*leave, *turn(scope, node.children[-1])), False, node.span)
     return [Block((*before, loop), node.span)] if before else [loop]
 
 
@@ -183,44 +188,39 @@ def _each(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def _while(scope: FunctionScope, node: Node) -> list[Statement]:
-    test, inner = node.children[0], node.children[-1]
-    if test.type is None:
-        scope.refuse("declaration in a condition", "declare the variable before the while", test.span)
-    return [Loop(expressions.valued(scope, test, t.BOOL), None, turn(scope, inner), False, node.span)]
+    tested, leave = _tested(scope, node, node.children[-2])
+    return [Loop(tested, None, (*leave, *turn(scope, node.children[-1])), False, node.span)]
+
+
+def _tested(scope: FunctionScope, node: Node, test: Node | None) -> tuple[Expr | None, Body]:
+    """The test of a loop; where it declares a variable, what every turn begins with instead."""
+    declared = [child for child in node.children[:-1] if child.kind == "VAR_DECL"]
+    begun = [s for child in declared for s in _begun(scope, child)]
+    tested = None if test is None else expressions.valued(scope, test, t.BOOL)
+    if not begun or tested is None:
+        return tested, ()
+    return None, (*begun, If(tested, (), (Break(node.span),), node.span))
 
 
 def _do(scope: FunctionScope, node: Node) -> list[Statement]:
     inner, test = node.children[0], node.children[-1]
     made = turn(scope, inner)
-    known = scope.around.unit.reader.value(test)
+    known = effects.decided(scope, test)
     if known == 0 and not _leaves(made):
         return [Block(made, node.span)] if made else []
     return [Loop(expressions.valued(scope, test, t.BOOL), None, made, True, node.span)]
 
 
-def _leaves(made: Body) -> bool:
+def _leaves(made: Body, *, switched: bool = False) -> bool:
     """Whether a break or a continue belongs to the loop around *made*."""
+    kinds = Continue if switched else Break | Continue
     for inner in made:
-        if isinstance(inner, Break | Continue):
+        if isinstance(inner, kinds):
             return True
-        if isinstance(inner, If) and (_leaves(inner.then) or _leaves(inner.other)):
-            return True
-        if isinstance(inner, Block) and _leaves(inner.body):
-            return True
-        if isinstance(inner, Switch) and any(_continues(s.body) for s in inner.sections):
-            return True
-    return False
-
-
-def _continues(made: Body) -> bool:
-    for inner in made:
-        if isinstance(inner, Continue):
-            return True
-        if isinstance(inner, If) and (_continues(inner.then) or _continues(inner.other)):
-            return True
-        if isinstance(inner, Block) and _continues(inner.body):
-            return True
-        if isinstance(inner, Switch) and any(_continues(s.body) for s in inner.sections):
+        if isinstance(inner, Switch):
+            if any(_leaves(s.body, switched=True) for s in inner.sections):
+                return True
+        elif any(_leaves(part, switched=switched) for part in parts_of(inner)):
             return True
     return False
 
@@ -243,7 +243,8 @@ def _return(scope: FunctionScope, node: Node) -> list[Statement]:
 
 
 def _switch(scope: FunctionScope, node: Node) -> list[Statement]:
-    value = expressions.value(scope, node.children[0])
+    before = [s for child in node.children[:-2] for s in _begun(scope, child)]
+    value = expressions.value(scope, node.children[-2])
     sections: list[Section] = []
     inner = node.children[-1]
     for child in inner.children if inner.kind == "COMPOUND_STMT" else [inner]:
@@ -253,7 +254,8 @@ def _switch(scope: FunctionScope, node: Node) -> list[Statement]:
         if not sections:
             scope.refuse("switch", "a statement before the first case is not supported", child.span)
         sections[-1].body += tuple(statement(scope, rest))
-    return [Switch(value, tuple(sections), node.span)]
+    made = Switch(value, tuple(sections), node.span)
+    return [Block((*before, made), node.span)] if before else [made]
 
 
 def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
@@ -268,6 +270,10 @@ def _labels(scope: FunctionScope, node: Node) -> tuple[list[int], bool, Node]:
             labels.append(int(found))
         node = node.children[-1]
     return labels, default, node
+
+
+def _try(scope: FunctionScope, node: Node) -> list[Statement]:
+    return control.attempt(scope, node, body)
 
 
 _MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[Statement]]] = MappingProxyType(
@@ -285,6 +291,8 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], list[Statement]]] = Mappin
         "CONTINUE_STMT": _continue,
         "RETURN_STMT": _return,
         "SWITCH_STMT": _switch,
+        "GOTO_STMT": control.goto,
+        "CXX_TRY_STMT": _try,
         "ASM_STMT": assembly.statement,
         "GCC_ASM_STMT": assembly.statement,
     }

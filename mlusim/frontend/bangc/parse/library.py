@@ -44,6 +44,8 @@ class Library:
         lib.clang_Cursor_getVarDeclInitializer.argtypes = [cursor]
         lib.clang_Cursor_getVarDeclInitializer.restype = cursor
         lib.clang_Cursor_Evaluate.argtypes = [cursor]
+        lib.clang_Cursor_isDynamicCall.argtypes = [cursor]
+        lib.clang_Cursor_isDynamicCall.restype = ctypes.c_int
         lib.clang_Cursor_Evaluate.restype = ctypes.c_void_p
         for name, result in (
             ("getKind", ctypes.c_int),

@@ -247,6 +247,18 @@ class Declaration:
         """Whether it is a method that the object's class chooses."""
         return bool(self._cursor.is_virtual_method())
 
+    @property
+    def pure(self) -> bool:
+        """Whether it is a virtual method without a body."""
+        return bool(self._cursor.is_pure_virtual_method())
+
+    @cached_property
+    def signature(self) -> tuple[str, ...]:
+        """The types of its parameters, and whether its object is const."""
+        kind = self._cursor.type.get_canonical()
+        constant = str(self._cursor.is_const_method())
+        return (*(str(a.get_canonical().spelling) for a in kind.argument_types()), constant)
+
     @cached_property
     def fields(self) -> "tuple[Declaration, ...]":
         """The members of a class; ``default`` is the value that one is declared with."""

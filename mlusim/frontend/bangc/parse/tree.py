@@ -8,7 +8,7 @@ from typing import Any
 from mlusim.frontend.bangc.ir.names import Span
 from mlusim.frontend.bangc.parse.library import BINARY, UNARY, ClangString, Library
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
-from mlusim.frontend.bangc.parse.type_reader import TypeReader
+from mlusim.frontend.bangc.parse.type_reader import TypeReader, destructor
 from mlusim.frontend.bangc.types import Record
 
 _RECURSE, _CONTINUE = 2, 1
@@ -32,6 +32,7 @@ class CursorReader:
         self.types = TypeReader(library, self.is_prelude)
         self._prelude = prelude
         self.rows = rows  # of the instruction set, by the line that declares a form
+        self.ends: dict[str, Declaration] = {}  # destructors of templates, by the record
         self._known: dict[tuple[int, ...], Declaration] = {}
         self._numbers: dict[int, int] = {}  # of the bodies of lambdas
         self._files: dict[int, str] = {}
@@ -79,6 +80,30 @@ class CursorReader:
         """Those that the class of a record declares."""
         children = self.types.declared[record.name].get_children()
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
+
+    def destructor(self, record: Record) -> Declaration | None:
+        """The destructor that the class of a record declares, where it does something or is virtual."""
+        if self.types.patterned.get(record.name) and destructor(self.types.declared[record.name]) is None:
+            return self.ends.get(record.name)
+        found = destructor(self.types.declared[record.name])
+        return None if found is None or found.is_default_method() else self.declaration(found)
+
+    def method(self, record: Record, name: str, signature: tuple[str, ...]) -> Declaration | None:
+        """The method of these parameters that the class of a record declares."""
+        for child in self.types.declared[record.name].get_children():
+            if child.kind.name == "CXX_METHOD" and child.spelling == name:
+                found = self.declaration(child)
+                if found.signature == signature:
+                    return found
+        return None
+
+    def hidden_end(self, record: Record) -> bool:
+        """Whether a record has a destructor, of a template, that the library has not shown."""
+        return bool(self.types.patterned.get(record.name)) and self.destructor(record) is None
+
+    def is_dynamic(self, node: Node) -> bool:
+        """Whether a call chooses a virtual method by the class of the object."""
+        return bool(self.library.lib.clang_Cursor_isDynamicCall(node.cursor))
 
     def tree(self, root: Any) -> Node:
         """*root* and everything in it."""

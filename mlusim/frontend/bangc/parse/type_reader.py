@@ -34,6 +34,7 @@ SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
         39: t.BFLOAT16,
     }
 )
+CLOSING = ("std::ofstream", "std::fstream")  # classes of the library that write at their end
 CLOSURE = "(lambda"  # how the library calls the class of a lambda
 NULLPTR, POINTER, LVALUE, RVALUE, RECORD, ENUM = 24, 101, 103, 104, 105, 106
 FUNCTION, CONSTANT_ARRAY, INCOMPLETE_ARRAY = 111, 112, 114
@@ -62,6 +63,7 @@ class TypeReader:
         self._is_prelude = is_prelude
         self._known: dict[tuple[Any, ...], t.Type] = {}
         self.records: dict[str, t.Record] = {}
+        self.patterned: dict[str, bool] = {}  # whether the templates of records declare destructors
         self.declared: dict[str, Any] = {}  # the library's declarations of records, by name
         self._records: dict[tuple[Any, str], t.Record] = {}
         self.enumerations: dict[str, dict[str, int]] = {}  # numbers by name, by the name of the type
@@ -134,22 +136,38 @@ class TypeReader:
             self.declared[name] = declaration
             record.closure = name.startswith(CLOSURE)
             own = (
-                t.Field(f.spelling or f"captured_{n}", self.of(f.type), f.get_field_offsetof() // 8)
+                t.Field(
+                    f.spelling or f"captured_{n}",
+                    self.of(f.type),
+                    f.get_field_offsetof() // 8,
+                    f.is_bitfield(),
+                )
                 for n, f in enumerate(kind.get_fields())
             )
-            record.fields = (*self._inherited(declaration), *own)
+            record.bases = self._bases(declaration)
+            record.fields = (*(record.bases[0].fields if record.bases else ()), *own)
             record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
             record.union = declaration.kind.name == "UNION_DECL"
-            record.destroyed = _destroyed(declaration)
+            parts = (*record.bases, *(_leaf(f.type) for f in record.fields))
+            pattern = self._lib.clang_getSpecializedCursorTemplate(declaration)
+            if pattern is not None:  # the specialisation does not show its destructor
+                pattern._tu = declaration._tu
+                self.patterned[name] = destructor(pattern) is not None
+            record.destroyed = _destroyed(declaration if pattern is None else pattern) or any(
+                ends(part) for part in parts
+            )
+            record.virtual = _virtual(declaration if pattern is None else pattern) or any(
+                base.virtual for base in record.bases
+            )
         return record
 
-    def _inherited(self, declaration: Any) -> tuple[t.Field, ...]:
-        """The members of the base class, before its own; those of a second one are not known."""
+    def _bases(self, declaration: Any) -> tuple[t.Record, ...]:
+        """The first base class and its own; the members of a second one are not known."""
         definition = declaration.get_definition() or declaration
         found = (c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
         first = next(found, None)
         base = None if first is None else self.of(first.type)
-        return base.fields if isinstance(base, t.Record) else ()
+        return (base, *base.bases) if isinstance(base, t.Record) else ()
 
     def _is_class(self, declaration: Any) -> bool:
         """Whether it is a class of a supplied header that has methods; structures for data have none.
@@ -190,12 +208,36 @@ def _inside(declaration: Any, namespace: str) -> bool:
 
 
 def _destroyed(declaration: Any) -> bool:
-    """Whether a class has a destructor that does something."""
-    definition = declaration.get_definition()
-    if definition is None:
+    """Whether a class has a destructor of its own that does something."""
+    found = destructor(declaration)
+    if found is None or found.is_default_method():
         return False
-    for child in definition.get_children():
-        if child.kind.name == "DESTRUCTOR" and not child.is_default_method():
-            body = next((c for c in child.get_children() if c.kind.name == "COMPOUND_STMT"), None)
-            return body is None or next(iter(body.get_children()), None) is not None
-    return False
+    body = next((c for c in found.get_children() if c.kind.name == "COMPOUND_STMT"), None)
+    return body is None or next(iter(body.get_children()), None) is not None
+
+
+def destructor(declaration: Any) -> Any:
+    """The destructor that a class declares."""
+    definition = declaration.get_definition()
+    children = () if definition is None else definition.get_children()
+    return next((c for c in children if c.kind.name == "DESTRUCTOR"), None)
+
+
+def _virtual(declaration: Any) -> bool:
+    """Whether a class declares a virtual method."""
+    definition = declaration.get_definition()
+    children = () if definition is None else definition.get_children()
+    return any(c.kind.name in ("CXX_METHOD", "DESTRUCTOR") and c.is_virtual_method() for c in children)
+
+
+def _leaf(kind: t.Type) -> t.Type:
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    return kind
+
+
+def ends(kind: t.Type) -> bool:
+    """Whether something happens at the end of an object."""
+    return (isinstance(kind, t.Record) and kind.destroyed) or (
+        isinstance(kind, t.ClassType) and kind.name in CLOSING
+    )

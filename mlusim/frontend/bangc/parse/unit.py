@@ -19,6 +19,7 @@ from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.isa.header import ANNOTATION
 
+END = "__mlusim_end<"  # a function whose body names a destructor
 REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
 _NOTES = 3  # shown of those that an error has
@@ -59,6 +60,7 @@ class ParsedFile:
     functions: tuple[Declaration, ...]
     templates: tuple[Declaration, ...]
     requested: Mapping[str, Declaration]
+    ends: Mapping[str, Declaration]  # functions that name the destructors of templates, by the record
     includes: Mapping[str, str]
 
     def text_of(self, path: str) -> str:
@@ -84,7 +86,13 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFi
     if errors:
         raise SourceError(tuple(errors))
     reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows)
-    return _unit(path, source, wanted, reader, tree)
+    unit = _unit(path, source, wanted, reader, tree)
+    for name, named in unit.ends.items():
+        body = named.body
+        called = None if body is None else body.children[0].children[0]
+        if called is not None and called.decl is not None:
+            reader.ends[name] = called.decl
+    return unit
 
 
 def _parsed(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:
@@ -112,10 +120,11 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
             target = _target(reader.declaration(cursor))
             if target is not None:
                 requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
+    ends = {n.removeprefix(END)[:-1]: requested.pop(n) for n in [*requested] if n.startswith(END)}
     includes = {path: digest(source)}
     for name in own:
         includes[name] = digest(read(name))
-    return ParsedFile(path, reader, source, tuple(functions), tuple(templates), requested, includes)
+    return ParsedFile(path, reader, source, tuple(functions), tuple(templates), requested, ends, includes)
 
 
 def _included(tree: Any) -> dict[str, None]:

@@ -11,7 +11,7 @@ MARK = "mlusim_intrinsic"  # the annotation of every prototype
 INTRINSICS = "mlusim_intrinsics.h"  # made from the instruction set
 _NAMES = """
 algorithm array assert.h atomic cassert cfloat chrono cstdarg climits cmath complex cstddef cstdint cstdio cstdlib
-cstring ctime float.h fstream functional iomanip ios iosfwd iostream iterator limits limits.h list map math.h memory
+cstring ctime exception float.h fstream functional iomanip ios iosfwd iostream iterator limits limits.h list map math.h memory
 mutex new numeric pthread.h queue random set sstream stdarg.h stdbool.h stddef.h stdexcept stdint.h stdio.h stdlib.h string
 string.h sys/syscall.h sys/time.h thread time.h tuple type_traits unistd.h unordered_map unordered_set utility
 vector

@@ -374,7 +374,7 @@ _VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
         ir.Compose: compose,
         ir.FunctionAddress: _function,
         ir.Invoke: _invoked,
-        ir.KernelLaunch: _of_host,
+        **dict.fromkeys((ir.KernelLaunch, ir.Throw, ir.Dispatch, ir.DynamicCast), _of_host),
         ir.Asm: _asm,
     }
 )

@@ -26,6 +26,34 @@ def _launch(c: Context, node: ir.KernelLaunch) -> ast.expr:
     return b.call("_c_launch", b.constant(node.symbol), *how, *(value(c, a) for a in node.arguments))
 
 
+def _throw(c: Context, node: ir.Throw) -> ast.expr:
+    if node.value is None:
+        return b.call("_c_again")
+    return b.call("_c_throw", value(c, node.value), *(b.constant(n) for n in node.names))
+
+
+def _dispatch(c: Context, node: ir.Dispatch) -> ast.expr:
+    c.uses.symbols.update(dict.fromkeys(node.targets.values()))
+    first, *rest = node.arguments
+    held = c.temporary()
+    names: list[ast.expr | None] = [b.constant(n) for n in node.targets]
+    targets = ast.Dict(names, [b.name(s) for s in node.targets.values()])
+    chosen = b.call("_c_class", b.held(held, value(c, first)))
+    method = b.call(b.attribute(targets, "get"), chosen, b.name("_c_nothing"))
+    return b.call(method, b.name(held), *(value(c, a) for a in rest))
+
+
+def _dynamic(c: Context, node: ir.DynamicCast) -> ast.expr:
+    return b.call("_c_dynamic", value(c, node.value), b.constant(node.name))
+
+
 VALUES: Mapping[type, Callable[[Context, Any], ast.expr]] = MappingProxyType(
-    {ir.New: _new, ir.Delete: _delete, ir.KernelLaunch: _launch}
+    {
+        ir.New: _new,
+        ir.Delete: _delete,
+        ir.KernelLaunch: _launch,
+        ir.Throw: _throw,
+        ir.Dispatch: _dispatch,
+        ir.DynamicCast: _dynamic,
+    }
 )

@@ -10,12 +10,17 @@ from attrs import define, field
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import walks
+from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.render import build as b
-from mlusim.frontend.bangc.render import declarations, ranges, stores, switches
+from mlusim.frontend.bangc.render import declarations, leaving, ranges, stores, switches
 from mlusim.frontend.bangc.render.context import Context
 from mlusim.frontend.bangc.render.expressions import value
 
 Statements = list[ast.stmt]
+_EFFECTS = (
+    ir.Assign, ir.Update, ir.Call, ir.IntrinsicCall, ir.LibraryCall, ir.Construct, ir.Method, ir.Invoke, ir.KernelLaunch,
+    ir.Asm, ir.New, ir.Delete, ir.Throw, ir.Dispatch,
+)  # fmt: skip
 
 
 @define(eq=False)
@@ -24,6 +29,9 @@ class BodyContext(Context):
 
     symbol: str = ""
     continues: list[Callable[[], Statements]] = field(factory=list)
+    breaks: list[Callable[[], Statements]] = field(factory=list)
+    loops: int = 0  # of Python, around the statement
+    machines: list[leaving.Machine] = field(factory=list)
 
 
 def body(c: BodyContext, statements: "tuple[ir.Statement, ...]") -> Statements:
@@ -33,7 +41,9 @@ def body(c: BodyContext, statements: "tuple[ir.Statement, ...]") -> Statements:
         made += [
             b.at(s, node.span) if not hasattr(s, "lineno") else s for s in _STATEMENTS[type(node)](c, node)
         ]
-        if isinstance(node, ir.Break | ir.Continue | ir.Return):
+        if isinstance(node, ir.Loop | ir.Switch | ir.Labelled):
+            made += leaving.onward(c, node)
+        if isinstance(node, ir.Break | ir.Continue | ir.Return | ir.Goto):
             break
     return made
 
@@ -56,7 +66,9 @@ def _evaluate(c: BodyContext, node: ir.Evaluate) -> Statements:
     if isinstance(inner, ir.Conditional):
         then, other = ir.Evaluate(inner.then, inner.span), ir.Evaluate(inner.other, inner.span)
         return _if(c, ir.If(inner.test, (then,), (other,), node.span))
-    if isinstance(inner, ir.Const | ir.Load):
+    if isinstance(inner, ir.Load) and isinstance(inner.place, ir.Element):
+        inner = inner.place.pointer  # what a reference is to is not read
+    if isinstance(inner, ir.Const) or not any(isinstance(n, _EFFECTS) for n in walk(inner)):
         return []
     return [ast.Expr(value(c, inner))]
 
@@ -75,6 +87,8 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
     turns, c.turns = c.turns, True
     test = b.constant(True) if node.test is None else value(c, node.test)
     c.known.update(bounds)
+    c.loops += 1
+    c.breaks.append(_leave)
     if node.late:
         made = _late(c, node, test)
     else:
@@ -88,6 +102,8 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
         c.continues.pop()
         made = [ast.While(test, [*inner, *body(c, step)] or [ast.Pass()], [])]
     c.turns = turns
+    c.breaks.pop()
+    c.loops -= 1
     for name in bounds:
         del c.known[name]
     c.known.update(outer)
@@ -137,8 +153,12 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
     return {local.name: (first, limit)}
 
 
-def _break(_c: BodyContext, _node: ir.Break) -> Statements:
+def _leave() -> Statements:
     return [ast.Break()]
+
+
+def _break(c: BodyContext, _node: ir.Break) -> Statements:
+    return c.breaks[-1]() if c.breaks else _leave()
 
 
 def _continue(c: BodyContext, _node: ir.Continue) -> Statements:
@@ -168,5 +188,9 @@ _STATEMENTS: Mapping[type, Callable[[BodyContext, Any], Statements]] = MappingPr
         ir.Continue: _continue,
         ir.Return: _return,
         ir.Block: _block,
+        ir.Labelled: leaving.labelled,
+        ir.Goto: leaving.goto,
+        ir.Finally: leaving.ended,
+        ir.Try: leaving.attempt,
     }
 )

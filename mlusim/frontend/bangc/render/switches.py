@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc.ir.walk import parts_of
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.expressions import value
 
@@ -49,9 +50,7 @@ def _breaks(node: ir.Statement) -> bool:
     """Whether a break in *node* belongs to the switch."""
     if isinstance(node, ir.Break):
         return True
-    if isinstance(node, ir.If):
-        return any(_breaks(s) for s in (*node.then, *node.other))
-    return isinstance(node, ir.Block) and any(_breaks(s) for s in node.body)
+    return any(_breaks(s) for part in parts_of(node) for s in part)
 
 
 def _test(name: str, labels: tuple[int, ...]) -> ast.expr:
@@ -84,6 +83,8 @@ def _machine(c: "BodyContext", node: ir.Switch, name: str, body: Render) -> Stat
         return [b.at(b.assign(b.target(again), b.constant(True)), node.span), b.at(ast.Break(), node.span)]
 
     c.continues.append(leave)
+    c.breaks.append(lambda: [b.at(ast.Break(), node.span)])
+    c.loops += 1
     parts: Statements = []
     for section in node.sections:
         tests: list[ast.expr] = [b.name(inside)]
@@ -95,6 +96,8 @@ def _machine(c: "BodyContext", node: ir.Switch, name: str, body: Render) -> Stat
         parts.append(
             b.at(ast.If(ast.BoolOp(ast.Or(), tests), [entered, *body(c, section.body)], []), section.span)
         )
+    c.loops -= 1
+    c.breaks.pop()
     c.continues.pop()
     flags = ast.Assign([b.target(inside), b.target(again)], b.constant(False))
     made: Statements = [b.at(flags, node.span)]

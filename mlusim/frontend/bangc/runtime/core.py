@@ -15,6 +15,7 @@ from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.runtime import assembly
+from mlusim.frontend.bangc.runtime.constants import constant
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
@@ -22,7 +23,6 @@ from mlusim.frontend.bangc.runtime.layouts import (
     FieldPointer,
     RecordLayout,
     RecordPointer,
-    constant,
 )  # fmt: skip
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, copy, see, seen

@@ -18,6 +18,7 @@ from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObjec
 from mlusim.frontend.bangc.runtime.classes.readers import StandardInput
 from mlusim.frontend.bangc.runtime.classes.streams import MANIPULATORS, Stream
 from mlusim.frontend.bangc.runtime.cnnl.calls import calls
+from mlusim.frontend.bangc.runtime.constants import constant
 from mlusim.frontend.bangc.runtime.core import by_zero, common
 from mlusim.frontend.bangc.runtime.host_driver import Driver
 from mlusim.frontend.bangc.runtime.host_library import CLibrary, ProgramExit
@@ -28,8 +29,8 @@ from mlusim.frontend.bangc.runtime.layouts import (
     PointerArray,
     RecordLayout,
     RecordPointer,
-    constant,
 )
+from mlusim.frontend.bangc.runtime.leaving import LEAVING, Thrown, uncaught
 from mlusim.frontend.bangc.runtime.pointers import Address, Items
 from mlusim.frontend.bangc.runtime.resolve import HostTypes, resolve
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -93,6 +94,7 @@ class Process:
             "_c_new": self.new,
             "_c_delete": self.delete,
             "_c_launch": self.launch,
+            **LEAVING,
         }
 
     # -- functions -------------------------------------------------------------------------------
@@ -254,7 +256,7 @@ def _bytes(layout: Any) -> bool:
     if isinstance(layout, ArrayLayout):
         return _bytes(layout.leaf)
     if isinstance(layout, RecordLayout):
-        return all(_bytes(inner) for inner, _ in layout.fields.values())
+        return not layout.virtual and all(_bytes(inner) for inner, _ in layout.fields.values())
     return not isinstance(layout, ClassLayout)
 
 
@@ -301,6 +303,8 @@ def host_code() -> Iterator[None]:
     except RecursionError as error:
         text = f"the function calls itself without end: {DEPTH} calls are inside each other"
         raise _at(RuleFault(text, hint="look at the condition that ends it"), error.__traceback__) from None
+    except Thrown as thrown:
+        raise _at(uncaught(thrown), thrown.__traceback__) from None
     except Fault as fault:
         raise (fault if fault.file is not None else _at(fault, fault.__traceback__)) from None
     except UsageError as error:

@@ -1,6 +1,6 @@
 """How values of a type are made, and how memory is seen as one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from mlusim.arch.dtypes import DType, uint8, uint64
@@ -21,6 +21,8 @@ class RecordLayout:
 
     def __init__(self, record: t.Record) -> None:
         self.name = record.name
+        self.names = record.names
+        self.virtual = record.virtual
         self.size = record.size
         self.fields: dict[str, tuple[Any, int]] = {}
         self.cls: Any = type(record.name, (Object,), {"__slots__": (), "layout": self})
@@ -50,7 +52,9 @@ class RecordLayout:
         return pointer
 
     def same(self, other: "RecordLayout") -> bool:
-        """Whether *other* is this record as another file has it."""
+        """Whether *other* is this record as another file has it, or one of them a base of the other."""
+        if self.name in other.names or other.name in self.names:
+            return self.name != other.name or [*self.fields] == [*other.fields]
         return (self.name, self.size, [*self.fields]) == (other.name, other.size, [*other.fields])
 
     def __repr__(self) -> str:
@@ -150,7 +154,9 @@ class FieldPointer(Referred):
     def __setitem__(self, i: int, value: Any) -> None:
         if i:
             self._cell()[i] = value
-        setattr(self.owner, self.name, value)
+        # What is stored through void ** gets the element type of the pointer.
+        inner = getattr(type(self.owner).layout.fields[self.name][0], "pointee", None)
+        setattr(self.owner, self.name, see(value, inner) if isinstance(inner, DType) else value)
 
     def _cell(self) -> Cell:
         return Cell(type(self.owner).layout.fields[self.name][0], getattr(self.owner, self.name))
@@ -165,7 +171,12 @@ class FieldPointer(Referred):
 
     def cast(self, layout: Any) -> "FieldPointer":
         """The same field; only its own type may be seen."""
-        if layout is uint8 or layout is type(self.owner).layout.fields[self.name][0]:
+        own = type(self.owner).layout.fields[self.name][0]
+        if (
+            layout is uint8
+            or layout is own
+            or (isinstance(layout, PointerLayout) and isinstance(own, PointerLayout))
+        ):
             return self
         raise Unsupported(f"the field {self.name} of {type(self.owner).layout.name} is seen as {layout}")
 
@@ -377,18 +388,3 @@ def _by_value(value: Any, layout: Any) -> Any:
         count = layout.size // layout.leaf.size
         return Items([copy(value[n]) for n in range(count)], layout.leaf)
     return copy(value)
-
-
-def constant(layout: Any, initial: tuple[Any, ...] | None) -> Any:
-    """A variable at file scope that is no memory of the device: from its scalars in order, or zeros."""
-    values = None if initial is None else iter(initial)
-    made = _built(layout, values)
-    return made if isinstance(made, Items | Object) else Cell(layout, made)
-
-
-def _built(layout: Any, values: Iterator[Any] | None) -> Any:
-    if isinstance(layout, ArrayLayout):
-        return layout.make(*(_built(layout.element, values) for _ in range(layout.count)))
-    if isinstance(layout, RecordLayout):
-        return layout.make(*(_built(inner, values) for inner, _ in layout.fields.values()))
-    return fresh(layout) if values is None else next(values)

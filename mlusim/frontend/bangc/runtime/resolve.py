@@ -38,7 +38,8 @@ def layout(kind: t.Type, find: Find, records: dict[str, RecordLayout], host: Hos
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):
-        return host.double if host is not None and kind == t.DOUBLE else layouts.dtype(kind)
+        double = host is not None and (kind.kind, kind.size) == ("float", 8)
+        return host.double if host is not None and double else layouts.dtype(kind)
     if isinstance(kind, t.Pointer):
         return PointerLayout(layout(kind.to, find, records, host), find)
     if isinstance(kind, t.Array):

@@ -447,5 +447,6 @@ template <class I> void sort(I, I);
 template <class T, class F, class P> void __mlusim_sort(T *, T *, F *, P) {}
 }  // namespace std
 #include "source/mlusim_algorithm.h"
+#include "source/mlusim_exceptions.h"
 #include "source/mlusim_memory.h"
 #include "source/mlusim_chrono.h"

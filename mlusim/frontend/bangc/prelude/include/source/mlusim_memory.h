@@ -8,6 +8,7 @@
     name_() : held(nullptr) {} \
     name_(decltype(nullptr)) : held(nullptr) {} \
     explicit name_(T *p) : held(p) {} \
+    template <class U> name_(const name_<U> &p) : held(p.get()) {} \
     T &operator*() const { return *held; } \
     T *operator->() const { return held; } \
     T *get() const { return held; } \
@@ -29,6 +30,8 @@
     operator bool() const { return held != nullptr; } \
     void reset(T *p = nullptr) { held = p; } \
   };
+
+template <class T> void __mlusim_end(T *p) { p->~T(); }  // shows the destructor of a template's class
 
 namespace std {
 __mlusim_owner__(unique_ptr)

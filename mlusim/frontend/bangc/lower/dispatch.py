@@ -1,0 +1,48 @@
+"""Virtual methods: the class of an object chooses."""
+
+from typing import Any
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import Dispatch, DynamicCast, Expr
+from mlusim.frontend.bangc.lower import endings
+from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+
+
+def call(scope: FunctionScope, target: Declaration, arguments: tuple[Expr, ...], node: Node) -> Dispatch:
+    """A call of a virtual method; its targets are known when all classes are."""
+    made = Dispatch(target.name, {}, arguments, target.result, node.span)
+    kind = target.parent.type if target.parent is not None else t.VOID
+    scope.around.dispatches.append((kind, made, target.signature))
+    return made
+
+
+def fill(around: Surroundings) -> bool:
+    """Find the targets of what was called so far; whether there are new ones."""
+    reader, found = around.unit.reader, False
+    for kind, made, *signature in around.dispatches:
+        for record in list(reader.types.records.values()):
+            if (record is not kind and kind not in record.bases) or record.name in made.targets:
+                continue
+            target = _target(reader, record, made.name, signature[0] if signature else None)
+            if target is not None:
+                made.targets[record.name] = around.need(target)
+                found = True
+    return found
+
+
+def _target(reader: Any, record: t.Record, name: str, signature: Any) -> Declaration | None:
+    """The method that objects of *record* have."""
+    for one in (record, *record.bases):
+        method = reader.destructor(one) if name == endings.NAME else reader.method(one, name, signature)
+        if method is not None:
+            return None if method.pure else method
+    return None
+
+
+def dynamic(scope: FunctionScope, node: Node, value: Expr) -> DynamicCast:
+    """``dynamic_cast`` of a pointer."""
+    kind = node.type
+    if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Record):
+        scope.refuse("dynamic cast", "only a pointer to an object is cast dynamically", node.span)
+    return DynamicCast(value, kind.to.name, kind, node.span)

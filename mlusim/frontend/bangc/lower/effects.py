@@ -1,0 +1,49 @@
+"""What has an effect: such a test is not decided beforehand, and such an operand comes before what it is added to."""
+
+from mlusim.frontend.bangc.ir import (
+    Assign,
+    Call,
+    Comma,
+    Delete,
+    Expr,
+    Invoke,
+    Load,
+    LocalStorage,
+    Place,
+    Storage,
+    Update,
+)  # fmt: skip
+from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.lower.scope import FunctionScope
+from mlusim.frontend.bangc.parse.nodes import Node
+
+_STORES = (Assign, Update, Delete)
+_CALLS = (Call, Invoke)
+
+
+def decided(scope: FunctionScope, test: Node) -> int | float | None:
+    """The value of a test that is constant and has no effect; None of another."""
+    value = scope.around.unit.reader.value(test)
+    return None if value is None or _acts(scope, test) else value
+
+
+def _acts(scope: FunctionScope, node: Node) -> bool:
+    stores = node.op in ("=", "x++", "x--", "++x", "--x") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
+    if stores or (node.kind == "CALL_EXPR" and scope.around.unit.reader.value(node) is None):
+        return True
+    return any(_acts(scope, child) for child in node.children)
+
+
+def before(scope: FunctionScope, value: Expr, place: Place) -> tuple[Expr | None, Expr]:
+    """*value* for an update of *place*: an operand that may change the place is evaluated first, and kept."""
+    plain = isinstance(place, LocalStorage) and place.local.storage is Storage.VALUE
+    kinds = _STORES if plain else (*_STORES, *_CALLS)
+    if not any(isinstance(node, kinds) for node in walk(value)):
+        return None, value
+    held = LocalStorage(scope.hold(value.type, value.span), value.type, value.span)
+    return Assign(held, value, value.type, value.span), Load(held, value.type, value.span)
+
+
+def after(first: Expr | None, made: Expr) -> Expr:
+    """*made*, after what `before` found."""
+    return made if first is None else Comma(first, made, made.type, made.span)

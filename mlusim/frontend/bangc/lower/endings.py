@@ -1,0 +1,90 @@
+"""The ends of objects: destructors, those of members and bases behind their own."""
+
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import (
+    Assign,
+    Call,
+    Comma,
+    Conditional,
+    Const,
+    Dispatch,
+    Element,
+    Evaluate,
+    Expr,
+    Load,
+    Local,
+    LocalStorage,
+    Member,
+    Method,
+    Place,
+    Span,
+    Statement,
+)  # fmt: skip
+from mlusim.frontend.bangc.lower.conversions import convert
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number
+from mlusim.frontend.bangc.parse.type_reader import ends
+
+Statements = tuple[Statement, ...]
+NAME = "~"  # of destructors where virtual ones are told apart
+
+
+def of_local(scope: FunctionScope, local: Local) -> Statements:
+    """What happens where a local ends."""
+    return of_place(scope, LocalStorage(local, local.type, local.span), local.span)
+
+
+def of_place(scope: FunctionScope, at: Place, span: Span) -> Statements:
+    """What happens where the object at a place ends."""
+    kind = at.type
+    if isinstance(kind, t.ClassType):
+        return (Evaluate(Method("close", at, (), t.VOID, span), span),)
+    if isinstance(kind, t.Array):
+        scope.refuse("destructor", f"an array of {kind.of}, which has a destructor, is not supported", span)
+    assert isinstance(kind, t.Record)
+    reader = scope.around.unit.reader
+    found = reader.destructor(kind)
+    if found is None and kind.destroyed and reader.hidden_end(kind):
+        scope.around.hidden_ends.add(kind.name)
+        text = f"the destructor of {kind}, which is made from a template, is not known; give its class a name"
+        scope.refuse("destructor", text, span)
+    if found is not None:
+        this = scope.address(at, t.Pointer(kind), span)
+        return (Evaluate(Call(scope.around.need(found), found.title, (this,), t.VOID, span), span),)
+    return of_parts(scope, kind, at, span)
+
+
+def of_parts(scope: FunctionScope, kind: t.Record, at: Place, span: Span) -> Statements:
+    """The ends of the members of an object, the last first, and of its base."""
+    base = kind.bases[0] if kind.bases else None
+    inherited = len(base.fields) if base is not None else 0
+    made: list[Statement] = []
+    for field in reversed(kind.fields[inherited:]):
+        if ends(field.type):
+            made += of_place(scope, Member(at, field.name, field.offset, field.type, span), span)
+    if base is not None and base.destroyed:
+        this = scope.address(at, t.Pointer(base), span)
+        made += of_place(scope, Element(this, number(0, t.INT64, span), base, span), span)
+    return tuple(made)
+
+
+def deleted(scope: FunctionScope, pointer: Expr, span: Span) -> tuple[Expr, Expr | None]:
+    """*pointer*, held, and the end of what it points to; None where nothing happens there."""
+    kind = pointer.type.to if isinstance(pointer.type, t.Pointer) else t.VOID
+    if not isinstance(kind, t.Record) or not (kind.destroyed or kind.virtual):
+        return pointer, None
+    held = LocalStorage(scope.hold(pointer.type, span), pointer.type, span)
+    here = Load(held, pointer.type, span)
+    if kind.virtual:
+        end: Expr = Dispatch(NAME, {}, (here,), t.VOID, span)
+        scope.around.dispatches.append((kind, end))
+    else:
+        made = of_place(scope, Element(here, number(0, t.INT64, span), kind, span), span)
+        end = Const(0, t.INT32, span)
+        for statement in reversed(made):
+            assert isinstance(statement, Evaluate)
+            end = Comma(statement.value, end, t.INT32, span)
+    nothing = Const(0, t.INT32, span)
+    whole = Conditional(
+        convert(scope, here, t.BOOL, span), Comma(end, nothing, t.INT32, span), nothing, t.INT32, span
+    )
+    return here, Comma(Assign(held, pointer, pointer.type, span), whole, t.INT32, span)
