@@ -14,6 +14,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import excerpt_of
+from mlusim.frontend.bangc.fitting import other_elements
 from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.frontend.bangc.parse.unit import read
 from mlusim.machine.device import Device
@@ -136,6 +137,8 @@ class KernelCall:
         what = f"{parameter.spelling} {name} of {kernel.name} ({parameter.span.file}:{parameter.span.line})"
         if text is None:
             example = "out:float32:1024" if isinstance(kind, t.Pointer) else "1"
+            if isinstance(kind, t.Record):
+                example = ",".join("1" for _ in kind.fields)
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")
         if isinstance(kind, t.Pointer):
             if text in ("null", "nullptr"):
@@ -143,6 +146,8 @@ class KernelCall:
             tensor = self._tensor(device, name, text, what)
             _fit(tensor, kind.to, text, what)
             return tensor
+        if isinstance(kind, t.Record):
+            return _structure(text, kind, what)
         if not isinstance(kind, t.Arithmetic):
             raise UsageError(f"{what} is a {kind}, which the command line cannot give; launch it from Python")
         return _number(text, kind, what)
@@ -164,16 +169,24 @@ class KernelCall:
 
 
 def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:
-    """Refuse elements of another kind than the parameter points to; bytes and untyped memory take all."""
-    if not isinstance(to, t.Arithmetic) or to.size == 1 or to == t.DOUBLE:
-        return
-    have, wanted = (
-        tensor.dtype,
-        t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))],
-    )
-    raw = have.size == 2 and to.name == "bfloat16_t" and have.kind != "float"  # files have no bfloat16
-    if not raw and (have.size != to.size or (have.kind == "float") != (to.kind == "float")):
-        raise UsageError(f"{what} is given {text!r}, elements of {have}; it takes {wanted}")
+    """Refuse elements of another kind than the parameter points to."""
+    wanted = other_elements(tensor.dtype, to)
+    if wanted is not None:
+        raise UsageError(f"{what} is given {text!r}, elements of {tensor.dtype}; it takes {wanted}")
+
+
+def _structure(text: str, kind: t.Record, what: str) -> tuple[float | bool, ...]:
+    """The members of a structure of numbers, in their order: ``--arg p=2,1.5``."""
+    words = text.split(",")
+    fields = [(f.name, f.type) for f in kind.fields if isinstance(f.type, t.Arithmetic)]
+    if len(fields) != len(kind.fields):
+        raise UsageError(
+            f"{what} has members that are no numbers, which the command line cannot give; launch it from Python"
+        )
+    if len(words) != len(fields):
+        names = ", ".join(name for name, _ in fields)
+        raise UsageError(f"{what} is given {text!r}; it takes {len(fields)} numbers: {names}")
+    return tuple(_number(w, of, f"{name} of {what}") for w, (name, of) in zip(words, fields, strict=True))
 
 
 def _shape(text: str, what: str) -> tuple[tuple[int, ...], Any]:

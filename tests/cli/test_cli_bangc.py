@@ -62,7 +62,7 @@ def test_compile_lists_kernels_with_memory_and_intrinsics(folder, capsys):
 def test_compile_reports_what_does_not_translate_and_what_does_not_parse(folder, capsys):
     """A construct that is not supported is a finding, and other kernels stay; a syntax error is exit code 2."""
     (folder / "odd.mlu").write_text(
-        "__mlu_global__ void Odd(int *p) {\n  goto end;\nend:\n  p[0] = 1;\n}\n__mlu_global__ void Good(int *p) { p[0] = 1; }\n"
+        "__mlu_global__ void Odd(int *p) {\n  if (p) goto in;\n{ in:\n  p[0] = 1; }\n}\n__mlu_global__ void Good(int *p) { p[0] = 1; }\n"
     )
     odd = main(["compile", "odd.mlu", "--json"])
     found = json.loads(capsys.readouterr().out)["files"][0]

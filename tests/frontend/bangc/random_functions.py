@@ -146,7 +146,8 @@ class Writer(Expressions):
             text = f"auto &{name} = {rng.choice(self.pairs)}.d[{rng.randrange(3)}];"
             self.names[name] = "short"
             return [text]
-        targets = self.changeable((*WHOLE, *REAL, "bool"))
+        reals = REAL if self.everything else ("float", "half")
+        targets = self.changeable((*WHOLE, *reals, "bool"))
         if not targets:
             return None
         target = rng.choice(targets)
@@ -200,7 +201,7 @@ class Writer(Expressions):
             other = rng.choice(self.changeable(WHOLE))
             return [f"{name} = {other} = {self.whole(2)};"]
         same = [n for n in targets if self.names[n] == kind and n != name]
-        if same and rng.random() < 0.15:
+        if same and rng.random() < 0.15 and (self.everything or kind != "double"):
             other = rng.choice(same)
             return [
                 rng.choice(
@@ -435,6 +436,14 @@ class Writer(Expressions):
         before, after = self.block(1, 2), self.block(1, 1)
         leave = self.expression("bool", 2)
         self.loops -= 1
+        if rng.random() < 0.5:
+            tries, again, out = self.fresh("n"), self.fresh("again"), self.fresh("out")
+            return [
+                "{", f"  int {tries} = 0;", f"{again}:", f"  ++{tries};",
+                f"  for (int {outer} = 0; {outer} < 2; ++{outer}) {{", f"    for (int {inner} = 0; {inner} < 3; {inner}++) {{",
+                *before, f"      if ({leave}) goto {out};", f"      if ({tries} < 3 && {outer} == 1) goto {again};",
+                "    }", *after, "  }", f"{out}:", f"  {tries} = 0;", "}",
+            ]  # fmt: skip
         label = f"if ({leave}) {{ {inner} = 9; break; }}"
         return [
             f"for (int {outer} = 0; {outer} < 3; ++{outer}) {{", f"  int {inner} = 0;",

@@ -114,3 +114,19 @@ def test_files_are_linked_by_name_and_keep_their_own_variables(load):
     device.launch(module["K"], args=(out,))
 
     assert device.get(out)[0] == 705
+
+
+def test_arguments_of_another_kind_are_refused(load):
+    """A tensor of other elements, a number for a pointer, a fraction or too much for an integer: by parameter."""
+    module = load("__mlu_global__ void K(float *y, int n) { y[0] = n; }")
+    device = mlusim.Device()
+    floats, integers = device.empty(4, np.float32), device.empty(4, np.int32)
+
+    for given, said in (
+        ((integers, 1), r"float \* y of K .*k.mlu:1\) is given a tensor of int32; it takes float"),
+        ((3, 1), r"float \* y of K .* is given 3; it takes a tensor, a pointer or None"),
+        ((floats, 1.5), r"int n of K .* is given 1.5; it takes a whole number"),
+        ((floats, 1 << 40), r"int n of K .* is given 1099511627776; it takes -2147483648 to 2147483647"),
+    ):
+        with pytest.raises(LaunchError, match=said):
+            device.launch(module["K"], args=given)

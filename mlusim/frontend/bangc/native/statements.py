@@ -190,6 +190,14 @@ def _block(c: ProgramRendering, node: ir.Block, form: ir.Function) -> list[str]:
     return ["{", *statements(c, node.body, form), "}"]
 
 
+def _labelled(c: ProgramRendering, node: ir.Labelled, form: ir.Function) -> list[str]:
+    lines: list[str] = []
+    for label, section in zip(("", *node.labels), node.sections, strict=True):
+        lines += [f"l_{label}: TURN(m, {c.site(node.span)});"] if label else []
+        lines += statements(c, section, form)
+    return [*lines, ";"]
+
+
 _STATEMENTS: Mapping[type, Callable[[ProgramRendering, Any, ir.Function], list[str]]] = MappingProxyType(
     {
         ir.Declare: _declare,
@@ -201,5 +209,7 @@ _STATEMENTS: Mapping[type, Callable[[ProgramRendering, Any, ir.Function], list[s
         ir.Continue: lambda _c, _n, _f: ["continue;"],
         ir.Return: _return,
         ir.Block: _block,
+        ir.Labelled: _labelled,
+        ir.Goto: lambda _c, n, _f: [f"goto l_{n.label};"],
     }
 )

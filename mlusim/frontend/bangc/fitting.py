@@ -1,0 +1,38 @@
+"""Whether what a launch gives a kernel fits its parameters."""
+
+from typing import Any
+
+from mlusim.arch.dtypes import DType
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.machine.tensor import DeviceTensor
+
+_BITS_OF_BFLOAT16 = 2  # bytes; files have no bfloat16, and integers carry it
+
+
+def misfit(parameter: ir.Local, argument: Any) -> str | None:
+    """What *parameter* takes, where *argument* is something else that would be taken for it; None where it fits."""
+    kind = parameter.type
+    if isinstance(kind, t.Pointer):
+        if isinstance(argument, DeviceTensor):
+            wanted = other_elements(argument.dtype, kind.to)
+            return None if wanted is None else f"a tensor of {argument.dtype}; it takes {wanted}"
+        if isinstance(argument, int | float):
+            return f"{argument!r}; it takes a tensor, a pointer or None"
+    if isinstance(kind, t.Arithmetic) and kind.whole and kind.kind != "bool":
+        value = argument.item() if hasattr(argument, "item") else argument
+        if isinstance(value, float) and not value.is_integer():
+            return f"{value!r}; it takes a whole number"
+        if isinstance(value, int | float) and not kind.low <= value <= kind.high:
+            return f"{value!r}; it takes {kind.low} to {kind.high}"
+    return None
+
+
+def other_elements(have: DType, to: t.Type) -> DType | None:
+    """The elements that a pointer to *to* takes, where *have* is another kind; bytes and untyped memory take all."""
+    if not isinstance(to, t.Arithmetic) or to.size == 1 or to == t.DOUBLE:
+        return None
+    wanted = t.DTYPE_OF[next(s for s in t.SCALARS if (s.kind, s.size) == (to.kind, to.size))]
+    raw = have.size == _BITS_OF_BFLOAT16 and to.name == t.BFLOAT16.name and have.kind != "float"
+    fits = raw or (have.size == to.size and (have.kind == "float") == (to.kind == "float"))
+    return None if fits else wanted
