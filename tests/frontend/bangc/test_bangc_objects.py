@@ -145,3 +145,13 @@ def test_what_nothing_catches_is_a_fault(load):
 
     with pytest.raises(MlusimError, match=r"std::out_of_range is not caught: 'row 9'; .*k.mlu:3"):
         module.functions["Run"](Device())
+
+
+def test_a_copy_of_a_structure_points_to_the_same_object(load):
+    """What a member points to, or refers to, is not copied with it."""
+    module = load(
+        "struct D { int n; };\nstruct H { D &d; H(D &e) : d(e) {} };\n"
+        "int Run() { D d = {0}; H a(d); H b = a; b.d.n = 5; return d.n; }\n"
+    )
+
+    assert 5 == module.functions["Run"](Device())

@@ -238,7 +238,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
             Load(LocalStorage(scope.this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span
         )
         at = Member(whole, field.name, field.offset, field.type, span)
-        first = expressions.valued(scope, given, field.type)
+        first = calls.argument(scope, given, field.type)  # a reference is bound
         if isinstance(first, Load) and isinstance(field.type, t.ClassType):
             first = Construct((first,), field.type, span)  # a copy
         made.append(Evaluate(Assign(at, first, field.type, span), span))

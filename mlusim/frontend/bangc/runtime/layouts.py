@@ -81,9 +81,11 @@ class Object:
     def copied(self) -> "Object":
         """A copy by value."""
         made: Object = type(self).__new__(type(self))
-        made.__dict__.update(
-            {k: v.copy() if isinstance(v, Items) else copy(v) for k, v in self.__dict__.items()}
-        )
+        fields = type(self).layout.fields
+        for name, value in self.__dict__.items():
+            pointer = name in fields and isinstance(fields[name][0], PointerLayout)
+            copied = value if pointer else value.copy() if isinstance(value, Items) else copy(value)
+            made.__dict__[name] = copied
         return made
 
     def assign(self, other: Any) -> None:

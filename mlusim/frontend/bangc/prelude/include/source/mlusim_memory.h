@@ -37,15 +37,15 @@ namespace std {
 __mlusim_owner__(unique_ptr)
 __mlusim_owner__(shared_ptr)
 template <class P> struct __mlusim_owned {
-  template <class... A> static P one(A... a) { return P(new typename P::element_type(a...)); }
+  template <class... A> static P one(A &&... a) { return P(new typename P::element_type(a...)); }
 };
 template <class T> struct __mlusim_owned<unique_ptr<T[]>> {
   static unique_ptr<T[]> one(size_t n) { return unique_ptr<T[]>(new T[n]()); }
 };
-template <class T, class... A> unique_ptr<T> make_unique(A... a) {
+template <class T, class... A> unique_ptr<T> make_unique(A &&... a) {
   return __mlusim_owned<unique_ptr<T>>::one(a...);
 }
-template <class T, class... A> shared_ptr<T> make_shared(A... a) {
+template <class T, class... A> shared_ptr<T> make_shared(A &&... a) {
   return __mlusim_owned<shared_ptr<T>>::one(a...);
 }
 }  // namespace std
