@@ -88,6 +88,7 @@ def _calls(root: Path, results: Results, args: argparse.Namespace) -> None:
     """Each call: without checkers, and those of ours under them, too."""
     library = Library(root)
     results.entries = [n for n in library.public if not any(word in n for word in HELPERS)]
+    results.driven = library.driven
     for entry, case, source in cases(library):
         if args.only in entry or args.only in case:
             made = results.calls[f"{entry}: {case}"] = outcome(library, entry, case, source, checked=False)

@@ -28,13 +28,16 @@ class Library:
     folders: dict[str, str] = field(factory=dict)
     modules: dict[str, Any] = field(factory=dict)
     public: list[str] = field(factory=list)
+    driven: dict[str, list[str]] = field(factory=dict)  # the entry points that a driver calls
 
     def __attrs_post_init__(self) -> None:
         for path in sorted(p for s in ("cpp", "mlu") for p in self.root.glob(f"kernels/**/*.{s}")):
             for name in _DEFINED.findall(_COMMENT.sub("", path.read_text())):
                 self.folders.setdefault(name, path.relative_to(self.root).parts[1])
         for path in DRIVERS.glob("*.cpp"):
-            self.folders.update(dict.fromkeys(re.findall(r"\b(Drive\w+)\(", path.read_text()), path.stem))
+            for part in re.split(r"(?=\bDrive\w+\()", path.read_text())[1:]:
+                name = part.partition("(")[0]
+                self.folders[name], self.driven[name] = path.stem, re.findall(r"\b(mluOp[A-Z]\w+)\(", part)
         declared = re.findall(
             r"MLUOP_WIN_API\s+(mluOp\w+)\(", _COMMENT.sub("", (self.root / "mlu_op.h").read_text())
         )
@@ -133,7 +136,8 @@ class Call:
         if name not in self.given:
             raise UsageError(f"{self.name}: no value for {kind} {name}")
         value = self.given[name]
-        if "[" in kind or kind.startswith("const int *"):
+        described = any(other in (f"{name}_desc", f"desc_{name}") for _, other in parameters)
+        if "[" in kind or (kind.startswith("const int *") and not described):
             return np.array(value, np.int64 if "64" in kind else np.int32)
         return (
             self._tensor(name)

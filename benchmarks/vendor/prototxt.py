@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from benchmarks.vendor.entries import Call, Library, Watched
@@ -13,7 +14,7 @@ _WORDS = re.compile(r'#[^\n]*|[\w.+-]+|"[^"]*"|[{}:\[\],]')
 _DTYPES = {
     "DTYPE_HALF": np.float16, "DTYPE_FLOAT": np.float32, "DTYPE_INT32": np.int32, "DTYPE_INT64": np.int64,
     "DTYPE_INT8": np.int8, "DTYPE_UINT8": np.uint8, "DTYPE_INT16": np.int16, "DTYPE_BOOL": np.bool_,
-    "DTYPE_COMPLEX_FLOAT": np.complex64, "DTYPE_UINT32": np.uint32, "DTYPE_UINT64": np.uint64,
+    "DTYPE_COMPLEX_FLOAT": np.complex64, "DTYPE_BFLOAT16": ml_dtypes.bfloat16, "DTYPE_UINT32": np.uint32, "DTYPE_UINT64": np.uint64,
 }  # fmt: skip
 _REDUCTIONS = {f"REDUCE_MODE_{n}": f"MLUOP_REDUCE_D{n}" for n in ("SUM", "MEAN", "MAX")}
 _NAMES = {
@@ -21,10 +22,37 @@ _NAMES = {
     "carafe_forward": "DriveCarafeForward",
     "carafe_backward": "DriveCarafeBackward",
     "fft": "DriveFFT",
-    "roialign_forward": "mluOpRoiAlignForward_v2",
+    "nms": "DriveNms",
+    "roialign_forward": "DriveRoiAlign",
+    "roi_align_backward": "mluOpRoiAlignBackward_v2",
+    "dcn_forward": "DriveDCNForward",
+    "dcn_backward_data": "DriveDCNBackwardData",
+    "dcn_backward_weight": "DriveDCNBackwardWeight",
+    "sync_batchnorm_backward_reduce": "mluOpSyncBatchNormBackwardReduce_v2",
     "sync_batchnorm_stats": "mluOpSyncBatchNormStats_v2",
 }
+_USUAL = {
+    "prefer": 1, "scale": 1.0, "iouaware": False, "iouawarefactor": 0.5, "algo": 0, "boxmode": 0, "methodmode": 0, "softnmssigma": 0.0,
+    "offset": 0.0, "padtomaxoutputsize": False, "poolmode": 1, "poolingmode": 0,
+}  # fmt: skip  # where a case has none
+_SIZES = {
+    "mluOpRoiPointPool3d": {
+        "batch_size": ("points", 0), "pts_num": ("points", 1), "boxes_num": ("boxes3d", 1), "feature_in_len": ("point_features", 2),
+        "sampled_pts_num": ("pooled_features", 2),
+    }
+}  # fmt: skip  # of tensors that are arguments, too
+_NAMED = (
+    "moving_mean",
+    "moving_var",
+    "mask",
+    "bias",
+    "grad_mask",
+    "grad_bias",
+    "argmax_x",
+    "argmax_y",
+)  # absent unless a case names them
 _ORDERS = {
+    "mluOpRoiPoolingForward": ["input", "rois", "output", "argmax"],
     "mluOpPsRoiPoolBackward": ["top_grad", "mapping_channel", "rois", "bottom_grad"],
     "mluOpGenerateProposalsV2": [
         "scores",
@@ -119,13 +147,16 @@ def _filled(message: Message, count: int, dtype: Any, random: np.random.Generato
                 bits = [int(str(word).strip('"'), 16) for word in given]
                 return np.array(bits, f"u{whole.itemsize}").view(dtype)
             if name == "value_i" and dtype.kind == "f":  # their bits
-                return np.array(given[:count], f"i{dtype.itemsize}").view(dtype)
-            return np.array(given[:count], kind)
+                bits = [*given, *[0] * (count - len(given))][:count]
+                return np.array(bits, f"i{dtype.itemsize}").view(dtype)
+            return np.array([*given, *[0] * (count - len(given))][:count], kind)
     if "path" in message:
         raise UsageError("the case's values are in a file that the checkout does not have")
     data = message.get("random_data", [{}])[0]
     low, high = (float(data.get(n, [d])[0]) for n, d in (("lower_bound", 0), ("upper_bound", 0)))
     low, high = min(low, high), max(low, high)
+    if dtype.kind == "V":  # bfloat16
+        return random.uniform(low, high, count).astype(np.float32).astype(dtype)
     if dtype.kind == "c":
         return (random.uniform(low, high, count) + 1j * random.uniform(low, high, count)).astype(dtype)
     if dtype.kind in "iub":
@@ -139,6 +170,7 @@ def call_of(path: Path, library: Library, handle: Watched) -> Call:
     name = entry_of(message, library)
     random = np.random.default_rng(0)
     inputs = [(m.get("id", [""])[0].strip('"'), tensor(m, random)) for m in message.get("input", [])]
+    inputs = [given for given in inputs if given[0] != "NULL"]
     outputs = [(m.get("id", [""])[0].strip('"'), tensor(m, random)) for m in message.get("output", [])]
     numbers = _numbers(message)
     call = Call(library, handle, name, {}, {}, {}, {})
@@ -154,11 +186,14 @@ def call_of(path: Path, library: Library, handle: Watched) -> Call:
     for pointer in wanted:
         named = next((t for t in queue if t[0] == pointer), None)
         absent = spare and kinds[pointer].startswith("const") and len(queue) <= len(outputs)
+        absent = absent or (pointer in _NAMED and len(queue) > 0 and named is None)
         found = None if absent or not queue else named or queue[0]
         call.given[pointer] = None
         if found is not None:
             queue = [t for t in queue if t is not found]
             _take(call, pointer, *found[1])
+    for parameter, (owner, axis) in _SIZES.get(name, {}).items():
+        call.given[parameter] = call.given[owner].shape[axis]
     for kind, parameter in parameters:
         plain = parameter.replace("_", "").lower()
         if parameter not in call.given and plain in numbers:
@@ -170,12 +205,7 @@ def call_of(path: Path, library: Library, handle: Watched) -> Call:
 
 
 def _numbers(message: Message) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "prefer": 1,
-        "scale": 1.0,
-        "iouaware": False,
-        "iouawarefactor": 0.5,
-    }  # where a case has none
+    found: dict[str, Any] = dict(_USUAL)
     for group, given in message.items():
         if group.endswith("_param") and isinstance(given[0], dict):
             found.update(

@@ -15,6 +15,11 @@ __mlu_global__ void Lone(int *out, int copies) {
   if (copies) __memcpy(flag, row, 16, NRAM2SRAM);
   out[0] = flag[1] + 1;
 }
+__mlu_func__ int later(const int &start, const int &step) { return start * 10 + step; }
+__mlu_global__ void Refers(int *out) {
+  const int &mine = taskId;
+  out[taskId] = later(taskId, taskDim) + 100 * mine;
+}
 __mlu_global__ void Shares(int *out, int left) {
   int start = taskId - left <= 0 ? taskId * 2 : left * 2 + (taskId - left);
   out[taskId] = start + (taskIdX - 5) / 2 + (coreId - (int)coreDim < 0) * 100;
@@ -46,9 +51,12 @@ def test_sram_of_a_lone_block_task_is_its_own(module, engine):
 
 @pytest.mark.parametrize("engine", ["python", "native"])
 def test_built_in_variables_are_signed(module, engine):
-    """A task before the number that it is compared with is less, and a difference below zero rounds towards it."""
+    """A difference of one may be below zero; a constant reference to one has its value."""
     device = mlusim.Device("MLU370-X4")
     out = device.put(np.zeros(4, np.int32))
     device.launch(module["Shares"], dim=4, kind=mlusim.BLOCK, engine=engine, args=(out, 3))
 
     assert [98, 100, 103, 105] == device.get(out).tolist()
+    device.launch(module["Refers"], dim=4, kind=mlusim.BLOCK, args=(out,))
+
+    assert [4, 114, 224, 334] == device.get(out).tolist()

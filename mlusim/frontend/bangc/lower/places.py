@@ -45,7 +45,7 @@ def is_place(node: Node) -> bool:
     """Whether *node* names something that has an address."""
     node = bare(node)
     if node.kind in _NAMED:
-        return node.decl is None or node.decl.kind != "ENUM_CONSTANT_DECL"
+        return node.decl is None or not (node.decl.kind == "ENUM_CONSTANT_DECL" or _supplied(node, node.decl))
     if node.kind == "UNARY_OPERATOR":
         return node.op in ("*", "++x", "--x")
     if node.kind == "CALL_EXPR":
@@ -55,6 +55,11 @@ def is_place(node: Node) -> bool:
     if node.kind == "BINARY_OPERATOR":
         return node.op == "="
     return node.kind in _ASSIGNING or _reinterprets(node)
+
+
+def _supplied(node: Node, variable: Declaration) -> bool:
+    """Whether it is a number that the device or a header gives, such as ``taskId``: one without an address."""
+    return variable.kind == "VAR_DECL" and variable.from_prelude and isinstance(node.type, t.Arithmetic)
 
 
 def _refers(kind: t.Type) -> bool:

@@ -5,14 +5,26 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.frontend.bangc.runtime.cnnl import algebra, places
+from mlusim.frontend.bangc.runtime.cnnl import algebra, deformed, norms, places, regions
 from mlusim.frontend.bangc.runtime.cnnl.tensors import Descriptor, numbers, scalar
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.runtime.host_driver import Driver
 
-_KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor")  # fmt: skip
-_WORKSPACES = ("AddN", "OpTensor", "TopKTensor", "Transpose", "Unique", "Concat")
+_KINDS = ("OpTensorDescriptor", "TransposeDescriptor", "MatMulDescriptor", "MatMulAlgo", "MatMulHeuristicResult", "ReduceDescriptor", "UniqueDescriptor", "NmsDescriptor", "RoiAlignDescriptor", "DCNDescriptor")  # fmt: skip
+_WORKSPACES = (
+    "AddN",
+    "OpTensor",
+    "TopKTensor",
+    "Transpose",
+    "Unique",
+    "Concat",
+    "SyncBatchNormStats",
+    "SyncBatchnormBackwardReduce",
+    "DCNForward",
+    "DCNBakcwardData",
+    "DCNBackwardWeight",
+)
 
 
 def _make(where: Any) -> int:
@@ -35,7 +47,7 @@ def _set_transpose(desc: Descriptor, count: int, permute: Any) -> int:
     return 0
 
 
-def _set_matmul(desc: Descriptor, which: int, value: Any, _size: int) -> int:
+def _set_attribute(desc: Descriptor, which: int, value: Any, _size: int) -> int:
     desc.values[which] = scalar(value)
     return 0
 
@@ -65,8 +77,12 @@ _PLAIN: Mapping[str, Callable[..., int]] = MappingProxyType(
         **{f"Destroy{kind}": _done for kind in _KINDS},
         **{f"Get{name}WorkspaceSize": _no_workspace for name in _WORKSPACES},
         "GetReduceOpWorkspaceSize_v2": _no_workspace,
+        "GetNmsWorkspaceSize_v4": _no_workspace,
         "SetTransposeDescriptor": _set_transpose,
-        "SetMatMulDescAttr": _set_matmul,
+        "SetDCNDescriptor": deformed.configure,
+        "SetMatMulDescAttr": _set_attribute,
+        "SetNmsDescAttr": _set_attribute,
+        "SetRoiAlignDescriptor_v2": regions.set_align,
         "SetOpTensorDescriptor": _set_op,
         "SetReduceDescriptor_v2": _set_reduce,
         "SetUniqueDescriptor": _done,
@@ -82,14 +98,28 @@ _ON_TENSORS: Mapping[str, Callable[..., int]] = MappingProxyType(
         "BatchMatMulEx": algebra.matmul,
         "Concat": places.concat,
         "Copy_v2": algebra.copy,
+        "DCNBackwardData": deformed.backward_data,
+        "DCNBackwardWeight": deformed.backward_weight,
+        "DCNForward": deformed.forward,
         "Fill_v3": algebra.fill,
         "GatherNd_v2": places.gather,
         "MatMul_v2": algebra.matmul,
+        "Nms_v2": regions.nms,
         "OpTensor": algebra.op_tensor,
         "Pad": places.pad,
         "Reduce_v2": algebra.reduce,
+        "RoiAlignBackward_v2": regions.align_backward,
+        "RoiAlign_v2": regions.align,
+        "RoiPoolingBackward": regions.pooling_backward,
+        "RoiPoolingForward": regions.pooling,
         "ScatterNd_v2": places.scatter,
         "StridedSlice_v2": places.strided_slice,
+        "SyncBatchNormBackwardElemt": norms.backward_elemt,
+        "SyncBatchNormBackwardElemtV2": norms.backward_elemt,
+        "SyncBatchNormElemt": norms.elemt,
+        "SyncBatchNormGatherStatsWithCounts": norms.gather_stats,
+        "SyncBatchNormStats_v2": norms.stats,
+        "SyncBatchnormBackwardReduce_v2": norms.backward_reduce,
         "TopKTensor_v3": places.top_k,
         "Transform_v2": algebra.transform,
         "Transpose_v2": places.transpose,
