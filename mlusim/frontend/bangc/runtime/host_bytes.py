@@ -2,10 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
+from mlusim.arch.dtypes import DType
 from mlusim.errors import Ended, MemoryFault, OutOfBounds, Unsupported, WrongSpace
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import PointerArray, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
+from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 
 _ORDER = "look at the direction of the copy, and at the order of its pointers"
@@ -32,6 +36,9 @@ def host_bytes(pointer: Any, count: int, verb: str) -> memoryview:
             space=pointer.space.name,
             hint=_ORDER if verb == "copy" else "copy it with cnrtMemcpy first",
         )
+    found = variable_bytes(pointer, count) if verb in ("copy", "load") else None
+    if found is not None:
+        return found
     raise _none(pointer, count, verb)
 
 
@@ -56,6 +63,24 @@ def device_bytes(pointer: Any, count: int, verb: str) -> Any:
             legal=f"{max(allocation.nbytes - start, 0)} bytes are there",
         )
     return allocation.raw.data[start : start + count]
+
+
+def put_variable(pointer: Any, raw: bytes) -> bool:
+    """Store bytes to a number that is kept outside memory, where they are all of its own; whether it is such."""
+    pointer = plain(pointer)
+    if not (
+        isinstance(pointer, Cell) and isinstance(pointer.layout, DType) and pointer.layout.size == len(raw)
+    ):
+        return False
+    pointer.put(np.frombuffer(raw, pointer.layout.dtype)[0].item())
+    return True
+
+
+def variable_bytes(pointer: Any, count: int) -> memoryview | None:
+    """The bytes of a number that is kept outside memory, to be read; None: it is no such number of *count* bytes."""
+    if isinstance(pointer, Cell) and isinstance(pointer.layout, DType) and pointer.layout.size == count:
+        return memoryview(np.array(pointer.v).astype(pointer.layout.dtype).tobytes())
+    return None
 
 
 def _none(pointer: Any, count: int, verb: str) -> MemoryFault:

@@ -15,7 +15,7 @@ from mlusim.arch.dtypes import int8, uint8
 from mlusim.errors import MemoryFault, OutOfMemory, WrongSpace
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.runtime.classes.objects import HostObject
-from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, host_bytes, plain
+from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, host_bytes, plain, put_variable
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr, float64
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -211,6 +211,8 @@ class Driver:
             return self._done(ARGS)
         from_device, to_device = _DIRECTIONS[direction]
         read = (device_bytes if from_device else host_bytes)(source, nbytes, "copy")
+        if not to_device and put_variable(target, bytes(read)):
+            return OK
         store = (device_bytes if to_device else host_bytes)(target, nbytes, "copy")
         store[:] = bytes(read)
         if to_device:

@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.errors import OutOfBounds
 from mlusim.frontend.bangc.runtime.cnnl.tensors import (
     Array,
     Descriptor,
@@ -57,35 +56,31 @@ def concat(
     return store(driver, given[2], given[3], np.concatenate(parts, axis))
 
 
-def _index(what: str, where: Array, sizes: tuple[int, ...]) -> tuple[Array, ...]:
-    """Rows of numbers as an index into axes of these *sizes*.  Raises `OutOfBounds`."""
-    columns = tuple(np.moveaxis(where.astype(np.int64), -1, 0))
-    for axis, (column, size) in enumerate(zip(columns, sizes, strict=False)):
-        wrong = column[(column < 0) | (column >= size)]
-        if wrong.size:
-            raise OutOfBounds(
-                f"{what} is given index {wrong.flat[0]} along axis {axis}", legal=f"0 to {size - 1}"
-            )
-    return columns
+def _inside(where: Array, sizes: tuple[int, ...]) -> tuple[Array, tuple[Array, ...]]:
+    """Which rows of numbers are an index into axes of these *sizes*, and those rows by axis."""
+    rows = where.astype(np.int64)
+    inside = ((rows >= 0) & (rows < np.array(sizes[: rows.shape[-1]]))).all(-1)
+    return inside, tuple(np.moveaxis(rows[inside], -1, 0))
 
 
 def gather(
     driver: "Driver", _handle: Any, _batch: int, desc: Any, x: Any, where_desc: Any, where: Any, *out: Any
 ) -> int:
-    """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor."""
+    """``cnnlGatherNd_v2``: the last axis of the indices goes along the first axes of the tensor; 0 from outside."""
     given = values(desc, x)
-    index = _index("cnnlGatherNd", values(where_desc, where), given.shape)
-    return store(driver, out[0], out[1], given[index])
+    rows = values(where_desc, where)
+    inside, index = _inside(rows, given.shape)
+    found = np.zeros((*inside.shape, *given.shape[rows.shape[-1] :]), given.dtype)
+    found[inside] = given[index]
+    return store(driver, out[0], out[1], found)
 
 
 def scatter(driver: "Driver", _handle: Any, mode: int, where_desc: Any, where: Any, *given: Any) -> int:
-    """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with a negative index goes nowhere."""
+    """``cnnlScatterNd_v2``: add, subtract, multiply or put; a row with an index outside goes nowhere."""
     desc, x, first_desc, first, out_desc, out = given
     result = values(first_desc, first).copy() if first else np.zeros(shape_of(out_desc), dtype_of(out_desc))
-    rows = values(where_desc, where)
-    kept = (rows >= 0).all(-1)
-    index = _index("cnnlScatterNd", rows[kept], result.shape)
-    updates = values(desc, x)[kept]
+    inside, index = _inside(values(where_desc, where), result.shape)
+    updates = values(desc, x)[inside]
     if mode == _UPDATE:
         result[index] = updates
     else:
