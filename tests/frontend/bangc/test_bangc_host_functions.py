@@ -43,6 +43,14 @@ int Leave() { exit(3); }
 int Same(int a) { return a; }
 int Same(int a, int b) { return a + b; }
 int NoWay(int n) { if (n) goto in; { in: return 1; } }
+static void Take(float *value, const void *from) { cnrtMemcpy(value, (void *)from, 4, cnrtMemcpyDevToHost); }
+float First(const void *from, void *to) {
+  float value = 0;
+  Take(&value, from);
+  value += 1;
+  cnrtMemcpy(to, &value, 4, cnrtMemcpyHostToDev);
+  return value;
+}
 void ScaleBehind(cnrtQueue_t queue, void *dst, const void *src, int n, unsigned long bytes) {
   cnrtDim3_t dim = {1, 1, 1};
   Scale<float><<<dim, cnrtFuncTypeBlock, queue>>>((float *)((unsigned long)dst + bytes), (const float *)src, n, 2);
@@ -120,6 +128,15 @@ def test_a_pointer_that_was_an_integer_has_moved_by_bytes(module):
     module.functions["ScaleBehind"](device, None, dst, src, 8, 16)
 
     assert [0.0] * 4 + [2.0 * n for n in range(8)] + [0.0] * 52 == device.get(dst).tolist()
+
+
+def test_a_variable_is_copied_to_and_from(module):
+    """One number of the host, whose address another function is given."""
+    device = mlusim.Device("MLU370-X4")
+    src, dst = device.put(np.array([2.5, 7], np.float32)), device.put(np.zeros(2, np.float32))
+
+    assert 3.5 == module.functions["First"](device, src, dst)
+    assert [3.5, 0.0] == device.get(dst).tolist()
 
 
 def test_numpy_arrays_are_memory_of_the_host(module):
