@@ -89,7 +89,10 @@ def _calls(root: Path, results: Results, args: argparse.Namespace) -> None:
     library = Library(root)
     results.entries = [n for n in library.public if not any(word in n for word in HELPERS)]
     results.driven = library.driven
-    for entry, case, source in cases(library):
+    everything = cases(library)
+    known = {f"{entry}: {case}" for entry, case, _ in everything}
+    results.calls = {name: call for name, call in results.calls.items() if name in known}
+    for entry, case, source in everything:
         if args.only in entry or args.only in case:
             made = results.calls[f"{entry}: {case}"] = outcome(library, entry, case, source, checked=False)
             if not args.no_checks and not isinstance(source, Path) and made.kernels:

@@ -56,7 +56,8 @@ class Library:
                 p
                 for u in used
                 for s in ("cpp", "mlu")
-                for p in sorted((self.root / "kernels" / u).rglob(f"*.{s}"))
+                for library in ("kernels", "kernels_light")
+                for p in sorted((self.root / library / u).rglob(f"*.{s}"))
             ]
             paths += DRIVERS.glob(f"{folder}.cpp")
             self.modules[folder] = bangc.load(

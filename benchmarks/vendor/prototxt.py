@@ -19,6 +19,7 @@ _DTYPES = {
 _REDUCTIONS = {f"REDUCE_MODE_{n}": f"MLUOP_REDUCE_D{n}" for n in ("SUM", "MEAN", "MAX")}
 _NAMES = {
     "adam_w": "DriveAdamW",
+    "adam_w_light": "DriveAdamWLight",
     "carafe_forward": "DriveCarafeForward",
     "carafe_backward": "DriveCarafeBackward",
     "fft": "DriveFFT",
@@ -33,7 +34,7 @@ _NAMES = {
 }
 _USUAL = {
     "prefer": 1, "scale": 1.0, "iouaware": False, "iouawarefactor": 0.5, "algo": 0, "boxmode": 0, "methodmode": 0, "softnmssigma": 0.0,
-    "offset": 0.0, "padtomaxoutputsize": False, "poolmode": 1, "poolingmode": 0,
+    "offset": 0.0, "padtomaxoutputsize": False, "poolmode": 1, "poolingmode": 0, "usenesterov": False,
 }  # fmt: skip  # where a case has none
 _SIZES = {
     "mluOpRoiPointPool3d": {

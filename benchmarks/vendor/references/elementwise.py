@@ -61,6 +61,18 @@ def adam_w(g: Given) -> Given:
     grad = grad / g["scale"]
     m = g["beta1"] * g["momentum"] + (1 - g["beta1"]) * grad
     v = g["beta2"] * g["velocity"] + (1 - g["beta2"]) * grad * grad
-    bias1, bias2 = (1 - g[n] ** g["step"].astype(float) for n in ("beta1", "beta2"))
+    short = (
+        g["step"].dtype.itemsize == 2
+    )  # then it is the parameter in bfloat16, and the biases are arguments
+    bias1, bias2 = (g[f"bias{n}"] if short else 1 - g[f"beta{n}"] ** g["step"].astype(float) for n in (1, 2))
     moved = g["lr"] * m / bias1 / (np.sqrt(v / bias2) + g["epsilon"])
-    return {"param": g["param"] * (1 - g["lr"] * g["weight_decay"]) - moved, "momentum": m, "velocity": v}
+    param = g["param"] * (1 - g["lr"] * g["weight_decay"]) - moved
+    found = {"param": param, "momentum": m, "velocity": v}
+    return found | {"step": param.astype(g["step"].dtype)} if short else found
+
+
+@reference("DriveAdamWLight", 1e-4)
+def adam_w_light(g: Given) -> Given:
+    """The same, of the light library."""
+    found = adam_w({**g, "step": g["paramh"]})
+    return {k.replace("step", "paramh"): v for k, v in found.items()}

@@ -71,6 +71,13 @@ void Best(void *x, void *out, void *where) {
 }
 cnnlStatus_t cnnlSoftmax(...);
 void Normal(void *x) { cnnlSoftmax(nullptr, Tensor(2, 3), x); }
+int Seen() {
+  CNcontext context;
+  CNctxConfigParam found;
+  cnCtxGetCurrent(&context);
+  cnGetCtxConfigParam(context, CN_CTX_CONFIG_VISIBLE_CLUSTER_NUM, &found);
+  return found.visibleClusterNumber;
+}
 int Reach() { int found = 0; cnDeviceGetAttribute(&found, CN_DEVICE_ATTRIBUTE_MAX_CLUSTER_COUNT, 0); return found; }
 """
 
@@ -157,4 +164,4 @@ def test_a_call_without_a_stand_in_is_said_at_its_line(module, device):
     with pytest.raises(Fault, match=r"cnnlSoftmax is defined in no file that was loaded .*calls.cpp"):
         module.functions["Normal"](device, device.put(A))
 
-    assert device.board.clusters == module.functions["Reach"](device)
+    assert device.board.clusters == module.functions["Reach"](device) == module.functions["Seen"](device)

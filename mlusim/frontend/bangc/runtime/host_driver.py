@@ -160,6 +160,19 @@ class Driver:
         value[0] = known[attribute]
         return OK
 
+    def get_context(self, where: Any) -> int:
+        """``cnCtxGetCurrent``: the one that there is."""
+        where[0] = Address(1)
+        return OK
+
+    def get_context_config(self, _context: Any, which: int, found: Any) -> int:
+        """``cnGetCtxConfigParam``: every cluster of the board is seen."""
+        if which == 0:
+            found.here.unionLimit = self.device.board.max_union
+        else:
+            found.here.visibleClusterNumber = self.device.board.clusters
+        return OK
+
     def get_attribute(self, value: Any, attribute: int, number: int) -> int:
         """``cnrtDeviceGetAttribute``."""
         board = self.device.board
@@ -326,7 +339,9 @@ _CALLS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "cnrtGetDevice": Driver.get_device,
         "cnrtGetDeviceCount": Driver.get_device_count,
         "cnrtDeviceGetAttribute": Driver.get_attribute,
+        "cnCtxGetCurrent": Driver.get_context,
         "cnDeviceGetAttribute": Driver.get_cn_attribute,
+        "cnGetCtxConfigParam": Driver.get_context_config,
         "cnrtMalloc": Driver.malloc,
         "cnrtFree": Driver.free,
         "cnrtMemcpy": Driver.copy,
