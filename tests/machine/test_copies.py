@@ -308,7 +308,7 @@ def test_gdram_to_gdram_copies_between_tensors():
 @pytest.mark.parametrize("direction", [GDRAM2NRAM, NRAM2GDRAM])
 @pytest.mark.parametrize("watched", [False, True])
 def test_the_strides_of_one_segment_take_no_time(direction, watched):
-    """A 2-D copy of a single segment asks as much of the memory as a plain one, whoever watches."""
+    """A 2-D copy of a single segment asks as much of the memory as a plain one, watched or not."""
 
     def body(mlu, tensor, *shape):
         buffer = mlu.nram(int8, 4096)
