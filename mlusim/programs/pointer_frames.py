@@ -10,6 +10,7 @@ from attrs import frozen
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.machine.events import Effect
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
@@ -120,9 +121,12 @@ class Frames:
 def _held(value: Any, path: Sequence[str]) -> Any:
     """What a local holds, or a member of the record that it is."""
     for name in path:
-        value = getattr(value, "v", value)
-        value = getattr(value, name, None)
-    return getattr(value, "v", value)
+        value = getattr(_of_cell(value), name, None)
+    return _of_cell(value)
+
+
+def _of_cell(value: Any) -> Any:
+    return value.v if isinstance(value, Cell) else value
 
 
 def _name(function: ir.Function, root: Root) -> PointerVariable:

@@ -130,8 +130,8 @@ def test_what_does_not_pass_is_not_stored(cli, samples, tmp_path):
     )
     names = [(call["operator"], call["case"]) for call in json.loads(path.read_text())["calls"]]
 
-    assert (3, f"{path}: 2 calls; 2 that did not pass left out\n") == (done.code, done.err)
-    assert [("faulty", "fine"), ("sample", "small")] == names
+    assert (3, f"{path}: 3 calls; 3 that did not pass left out\n") == (done.code, done.err)
+    assert [("faulty", "fine"), ("sample", "big"), ("sample", "small")] == names
 
 
 def test_a_fault_outweighs_a_regression(cli, samples, tmp_path):

@@ -243,9 +243,9 @@ def test_demo_ends_in_a_table_and_the_path_of_a_page(cli, samples, monkeypatch, 
     assert 1 == done.code
     assert f"report: {tmp_path / 'mlusim-report.html'}" == lines[-1]
     assert max(map(len, lines[:-1])) <= 80
-    assert re.search(r"^sample +MLU370-X4 .*1/1", done.out, re.MULTILINE)
-    assert re.search(r"^wrong +MLU370-X4 .*0/1", done.out, re.MULTILINE)
+    assert re.search(r"^sample +MLU370-X4 .*2/2", done.out, re.MULTILINE)
+    assert re.search(r"^wrong +MLU370-X4 .*0/2", done.out, re.MULTILINE)
     page = Page((tmp_path / "mlusim-report.html").read_text())
     assert [] == page.open
-    assert {"What if it were another board", "sample small", "MLU590-M9DG", "re-timed"} <= set(page.words)
-    assert 4 == len(document["runs"])
+    assert {"What if it were another board", "sample big", "MLU590-M9DG", "re-timed"} <= set(page.words)
+    assert 8 == len(document["runs"])

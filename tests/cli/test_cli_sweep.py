@@ -66,8 +66,8 @@ def test_what_goes_wrong_is_a_record(cli, samples, tmp_path):
 
     assert (3, 3, 1) == (done.code, again.code, failed.code)
     assert done.out == again.out
-    assert "2 of 4 as expected" in done.out
-    assert "4 of 4 results are there already" in again.err
+    assert "3 of 6 as expected" in done.out
+    assert "6 of 6 results are there already" in again.err
 
 
 def test_an_interrupt_says_where_the_results_are(cli, monkeypatch, tmp_path):

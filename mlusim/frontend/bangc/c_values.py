@@ -30,6 +30,7 @@ from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.runtime.layouts import RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.frontend.bangc.runtime.resolve import layout
+from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 
 _COMPARISONS = frozenset(["==", "!=", "<", "<=", ">", ">="])
@@ -151,10 +152,9 @@ def _held(value: Any, kind: t.Type, text: str) -> Typed:
 
 
 def _shown(value: Any, kind: t.Type) -> Any:
-    inner = getattr(value, "v", value)
-    if inner is value and not isinstance(kind, t.Pointer) and hasattr(value, "here"):
-        inner = value[0]
-    return inner
+    if isinstance(value, Cell):
+        return value.v
+    return value[0] if not isinstance(kind, t.Pointer) and hasattr(value, "here") else value
 
 
 def _type_of(value: Any) -> t.Type:
