@@ -45,19 +45,13 @@ SHARED_ROWS = tuple(
 SHARED_DIRECTIONS = tuple(d.value for d in DIRECTIONS if d.dst.shared)
 
 
-# By the arch itself: to compare policies of two launches takes longer than a launch.
 @functools.lru_cache(maxsize=64)
-def _rules(
-    arch: Arch,
-    away: bool,
-    noted: bool,
-) -> tuple[tuple[LaunchPolicy, LaunchPolicy], tuple[type[Any], type[Any]]]:
-    """What a launch says of all instructions on an IPU core and on a memory core, and the `Mlu` of each.
+def _policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, LaunchPolicy]:
+    """What a launch says of all instructions on an IPU core and on a memory core; to compare two takes longer.
 
     *away*: compiled code where what the other kind of core does has no effect; *noted*: every instruction is kept.
     """
-    ipu, mpu = (LaunchPolicy(arch, memory_core, away, noted) for memory_core in (False, True))
-    return (ipu, mpu), (mlu_class(Mlu, ipu), mlu_class(Mlu, mpu))
+    return LaunchPolicy(arch, False, away, noted), LaunchPolicy(arch, True, away, noted)
 
 
 @frozen
@@ -118,7 +112,8 @@ class Session:
         self._ended: list[Any] = []  # cores that run further tasks
         self.compiled = bool(request.kernel.compiled)
         away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
-        self.policies, self._mlu_classes = _rules(board.arch, away, self.steps is not None)
+        self.policies = _policies(board.arch, away, self.steps is not None)
+        self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
 
     # -- the run -------------------------------------------------------------------------------
 
