@@ -27,6 +27,10 @@ __mlu_global__ void inside(float *out, const float *in) {
   __bang_add_scalar(moved, moved, 1, N);
   __memcpy(out, moved, N * sizeof(float), NRAM2GDRAM);
 }
+__mlu_global__ void registers(float *out, const float *in) {
+  int turns = N % (__vv_get_length() / sizeof(float)) > 0;
+  if (coreId == 0) for (int turn = 0; turn < turns; ++turn) __memcpy(out, in, N * sizeof(float), GDRAM2GDRAM);
+}
 """
 
 
@@ -70,3 +74,11 @@ def test_both_engines_predict_the_same(module):
     times = {launched(module, "inside", engine)[1].time_us for engine in ("python", "auto")}
 
     assert 1 == len(times)
+
+
+def test_a_memory_core_knows_how_long_registers_are(module):
+    """It divides by the length as the other cores do; the copy is made by core 0 alone."""
+    found, launch = launched(module, "registers", "auto", dim=(4, 1, 1), kind=mlusim.UNION1)
+
+    assert list(range(N)) == found
+    assert 4 * N == launch.traffic["GDRAM2GDRAM"]
