@@ -146,7 +146,7 @@ class Return:
 
 @define(eq=False)
 class Block:
-    """Statements with a scope of their own."""
+    """Statements with a scope of their own; without any it is a place to stop at: the invocation of a macro."""
 
     body: "tuple[Statement, ...]"
     span: Span

@@ -50,6 +50,11 @@ def body(scope: FunctionScope, node: Node) -> Body:
 
 def statement(scope: FunctionScope, node: Node) -> list[Statement]:
     """What one statement becomes; nothing where it has no effect."""
+    made = _made(scope, node)
+    return made if node.invoked is None else [Block((), node.invoked), *made]  # one stops there, too
+
+
+def _made(scope: FunctionScope, node: Node) -> list[Statement]:
     maker = _MAKERS.get(node.kind)
     if maker is not None:
         return maker(scope, node)

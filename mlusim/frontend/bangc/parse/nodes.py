@@ -19,10 +19,11 @@ class Node:
     """A piece of a body: ``kind`` is the library's name for it, ``op`` the operator of one that has one.
 
     ``type`` is set for expressions; ``decl`` is what a name, a member or a call refers to, or what
-    a declaration declares; ``count`` the number of arguments of a call.
+    a declaration declares; ``count`` the number of arguments of a call.  ``in_macro`` says that the
+    place is in the body of a macro; ``invoked`` is set for the statements with which a macro begins.
     """
 
-    __slots__ = ("children", "count", "cursor", "decl", "kind", "op", "span", "type")
+    __slots__ = ("children", "count", "cursor", "decl", "in_macro", "invoked", "kind", "op", "span", "type")
 
     def __init__(self, kind: str, span: Span, cursor: Any) -> None:
         self.kind = kind
@@ -33,6 +34,8 @@ class Node:
         self.type: Any = None
         self.decl: Declaration | None = None
         self.count = 0
+        self.in_macro = False
+        self.invoked: Span | None = None
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.op} {self.span}>"
@@ -52,6 +55,7 @@ class Declaration:
         self._cursor = cursor
         self.kind: str = reader.kinds[cursor._kind_id]
         self.name: str = cursor.spelling
+        self.node: Node | None = None  # where a body declares it
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}>"
@@ -224,7 +228,7 @@ class Declaration:
         if found._kind_id in self._reader.nothing:
             return None
         found._tu = self._cursor._tu
-        return self._reader.tree(found)
+        return self._reader.tree(found, self.node)
 
     @cached_property
     def body(self) -> "Node | None":

@@ -7,6 +7,7 @@ from typing import Any
 
 from mlusim.frontend.bangc.ir.names import Span
 from mlusim.frontend.bangc.parse.library import BINARY, UNARY, ClangString, Library
+from mlusim.frontend.bangc.parse.macros import SourceText, is_invocation
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import TypeReader, destructor
 from mlusim.frontend.bangc.types import Record
@@ -20,6 +21,8 @@ _UNARY = 112
 _CALL = 103
 _CAPTURED = 50  # VariableRef: in the brackets of a lambda
 _DECLARATIONS = range(1, 40)
+_BRANCHES = range(200, 230)  # statements but declarations
+_HOLDERS = frozenset(("COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"))  # of statements
 
 
 class CursorReader:
@@ -45,6 +48,7 @@ class CursorReader:
         self._locate = at(("clang_getSpellingLocation" if spells else "clang_getFileLocation", library.lib))
         self._invoked = at(("clang_getExpansionLocation", library.lib)) if spells else None
         self._written = at(("clang_getFileLocation", library.lib))
+        self._text = SourceText()
         self._name = ctypes.CFUNCTYPE(ClangString, ctypes.c_void_p)(("clang_getFileName", library.lib))
         visitor = ctypes.CFUNCTYPE(ctypes.c_int, library.ci.Cursor, library.ci.Cursor, ctypes.py_object)
         self._visitor_type = visitor
@@ -105,10 +109,12 @@ class CursorReader:
         """Whether a call chooses a virtual method by the class of the object."""
         return bool(self.library.lib.clang_Cursor_isDynamicCall(node.cursor))
 
-    def tree(self, root: Any) -> Node:
-        """*root* and everything in it."""
+    def tree(self, root: Any, around: Node | None = None) -> Node:
+        """*root* and everything in it; it is a piece of *around*."""
         unit = root._tu
         top = self._node(root, unit)
+        if self._invoked is not None:
+            self._in_macro(top, around or Node("", top.span, None))
         stack = [(_key(root), top)]
         failed: list[BaseException] = []
 
@@ -122,8 +128,8 @@ class CursorReader:
                     # The library passes over casts of what a lambda captures: such a parent was not shown.
                     del stack[next(above, len(stack) - 1) + 1 :]
                 node = self._node(cursor, unit)
-                if self._invoked is not None and self._is_argument(cursor):
-                    node.span = stack[-1][1].span  # it is computed where the macro's body names it
+                if self._invoked is not None:
+                    self._in_macro(node, stack[-1][1])
                 stack[-1][1].children.append(node)
                 if cursor._kind_id in _DECLARATIONS:
                     return _CONTINUE
@@ -158,6 +164,7 @@ class CursorReader:
                 node.op = UNARY[self.library.lib.clang_getCursorUnaryOperatorKind(cursor)]
         elif number in _DECLARATIONS:
             node.decl = self.declaration(cursor)
+            node.decl.node = node
         elif number == _CAPTURED:
             found = self.library.lib.clang_getCursorReferenced(cursor)
             found._tu = unit
@@ -173,11 +180,33 @@ class CursorReader:
             last = first
         return Span(first[0], first[1], first[2], last[1], last[2])
 
-    def _is_argument(self, cursor: Any) -> bool:
-        """Whether a piece is an argument of a macro, which stands at the invocation."""
-        start = self.library.lib.clang_getRangeStart(self.library.lib.clang_getCursorExtent(cursor))
-        at = self._place(start)
-        return at == self._at(self._written, start) and at != self._at(self._invoked, start)
+    def _in_macro(self, node: Node, above: Node) -> None:
+        """Where a piece that a macro wrote is executed.
+
+        A statement stands in its line of the macro's body if all of it is there, otherwise at the
+        invocation; its pieces stand with it, arguments and constants of other macros, too.
+        """
+        lib = self.library.lib
+        extent = lib.clang_getCursorExtent(node.cursor)
+        start = lib.clang_getRangeStart(extent)
+        spelled, written = self._place(start), self._at(self._written, start)
+        if spelled == written == self._at(self._invoked, start):
+            return
+        held = above.kind in _HOLDERS
+        if held or node.cursor._kind_id in _BRANCHES:
+            end = self._place(lib.clang_getRangeEnd(extent))
+            node.in_macro = spelled != written and (
+                above.in_macro or is_invocation(self._text.between(written[0], written[1:], end[1:]))
+            )
+            if node.in_macro and held and not above.in_macro:
+                node.invoked = Span(*written, *written[1:])
+        elif above.in_macro:
+            node.in_macro, node.span = True, above.span
+            if node.kind == "VAR_DECL":  # its type may come from yet another macro
+                name = self._place(lib.clang_getCursorLocation(node.cursor))
+                node.span = Span(*name, *name[1:])
+        if not node.in_macro:
+            node.span = Span(*written, *written[1:])
 
     def _place(self, location: Any) -> tuple[str, int, int]:
         found = self._at(self._locate, location)

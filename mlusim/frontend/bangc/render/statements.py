@@ -78,7 +78,7 @@ def _if(c: BodyContext, node: ir.If) -> Statements:
 
 
 def _block(c: BodyContext, node: ir.Block) -> Statements:
-    return body(c, node.body)
+    return body(c, node.body) if node.body else [ast.Pass()]
 
 
 def _loop(c: BodyContext, node: ir.Loop) -> Statements:
