@@ -64,21 +64,14 @@ def _of_macro(scope: FunctionScope, name: str, seen: set[str]) -> Iterator[str]:
     if name in seen:
         return
     seen.add(name)
-    for path in scope.around.unit.includes:
-        found = re.search(
-            rf"^[ \t]*#[ \t]*define[ \t]+{name}\b((?:.*\\\n)*.*)",
-            scope.around.unit.text_of(path),
-            re.MULTILINE,
-        )
-        if found is None:
-            continue
-        text = found[1].replace("\\\n", "\n")
-        start = _WORD.search(text)
-        if start is not None:
-            yield _inside(text[start.start() :])
-        for inner in re.findall(r"\b[A-Za-z_]\w*", text):
-            yield from _of_macro(scope, inner, seen)
+    text = scope.around.unit.macros.get(name)
+    if text is None:
         return
+    start = _WORD.search(text)
+    if start is not None:
+        yield _inside(text[start.start() :])
+    for inner in re.findall(r"\b[A-Za-z_]\w*", text):
+        yield from _of_macro(scope, inner, seen)
 
 
 def _inside(text: str) -> str:

@@ -24,7 +24,7 @@ class Library:
     def __init__(self, ci: Any) -> None:
         self.ci = ci
         self.lib: Any = ci.conf.lib
-        self.index = ci.Index.create()
+        self.index = ci.Index.create(excludeDecls=True)  # those of the supplied headers are not walked
         self._declare()
         self.full_version = _version(self.lib)
         digits = self.full_version.partition("version ")[2].partition(".")[0]

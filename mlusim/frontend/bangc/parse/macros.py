@@ -1,9 +1,10 @@
-"""What of a source is the invocation of a macro."""
+"""What of a source is the definition of a macro, and what an invocation."""
 
 import re
 from pathlib import Path
 
 _QUOTED = re.compile(r""""(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'""")
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)\b((?:.*\\\n)*.*)", re.MULTILINE)
 _HEAD = re.compile(r"\s*\w+\s*")
 
 Position = tuple[int, int]  # line and column, from 1 on
@@ -40,3 +41,11 @@ def is_invocation(text: str) -> bool:
         if depth <= 0:
             return n == len(rest) - 1 and character == ")"
     return not rest
+
+
+def definitions(text: str) -> dict[str, str]:
+    """What *text* defines: the first definition of each name, with its parameters, as one line."""
+    found: dict[str, str] = {}
+    for name, body in _DEFINITION.findall(text):
+        found.setdefault(name, body.replace("\\\n", "\n"))
+    return found

@@ -4,16 +4,18 @@ import hashlib
 import linecache
 import re
 from collections.abc import Container, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
 from mlusim.frontend.bangc.parse.library import Library, library
+from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import Declaration
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.tree import CursorReader
@@ -62,10 +64,21 @@ class ParsedFile:
     requested: Mapping[str, Declaration]
     ends: Mapping[str, Declaration]  # functions that name the destructors of templates, by the record
     includes: Mapping[str, str]
+    _texts: dict[str, str] = field(factory=dict)
 
     def text_of(self, path: str) -> str:
         """The text of a file that was read."""
-        return self.source if path == self.path else read(path)
+        if path not in self._texts:
+            self._texts[path] = self.source if path == self.path else read(path)
+        return self._texts[path]
+
+    @cached_property
+    def macros(self) -> Mapping[str, str]:
+        """What the file and those that it includes define; the first definition of each name."""
+        found: dict[str, str] = {}
+        for path in self.includes:
+            found = definitions(self.text_of(path)) | found
+        return found
 
 
 def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFile:
