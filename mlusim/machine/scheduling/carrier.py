@@ -5,6 +5,7 @@ import contextvars
 import functools
 import operator
 import sys
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
@@ -12,6 +13,7 @@ from typing import Any, NoReturn
 from greenlet import GreenletExit, getcurrent, greenlet
 
 FOOT = 4  # calls through C at the foot of a strand, each of some frames
+KEPT = 64  # idle strands of a thread
 _CALL = operator.methodcaller("__call__")
 
 
@@ -43,48 +45,69 @@ class _own_trace:  # noqa: N801 - reads as what it does
             sys.settrace(self._trace)
 
 
+class _Idle(threading.local):
+    """The strands of a thread whose bodies have returned."""
+
+    def __init__(self) -> None:
+        self.strands: list[Any] = []
+
+
+@functools.cache
+def _idle() -> _Idle:
+    return _Idle()
+
+
+def _watched() -> bool:
+    """Whether a debugger or a profiler is told of calls: a strand keeps what it knew of that."""
+    return sys.gettrace() is not None or sys.getprofile() is not None
+
+
+def _carry() -> None:
+    """What a strand runs: one body after another, each of which it is given while it is idle."""
+    strand: Any = getcurrent()
+    while True:
+        strand.__dict__.pop("body")()
+        strand.parent.switch()
+
+
 class Carriers:
     """Makes carriers, each of whose bodies runs in a copy of *context*.
 
-    A strand whose body has returned carries the next one, which saves what a strand costs: memory from the system
-    for its frames.  Where a debugger traces, each body has a strand of its own, for a strand keeps what it knew of
-    tracing.
+    A strand whose body has returned carries another one, of this launch or a later one of the thread, which saves
+    what a strand costs: memory from the system for its frames.  Where a debugger traces, or a profiler counts, each
+    body has a strand of its own.
     """
 
     def __init__(self, context: contextvars.Context) -> None:
         self._context = context
-        self._idle: list[Any] = []
-        self._bodies: dict[Any, Callable[[], None]] = {}
+        self._spent: list[Any] = []  # strands that are used no more
+        self._idle: list[Any] = _idle().strands
 
     def carry(self, body: Callable[[], None]) -> "Carrier":
         """A carrier of *body*, which has not begun."""
         home = getcurrent()
-        if self._idle and sys.gettrace() is None and self._idle[-1].parent is home:
+        if self._idle and not _watched():
             strand = self._idle.pop()
+            if strand.parent is not home:
+                strand.parent = home
         else:
-            strand = greenlet(_footed(self._carry), home)
+            strand = greenlet(_footed(_carry), home)
         strand.gr_context = self._context.copy()
         carrier = Carrier(home, strand)
-        self._bodies[strand] = functools.partial(self._run, carrier, body)
+        strand.body = functools.partial(self._run, carrier, body, _watched())
         return carrier
 
-    def _carry(self) -> None:
-        strand: Any = getcurrent()
-        while True:
-            self._bodies.pop(strand)()
-            strand.parent.switch()
-
-    def _run(self, carrier: "Carrier", body: Callable[[], None]) -> None:
+    def _run(self, carrier: "Carrier", body: Callable[[], None], watched: bool) -> None:
         body()
         carrier.ended = True
-        self._idle.append(carrier.strand)
+        keeps = len(self._idle) < KEPT and not (watched or _watched())
+        (self._idle if keeps else self._spent).append(carrier.strand)
 
     def close(self) -> None:
-        """End the strands that wait for a body."""
-        for strand in self._idle:
+        """End the strands that carry nothing any more."""
+        for strand in self._spent:
             strand.throw(GreenletExit)
-        self._idle.clear()
-        self._bodies.clear()
+        self._spent.clear()
 
 
 class Carrier:

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import sys
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextvars import Context
@@ -46,6 +47,9 @@ class Scheduler:
         self._admitted = 0
         self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
         self._coming = 0
+        self._groups: Iterator[list[Core] | Callable[[], Core]] = iter(())
+        self._pending: list[Core] | Callable[[], Core] | None = None  # the group that is admitted next
+        self._room = 0  # groups that may be resident yet
         self._carriers = Carriers(QUIET)
         self._alive: list[Core] = []
         self._spinning: set[Core] = set()
@@ -63,19 +67,22 @@ class Scheduler:
 
         A group may be what makes its only core, which is then made when it runs first; there are no choices then.
         """
-        resident = 0
-        pending: list[Core] | Callable[[], Core] | None = next(groups, None)
+        self._groups, self._pending, self._room = groups, next(groups, None), room
         try:
-            while pending is not None or self._alive or self._coming:
-                while pending is not None and resident < room:
-                    resident += 1
-                    self._admit(pending)
-                    pending = next(groups, None)
+            while self._pending is not None or self._alive or self._coming:
+                self._fill()
                 core = self._step()
                 if core.ended and core.union.finished():
-                    resident -= 1
+                    self._room += 1
         finally:
             self._kill()
+
+    def _fill(self) -> None:
+        """Admit groups while there is room."""
+        while self._room and self._pending is not None:
+            self._room -= 1
+            self._admit(self._pending)
+            self._pending = next(self._groups, None)
 
     def _admit(self, cores: "list[Core] | Callable[[], Core]") -> None:
         if not isinstance(cores, list):
@@ -90,8 +97,33 @@ class Scheduler:
 
     def _begin(self, number: int, core: "Core") -> None:
         core.number = number
-        core.carrier = self._carriers.carry(functools.partial(self._body, core))
+        core.carrier = self._carriers.carry(functools.partial(self._live, core))
         self._alive.append(core)
+
+    def _live(self, core: "Core") -> None:
+        """What a strand carries: *core* with its task, and with those to come while no other core is ready before them."""
+        self._body(core)
+        while core.renewable and self._renewed(core):
+            self._body(core)
+
+    def _renewed(self, core: "Core") -> bool:
+        """Whether *core*, whose task has ended, was given the next one: as if others had run it, and without a switch."""
+        ready = self._ready
+        if ready[0].__class__ is not tuple if ready else self._pending is None:
+            return False
+        if self.doomed is not None or sys.gettrace() is not None:
+            return False
+        self._room += 1
+        self._fill()
+        number, make = ready.popleft()
+        self._coming -= 1
+        if make() is not core:
+            raise AssertionError("a core that has ended runs the next task")
+        self._alive.remove(core)
+        self._alive.append(core)
+        self._spinning.discard(core)
+        core.number = self._last = number
+        return True
 
     def _made(self, number: int, make: Callable[[], "Core"]) -> "Core":
         """The core to come that is next."""
