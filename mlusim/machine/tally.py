@@ -1,6 +1,6 @@
 """What a launch did, added up: instructions, traffic, work by pipe, high-water marks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 
 NO_LOG = CoreLog(())
+NAMES = tuple(ISA)
+EVERY = range(len(ISA))
+NOTHING = COUNTS.zeros(len(ISA))
 
 
 class Instructions(dict[str, int]):
@@ -127,7 +130,7 @@ class Tally:
     @property
     def instructions(self) -> Instructions:
         """Counts of the intrinsics that were executed, in the order of the table."""
-        return Instructions(compress(zip(ISA, self.counts, strict=True), self.counts))
+        return Instructions({NAMES[number]: self.counts[number] for number in _met(self.counts)})
 
     @property
     def traffic(self) -> dict[str, int]:
@@ -137,10 +140,8 @@ class Tally:
     @property
     def lanes(self) -> dict[str, Lanes]:
         """Lanes by vector intrinsic, for those that were executed."""
-        rows = compress(zip(ISA, self.lines, self.spare, strict=True), self.lines)
-        return {
-            name: Lanes(lines * VECTOR_BYTES - spare, lines * VECTOR_BYTES) for name, lines, spare in rows
-        }
+        paid = {number: self.lines[number] * VECTOR_BYTES for number in _met(self.lines)}
+        return {NAMES[number]: Lanes(most - self.spare[number], most) for number, most in paid.items()}
 
     @property
     def io_bytes(self) -> int:
@@ -157,8 +158,15 @@ class Tally:
 
 def _add(total: list[int], counts: Sequence[int]) -> None:
     """Add *counts* to *total*, most of them being zero."""
-    for number in np.flatnonzero(np.asarray(counts)).tolist():
+    for number in _met(counts):
         total[number] += counts[number]
+
+
+def _met(counts: Sequence[int]) -> Iterable[int]:
+    """The numbers of the *counts* that are not zero; few are."""
+    if counts.__class__ is not list:
+        return np.asarray(counts).nonzero()[0].tolist()  # type: ignore[no-any-return]
+    return () if counts == NOTHING else compress(EVERY, counts)
 
 
 def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:

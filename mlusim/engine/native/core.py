@@ -6,6 +6,7 @@ greenlet, and what C calls up for may switch to another core.
 
 import contextlib
 import ctypes
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,8 @@ from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
 from mlusim.engine.native.arguments import answer, value_of
-from mlusim.engine.native.loops import table
 from mlusim.engine.native.polls import NativePolls
+from mlusim.engine.native.seat import PLACES, Seat, give, taken
 from mlusim.engine.native.start import Start
 from mlusim.errors import Fault, LaunchError
 from mlusim.isa.table import ISA
@@ -23,23 +24,19 @@ from mlusim.machine.core import Core
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
-from mlusim.time.counters import CORE, LOADS, STORES, TASK
+from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
 from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.work import CopyLoad
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.run import Buffers, Loaded
+    from mlusim.engine.native.run import Loaded
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.session import Session
 
 ROWS = tuple(ISA.values())
-UP = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
-CALL, DROP = (
-    ctypes.cast(f, ctypes.c_void_p).value
-    for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
-)
+_built_in = operator.attrgetter(*layout.BUILTINS)
 
 
 class NativeCore(Core):
@@ -57,7 +54,7 @@ class NativeCore(Core):
         self._failure: BaseException | None = None
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
-        self.buffers: Buffers | None = None
+        self.seat: Seat | None = None
         self._start: Start | None = None
 
     # -- the run ---------------------------------------------------------------------------------
@@ -66,18 +63,18 @@ class NativeCore(Core):
         """Run the kernel's C; raises what Python raised on its behalf."""
         if self._start is None:
             self._start = self._prepared(kernel, arguments)
-        start, c, buffers = self._start, self.c, self.buffers
-        assert buffers is not None
+        start, c, seat = self._start, self.c, self.seat
+        assert seat is not None
         try:
-            failed = self._loaded.entry(start.core, start.words)
+            failed = self._loaded.entry(seat.at, seat.given.at)
             if failed:
                 raise self._failed()
             self._from_c()
             if self.flights or c.nflights:
                 self.drain()
-            for view, nbytes in zip(self.views[1:], buffers.read(len(self.views)), strict=True):
-                if nbytes and view is not None:
-                    view.read += nbytes
+            for number, view in enumerate(self.views):
+                if view is not None:
+                    view.read += seat.read(number)
             self.renewable = start.renewable
         except KeyboardInterrupt as stop:
             file, line = self.site()
@@ -86,34 +83,25 @@ class NativeCore(Core):
 
     def _prepared(self, kernel: "Kernel", arguments: Sequence[Any]) -> "Start":
         """Everything that the C of *kernel* begins with; the same for each task that this core runs."""
-        self.buffers = buffers = self._loaded.take()
-        self.c = c = layout.Core()
-        self._fill(c, buffers)
-        words, places = kernel.native.words(self, arguments, self)
-        given = layout.words_type(max(1, len(words)))(*words)
-        globals_ = layout.words_type(max(1, len(places)))(*places)
-        c.globals = ctypes.addressof(globals_)
-        up = UP(self._up)
-        c.up = ctypes.cast(up, ctypes.c_void_p)
-        return Start.of(self, given, globals_, up)
+        self.seat = seat = taken()
+        self.c = seat.c
+        self._sit(seat)
+        seat.hand(*kernel.native.words(self, arguments, self))
+        return Start.of(self, seat)
 
     def renew(self, place: TaskPlace, union: "Union") -> None:
         """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""
-        start, c, buffers, mlu = self._start, self.c, self.buffers, self.mlu
+        start, seat, mlu = self._start, self.seat, self.mlu
         assert start is not None
-        assert buffers is not None
+        assert seat is not None
         self.place, self.union, self.ended, self.renewable = place, union, False, False
-        mlu.taskId = place.task
-        mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, mlu.coreId = (
-            place.task_x,
-            place.task_y,
-            place.task_z,
-            place.core_id,
-        )
-        for view in self.views[start.views :]:
-            if view is not None:
-                del self._numbers[view.allocation]
-        buffers.forget(start.views, len(self.views), c.most_cells)
+        task, x, y, z, _, number, _ = place
+        mlu.taskId, mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, mlu.coreId = task, x, y, z, number
+        if len(self.views) > start.views:
+            for view in self.views[start.views :]:
+                if view is not None:
+                    del self._numbers[view.allocation]
+        seat.forget(start.views, len(self.views), self.c.most_cells)
         del self.views[start.views :]
         self.close_bindings(start.bindings)
         for space, arena in self.used.items():
@@ -121,61 +109,41 @@ class NativeCore(Core):
         for binding in self.bindings:
             for view in binding.values():
                 view.read = 0
-        start.again(c)
-        c.flights, c.most_flights = buffers.flights_at, buffers.most_flights
-        c.taskId, c.taskIdX, c.taskIdY, c.taskIdZ, c.coreId = (
-            place.task,
-            place.task_x,
-            place.task_y,
-            place.task_z,
-            place.core_id,
-        )
+        start.again(seat)
+        for at, value in zip(PLACES, (task, x, y, z, number), strict=True):
+            seat.built_in[at] = value
         self.log, self.head = self.session.make_log(self), Head()
         self.pending, self.fence = OPENING, False
         self._pythons.clear()
 
     def release(self) -> None:
-        """Close every pointer, and give the memories and buffers back; no further task will come."""
+        """Close every pointer, and give the memories and the seat back; no further task will come."""
         super().release()
-        if self.buffers is not None:
-            self.c.up = None
-            self.buffers.forget(1, len(self.views), self.c.most_cells)
-            self._loaded.give(self.buffers)
-            self.buffers = self._start = None
+        if self.seat is not None:
+            self._declaring = self.site()  # where it was last
+            self.seat.forget(1, len(self.views), self.c.most_cells)
+            give(self.seat)
+            self.seat = self.c = self._start = None
 
     def _failed(self) -> BaseException:
         failure, self._failure = self._failure, None
         assert failure is not None
         return failure
 
-    def _fill(self, c: Any, buffers: "Buffers") -> None:
-        session, mlu = self.session, self.mlu
-        for name in layout.BUILTINS:
-            setattr(c, name, getattr(mlu, name))
-        c.memory_core, c.late, c.compiled = self.place.memory_core, self.late, session.compiled
-        c.timing = self.log is not None
-        routes = mlu.directions
-        c.directions, c.rows_directions, c.async_directions = self._loaded.directions(
-            routes, idle=not self.place.memory_core and session.policies[0].compiled
+    def _sit(self, seat: "Seat") -> None:
+        session, mlu, tally = self.session, self.mlu, self.session.tally
+        directions = self._loaded.directions(
+            mlu.directions, idle=not self.place.memory_core and session.policies[0].compiled
         )
-        c.log, c.allocs, c.cells, c.flights = (
-            buffers.log_at,
-            buffers.allocs_at,
-            buffers.cells_at,
-            buffers.flights_at,
-        )
-        c.most_flights, c.nallocs, c.fuel = buffers.most_flights, 1, layout.TURNS
-        c.lines, c.spare = self._loaded.sums(session.tally)
-        mlu.lines, mlu.spare = session.tally.lines, session.tally.spare  # for rows that Python performs
-        c.pending, c.fence, c.source = self.pending, self.fence, -1
-        c.stack_end = self._loaded.stack_end
-        c.call, c.drop, c.look = CALL, DROP, id(_look)
-        c.loops = ctypes.addressof(table())
-        c.head_transactions, c.head_transfers = self.head.transactions, self.head.transfers
-        for field in (*TASK, *CORE):
-            counted = memoryview(getattr(c, field.name)).cast("B").cast("q")
-            setattr(self if field in (LOADS, STORES) else mlu, field.name, counted)
-        self.polls = NativePolls(self, c, self._loaded.library)  # type: ignore[assignment]
+        own = self.place.memory_core, self.log is not None, self.late, session.compiled
+        seat.take(self, (*_built_in(mlu), *own, *directions), *self._loaded.sums(tally))
+        if self._loaded.stack_end:
+            self.c.stack_end = self._loaded.stack_end
+        mlu.lines, mlu.spare = tally.lines, tally.spare  # for rows that Python performs
+        counters = seat.counters
+        self.loads, self.stores = counters[LOADS.name], counters[STORES.name]  # type: ignore[assignment]
+        mlu.work, mlu.traffic, mlu.counts = (counters[f.name] for f in (WORK, TRAFFIC, COUNTS))
+        self.polls = NativePolls(self, self.c, self._loaded.library)  # type: ignore[assignment]
 
     # -- what C and Python tell each other -------------------------------------------------------
 
@@ -185,16 +153,17 @@ class NativeCore(Core):
         self.pending, self.fence = c.pending, bool(c.fence)
         self.head.transactions, self.head.transfers = c.head_transactions, c.head_transfers
         if c.nlog:
-            assert self.buffers is not None
+            assert self.seat is not None
             if self.log is not None:
-                self.log.extend(self.buffers.log[: c.nlog])
+                self.log.extend(self.seat.log[: c.nlog])
             c.nlog = 0
 
     def _to_c(self) -> None:
         self.c.pending, self.c.fence = self.pending, self.fence
         self.c.head_transactions, self.c.head_transfers = self.head.transactions, self.head.transfers
 
-    def _up(self, _: int, why: int, a: int, b: int) -> int:
+    def called(self, why: int, a: int, b: int) -> int:
+        """Do what C calls for, *why* with *a* and *b*; 1 where that raised something, which ends the kernel."""
         try:
             self._from_c()
             _UPS[why](self, a, b)
@@ -258,8 +227,8 @@ class NativeCore(Core):
         return ((number << layout.OFFSET_BITS) + pointer.offset) & (1 << 64) - 1
 
     def _adopt(self, view: View) -> int:
-        allocation, buffers = view.allocation, self.buffers
-        assert buffers is not None
+        allocation, seat = view.allocation, self.seat
+        assert seat is not None
         number = len(self.views)
         if number > layout.MOST_ALLOCATIONS:
             raise LaunchError(
@@ -267,7 +236,7 @@ class NativeCore(Core):
             )
         self._numbers[allocation] = number
         self.views.append(view)
-        buffers.describe(number, allocation)
+        seat.describe(number, allocation)
         self.c.nallocs = len(self.views)
         return number
 
@@ -281,9 +250,9 @@ class NativeCore(Core):
         offset = (word - (number << layout.OFFSET_BITS) + (1 << 63) & (1 << 64) - 1) - (1 << 63)
         view = self.views[number] if 0 < number < len(self.views) else None
         if view is None:
-            assert self.buffers is not None
+            assert self.seat is not None
             size = 1 if dtype < 0 else DTYPES[dtype].size
-            return self._loaded.form.nowhere(number, offset, size, *self.buffers.variable(number))
+            return self._loaded.form.nowhere(number, offset, size, *self.seat.variable(number))
         element = view.dtype if dtype < 0 else DTYPES[dtype]
         index, phase = divmod(offset, element.size)
         same = view.dtype is element and view.phase == phase
@@ -327,8 +296,8 @@ class NativeCore(Core):
 
     def grow(self, *_: int) -> None:
         """Make room for more effects in flight."""
-        assert self.buffers is not None
-        self.buffers.grow(self.c)
+        assert self.seat is not None
+        self.seat.grow()
 
     # -- where the kernel is ---------------------------------------------------------------------
 
@@ -378,7 +347,3 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
     layout.DISTANCE: NativeCore._distance,  # noqa: SLF001
     layout.FAULT: NativeCore._fault,  # noqa: SLF001
 }
-
-
-def _look() -> None:
-    """Do nothing; Python handles signals and alarms on the way."""

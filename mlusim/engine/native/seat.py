@@ -1,0 +1,199 @@
+"""Where a core that runs in C sits: its structure of C, and the buffers that this points to; another core takes it later."""
+
+import ctypes
+import functools
+import mmap
+import struct
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlusim.engine.native import layout
+from mlusim.engine.native.loops import table
+from mlusim.isa.table import ISA
+from mlusim.memory.allocation import Allocation
+from mlusim.time.counters import CORE, LAUNCH, TASK
+from mlusim.time.first_loads import OPENING
+from mlusim.time.log import CHUNK, COLUMNS
+
+if TYPE_CHECKING:
+    from mlusim.engine.native.core import NativeCore
+
+ALLOCATIONS = 1 << 16  # that a pointer can name
+WORDS = 5  # of each: bytes, size, address, space and whether writable, what was read
+READ = 4  # the place of the bytes that copies read
+FIRST_FLIGHTS = 64
+FIRST_WORDS = 64  # of a kernel's arguments, and of its variables at file scope
+KEPT = 128  # seats without a core that a process keeps: those of the largest union; a page that was never touched takes no memory
+
+UP = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+CALL, DROP = (
+    ctypes.cast(f, ctypes.c_void_p).value
+    for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
+)
+OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task counts by itself
+REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
+SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them
+PLACES = tuple(layout.BUILTINS.index(n) for n in ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
+NO_SUMS = bytes(OWN_SUMS)
+
+
+def _pages(nbytes: int) -> "np.ndarray[Any, Any]":
+    """*nbytes* bytes of zeros, of which the system provides a page when it is written."""
+    return np.frombuffer(mmap.mmap(-1, nbytes), np.uint8)
+
+
+def _where(array: "np.ndarray[Any, Any]") -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+class Words:
+    """Words of 64 bits that C reads, with room for more when more are written."""
+
+    def __init__(self) -> None:
+        self._grow(FIRST_WORDS)
+
+    def _grow(self, many: int) -> None:
+        self._words = layout.words_type(many)()
+        self.bytes = memoryview(self._words).cast("B")
+        self.at = ctypes.addressof(self._words)
+
+    def write(self, words: Sequence[int]) -> None:
+        """Put *words* at the beginning; `at` may be another address afterwards."""
+        if 8 * len(words) > len(self.bytes):
+            self._grow(2 * len(words))
+        struct.pack_into(f"={len(words)}Q", self.bytes, 0, *words)
+
+
+class Seat:
+    """A core's structure of C, ``c``, and its bytes; the views of its counters; buffers that it points to."""
+
+    def __init__(self) -> None:
+        self.c = c = layout.Core()
+        self.at = ctypes.addressof(c)
+        self.core: NativeCore | None = None
+        self.bytes = memoryview(c).cast("B")
+        self.built_in = self.bytes[SITUATION:][: 4 * len(layout.BUILTINS)].cast("i")
+        self.counters = {f.name: memoryview(getattr(c, f.name)).cast("B").cast("q") for f in (*TASK, *CORE)}
+        self.log = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
+        self.allocs = _pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)
+        self.allocs[0] = 0, 0, 0, layout.NOWHERE, 0
+        self.words = memoryview(self.allocs.data).cast("B").cast("Q")
+        self.cells = _pages(layout.CELL_BYTES)
+        self.flights = (layout.Flight * FIRST_FLIGHTS)()
+        self.most_flights = FIRST_FLIGHTS
+        self.given, self.places = Words(), Words()
+        self._up = UP(self._call)
+        self._describe()
+        self._empty = bytes(self.bytes)
+
+    def _describe(self) -> None:
+        """Write what is the same for every core that sits here."""
+        c = self.c
+        c.log, c.allocs, c.cells = _where(self.log), _where(self.allocs), _where(self.cells)
+        c.flights, c.most_flights = self.flights_at, self.most_flights
+        c.globals = self.places.at
+        c.up = ctypes.cast(self._up, ctypes.c_void_p)
+        c.call, c.drop, c.look = CALL, DROP, id(_look)
+        c.loops = ctypes.addressof(table())
+        c.nallocs, c.fuel, c.source, c.pending = 1, layout.TURNS, -1, OPENING
+
+    def _call(self, _: int, why: int, a: int, b: int) -> int:
+        assert self.core is not None
+        return self.core.called(why, a, b)
+
+    def take(self, core: "NativeCore", situation: Sequence[int], lines: int, spare: int) -> None:
+        """Let *core* sit here: the structure is as at the beginning, but for what *situation* says and where it counts lines."""
+        self.core = core
+        self.bytes[:] = self._empty
+        struct.pack_into(f"={len(situation)}i", self.bytes, SITUATION, *situation)
+        struct.pack_into("=2Q", self.bytes, REST, lines, spare)
+
+    def hand(self, words: Sequence[int], places: Sequence[int]) -> None:
+        """Write down the *words* of the kernel's arguments, and those of variables at file scope, their *places*."""
+        self.given.write(words)
+        self.places.write(places)
+        if self.c.globals != self.places.at:
+            self.c.globals = self.places.at
+
+    @property
+    def flights_at(self) -> int:
+        """The address of the effects in flight."""
+        return ctypes.addressof(self.flights)
+
+    def describe(self, number: int, allocation: Allocation) -> None:
+        """Write down where the bytes of allocation *number* are."""
+        raw = allocation.where() if allocation.nbytes else 0
+        flags = allocation.space.number | allocation.writable << 32
+        words, at = self.words, WORDS * number
+        words[at], words[at + 1], words[at + 2], words[at + 3] = (
+            raw,
+            allocation.nbytes,
+            allocation.address,
+            flags,
+        )
+
+    def forget(self, first: int, end: int, cells: int) -> None:
+        """Forget the allocations from *first* to before *end*, the *cells* at the other end, and what was read of the rest."""
+        if first < end:
+            self.allocs[first:end] = 0
+        for number in range(1, first):
+            self.words[WORDS * number + READ] = 0
+        if cells:
+            self.allocs[ALLOCATIONS - cells :] = 0
+
+    def read(self, number: int) -> int:
+        """The bytes that copies in C took from allocation *number*."""
+        return self.words[WORDS * number + READ]
+
+    def variable(self, number: int) -> tuple[int, int]:
+        """The bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them."""
+        described = self.allocs[number].view(np.int64)
+        return int(described[1]), int(described[READ])
+
+    def grow(self) -> None:
+        """Twice the room for effects in flight."""
+        more = (layout.Flight * (2 * self.most_flights))()
+        ctypes.memmove(more, self.flights, ctypes.sizeof(self.flights))
+        self.flights, self.most_flights = more, 2 * self.most_flights
+        self.c.flights, self.c.most_flights = self.flights_at, self.most_flights
+
+
+@functools.cache
+def _kept() -> list[Seat]:
+    """Seats of cores that have ended, for the next ones of any launch of the process."""
+    return []
+
+
+def taken() -> Seat:
+    """A seat for a core that begins; no allocation is described in it but that of the null pointer."""
+    try:
+        return _kept().pop()
+    except IndexError:
+        return Seat()
+
+
+def give(seat: Seat) -> None:
+    """Take the seat of a core that has ended back."""
+    seat.core = None
+    kept = _kept()
+    if len(kept) < KEPT and seat.most_flights == FIRST_FLIGHTS:
+        kept.append(seat)
+
+
+@functools.cache
+def _rows() -> int:
+    return len(ISA)
+
+
+def sums() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
+    """Counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
+    rows = _rows()
+    made = np.zeros((2, rows), np.int64)
+    at = _where(made)
+    return (at, at + 8 * rows), (made[0].data, made[1].data)
+
+
+def _look() -> None:
+    """Do nothing; Python handles signals and alarms on the way."""
