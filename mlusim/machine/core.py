@@ -14,6 +14,7 @@ from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
 from mlusim.machine.placements import Placements
+from mlusim.machine.scheduling.renewal import begin, renew, run
 from mlusim.machine.sync.mutex import lock, unlock
 from mlusim.machine.sync.nram_copies import land_inside, wait_inside
 from mlusim.machine.sync.split_barrier import half_barrier
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from mlusim.engine.noting import Accesses
     from mlusim.machine.announcer import Announcer
     from mlusim.machine.cluster import Cluster, Union
-    from mlusim.machine.kernel import Kernel
     from mlusim.machine.mlu import Mlu
     from mlusim.machine.owner import Owner
     from mlusim.machine.scheduling.carrier import Carrier
@@ -61,6 +61,8 @@ class Core:
         self.loads, self.stores = LOADS.zeros(), STORES.zeros()
         self.arguments: list[Any] | None = None
         self.renewable = False  # whether it may run another task when it has ended
+        self.prepared: Callable[[], None] | None = None  # what runs the kernel for each task in turn
+        self.arguments_bound = 0  # bindings that are of arguments
         self.carrier: Carrier | None = None
         self.waiting: Any = None
         self.ended = False
@@ -100,11 +102,7 @@ class Core:
         """Tell *watch* of intrinsics and *scalars* of scalar accesses from here on."""
         self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
 
-    def run(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
-        """Run the body of *kernel*."""
-        result = kernel.body(self.mlu, *arguments)
-        if result is not None:
-            kernel.refuse_later(result)
+    run, renew, begin = run, renew, begin  # methods, written beside what they are about
 
     # -- where the kernel is -------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -31,6 +31,10 @@ class Kernel:
         self.native: Any = getattr(
             body, "native", None
         )  # its form in C, where it has one (`engine.native.program`)
+        # Where given: makes of an mlu and arguments what one core calls for each of its tasks.
+        self.prepared: Callable[[Any, Sequence[Any]], Callable[[], None]] | None = getattr(
+            body, "prepared", None
+        )
         self.name: str = getattr(body, "__name__", type(body).__name__)
         if any(test(body) for test in _LATER):
             raise UsageError(

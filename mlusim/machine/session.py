@@ -218,7 +218,7 @@ class Session:
         union = Union(block=True, number=task)
         core: Core = self._ended.pop() if self._ended else self._core_class(self, place, union, None)
         if core.renewable:
-            core.renew(place, union)  # type: ignore[attr-defined]
+            core.renew(place, union)
         union.cores.append(core)
         return core
 

@@ -165,7 +165,7 @@ def _add(total: list[int], counts: Sequence[int]) -> None:
 def _met(counts: Sequence[int]) -> Iterable[int]:
     """The numbers of the *counts* that are not zero; few are."""
     if counts.__class__ is not list:
-        return np.asarray(counts).nonzero()[0].tolist()  # type: ignore[no-any-return]
+        return np.asarray(counts).nonzero()[0].tolist()
     return () if counts == NOTHING else compress(EVERY, counts)
 
 

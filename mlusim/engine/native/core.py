@@ -16,7 +16,7 @@ from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
 from mlusim.engine.native.arguments import answer, value_of
 from mlusim.engine.native.polls import NativePolls
-from mlusim.engine.native.seat import PLACES, Seat, give, taken
+from mlusim.engine.native.seat import Seat, give, taken
 from mlusim.engine.native.start import Start
 from mlusim.errors import Fault, LaunchError
 from mlusim.isa.table import ISA
@@ -25,7 +25,6 @@ from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 from mlusim.time.counters import COUNTS, LOADS, STORES, TRAFFIC, WORK
-from mlusim.time.first_loads import OPENING, Head
 from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.work import CopyLoad
 
@@ -91,12 +90,9 @@ class NativeCore(Core):
 
     def renew(self, place: TaskPlace, union: "Union") -> None:
         """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""
-        start, seat, mlu = self._start, self.seat, self.mlu
+        start, seat = self._start, self.seat
         assert start is not None
         assert seat is not None
-        self.place, self.union, self.ended, self.renewable = place, union, False, False
-        task, x, y, z, _, number, _ = place
-        mlu.taskId, mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, mlu.coreId = task, x, y, z, number
         if len(self.views) > start.views:
             for view in self.views[start.views :]:
                 if view is not None:
@@ -106,14 +102,9 @@ class NativeCore(Core):
         self.close_bindings(start.bindings)
         for space, arena in self.used.items():
             arena.cut(*start.declared.get(space, (0, 0)))
-        for binding in self.bindings:
-            for view in binding.values():
-                view.read = 0
+        self.begin(place, union)
         start.again(seat)
-        for at, value in zip(PLACES, (task, x, y, z, number), strict=True):
-            seat.built_in[at] = value
-        self.log, self.head = self.session.make_log(self), Head()
-        self.pending, self.fence = OPENING, False
+        seat.place(place)
         self._pythons.clear()
 
     def release(self) -> None:
@@ -142,7 +133,8 @@ class NativeCore(Core):
         mlu.lines, mlu.spare = tally.lines, tally.spare  # for rows that Python performs
         counters = seat.counters
         self.loads, self.stores = counters[LOADS.name], counters[STORES.name]  # type: ignore[assignment]
-        mlu.work, mlu.traffic, mlu.counts = (counters[f.name] for f in (WORK, TRAFFIC, COUNTS))
+        for field in (WORK, TRAFFIC, COUNTS):
+            setattr(mlu, field.name, counters[field.name])
         self.polls = NativePolls(self, self.c, self._loaded.library)  # type: ignore[assignment]
 
     # -- what C and Python tell each other -------------------------------------------------------

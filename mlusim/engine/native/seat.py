@@ -12,6 +12,7 @@ import numpy as np
 from mlusim.engine.native import layout
 from mlusim.engine.native.loops import table
 from mlusim.isa.table import ISA
+from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.time.counters import CORE, LAUNCH, TASK
 from mlusim.time.first_loads import OPENING
@@ -35,7 +36,7 @@ CALL, DROP = (
 OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task counts by itself
 REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
 SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them
-PLACES = tuple(layout.BUILTINS.index(n) for n in ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
+TASK_ID, X, Y, Z, CORE_ID = map(layout.BUILTINS.index, ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
 NO_SUMS = bytes(OWN_SUMS)
 
 
@@ -48,7 +49,7 @@ def _where(array: "np.ndarray[Any, Any]") -> int:
     return int(array.__array_interface__["data"][0])
 
 
-class Words:
+class WordBuffer:
     """Words of 64 bits that C reads, with room for more when more are written."""
 
     def __init__(self) -> None:
@@ -83,7 +84,7 @@ class Seat:
         self.cells = _pages(layout.CELL_BYTES)
         self.flights = (layout.Flight * FIRST_FLIGHTS)()
         self.most_flights = FIRST_FLIGHTS
-        self.given, self.places = Words(), Words()
+        self.given, self.places = WordBuffer(), WordBuffer()
         self._up = UP(self._call)
         self._describe()
         self._empty = bytes(self.bytes)
@@ -109,6 +110,17 @@ class Seat:
         self.bytes[:] = self._empty
         struct.pack_into(f"={len(situation)}i", self.bytes, SITUATION, *situation)
         struct.pack_into("=2Q", self.bytes, REST, lines, spare)
+
+    def place(self, place: TaskPlace) -> None:
+        """Let the built-in variables be those of the task of *place*."""
+        own = self.built_in
+        own[TASK_ID], own[X], own[Y], own[Z], own[CORE_ID] = (
+            place.task,
+            place.task_x,
+            place.task_y,
+            place.task_z,
+            place.core_id,
+        )
 
     def hand(self, words: Sequence[int], places: Sequence[int]) -> None:
         """Write down the *words* of the kernel's arguments, and those of variables at file scope, their *places*."""

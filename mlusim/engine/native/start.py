@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlusim.engine.native.seat import FIRST_FLIGHTS, NO_SUMS, OWN_SUMS, REST
+from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
@@ -34,9 +35,7 @@ class Start(NamedTuple):
             declared={space: (arena.top, len(arena.allocations)) for space, arena in core.used.items()},
             rest=bytes(seat.bytes[REST:]),
             places=bytes(seat.places.bytes),
-            renewable=core.union.block
-            and core.session.alone
-            and core.session.request.layout is None
+            renewable=repeats(core)
             and not any(a.filled for arena in core.used.values() for a in arena.allocations),
         )
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -52,15 +53,36 @@ class Body:
 
     def __call__(self, mlu: Any, *arguments: Any) -> None:
         """Run the function on the core of *mlu*."""
+        self.prepared(mlu, arguments)()
+
+    def prepared(self, mlu: Any, arguments: Sequence[Any]) -> "RepeatedRun":
+        """The function on the core of *mlu*, to be called for one task after another with the same *arguments*."""
         if self.bang_arch != mlu.BANG_ARCH:
             raise LaunchError(
                 f"{self.form.name} was loaded for __BANG_ARCH__ {self.bang_arch} and this board has {mlu.BANG_ARCH}; "
                 "give the board to mlusim.bangc.load(board=...)"
             )
-        task = Task(mlu, self.plan)
-        with translating_faults(mlu.core):
+        return RepeatedRun(Task(mlu, self.plan), arguments, self.form.parameters)
+
+
+class RepeatedRun:
+    """A function on one core: what is the same for all tasks that the core runs is made once."""
+
+    def __init__(self, task: Task, arguments: Sequence[Any], parameters: Sequence[ir.Local]) -> None:
+        self._task, self._arguments, self._parameters = task, arguments, parameters
+        self._given: tuple[Any, ...] | None = None
+
+    def __call__(self) -> None:
+        """Run it for the task that the core has now."""
+        task = self._task
+        with translating_faults(task.core):
             function = task.function()
-            function(*(_given(task, a, p) for a, p in zip(arguments, self.form.parameters, strict=True)))
+            given = self._given
+            if given is None:
+                given = tuple(map(_given, repeat(task), self._arguments, self._parameters))
+                if not any(isinstance(value, Object) for value in given):  # which a task may change
+                    self._given = given
+            function(*given)
 
 
 def _shown(plan: LinkPlan) -> FunctionType:

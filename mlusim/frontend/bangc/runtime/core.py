@@ -43,6 +43,7 @@ _BUILTINS = (
     "taskId", "taskIdX", "taskIdY", "taskIdZ", "taskDim", "taskDimX", "taskDimY", "taskDimZ", "clusterId",
     "clusterDim", "coreId", "coreDim",
 )  # fmt: skip
+_OF_TASK = ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId")  # those that differ between Block tasks
 
 
 @functools.cache
@@ -113,19 +114,34 @@ class Task:
         self.locals: dict[str, Any] = {}
         self.statics: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}  # what locals begin with, by their names
+        self._function: Callable[..., Any] | None = None
+        self._spaces: list[dict[str, Any]] = []
 
     def function(self) -> Callable[..., Any]:
-        """The function that the plan is about, in the namespace of its file."""
+        """The function that the plan is about, in the namespace of its file, for a task that begins on the core."""
+        if self._function is None:
+            self._function = self._made()
+        else:
+            mlu = self.mlu
+            for space in self._spaces:
+                for name in _OF_TASK:
+                    space[name] = getattr(mlu, name)
+            self.locals.clear()
+            self.statics.clear()
+        for part, space in zip(self.plan.parts, self._spaces, strict=True):
+            for code in part.declarations.values():
+                exec(code, space)  # noqa: S102 - a declaration, at its own line
+        return self._function
+
+    def _made(self) -> Callable[..., Any]:
         plan = self.plan
-        spaces = [self._namespace(part.layouts) for part in plan.parts]
+        self._spaces = spaces = [self._namespace(part.layouts) for part in plan.parts]
         made: dict[str, Callable[..., Any]] = dict(plan.absent)
         for part, space in zip(plan.parts, spaces, strict=True):
             for symbol, code in part.code.items():
                 made[symbol] = FunctionType(code, space, code.co_name)
-        for part, space in zip(plan.parts, spaces, strict=True):
+        for space in spaces:
             space.update(made)
-            for code in part.declarations.values():
-                exec(code, space)  # noqa: S102 - a declaration, at its own line
         return made[plan.symbol]
 
     def _namespace(self, layouts: Mapping[str, t.Type]) -> dict[str, Any]:

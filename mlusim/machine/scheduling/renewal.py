@@ -1,0 +1,56 @@
+"""Cores that run one Block task after another: what is made anew for each, and what stays."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from mlusim.engine.polls import Polls
+from mlusim.machine.placements import Placements
+from mlusim.machine.task_place import TaskPlace
+from mlusim.time.counters import LOADS, STORES, WORK
+from mlusim.time.first_loads import OPENING, Head
+
+
+def repeats(core: Any) -> bool:
+    """Whether *core* may run further tasks: Block tasks that nothing looks at, of a kernel that keeps nothing of them."""
+    return bool(core.union.block and core.session.alone and core.session.request.layout is None)
+
+
+def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
+    """Run the body of *kernel* on *core*, for this task and, where that can be prepared, for others that follow."""
+    if kernel.prepared is None:
+        result = kernel.body(core.mlu, *arguments)
+        if result is not None:
+            kernel.refuse_later(result)
+        return
+    if core.prepared is None:
+        core.arguments_bound = len(core.bindings)
+        core.prepared = kernel.prepared(core.mlu, arguments)
+    core.prepared()
+    core.renewable = repeats(core)
+
+
+def renew(core: Any, place: TaskPlace, union: Any) -> None:
+    """Let *core* run the task of *place* next, with the same arguments, as a core that begins."""
+    core.begin(place, union)
+    core.close_bindings(core.arguments_bound)
+    for arena in core.used.values():
+        arena.cut(0, 0)
+    mlu, session = core.mlu, core.session
+    mlu.work, core.loads, core.stores = WORK.zeros(), LOADS.zeros(), STORES.zeros()
+    core.polls = Polls(functools.partial(session.scheduler.spin, core))
+    core.placements = Placements(session, core)
+    core.away.clear()
+    core.source, core.source_at = None, 0
+
+
+def begin(core: Any, place: TaskPlace, union: Any) -> None:
+    """Let *core* be at the beginning of the task of *place*, as far as both engines share it."""
+    core.place, core.union, core.ended, core.renewable = place, union, False, False
+    mlu = core.mlu
+    mlu.taskId, mlu.taskIdX, mlu.taskIdY, mlu.taskIdZ, _, mlu.coreId, _ = place
+    core.log, core.head = core.session.make_log(core), Head()
+    core.pending, core.fence = OPENING, False
+    for binding in core.bindings:
+        for view in binding.values():
+            view.read = 0
