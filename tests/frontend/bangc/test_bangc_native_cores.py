@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from engines import alike
+from engines import MEASURES, alike, run
 
 import mlusim
 
@@ -42,6 +42,48 @@ def test_a_core_that_runs_further_tasks(load_once, wrong):
 
     assert (wrong >= 0) == ("4 bytes past its end" in str(done))
     assert wrong >= 0 or 18 == done.instructions["bang_write_value"]
+
+
+FRESH = """\
+struct Pair { int a; int b[2]; };
+__nram__ int given[4] = {5, 6};
+__nram__ int kept[4];
+
+__mlu_func__ int counted() { static int many = 3; return ++many; }
+
+__mlu_global__ void fresh(int *out, int *flag, Pair pair) {
+  int *mine = out + taskId * 8;
+  __nram__ int local[4];
+  mine[0] = ++given[0] + given[1] + given[3];
+  mine[1] = kept[taskIdX] + local[taskIdY];
+  mine[2] = counted() + counted();
+  mine[3] = ++pair.a + (pair.b[1] += taskIdY);
+  mine[4] = coreId * 100 + taskIdX * 10 + taskIdY;
+  if (taskId % 3 == 1) { for (int i = 0; i < 300; ++i) { if (flag[0]) return; } }
+  kept[taskIdX] = local[taskIdY] = taskId;
+  mine[5] = kept[taskIdX];
+}
+"""
+
+
+class _Watching(mlusim.Observer):
+    """Hears of tasks, so that each has a core of its own."""
+
+    def task_end(self, core):
+        """Nothing is done."""
+
+
+def test_a_used_core_is_as_a_fresh_one(load_once):
+    """What a task finds, leaves and counts is the same on the core of another as on one of its own."""
+    kernel, given = load_once(FRESH)["fresh"], (np.zeros(96, np.int32), np.zeros(1, np.int32), (7, (8, 9)))
+    fresh, expected = run(kernel, given, "python", dim=(4, 3, 1), observe=[_Watching()])
+
+    used, actual = run(kernel, given, "python", dim=(4, 3, 1))
+
+    assert [a.tolist() for a in expected] == [a.tolist() for a in actual]
+    assert {m: getattr(fresh, m) for m in MEASURES} == {m: getattr(used, m) for m in MEASURES}
+    assert [t._replace(log=t.log.key) for t in fresh.tasks] == [t._replace(log=t.log.key) for t in used.tasks]
+    assert [12, -2, 9, 18] == expected[0][8 * 5 : 8 * 5 + 4].tolist()
 
 
 MEETING = """\
