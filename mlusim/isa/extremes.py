@@ -2,6 +2,8 @@
 
 NumPy leaves the sign of a zero to the vector unit, so that it differs between processors, element types and the
 places of one array.  Here -0 is below +0, as IEEE 754-2019 has it; that the device does so is inferred.
+Of a signalling NaN and a float the vector unit takes the float, the C library the NaN, which NumPy asks about the last
+elements of an array, and on aarch64 about all.  Here a NaN of any kind loses, as of halves and bfloat16.
 """
 
 from collections.abc import Callable
@@ -11,12 +13,21 @@ import numpy as np
 
 ZEROS = "-0 is below +0 (inferred)."
 """What the pages of these rows say."""
+_SINGLE = np.dtype(np.float32)
+
+
+def _quiet(numbers: Any) -> Any:
+    """*numbers* with one NaN for all kinds of NaN."""
+    return np.where(np.isnan(numbers), np.float32(np.nan), numbers)
 
 
 def _extreme(choose: np.ufunc, ties: np.ufunc, doc: str) -> Callable[..., Any]:
-    """*choose* with the sign of zeros by *ties*, which joins the bits of equal numbers."""
+    """*choose* with the sign of zeros by *ties*, which joins the bits of equal numbers; *fmax* and *fmin* say that NaN loses."""
+    loses = choose in (np.fmax, np.fmin)
 
     def extreme(a: Any, b: Any, out: Any = None) -> Any:
+        if loses and getattr(a, "dtype", None) == _SINGLE and np.count_nonzero(np.isnan(np.maximum(a, b))):
+            a, b = _quiet(a), _quiet(b)
         equal = np.equal(a, b)
         if not np.count_nonzero(equal) or np.result_type(a, b).kind in "iu":
             return choose(a, b, out=out)

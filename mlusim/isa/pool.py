@@ -146,7 +146,7 @@ def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, ri
             for j in range(kernel_width)
         ]
     )
-    best = np.fmax.reduce(parts)
+    best = functools.reduce(maximum, parts)
     return best, np.argmax(parts == best, axis=0)
 
 

@@ -39,6 +39,25 @@ def test_the_larger_number_among_others():
     assert [3, 2] == maximum(np.int32([3, 2]), np.int32([-3, 2])).tolist()
 
 
+@pytest.mark.parametrize("function", [maximum, minimum], ids=["max", "min"])
+def test_a_signalling_nan_loses_too(function):
+    """Whatever the length, in place of either source, with gaps; and against another NaN it is one."""
+    loud, one = np.uint32([0x7FA00000, 0x3F800000]).view(np.float32)
+    for count in (1, 2, 7, 33):
+        for step in (1, 2):
+            a, b = (
+                np.resize(np.float32([loud, one]), count * step)[::step],
+                np.full(count * step, one)[::step],
+            )
+            in_a, in_b = a.copy(), b.copy()
+
+            assert [[1.0] * count] * 4 == [
+                made.tolist()
+                for made in (function(a, b), function(b, a), function(in_a, b, in_a), function(a, in_b, in_b))
+            ]
+    assert np.isnan(function(loud, loud))
+
+
 def test_no_row_leaves_zeros_to_numpy():
     """NumPy's own functions choose by the vector unit at hand."""
     loose = (np.fmax, np.fmin, np.maximum, np.minimum)

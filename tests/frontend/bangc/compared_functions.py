@@ -41,9 +41,12 @@ def translated(folder, text, count, engine="python"):
     return device.get(out).tolist()
 
 
-def differences(folder, seed, functions=FUNCTIONS):
-    """The calls of one batch whose results differ, with what the compiler and the translation gave."""
-    batch = Batch(seed, functions)
+def differences(folder, seed, functions=FUNCTIONS, engine="python"):
+    """The calls of one batch whose results differ, with what the compiler and the translation gave.
+
+    The native engine is given functions without ``double`` in memory.
+    """
+    batch = Batch(seed, functions, everything=engine == "python")
     try:
         expected = compiled(folder, batch.for_host())
     except subprocess.CalledProcessError as error:
@@ -52,7 +55,7 @@ def differences(folder, seed, functions=FUNCTIONS):
         # g++ 12 makes x - a / b to x + a / -b, which traps where a is the least number and b is 1.
         sys.stdout.write(f"seed {seed}: the compiler's own program ends in a trap; nothing to compare\n")
         return []
-    found = translated(folder, batch.for_device(), len(batch.calls))
+    found = translated(folder, batch.for_device(), len(batch.calls), engine)
     rows = zip(batch.calls, expected, found, strict=True)
     return [row for row in rows if row[1] != row[2]]
 

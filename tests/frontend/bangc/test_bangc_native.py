@@ -5,6 +5,7 @@ import pytest
 from engines import NATIVE, alike, run
 
 import mlusim
+from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import bfloat16
 from mlusim.errors import MlusimError, UsageError
 from mlusim.observe.every_step import EveryStep
@@ -45,6 +46,15 @@ def test_a_vector_kernel(load_once, size):
     launch = alike(load_once(VECTORS)["add"], (out, data[0], data[1], size), dim=(4, 1, 1))
 
     assert launch.instructions["bang_add"] == 4 * -(-size // 4096)
+
+
+def test_each_line_of_c_has_its_line_of_the_source(load_once):
+    """A second line behind a place would be the source's next one, where gdb then stops too soon."""
+    program = load_once(VECTORS)["add"].native.program(find_board("MLU370-X4").arch)
+    parts = program.text[: program.text.index('#line 1 "entry"')].split("#line ")[1:]
+
+    assert len(parts) > 20
+    assert [] == [part for part in parts if part.count("\n") != 2]
 
 
 def test_a_copy_beyond_the_end(load_once):

@@ -40,7 +40,21 @@ def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
     lines += statements(c, form.body, form)
     if not isinstance(form.result, t.Void):
         lines.append(f"  return {_zero(form.result)};")
-    return "\n".join([*lines, "}"])
+    return "\n".join(_at_their_lines([*lines, "}"]))
+
+
+def _at_their_lines(lines: list[str]) -> Iterator[str]:
+    """The same with all that stands between two places of the source in one line: a further one would be the source's next."""
+    whole: list[str] = []
+    for line in lines:
+        if line.startswith("#line") and whole:
+            yield " ".join(whole)
+            whole = []
+        if line.startswith("#line"):
+            yield line
+        else:
+            whole.append(line)
+    yield " ".join(whole)
 
 
 def _line(span: ir.Span) -> str:
