@@ -14,11 +14,13 @@ import numpy as np
 ZEROS = "-0 is below +0 (inferred)."
 """What the pages of these rows say."""
 _SINGLE = np.dtype(np.float32)
+_QUIET = np.uint32(1 << 22)
 
 
 def _quiet(numbers: Any) -> Any:
-    """*numbers* with one NaN for all kinds of NaN."""
-    return np.where(np.isnan(numbers), np.float32(np.nan), numbers)
+    """*numbers*, floats, with the bit set in each NaN that makes it a quiet one."""
+    bits = np.asarray(numbers, _SINGLE).view(np.uint32)
+    return np.where(np.isnan(numbers), bits | _QUIET, bits).view(_SINGLE)
 
 
 def _extreme(choose: np.ufunc, ties: np.ufunc, doc: str) -> Callable[..., Any]:

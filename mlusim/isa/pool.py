@@ -168,6 +168,7 @@ def _largest(picture: Tile, kernel_height: int, kernel_width: int, down: int, ri
     ),
     certainty="I",
     source=SOURCE,
+    native=("largest", False),
 )
 def bang_maxpool_index(
     dst: Tile,
@@ -207,6 +208,7 @@ def bang_maxpool_index(
     ),
     certainty="I",
     source=SOURCE,
+    native=("largest", True),
 )
 def bang_maxpool_value_index(
     dst: Tile,
@@ -247,6 +249,7 @@ def bang_maxpool_value_index(
     rules=(*_RULES, _INDEX_RULE),
     certainty="U",
     source=SOURCE,
+    native=("unpool",),
 )
 def bang_unpool(
     dst: Tile,
@@ -290,6 +293,7 @@ def bang_unpool(
     rules=_WITH_STRIDES,
     certainty="U",
     source=SOURCE,
+    native=("shares",),
 )
 def bang_avgpool_bp(
     dst: Tile,

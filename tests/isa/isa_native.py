@@ -36,7 +36,6 @@ SPECIALS = (
     1e-40,
     0.49999997,
 )
-INDICES = {"lut": "src", "pool": "index"}
 
 
 def cases(row):
@@ -162,6 +161,8 @@ class Setting:
         data = random_bits(dtype, BYTES // dtype.size, rng)
         if name == "src" and "lut" in row.name:
             data %= 64
+        if name == "index" and row.name == "bang_unpool":
+            data %= 2
         if name == "src1" and row.name in ("bang_div", "bang_rem") and dtype.kind != "float":
             data[data == 0] = 3
         return data.view(np.uint8)

@@ -11,7 +11,10 @@ from mlusim.isa.declare import Operand
 
 
 def repetitions(o: Operand, formula: Callable[[Expr], str]) -> Iterator[str]:
-    """How often the pieces of *o* repeat, and how far apart they begin."""
+    """How often the pieces of *o* repeat, and how far apart they begin; without strides there is one."""
+    if not o.strides:
+        yield f"  enum {{ more_{o.name} = 0, step_{o.name} = 0 }};"
+        return
     ((stride, more),) = o.strides
     yield f"  const int64_t more_{o.name} = {formula(more)}, step_{o.name} = more_{o.name} ? {formula(stride)} : 0;"
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from mlusim.arch.dtypes import DType
 from mlusim.engine.native.expressions import expression
+from mlusim.engine.native.pools import POOLS
 from mlusim.engine.native.transcendentals import TRANSCENDENTALS, mapped
 from mlusim.isa.declare import CallStyle, Intrinsic
 
@@ -277,22 +278,6 @@ def _fused(number: int, text: str, dst: DType) -> str:
     return f"PUT_$dst(GET_$dst(PUT_$dst({first})) {' '.join(last)})"
 
 
-def _pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, mean: bool) -> str | None:
-    del row
-    found = expression(combine, types["dst"].kind)
-    down = "kernel_height" if "stride_h" in scalars else "stride_h"
-    right = "kernel_width" if "stride_w" in scalars else "stride_w"
-    rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"
-    return (
-        f"int64_t high = (height - kernel_height) / {down} + 1, wide = (width - kernel_width) / {right} + 1;\n"
-        "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) { T_$dst *to = dst + (y * wide + x) * channel;\n"
-        f"    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) {{ const T_$src *frm = src + ((y * {down} + h) * width + x * {right} + w) * channel;\n"
-        "      if (!h && !w) memmove(to, frm, (size_t)channel * sizeof *to); else\n"
-        f"      for (int64_t c = 0; c < channel; c++) {{ U_$dst a = GET_$dst(to[c]), b = GET_$dst(frm[c]); to[c] = PUT_$dst({found}); }} }}\n"
-        f"    {rest if mean else ''} }}"
-    )
-
-
 TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
     {
         "cycle": _cycle,
@@ -310,8 +295,8 @@ TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
         "extreme": _extreme,
         "pad": _pad,
         "expand": _expand,
-        "pool": _pool,
         "fusion": _fusion,
+        **POOLS,
         **TRANSCENDENTALS,
     }
 )

@@ -58,7 +58,7 @@ def _idle() -> _Idle:
 
 
 def _watched() -> bool:
-    """Whether a debugger or a profiler is told of calls: a strand keeps what it knew of that."""
+    """Whether a debugger or a profiler follows calls: a strand keeps the answer of its beginning."""
     return sys.gettrace() is not None or sys.getprofile() is not None
 
 

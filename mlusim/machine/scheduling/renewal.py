@@ -1,4 +1,4 @@
-"""Cores that run one Block task after another: what is made anew for each, and what stays."""
+"""Cores that run one Block task after another: what is made again for each, and what stays."""
 
 import functools
 from collections.abc import Sequence

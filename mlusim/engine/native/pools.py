@@ -1,0 +1,92 @@
+"""Bodies of the pooling rows in C: pictures in HWC order, as `isa.pool` has them."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.arch.dtypes import DType
+from mlusim.engine.native.expressions import expression
+from mlusim.isa.declare import Intrinsic
+
+Types = Mapping[str, DType]
+
+
+def _strides(scalars: frozenset[str]) -> tuple[str, str]:
+    """The distances of windows, down and to the right: without strides they lie side by side."""
+    down = "kernel_height" if "stride_h" in scalars else "stride_h"
+    return down, "kernel_width" if "stride_w" in scalars else "stride_w"
+
+
+def pool(row: Intrinsic, types: Types, scalars: frozenset[str], combine: Any, mean: bool) -> str | None:
+    """One number for each window and channel, the mean of *combine* or itself."""
+    del row
+    found = expression(combine, types["dst"].kind)
+    down, right = _strides(scalars)
+    rest = "U_$dst b = GET_$dst(PUT_$dst(kernel_height * kernel_width)); for (int64_t c = 0; c < channel; c++) to[c] = PUT_$dst(GET_$dst(to[c]) / b);"
+    return (
+        f"int64_t high = (height - kernel_height) / {down} + 1, wide = (width - kernel_width) / {right} + 1;\n"
+        "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) { T_$dst *to = dst + (y * wide + x) * channel;\n"
+        f"    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) {{ const T_$src *frm = src + ((y * {down} + h) * width + x * {right} + w) * channel;\n"
+        "      if (!h && !w) memmove(to, frm, (size_t)channel * sizeof *to); else\n"
+        f"      for (int64_t c = 0; c < channel; c++) {{ U_$dst a = GET_$dst(to[c]), b = GET_$dst(frm[c]); to[c] = PUT_$dst({found}); }} }}\n"
+        f"    {rest if mean else ''} }}"
+    )
+
+
+def _windows(scalars: frozenset[str]) -> str:
+    """How many windows there are where the last of a row shrinks."""
+    down, right = _strides(scalars)
+    return (
+        f"const int64_t down_ = {down}, right_ = {right}, high = (height - kernel_height) / down_ + 1;\n"
+        "  const int64_t wide = smaller_(ceil_div(width - kernel_width, right_) + 1, (width - 1) / right_ + 1);"
+    )
+
+
+def largest(row: Intrinsic, types: Types, scalars: frozenset[str], values: bool) -> str:
+    """The place of the largest number of each window, with *values* behind these; a NaN loses, of equals the first is taken."""
+    del row
+    size = types["src"].size
+    value = f"dst[at_] = PUT_$dst(top); memcpy((uint8_t *)(dst + at_) + step_dst, &found, {size});"
+    index = "dst[at_] = (T_$dst)place;"
+    beside = f"if ((const void *)dst == (const void *)src) SLOW;\n  uint{8 * size}_t found;" if values else ""
+    return (
+        f"{beside}{_windows(scalars)}\n"
+        "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++) {\n"
+        "    int64_t place = 0, at_ = (y * wide + x) * channel + c; float best = NAN, top = NAN;\n"
+        "    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < smaller_(kernel_width, width - x * right_); w++) {\n"
+        "      float a = GET_$src(src[((y * down_ + h) * width + x * right_ + w) * channel + c]); top = FMAX_f32(top, a);\n"
+        "      if (!IS_NAN(a) && !(a <= best)) { best = a; place = h * kernel_width + w; } }\n"
+        f"    {f'found = (uint{8 * size}_t)place; {value}' if values else index} }}"
+    )
+
+
+def unpool(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    """Numbers back where their places in the windows are; Python refuses a place outside of its window."""
+    del row, types
+    each = "for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++)"
+    place = "int64_t at_ = (y * wide + x) * channel + c, p = (int64_t)index[at_], w = x * right_ + p % kernel_width;"
+    return (
+        f"{_windows(scalars)}\n"
+        f"  {each} {{ {place} if (p >= kernel_height * kernel_width || w >= width) SLOW; }}\n"
+        "  memset(dst, 0, (size_t)(height * width * channel) * sizeof *dst);\n"
+        f"  {each} {{ {place} dst[((y * down_ + p / kernel_width) * width + w) * channel + c] = src[at_]; }}"
+    )
+
+
+def shares(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    """Each window's share at each of its places, added up or the last one."""
+    del row, types, scalars
+    return (
+        "if (overlap != 0 && overlap != 1) SLOW;\n"
+        "  const int64_t high = (height - kernel_height) / stride_h + 1, wide = (width - kernel_width) / stride_w + 1;\n"
+        "  const float many = GET_$dst(PUT_$dst(kernel_height * kernel_width)); memset(dst, 0, (size_t)(height * width * channel) * sizeof *dst);\n"
+        "  for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++)\n"
+        "    for (int64_t h = 0; h < kernel_height; h++) for (int64_t w = 0; w < kernel_width; w++) for (int64_t c = 0; c < channel; c++) {\n"
+        "      T_$dst share = PUT_$dst(GET_$src(src[(y * wide + x) * channel + c]) / many), *to = dst + ((y * stride_h + h) * width + x * stride_w + w) * channel + c;\n"
+        "      *to = overlap ? share : PUT_$dst(GET_$dst(*to) + GET_$dst(share)); }"
+    )
+
+
+POOLS: Mapping[str, Callable[..., str | None]] = MappingProxyType(
+    {"pool": pool, "largest": largest, "unpool": unpool, "shares": shares}
+)
