@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlusim.cli.plain_text import remark
-from mlusim.engine.native.preference import AUTO, ENGINES, NATIVE, PYTHON
+from mlusim.engine.preference import AUTO, ENGINES, NATIVE, PYTHON
 from mlusim.errors import UsageError
 
 WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"

@@ -21,7 +21,7 @@ from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import LogFormatter
 from mlusim.cli.split_words import divide
 from mlusim.cli.streams import complaint, drop_output, prepare
-from mlusim.engine.native.preference import preferring
+from mlusim.engine.preference import preferring
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
 from mlusim.machine.limits import UNLIMITED, limiting

@@ -16,7 +16,7 @@ from mlusim.cli.programs import program_and_kernel
 from mlusim.cli.settings import add_limit, boards_in, whole
 from mlusim.cli.show import emit, output
 from mlusim.cli.sources import add_call_arguments
-from mlusim.engine.native.preference import NATIVE
+from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED

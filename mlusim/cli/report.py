@@ -23,7 +23,7 @@ from mlusim.cli.settings import add_limit, names_in, workers
 from mlusim.cli.show import output
 from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
 from mlusim.cli.studies import studies_of
-from mlusim.engine.native.preference import NATIVE
+from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.files.paths import lines_shown
 from mlusim.files.writing import check_writable

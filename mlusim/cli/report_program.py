@@ -18,7 +18,7 @@ from mlusim.cli.programs import program_on
 from mlusim.cli.settings import boards_in, names_in
 from mlusim.cli.show import emit, output, progress
 from mlusim.cli.sources import is_source
-from mlusim.engine.native.preference import NATIVE
+from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.machine.launch import Launch
 from mlusim.programs.other_boards import elsewhere

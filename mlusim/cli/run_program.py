@@ -11,7 +11,7 @@ from mlusim.check.checking import printing_aside
 from mlusim.cli.exits import FINDINGS
 from mlusim.cli.launched import Launched, launched
 from mlusim.cli.show import emit, output
-from mlusim.engine.native.preference import NATIVE
+from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.program import Program

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from attrs import frozen
 
-from mlusim.engine.native.preference import preferred, preferring
+from mlusim.engine.preference import preferred, preferring
 from mlusim.errors import Fault
 from mlusim.machine.limits import Limit, limit_of, limiting
 from mlusim.observe.every_step import EveryStep

@@ -4,7 +4,7 @@ import importlib.util
 from typing import Any
 
 from mlusim.engine.native.build import available
-from mlusim.engine.native.preference import AUTO, engine_of, preferred
+from mlusim.engine.preference import AUTO, engine_of, preferred
 from mlusim.machine.hub import attendants, looks_inside
 from mlusim.machine.limits import limit_of
 from mlusim.operators.spec import Case

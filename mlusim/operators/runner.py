@@ -11,7 +11,7 @@ from attrs import evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.engine.native.choose import engine_of_operators
-from mlusim.engine.native.preference import NATIVE
+from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle

@@ -9,7 +9,7 @@ from attrs import define, evolve, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
 from mlusim.engine.native.choose import compiles
-from mlusim.engine.native.preference import AUTO, PYTHON
+from mlusim.engine.preference import AUTO, PYTHON
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
 from mlusim.machine.kernel import UNION1, Kernel, Kind

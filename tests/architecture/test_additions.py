@@ -117,7 +117,7 @@ ADDITIONS = {
     "a debugger command": {"mlusim/debug/console/cmd_session.py": ("", COMMAND)},
     "an engine": {
         "mlusim/engine/tally/__init__.py": (None, ENGINE),
-        "mlusim/engine/native/preference.py": (
+        "mlusim/engine/preference.py": (
             "ENGINES = AUTO,", 'ENGINES = (*ENGINES, "tally")\n',
         ),
         "mlusim/engine/native/choose.py": (

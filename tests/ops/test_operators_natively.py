@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 from bangc_twins import NATIVE
 
-from mlusim.engine.native.preference import preferring
+from mlusim.engine.preference import preferring
 from mlusim.operators.registry import find_case, find_operator
 from mlusim.operators.runner import run_case
 from mlusim.operators.spec import LONG

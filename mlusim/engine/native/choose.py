@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch, Board
 from mlusim.engine.native.build import BuildError, EngineWarning, available, no_compiler
-from mlusim.engine.native.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
+from mlusim.engine.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:

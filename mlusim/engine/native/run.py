@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, load
 from mlusim.engine.native.core import NativeCore
-from mlusim.engine.native.preference import NATIVE
 from mlusim.engine.native.program import NativeProgram
 from mlusim.engine.native.seat import sums
 from mlusim.engine.native.stack import end_of_stack
+from mlusim.engine.preference import NATIVE
 from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
 from mlusim.memory.space import WRAM
 
