@@ -35,6 +35,26 @@ OFFSET_METHODS: Mapping[str, Callable[[Intrinsic, int], Method]] = MappingProxyT
 )  # whose operands lie where data say
 
 
+class Later:
+    """A method of a class that is rendered when it is first asked for, and stands there itself from then on.
+
+    A launch uses few of the rows, and to compile all of them takes half a second.
+    """
+
+    __slots__ = ("_make", "_name", "_owner")
+
+    def __init__(self, make: Callable[[], Method]) -> None:
+        self._make = make
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._owner, self._name = owner, name
+
+    def __get__(self, mlu: Any, owner: Any = None) -> Any:
+        method = self._make()
+        setattr(self._owner, self._name, method)
+        return getattr(self._owner if mlu is None else mlu, self._name)
+
+
 @functools.cache
 def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
     """The `Mlu` of a launch with *policy*: the *base* class of the machine with one method per intrinsic."""
@@ -42,12 +62,20 @@ def mlu_class(base: Any, policy: LaunchPolicy) -> type[Any]:
     plain = evolve(policy, compiled=False, noted=False)
     inner = None if policy == plain else mlu_class(base, plain)
     for number, row in enumerate(ISA.values()):
-        made = recipe(row, number, policy)
-        methods[row.name] = _method(made) if inner is None else _outer(made, getattr(inner, row.name))
-    for row in ISA.values():
-        if row.overload is not None and inner is None:
-            methods[row.name] = either_form(row, methods[row.name], methods[row.overload[0]])
+        methods[row.name] = Later(functools.partial(_made, row, number, policy, inner))
     return type(f"Mlu_{policy.arch.name}", (base,), methods)
+
+
+def _made(row: Intrinsic, number: int, policy: LaunchPolicy, inner: type[Any] | None) -> Method:
+    """The method of *row*; *inner* is the class without what the launch's policy puts before it."""
+    made = recipe(row, number, policy)
+    if inner is not None:
+        return _outer(made, getattr(inner, row.name))
+    method = _method(made)
+    if row.overload is None:
+        return method
+    longer = row.overload[0]
+    return either_form(row, method, _method(recipe(ISA[longer], list(ISA).index(longer), policy)))
 
 
 def source_of(row: Intrinsic, arch: Arch) -> str:

@@ -32,11 +32,7 @@ _ROWS = "rows and columns of multiples of 128 bytes on MLU2xx"
         ),
     ),
     source="vendor declaration header, shapes",
-    native=(
-        "for (int64_t h = 0; h < height; h += 16) for (int64_t w = 0; w < width; w += 16) { int64_t "
-        "hh = smaller_(height, h + 16), ww = smaller_(width, w + 16); for (int64_t y = w; y < ww; "
-        "y++) for (int64_t x = h; x < hh; x++) dst[y * height + x] = src[x * width + y]; }"
-    ),
+    native=("transpose",),
 )
 def bang_transpose(dst: Tile, src: Tile, height: int, width: int) -> None:
     """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.

@@ -92,6 +92,7 @@ def _launch(launch: Launch) -> LaunchRecord:
         io_bytes=launch.io_bytes,
         spans=tuple(launch.timeline),
         figures=figures(launch, find_board(launch.board)) if launch.tasks else None,
+        engine=launch.engine,
         lines=launch.lines if launch.timeline.named else (),
         excerpt=excerpt_of(launch) if launch.timeline.named else None,
     )

@@ -44,7 +44,7 @@ class Argument:
 class LaunchRecord:
     """One launch: times in us, the pipe that sets the time, each pipe's busiest core, the tasks' spans.
 
-    ``time_band`` is the lowest and the highest time that the constants of the model allow.
+    ``time_band`` is the lowest and the highest time that the constants of the model allow, ``engine`` what ran it.
     """
 
     kernel: str
@@ -59,6 +59,7 @@ class LaunchRecord:
     lines: tuple[Line, ...] = ()
     excerpt: Excerpt | None = None
     time_band: tuple[float, float] | None = None
+    engine: str = "python"
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the spans and the excerpt."""
@@ -66,6 +67,7 @@ class LaunchRecord:
             "kernel": self.kernel,
             "dim": self.dim,
             "kind": self.kind,
+            "engine": self.engine,
             "time_us": self.time_us,
             "time_band": self.time_band,
             "bound": self.bound,
@@ -132,6 +134,11 @@ class CallRecord:
         if not known or len(known) < len(bands):
             return None
         return sum(low for low, _ in known), sum(high for _, high in known)
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that ran its launches, each once."""
+        return tuple(dict.fromkeys(launch.engine for launch in self.launches))
 
     @property
     def io_bytes(self) -> int:

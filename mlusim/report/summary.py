@@ -61,3 +61,15 @@ def _summary(operator: str, board: str, calls: "Sequence[CallRecord]") -> Operat
         timed=len(timed),
         accepted=sum(acceptance(found, record.group, record.rule).accepted for found, record in timed),
     )
+
+
+def engines(records: "Sequence[CallRecord]") -> str:
+    """Which engine ran the launches of *records*, as a sentence; empty where nothing was launched."""
+    counts: dict[str, int] = {}
+    for record in records:
+        for launch in record.launches:
+            counts[launch.engine] = counts.get(launch.engine, 0) + 1
+    if len(counts) < 2:
+        return "".join(f"Launched on the {name} engine." for name in counts)
+    parts = ", ".join(f"{many:,} launches on the {name} engine" for name, many in sorted(counts.items()))
+    return f"{parts}."

@@ -63,9 +63,9 @@ def points(
     b, c, n, m = shape
     low, high = (0, max(m, 1)) if named is None else named
     inputs = {
-        "grad_output": _values(rng, (b, c, n), reach).astype(dtype),
+        "grad_output": _values(rng, (b, c, n), reach).astype(dtype, copy=False),
         "indices": rng.integers(low, high, (b, n, 3)).astype(np.int32),
-        "weights": _values(rng, (b, n, 3), reach).astype(dtype),
+        "weights": _values(rng, (b, n, 3), reach).astype(dtype, copy=False),
     }
     return inputs, {"m": m}
 

@@ -231,6 +231,18 @@ def _pad(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
     )
 
 
+def _transpose(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
+    """A matrix turned, in squares that stay in the cache."""
+    del row, scalars
+    if types["dst"].size == 4:
+        return "turned_(dst, src, height, width);"
+    return (
+        "for (int64_t h = 0; h < height; h += 16) for (int64_t w = 0; w < width; w += 16) { int64_t "
+        "hh = smaller_(height, h + 16), ww = smaller_(width, w + 16); for (int64_t y = w; y < ww; "
+        "y++) for (int64_t x = h; x < hh; x++) dst[y * height + x] = src[x * width + y]; }"
+    )
+
+
 def _expand(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> str:
     del row, types, scalars
     total = "PUT_$dst(GET_$dst(product) + GET_$add(add[at_]))" if add else "product"
@@ -294,6 +306,7 @@ TEMPLATES: Mapping[str, Callable[..., str | None]] = MappingProxyType(
         "bitwise": _bitwise,
         "extreme": _extreme,
         "pad": _pad,
+        "transpose": _transpose,
         "expand": _expand,
         "fusion": _fusion,
         **POOLS,

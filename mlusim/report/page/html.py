@@ -26,7 +26,7 @@ from mlusim.report.page.policies import side_by_side
 from mlusim.report.page.render import made, rendered
 from mlusim.report.page.tasks import timeline, timeline_data
 from mlusim.report.record import CallRecord
-from mlusim.report.summary import OperatorSummary, summaries
+from mlusim.report.summary import OperatorSummary, engines, summaries
 from mlusim.report.tables.whatif import WhatIfStudy
 
 SPACES = ("NRAM", "SRAM", "WRAM")
@@ -116,6 +116,7 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "wrong": list(_wrong(records).items()),
         "clean": sum(record.clean for record in records),
         "total": len(records),
+        "engines": engines(records),
         "draw_layout": map_picture,
         "draw_timeline": lambda record: timeline(record, find_board(record.board)),
         "timeline_data": lambda record: timeline_data(record, find_board(record.board)),

@@ -11,6 +11,7 @@ from mlusim.report.explain import Explanation, below_the_bar, explained, waves
 from mlusim.report.json_values import plain
 from mlusim.report.quantities import error, share, size, times, whole
 from mlusim.report.record import CallRecord
+from mlusim.report.summary import engines
 from mlusim.time.timing import PIPES
 
 SPACES = ("NRAM", "WRAM", "SRAM")
@@ -22,6 +23,7 @@ def document(records: Sequence[CallRecord], version: str) -> dict[str, Any]:
     return {
         "mlusim": version,
         "boards": boards_of(records),
+        "engines": sorted({engine for record in records for engine in record.engines}),
         "passed": all(record.clean for record in records),
         "verdicts": [verdict.to_json() for verdict in verdicts(records)],
         "runs": [record.to_json() for record in records],
@@ -54,6 +56,7 @@ def _csv_row(record: CallRecord, directions: Sequence[str]) -> dict[str, Any]:
         "case": record.case or "",
         "board": record.board,
         "policy": record.policy or "",
+        "engine": "; ".join(record.engines),
         "dtype": record.inputs[0].dtype if record.inputs else "",
         "shape": "; ".join(map(str, record.inputs)),
         "status": record.status,
@@ -143,7 +146,7 @@ def markdown_text(records: Sequence[CallRecord], version: str) -> str:
     parts += ["### What explains it", _rows(whys, map(_explanation, records))]
     parts.append(
         f"Times are predicted by mlusim {version} without a card; the interface time, which is the "
-        "host's, is not predicted."
+        f"host's, is not predicted.  {engines(records)}".rstrip()
     )
     return "\n\n".join(parts) + "\n"
 

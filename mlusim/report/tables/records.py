@@ -12,7 +12,7 @@ from mlusim.report.acceptance import acceptance
 from mlusim.report.explain import Explanation, explained
 from mlusim.report.quantities import band, brief, count, error, microseconds, share, size
 from mlusim.report.record import NO_COPY, CallRecord
-from mlusim.report.summary import summaries
+from mlusim.report.summary import engines, summaries
 from mlusim.text_grid import NameCell, facts, table
 
 OVER = "IO over 100%: fewer bytes really move than the vendor's theory counts."
@@ -56,7 +56,7 @@ def efficiency_table(records: Sequence[CallRecord]) -> RenderableType:
 def _notes(first: str, records: Sequence[CallRecord]) -> Text:
     found = [record.efficiency for record in records if record.efficiency is not None]
     over = any(efficiency.io_efficiency > 1 for efficiency in found)
-    return Text(f"{first} {OVER}" if over else first, style="dim")
+    return Text(" ".join(filter(None, (first, engines(records), OVER if over else ""))), style="dim")
 
 
 def heading(operator: str) -> NameCell:
@@ -198,6 +198,8 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
         yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
+    if record.engines:
+        yield "engine", ", ".join(record.engines)
 
 
 def _predicted(time_us: float, ends: tuple[float, float] | None) -> str:

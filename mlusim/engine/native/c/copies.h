@@ -51,7 +51,7 @@ ALWAYS void rows_load_(int d, int64_t to, int64_t ts, int64_t frm, int64_t fs, i
 PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_t direction, int64_t ts, int64_t fs, int64_t more, int dd, int sd, int site) {
   At dst = see(m, dst_p), src = see(m, src_p);
   int d = (int)direction;
-  if (UNLIKELY(direction < 0 || direction >= 24 || !(m->rows_directions >> d & 1) || size <= 0 || size > ts || ts > 1ll << 31 || fs > 1ll << 31 || fs < 0 ||
+  if (UNLIKELY(direction < 0 || direction >= 24 || !(m->rows_directions >> d & 1) || size <= 0 || ts < 0 || (more && size > ts) || ts > 1ll << 31 || fs > 1ll << 31 || fs < 0 ||
                more < 0 || more > 65535 || out(dst, more * ts + size) || out(src, more * fs + size) || dst.a->space != DIRECTION_DST[d] ||
                src.a->space != DIRECTION_SRC[d] || !dst.a->writable || laps(dst, more * ts + size, src, more * fs + size, 0))) {
     UP(m, row, site, a_pointer(dst_p, dd), a_pointer(src_p, sd), a_integer(size, -1), a_direction(direction), a_integer(ts, -1), a_integer(fs, -1), a_integer(more, -1));

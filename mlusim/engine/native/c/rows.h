@@ -25,3 +25,41 @@ PART void loop_(const Core *m, int k, int sources, void *dst, const void *a, con
   intptr_t count = n, steps[3] = {size, sources == 1 ? size : step_b, size};
   ((Loop)((void **)m->loops)[2 * k])(args, &count, steps, ((void **)m->loops)[2 * k + 1]);
 }
+/* A matrix of words of 32 bits turned, eight rows by eight at a time; what is left at its edges one by one. */
+#if defined(__AVX2__) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define EIGHT_
+#endif
+#endif
+#ifdef EIGHT_
+typedef uint32_t eight_ __attribute__((vector_size(32)));
+typedef eight_ eight_u __attribute__((aligned(1), may_alias));
+ALWAYS void turn_eight_(u32_u *dst, const u32_u *src, int64_t height, int64_t width) {
+  eight_ a[8], b[8];
+  for (int i = 0; i < 8; i++) a[i] = *(const eight_u *)(src + i * width);
+  for (int i = 0; i < 8; i += 2) {
+    b[i] = __builtin_shufflevector(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+    b[i + 1] = __builtin_shufflevector(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+  }
+  for (int i = 0; i < 8; i += 4) for (int j = 0; j < 2; j++) {
+    a[i + 2 * j] = __builtin_shufflevector(b[i + j], b[i + j + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+    a[i + 2 * j + 1] = __builtin_shufflevector(b[i + j], b[i + j + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+  for (int i = 0; i < 4; i++) {
+    *(eight_u *)(dst + i * height) = __builtin_shufflevector(a[i], a[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+    *(eight_u *)(dst + (i + 4) * height) = __builtin_shufflevector(a[i], a[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+  }
+}
+#endif
+PART void turned_(void *to, const void *from, int64_t height, int64_t width) {
+  u32_u *dst = to;
+  const u32_u *src = from;
+  int64_t high = 0, wide = 0;
+#ifdef EIGHT_
+  high = height & ~7ll, wide = width & ~7ll;
+  for (int64_t w = 0; w < wide; w += 8) for (int64_t h = 0; h < high; h += 8)
+    turn_eight_(dst + w * height + h, src + h * width + w, height, width);
+#endif
+  for (int64_t w = 0; w < wide; w++) for (int64_t h = high; h < height; h++) dst[w * height + h] = src[h * width + w];
+  for (int64_t h = 0; h < height; h++) for (int64_t w = wide; w < width; w++) dst[w * height + h] = src[h * width + w];
+}

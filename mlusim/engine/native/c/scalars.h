@@ -5,8 +5,9 @@ COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argumen
   up_(m, UP_ACCESS, store, 0);
   return m->argv[0];
 }
-/* Pointers move by bytes; beyond what any memory has they stay outside of all. */
-COLD Ptr far_away_(Ptr p, int forward) { return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? REACH : -REACH); }
+/* Pointers move by bytes; beyond what any memory has they stay outside of all.  Not cold: the compiler may ask a function
+   without effects ahead of time, and then holds everything behind it for cold too. */
+PART __attribute__((noinline)) Ptr far_away_(Ptr p, int forward) { return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? REACH : -REACH); }
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   if (__builtin_constant_p(count) && count == 0) return p; /* within reach already */
   const int64_t most = 2 * REACH / size; /* a wider step leaves every reach, and its product might wrap */
