@@ -104,6 +104,15 @@ def try_row(row, types, scalars, *, every=False):
     return True
 
 
+@pytest.mark.parametrize(("height", "width"), [(8, 8), (19, 27), (3, 40)])
+def test_a_matrix_of_any_size_is_turned(height, width):
+    """C turns words of 32 bits eight rows by eight; what is left at the edges follows one by one."""
+    row = ISA["bang_transpose"]
+    types, scalars = next((t, s) for t, s in cases(row) if {d.name for d in t.values()} == {"float"})
+
+    assert compare(row, types, scalars, counts_of(row, height=height, width=width), every=True)
+
+
 @pytest.mark.parametrize("op", range(8))
 def test_every_fusion_is_the_same(op):
     """Vectors that are used again; floats and integers."""

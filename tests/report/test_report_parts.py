@@ -22,8 +22,8 @@ from mlusim.report.page.pictures import roofline
 from mlusim.report.page.tasks import timeline
 from mlusim.report.quantities import brief, count, microseconds, share, size
 from mlusim.report.record import NO_COPY, Argument, CallRecord, LaunchRecord
-from mlusim.report.summary import summaries
-from mlusim.report.tables.files import csv_text, markdown_text
+from mlusim.report.summary import engines, summaries
+from mlusim.report.tables.files import csv_text, document, markdown_text
 from mlusim.report.tables.records import verdict
 from mlusim.time.timing import TaskSpan
 
@@ -203,3 +203,23 @@ def test_a_timeline_has_a_bar_for_each_task_that_works():
 
     assert 2 == working.count("<title>")
     assert timeline(crowded, BOARD).count("M ") < 2000
+
+
+def test_every_form_says_which_engine_ran():
+    """One engine is a sentence, several are counted; calls that launched nothing have none."""
+    python, refused = record(), evolve(record(case="c"), launches=())
+    native = evolve(python, case="b", launches=(evolve(python.launches[0], engine="native"),) * 2)
+    mixed, counted = (
+        [python, native, refused],
+        "2 launches on the native engine, 1 launches on the python engine.",
+    )
+    rows = list(csv.DictReader(io.StringIO(csv_text(mixed))))
+
+    assert "Launched on the native engine." == engines([native])
+    assert "" == engines([refused])
+    assert counted == engines(mixed)
+    assert ["native", "python"] == document(mixed, "1")["engines"]
+    assert ["python", "native", ""] == [row["engine"] for row in rows]
+    assert counted in markdown_text(mixed, "1")
+    assert counted in html_text(mixed, "1")
+    assert ["native", "native"] == [launch["engine"] for launch in native.to_json()["launches"]]
