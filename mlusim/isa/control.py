@@ -107,19 +107,19 @@ def sync_io_move_compute(
         core.wait("__sync_io_move_compute", *pipes, waiting=() if every else waiting)
 
 
-@_row("__sync_cluster", "vendor function header, barriers")
+@_row("__sync_cluster", "vendor function header, barriers", native=("meet", "all"))
 def sync_cluster(core: Control) -> None:
     """Meet the IPU cores and the memory core of the own cluster; in a Block task a plain ``__sync``."""
     core.barrier("__sync_cluster", "cluster")
 
 
-@_row("__sync_all", "vendor function header, barriers")
+@_row("__sync_all", "vendor function header, barriers", native=("meet", "all"))
 def sync_all(core: Control) -> None:
     """Meet every IPU and memory core of the union; in a Block task a plain ``__sync``."""
     core.barrier("__sync_all", "all")
 
 
-@_row("__sync_all_ipu", "vendor function header, barriers")
+@_row("__sync_all_ipu", "vendor function header, barriers", native=("meet", "ipu"))
 def sync_all_ipu(core: Control) -> None:
     """Meet the IPU cores of the union; a memory core passes."""
     core.barrier("__sync_all_ipu", "all_ipu")
@@ -131,7 +131,7 @@ def sync_all_mpu(core: Control) -> None:
     core.barrier("__sync_all_mpu", "all_mpu")
 
 
-@_row("__sync_all_ipu_within_cluster", "vendor function header, barriers", "I")
+@_row("__sync_all_ipu_within_cluster", "vendor function header, barriers", "I", native=("meet", "ipu"))
 def sync_all_ipu_within_cluster(core: Control) -> None:
     """Meet the IPU cores of the own cluster; a memory core passes."""
     core.barrier("__sync_all_ipu_within_cluster", "cluster_ipu")

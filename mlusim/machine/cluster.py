@@ -68,6 +68,7 @@ class Union:
         self.clusters: list[Cluster] = []
         self.cores: list[Core] = []
         self._meetings: dict[Any, Meeting] = {}
+        self._members: dict[Any, tuple[Core, ...]] = {}  # who meets, by the same keys
         self._completed = 0
         self.splits = SplitBarriers()
 
@@ -97,7 +98,9 @@ class Union:
         key = (scope, core.cluster.number if scope.startswith("cluster") and core.cluster else None)
         meeting = self._meetings.get(key)
         if meeting is None:
-            expected = self.participants(core, scope)
+            expected = self._members.get(key)
+            if expected is None:
+                expected = self._members[key] = participants(core, scope)
             # Who ends from here on is found when it ends.
             left = [c for c in expected if c.ended]
             meeting = self._meetings[key] = Meeting(name, scope, expected, left=left)

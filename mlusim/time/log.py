@@ -93,9 +93,9 @@ class Log:
         self._pack()
         return sum(part.nbytes for part in self._chunks[-1])
 
-    def extend(self, rows: Rows) -> None:
-        """Write *rows*, laid out as a chunk is, behind those that are there; sums as for `note`."""
-        at = 0
+    def extend(self, rows: Rows) -> int:
+        """Write *rows*, laid out as a chunk is, behind those that are there; sums and result as for `note`."""
+        at, before = 0, len(self._chunks)
         while at < len(rows):
             piece = rows[at : at + CHUNK - len(self._rows)]
             at += len(piece)
@@ -105,6 +105,7 @@ class Log:
                 self._rows += map(tuple, piece.tolist())
                 if len(self._rows) == CHUNK:
                     self._pack()
+        return sum(part.nbytes for chunk in self._chunks[before:] for part in chunk)
 
     def fence(self) -> bool:
         """The core waits for its compute stream while nothing is in flight; the next flight notes it."""

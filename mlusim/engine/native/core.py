@@ -6,6 +6,7 @@ greenlet, and what C calls up for may switch to another core.
 
 import contextlib
 import ctypes
+import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ class NativeCore(Core):
         self._pythons: dict[int, Flight] = {}  # effects in flight that Python issued
         self._issued = 0
         self._failure: BaseException | None = None
+        self._meets = False  # whether it is in a barrier that C called for
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
         self.seat: Seat | None = None
@@ -147,7 +149,9 @@ class NativeCore(Core):
         if c.nlog:
             assert self.seat is not None
             if self.log is not None:
-                self.log.extend(self.seat.log[: c.nlog])
+                kept = self.log.extend(self.seat.log[: c.nlog])
+                if kept and self.session.meter is not None:
+                    self.session.meter.grows(self, kept)
             c.nlog = 0
 
     def _to_c(self) -> None:
@@ -157,6 +161,9 @@ class NativeCore(Core):
     def called(self, why: int, a: int, b: int) -> int:
         """Do what C calls for, *why* with *a* and *b*; 1 where that raised something, which ends the kernel."""
         try:
+            if why == layout.MEET:  # which needs nothing of what C changed
+                self._meet(a)
+                return 0
             self._from_c()
             _UPS[why](self, a, b)
             self._to_c()
@@ -166,6 +173,21 @@ class NativeCore(Core):
                 self.blame(error)
             return 1
         return 0
+
+    def _meet(self, number: int) -> None:
+        """A barrier, before which C has waited for the own pipes."""
+        self._meets = True
+        try:
+            self.union.arrive(self, *_asked(number))
+        finally:
+            self._meets = False
+
+    def met(self, number: int, cores: int) -> None:
+        """Note the *number*-th meeting of the union, of *cores*; C does where it waits for it."""
+        if self._meets and self.seat is not None:
+            self.seat.met[0], self.seat.met[1] = number, cores
+        else:
+            super().met(number, cores)
 
     def _row(self, number: int, _: int) -> None:
         c, row = self.c, ROWS[number]
@@ -324,6 +346,24 @@ class NativeCore(Core):
 
     def _nothing(self, *_: int) -> None:
         """Python has looked after signals, and taken the log."""
+
+
+class _Asker:
+    """Takes down which barrier a row asks for."""
+
+    asked = "", ""
+
+    def barrier(self, name: str, scope: str) -> None:
+        """The barrier that a core would go to."""
+        self.asked = name, scope
+
+
+@functools.cache
+def _asked(number: int) -> tuple[str, str]:
+    """The name and the scope of the barrier that row *number* is."""
+    asker = _Asker()
+    ROWS[number].body(asker)
+    return asker.asked
 
 
 _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {

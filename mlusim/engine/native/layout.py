@@ -71,6 +71,8 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("source_at", "i64", 1),
     ("fuel", "i64", 1),
     ("cells_top", "i64", 1),
+    ("met", "i64", 1),
+    ("many", "i64", 1),
     ("stack_end", "u64", 1),
     ("log", "ptr", 1),
     ("flights", "ptr", 1),
@@ -121,7 +123,9 @@ Flight: Any = _structure("Flight", _FLIGHT)
 Core: Any = _structure("Core", _CORE, ("argv", Argument, MOST_ARGUMENTS))
 
 POINTER, INTEGER, UNSIGNED, FLOAT, TEXT, DIRECTION = range(6)  # kinds of arguments
-ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE = range(11)  # why C calls Python
+ROW, ACCESS, SPIN, ATOMIC, LOG, LAND, TICK, LIBRARY, GROW, FAULT, DISTANCE, MEET = range(
+    12
+)  # why C calls Python
 
 
 def _declaration(name: str, fields: Any) -> Iterator[str]:
@@ -139,11 +143,11 @@ def preamble() -> str:
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
         "TURNS": TURNS, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
         "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": first_loads.OPENING, "LONGEST": first_loads.LONGEST,
-        "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT,
+        "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT, "K_MEET": log.MEET,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,
         "IS_POINTER": POINTER, "IS_INTEGER": INTEGER, "IS_FLOAT": FLOAT, "IS_UNSIGNED": UNSIGNED, "IS_TEXT": TEXT, "IS_DIRECTION": DIRECTION,
         "UP_ROW": ROW, "UP_ACCESS": ACCESS, "UP_GROW": GROW, "UP_SPIN": SPIN, "UP_ATOMIC": ATOMIC, "UP_LOG": LOG, "UP_LAND": LAND,
-        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE,
+        "UP_TICK": TICK, "UP_LIBRARY": LIBRARY, "UP_FAULT": FAULT, "UP_DISTANCE": DISTANCE, "UP_MEET": MEET,
         "P_IO": log.WAITS[Pipe.IO], "P_MOVE": log.WAITS[Pipe.MOVE],
     }  # fmt: skip
     constants |= {space.name: space.number for space in SPACES}

@@ -15,6 +15,9 @@ _PIPES = {"all": FOR_ALL, "io": FOR_IO, "move": FOR_MOVE}
 WAITS: Mapping[str, int] = MappingProxyType(
     {row.name: _PIPES[row.native[1]] for row in ISA.values() if row.native and row.native[0] == "wait"}
 )  # the rows that only wait for pipes, and for which
+MEETS: Mapping[str, str] = MappingProxyType(
+    {row.name: row.native[1] for row in ISA.values() if row.native and row.native[0] == "meet"}
+)  # the rows that wait for other cores, and which kind of core does; Python knows who they are
 RUN_TIME = frozenset(
     {"memcpy", "memcpy_async", "sync_compute", "is_mpu", "is_ipu", *WAITS}
 )  # rows that the run-time itself performs

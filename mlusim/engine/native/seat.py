@@ -37,6 +37,7 @@ OWN_SUMS = getattr(layout.Core, CORE[0].name).offset  # bytes of what a task cou
 REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of the core add to
 SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them
 TASK_ID, X, Y, Z, CORE_ID = map(layout.BUILTINS.index, ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
+MET = layout.Core.met.offset
 NO_SUMS = bytes(OWN_SUMS)
 
 
@@ -76,6 +77,7 @@ class Seat:
         self.core: NativeCore | None = None
         self.bytes = memoryview(c).cast("B")
         self.built_in = self.bytes[SITUATION:][: 4 * len(layout.BUILTINS)].cast("i")
+        self.met = self.bytes[MET:][:16].cast("q")  # the number of a meeting, and how many met
         self.counters = {f.name: memoryview(getattr(c, f.name)).cast("B").cast("q") for f in (*TASK, *CORE)}
         self.log = _pages(8 * CHUNK * COLUMNS).view(np.int64).reshape(CHUNK, COLUMNS)
         self.allocs = _pages(8 * ALLOCATIONS * WORDS).view(np.uint64).reshape(ALLOCATIONS, WORDS)

@@ -116,11 +116,11 @@ class Carrier:
     ``ended`` says whether the body has returned; ``trace`` is the trace function that a parked strand resumes with.
     """
 
-    __slots__ = ("_home", "ended", "strand", "trace")
+    __slots__ = ("_home", "begun", "ended", "strand", "trace")
 
     def __init__(self, home: Any, strand: Any) -> None:
         self._home, self.strand = home, strand
-        self.ended = False
+        self.begun = self.ended = False
         self.trace: Any = None
 
     @property
@@ -141,14 +141,15 @@ class Carrier:
 
     def resume(self) -> None:
         """Run the strand until it parks or ends; its exceptions come out here."""
+        self.begun = True
         with _own_trace():
             self.strand.switch()
 
-    def park(self) -> None:
-        """Give control back to the one who resumed; called from inside the strand."""
+    def park(self, other: "Carrier | None" = None) -> None:
+        """Give control back to the one who resumed, or on to *other*, which is parked; called from inside the strand."""
         self.trace = sys.gettrace()
         try:
-            self._home.switch()
+            (self._home if other is None else other.strand).switch()
         finally:
             if sys.gettrace() is not self.trace:
                 sys.settrace(self.trace)

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlusim.errors import Fault, Outside, UsageError
 from mlusim.machine.cluster import stuck
-from mlusim.machine.scheduling.carrier import Carriers
+from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import Choices
 
 if TYPE_CHECKING:
@@ -143,12 +143,12 @@ class Scheduler:
         self._last = core.number
         assert core.carrier is not None
         core.carrier.resume()
-        self.running = None
+        core, self.running = self.last, None  # one that parks may have let another go on
         if self.doomed is not None:
             self._end(*self.doomed)
         if core.ended:
             self._retire(core)
-        elif core.carrier.dead:
+        elif core.carrier is not None and core.carrier.dead:
             raise UsageError(
                 f"{core.place.label} raised GreenletExit, by which the machine ends tasks; let the kernel return"
             )
@@ -222,7 +222,21 @@ class Scheduler:
         assert core.carrier is not None
         if not core.carrier.current:
             raise core.blame(Outside(core.place.label))
-        core.carrier.park()
+        core.carrier.park(self._next())
+
+    def _next(self) -> "Carrier | None":
+        """Who goes on when the running core parks, where that needs no decision: a core that was parked, in its turn."""
+        ready = self._ready
+        if self._choices is not None or self.doomed is not None or not ready:
+            return None
+        core = ready[0]
+        if core.__class__ is tuple or not core.carrier.begun or sys.gettrace() is not None:
+            return None
+        ready.popleft()
+        self.running = self.last = core
+        self._last = core.number
+        found: Carrier = core.carrier
+        return found
 
     def wake(self, cores: list["Core"]) -> None:
         """Make parked *cores* ready, in their order."""

@@ -185,6 +185,18 @@ COLD void fly_(Core *m, Flight f, int64_t l0, int64_t l1, int64_t l2, int64_t l3
 }
 ALWAYS void wait_(Core *m, int row, int pipes) { m->counts[row]++; await_(m, pipes); if (m->nflights) drain_(m, pipes); }
 
+/* A barrier: wait for the own pipes, then for the other cores; Python knows who they are, and which meeting that was. */
+PART void meet_(Core *m, int row, int site, int passes) {
+  m->counts[row]++;
+  if (passes) return;
+  await_(m, FOR_ALL);
+  if (m->nflights) { m->site = site; drain_(m, FOR_ALL); }
+  if (!m->clusterDim) return; /* a Block task has no others */
+  m->site = site; m->met = 0;
+  up_(m, UP_MEET, row, 0);
+  if (m->met) note_(m, K_MEET, m->met, m->many, 0, 0, 0, 0);
+}
+
 /* Wait for the compute stream, and for the copies inside NRAM with what the move-DMA does before them. */
 PART void wait_compute_(Core *m, int row) {
   m->counts[row]++;

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
-from mlusim.engine.native.rows import WAITS
+from mlusim.engine.native.rows import MEETS, WAITS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, in_order, value
@@ -28,6 +28,9 @@ def intrinsic(c: ProgramRendering, node: ir.IntrinsicCall) -> str:
     number, site = NUMBERS[node.row], c.site(node.span)
     if node.row in WAITS:
         return f"(m->site = {site}, wait_(m, {number}, {WAITS[node.row]}))"
+    if node.row in MEETS:
+        passes = "m->memory_core" if MEETS[node.row] == "ipu" else "0"
+        return f"meet_(m, {number}, {site}, {passes})"
     if node.row == "sync_compute":
         return f"(m->site = {site}, wait_compute_(m, {number}))"
     if node.row in ("is_mpu", "is_ipu"):
