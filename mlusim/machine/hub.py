@@ -136,8 +136,8 @@ class Hub:
     def __init__(self, observers: Iterable[Observer]) -> None:
         listening = tuple(observers)
         for event in EVENTS:
-            heard = [getattr(o, event) for o in listening if _overrides(o, event)]
-            setattr(self, event, _fan_out(heard))
+            heard = [getattr(o, event) for o in listening if _overrides(o, event)] if listening else None
+            setattr(self, event, _fan_out(heard) if heard else None)
         self.deaf = not listening or self._deaf()  # nothing is heard of what cores do
         self.epoch = 0
         self.every_step = any(getattr(o, "every_step", False) for o in listening)
@@ -174,9 +174,7 @@ def _overrides(observer: Observer, event: str) -> bool:
     return method is not None and method is not getattr(Observer, event)
 
 
-def _fan_out(heard: list[Callable[..., Any]]) -> Listener:
-    if not heard:
-        return None
+def _fan_out(heard: list[Callable[..., Any]]) -> Callable[..., Any]:
     if len(heard) == 1:
         return heard[0]
     calls = tuple(heard)

@@ -1,5 +1,6 @@
 """What a launch did, added up: instructions, traffic, work by pipe, high-water marks."""
 
+import functools
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from mlusim.isa.table import ISA
 from mlusim.memory.allocation import Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
-from mlusim.time.counters import COUNTS, LINES, SPARE, TRAFFIC
+from mlusim.time.counters import COUNTS, TRAFFIC
 from mlusim.time.lanes import Lanes
 from mlusim.time.log import CoreLog, Log
 from mlusim.time.step_log import CoreSteps, NotedLog
@@ -53,12 +54,11 @@ class Tally:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.tasks: list[TaskWork] = []
-        rows = len(ISA)
         self.counts, self.traffic_by = (
-            COUNTS.zeros(rows),
+            NOTHING.copy(),
             TRAFFIC.zeros(),
         )  # cores that nothing watches write here
-        self.lines, self.spare = LINES.zeros(rows), SPARE.zeros(rows)  # all cores of the launch write here
+        self.lines, self.spare = NOTHING.copy(), NOTHING.copy()  # all cores of the launch write here
         self._high: dict[Space, int] = {NRAM: 0, WRAM: 0, SRAM: 0}
         self.scalar_loads: dict[str, int] = {}
         self.scalar_stores: dict[str, int] = {}
@@ -117,7 +117,7 @@ class Tally:
         row = log.only
         found = None if row is None else self._rows.get(row)
         if found is None:
-            found = log.finished()
+            found = log.finished() if row is None else _of_one_row(row)
             found = self._logs.setdefault(found.key, found)
             if row is not None:
                 self._rows[row] = found
@@ -154,6 +154,14 @@ class Tally:
         arch = self.board.arch
         capacity = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
         return {space.name: Usage(capacity[space], high) for space, high in self._high.items()}
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_one_row(row: tuple[int, ...]) -> CoreLog:
+    """The log that has one row, which launches of the same kernel mostly share."""
+    log = Log()
+    log.extend(np.array([row], np.int64))
+    return log.finished()
 
 
 def _add(total: list[int], counts: Sequence[int]) -> None:

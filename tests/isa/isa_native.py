@@ -209,9 +209,9 @@ class Form:
         """The library of the family."""
         return self._program
 
-    def loaded(self, _):
+    def loaded(self, _, compiler=None):
         """The library, for one launch."""
-        return Loaded(self, self._program)
+        return Loaded(self, self._program, compiler)
 
     def words(self, core, arguments, words):
         """The number of the use, then what is passed."""

@@ -24,12 +24,13 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
         return None
     why = _why_not(kernel, board, watched=watched, drawn=drawn)
     if why is None:
-        if available() is None:
+        compiler = available()
+        if compiler is None:
             if engine == NATIVE:
                 warnings.warn(no_compiler(), EngineWarning, stacklevel=3)
             return None
         try:
-            loaded: Loaded | None = kernel.native.loaded(board.arch)
+            loaded: Loaded | None = kernel.native.loaded(board.arch, compiler)
             if loaded is not None:
                 return loaded
         except BuildError as error:

@@ -48,8 +48,8 @@ class NativeForm(Protocol):
     def program(self, arch: Arch) -> NativeProgram | None:
         """The kernel's C for *arch*; None where something in it has none."""
 
-    def loaded(self, arch: Arch) -> "Loaded | None":
-        """That C compiled and loaded, for one launch."""
+    def loaded(self, arch: Arch, compiler: tuple[str, ...] | None = None) -> "Loaded | None":
+        """That C compiled by *compiler*, or by the one there is, and loaded, for one launch."""
 
     def words(self, core: Any, arguments: Sequence[Any], words: Words) -> tuple[list[int], list[int]]:
         """The arguments and the variables at file scope as words of 64 bits; declares the latter on *core*."""

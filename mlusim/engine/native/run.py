@@ -2,11 +2,10 @@
 
 import ctypes
 import functools
-import os
 from typing import TYPE_CHECKING, Any
 
 from mlusim.engine.native import layout
-from mlusim.engine.native.build import BuildError, load
+from mlusim.engine.native.build import BuildError, available, load
 from mlusim.engine.native.core import NativeCore
 from mlusim.engine.native.program import NativeProgram
 from mlusim.engine.native.seat import sums
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @functools.lru_cache(maxsize=256)
-def library_of(text: str, compiler: tuple[str | None, ...]) -> ctypes.PyDLL:
+def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
     """The library of *text*, compiled once a process; *compiler* is what chose it."""
     del compiler
     library = load(text)
@@ -41,7 +40,7 @@ def library_of(text: str, compiler: tuple[str | None, ...]) -> ctypes.PyDLL:
 
 
 @functools.lru_cache(maxsize=1024)
-def entry_of(program: NativeProgram, compiler: tuple[str | None, ...]) -> tuple[ctypes.PyDLL, Any]:
+def entry_of(program: NativeProgram, compiler: tuple[str, ...] | None) -> tuple[ctypes.PyDLL, Any]:
     """The library of *program* and the function that runs its kernel."""
     library = library_of(program.text, compiler)
     entry = getattr(library, program.entry)
@@ -76,10 +75,10 @@ class Loaded:
     engine = NATIVE
     core_class = NativeCore
 
-    def __init__(self, form: Any, program: NativeProgram) -> None:
+    def __init__(self, form: Any, program: NativeProgram, compiler: tuple[str, ...] | None = None) -> None:
         self.form = form
         self.program = program
-        self.library, self.entry = entry_of(program, (os.environ.get("MLUSIM_CC"), os.environ.get("PATH")))
+        self.library, self.entry = entry_of(program, available() if compiler is None else compiler)
         self.stack_end = end_of_stack() if program.recursive else 0
         self._sums: tuple[int, int] | None = None
 

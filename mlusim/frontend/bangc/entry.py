@@ -12,7 +12,7 @@ from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.c_values import FrameNames, scope_of
-from mlusim.frontend.bangc.fitting import misfit
+from mlusim.frontend.bangc.fitting import Fitting
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
 from mlusim.frontend.bangc.runtime.core import Task, translating_faults
@@ -104,15 +104,17 @@ class BangKernel(Kernel):
         self.form = form
         self.plan = plan
         self.native = BangForm(form, lambda: plan, bang_arch)
+        self._fittings = [Fitting(parameter) for parameter in form.parameters]
 
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
         """Why the arguments do not fit: their number, or what one is for its parameter; None where they do."""
         found = super().complaint(arguments)
         if found is not None:
             return found
-        for argument, parameter in zip(arguments, self.form.parameters, strict=True):
-            given = misfit(parameter, argument)
+        for argument, fitting in zip(arguments, self._fittings, strict=True):
+            given = fitting.misfit(argument)
             if given is not None:
+                parameter = fitting.parameter
                 what = f"{parameter.spelling} {parameter.source_name} of {self.name} ({parameter.span.file}:{parameter.span.line})"
                 return f"{what} is given {given}"
         return None

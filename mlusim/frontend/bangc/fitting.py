@@ -10,6 +10,37 @@ from mlusim.machine.tensor import DeviceTensor
 _BITS_OF_BFLOAT16 = 2  # bytes; files have no bfloat16, and integers carry it
 
 
+def limits_of(parameter: ir.Local) -> tuple[int, int]:
+    """The least and the greatest whole number that *parameter* takes as it is; an empty range where it takes none."""
+    kind = parameter.type
+    if isinstance(kind, t.Arithmetic) and kind.whole and kind.kind != "bool":
+        return kind.low, kind.high
+    return 1, 0
+
+
+class Fitting:
+    """Whether arguments fit one *parameter*; what has fitted before is known at a glance."""
+
+    def __init__(self, parameter: ir.Local) -> None:
+        self.parameter = parameter
+        self._low, self._high = limits_of(parameter)
+        self._elements: set[DType] = set()
+
+    def misfit(self, argument: Any) -> str | None:
+        """As `misfit` of the parameter says."""
+        tensor = argument.__class__ is DeviceTensor
+        if (
+            argument.dtype in self._elements
+            if tensor
+            else argument.__class__ is int and self._low <= argument <= self._high
+        ):
+            return None
+        found = misfit(self.parameter, argument)
+        if tensor and found is None:
+            self._elements.add(argument.dtype)
+        return found
+
+
 def misfit(parameter: ir.Local, argument: Any) -> str | None:
     """What *parameter* takes, where *argument* is something else that would be taken for it; None where it fits."""
     kind = parameter.type

@@ -14,6 +14,7 @@ from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
+from mlusim.frontend.bangc.fitting import limits_of
 from mlusim.frontend.bangc.ir.walks import walk
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
@@ -37,6 +38,7 @@ FAULTS: tuple[Callable[..., Fault], ...] = (
     beyond,
     no_number,
 )  # by the numbers of scalars.h
+MASK = (1 << 64) - 1
 _SPACES = {"nram": NRAM, "wram": WRAM, "ldram": LDRAM, "": LDRAM}
 
 
@@ -49,6 +51,7 @@ class BangForm:
         self._bang_arch = bang_arch
         self._made: dict[str, NativeProgram | None] = {}
         self._places: list[Any] = []
+        self._whole = [limits_of(p) for p in form.parameters]
         self.problem: str | None = None
 
     def program(self, arch: Arch) -> NativeProgram | None:
@@ -61,10 +64,10 @@ class BangForm:
                 self._made[arch.name] = None
         return self._made[arch.name]
 
-    def loaded(self, arch: Arch) -> Loaded | None:
+    def loaded(self, arch: Arch, compiler: tuple[str, ...] | None = None) -> Loaded | None:
         """The compiled program for one launch on *arch*; None where something in it has no C."""
         program = self.program(arch)
-        return None if program is None else Loaded(self, program)
+        return None if program is None else Loaded(self, program, compiler)
 
     def _render(self, arch: Arch) -> NativeProgram:
         if arch.bang_arch != self._bang_arch:
@@ -116,7 +119,10 @@ class BangForm:
         places = [
             self._declared(core, place) if isinstance(place, ir.Global) else 0 for place in self._places
         ]
-        made = [_word(a, p, words) for a, p in zip(arguments, self.form.parameters, strict=True)]
+        made = [
+            a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, words)
+            for a, p, (low, high) in zip(arguments, self.form.parameters, self._whole, strict=True)
+        ]
         return made, places
 
     def _declared(self, core: NativeCore, variable: Any) -> int:
@@ -189,7 +195,7 @@ def _word(argument: Any, parameter: ir.Local, words: Words) -> int:
         )
     number = converted(value, kind)
     if kind.kind != "float":
-        return int(number) & (1 << 64) - 1
+        return int(number) & MASK
     dtype = dtype_of(kind) if kind.size < 8 else None
     bits = (dtype.dtype.type(number) if dtype else np.float64(number)).tobytes()
     return int.from_bytes(bits, "little")
