@@ -1,5 +1,6 @@
 """Clusters and unions: which cores share SRAM, and which meet at a barrier."""
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType
@@ -70,7 +71,11 @@ class Union:
         self._meetings: dict[Any, Meeting] = {}
         self._members: dict[Any, tuple[Core, ...]] = {}  # who meets, by the same keys
         self._completed = 0
-        self.splits = SplitBarriers()
+
+    @functools.cached_property
+    def splits(self) -> SplitBarriers:
+        """Its barriers in two halves."""
+        return SplitBarriers()
 
     def participants(self, core: "Core", scope: str) -> tuple["Core", ...]:
         """Who must arrive at a barrier of *scope* that *core* reaches."""

@@ -68,15 +68,16 @@ class Tally:
 
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
-        work = list(core.mlu.work)
+        scalars, *others = core.mlu.work[:5]
         for counts, total in (
             (core.loads, self.scalar_loads),
             (core.stores, self.scalar_stores),
         ):
-            for space, number in zip(SPACES, counts, strict=True):
-                if number:
-                    total[space.name] = total.get(space.name, 0) + number
-                    work[0] += number
+            if any(counts):
+                scalars += sum(counts)
+                for space, number in zip(SPACES, counts, strict=True):
+                    if number:
+                        total[space.name] = total.get(space.name, 0) + number
         for space, arena in core.used.items():
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
@@ -94,7 +95,7 @@ class Tally:
                 place.memory_core,
                 union,
                 cluster,
-                tuple(work[:5]),
+                (scalars, *others),
                 log,
                 number,
                 steps,

@@ -1,6 +1,5 @@
 """A core's namespace: what translated code sees as its globals while one task runs."""
 
-import contextlib
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -266,19 +265,24 @@ def too_deep() -> Fault:
     return RuleFault("the function calls itself without end", hint="device code has a small stack")
 
 
-@contextlib.contextmanager
-def translating_faults(core: Core) -> Iterator[None]:
-    """What Python raises where C has no meaning becomes a fault at the line of the source."""
-    try:
-        yield
-    except ZeroDivisionError as error:
-        raise _fault(core, by_zero(), error.__traceback__) from None
-    except RecursionError as error:
-        raise _fault(core, too_deep(), error.__traceback__) from None
-    except Fault as fault:
-        if fault.file is None:
-            raise _fault(core, fault, fault.__traceback__) from None
-        raise
+class translating_faults:  # noqa: N801 - reads as what it does
+    """What Python raises where C has no meaning becomes a fault of *core* at the line of the source."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def __enter__(self) -> None:
+        """Nothing is prepared."""
+
+    def __exit__(self, _: object, error: BaseException | None, traceback: TracebackType | None) -> None:
+        if isinstance(error, ZeroDivisionError):
+            raise _fault(self._core, by_zero(), traceback) from None
+        if isinstance(error, RecursionError):
+            raise _fault(self._core, too_deep(), traceback) from None
+        if isinstance(error, Fault) and error.file is None:
+            raise _fault(self._core, error, traceback) from None
 
 
 def _fault(core: Core, fault: Fault, traceback: TracebackType | None) -> Fault:
