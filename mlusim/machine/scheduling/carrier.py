@@ -135,8 +135,8 @@ class Carrier:
 
     @property
     def frame(self) -> FrameType | None:
-        """The innermost frame of a parked strand."""
-        frame: FrameType | None = None if self.ended else self.strand.gr_frame
+        """The innermost frame of a parked strand; none before the body begins, whatever the strand carried before."""
+        frame: FrameType | None = self.strand.gr_frame if self.begun and not self.ended else None
         return frame
 
     def resume(self) -> None:

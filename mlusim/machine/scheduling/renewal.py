@@ -1,4 +1,4 @@
-"""Cores that run one Block task after another: what is made again for each, and what stays."""
+"""Cores that run one Block task after another: what each task gets fresh, and what the core keeps."""
 
 import functools
 from collections.abc import Sequence
