@@ -1,7 +1,13 @@
 """Strands that are resumed from anywhere: NumPy looks at the C stack, and must find the strand's own."""
 
+import gc
 import subprocess
 import sys
+import threading
+
+from greenlet import greenlet
+
+import mlusim
 
 WALK = """
 import random
@@ -53,3 +59,20 @@ def test_numpy_on_a_strand_that_is_resumed_from_anywhere():
 def test_numpy_on_a_core_that_is_resumed_from_anywhere():
     """The same on a carrier inside the strand, as in a kernel that the debugger has stopped."""
     assert (0, "done\n", "") == walked("lambda: Carriers(Context()).carry(body).resume()")
+
+
+def test_a_thread_leaves_no_strand():
+    """Strands outlive a launch in the main thread only: nothing could end them when another one is over."""
+    device = mlusim.Device("MLU370-X4")
+    device.launch(lambda mlu: None, 2)
+    before = _strands()
+    thread = threading.Thread(target=device.launch, args=(lambda mlu: None, 2))
+    thread.start()
+    thread.join()
+
+    assert before == _strands()
+
+
+def _strands():
+    gc.collect()
+    return sum(isinstance(found, greenlet) for found in gc.get_objects())

@@ -42,8 +42,8 @@ NO_SUMS = bytes(OWN_SUMS)
 
 
 def _pages(nbytes: int) -> "np.ndarray[Any, Any]":
-    """*nbytes* bytes of zeros, of which the system provides a page when it is written."""
-    return np.frombuffer(mmap.mmap(-1, nbytes), np.uint8)
+    """*nbytes* bytes of zeros, of which the system provides a page when it is written; a process that forks has its own."""
+    return np.frombuffer(mmap.mmap(-1, nbytes, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), np.uint8)
 
 
 def _where(array: "np.ndarray[Any, Any]") -> int:

@@ -45,16 +45,11 @@ class _own_trace:  # noqa: N801 - reads as what it does
             sys.settrace(self._trace)
 
 
-class _Idle(threading.local):
-    """The strands of a thread whose bodies have returned."""
-
-    def __init__(self) -> None:
-        self.strands: list[Any] = []
-
-
 @functools.cache
-def _idle() -> _Idle:
-    return _Idle()
+def _idle(thread: int) -> list[Any]:
+    """The strands of *thread* whose bodies have returned."""
+    del thread
+    return []
 
 
 def _watched() -> bool:
@@ -73,15 +68,17 @@ def _carry() -> None:
 class Carriers:
     """Makes carriers, each of whose bodies runs in a copy of *context*.
 
-    A strand whose body has returned carries another one, of this launch or a later one of the thread, which saves
-    what a strand costs: memory from the system for its frames.  Where a debugger traces, or a profiler counts, each
-    body has a strand of its own.
+    A strand whose body has returned carries another one, which saves what a strand costs: memory from the system for
+    its frames.  In the main thread it may be of a later launch; in others not, for nothing can end a strand when its
+    thread is over.  Where a debugger traces, or a profiler counts, each body has a strand of its own.
     """
 
     def __init__(self, context: contextvars.Context) -> None:
         self._context = context
         self._spent: list[Any] = []  # strands that are used no more
-        self._idle: list[Any] = _idle().strands
+        here = threading.get_ident()
+        self._lasting = here == threading.main_thread().ident
+        self._idle: list[Any] = _idle(here) if self._lasting else []
 
     def carry(self, body: Callable[[], None]) -> "Carrier":
         """A carrier of *body*, which has not begun."""
@@ -105,9 +102,10 @@ class Carriers:
 
     def close(self) -> None:
         """End the strands that carry nothing any more."""
-        for strand in self._spent:
-            strand.throw(GreenletExit)
-        self._spent.clear()
+        for strands in (self._spent,) if self._lasting else (self._spent, self._idle):
+            for strand in strands:
+                strand.throw(GreenletExit)
+            strands.clear()
 
 
 class Carrier:

@@ -1,10 +1,13 @@
 """Tasks, memory cores, barriers and effects of BANG C on the native engine: the same schedule as on Python's."""
 
+import os
+
 import numpy as np
 import pytest
 from engines import MEASURES, alike, run
 
 import mlusim
+from mlusim.engine.native.seat import READ, Seat
 
 FURTHER = """\
 __nram__ float kept[64];
@@ -168,3 +171,15 @@ def test_every_kind_of_core_runs_everything(load_once, effects):
     out = np.zeros(5 * 512, np.float32)
 
     alike(load_once(UNGUARDED)["unguarded"], (out, data), dim=(4, 1, 1), kind=mlusim.UNION1, effects=effects)
+
+
+def test_a_process_that_forks_has_seats_of_its_own():
+    """What a child writes to the buffers of a core is not what its parent finds there."""
+    seat = Seat()
+    child = os.fork()
+    if child == 0:
+        seat.words[READ] = 1
+        os._exit(0)
+    os.waitpid(child, 0)
+
+    assert 0 == seat.words[READ]
