@@ -33,6 +33,8 @@ def assign(session: "DebugSession", target: str, text: str) -> str:
     Raises `UsageError` for what is neither, and for a value that it cannot hold.
     """
     core = session.core()
+    if session.on_host:
+        raise UsageError("what a host function has is not changed here; variables and memory of a launch are")
     if core is None:
         raise UsageError("no task is running here, so there is nothing to change")
     label, level, target = name_of(core), session.level, target.strip()

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _LINE = re.compile(r"(?:(?P<file>.+):)?(?P<line>\d+)$")
 PIPES = {pipe.value.lower(): pipe.value for pipe in Pipe} | {"io": "IO-DMA", "move": "move-DMA"}
-Test = Callable[[Core, FrameType | None], bool | str]
+Test = Callable[[Core | None, FrameType | None], bool | str]
 
 
 # -- setting -----------------------------------------------------------------------------------------
@@ -115,9 +115,9 @@ def set_condition(session: "DebugSession", made: Breakpoint, text: str | None) -
 def tested(session: "DebugSession", location: Location, text: str) -> Test:
     """A test of *text*, whose names a kernel has at *location*; raises `UsageError` for others."""
     test: Test = condition(text)
-    functions = session.recorded.functions
+    functions = session.functions
     codes = list(_codes(location, functions))
-    unknown = unknown_names(text, codes or [f.code for f in functions], session.recorded.owned.names)
+    unknown = unknown_names(text, codes or [f.code for f in functions], session.owned.names)
     if unknown and codes and not isinstance(location, PendingLocation):
         has = sorted({name for code in codes for name in (*code.co_varnames, *code.co_freevars)})
         raise UsageError(
@@ -177,9 +177,9 @@ def _location(session: "DebugSession", place: str) -> Location:
     name = place.lstrip("_")
     if name in ISA:
         return _intrinsic(session, name)
-    functions = session.recorded.functions
+    functions = session.functions
     try:
-        function = find_function(place, functions, session.recorded.owned)
+        function = find_function(place, functions, session.owned)
     except UsageError:
         helpers = lines_naming(place, functions)
         if not helpers:
@@ -190,20 +190,19 @@ def _location(session: "DebugSession", place: str) -> Location:
 
 def _at_line(session: "DebugSession", file: str | None, number: int, place: str) -> Location:
     """A line of a file; where nothing of the file is loaded, the place is kept until something is."""
-    recorded = session.recorded
+    functions, owned = session.functions, session.owned
     site = session.site()
-    name = file or (site[0] if site is not None else recorded.functions[0].code.co_filename)
-    if not knows_file(name, recorded.functions, recorded.owned):
+    name = file or (site[0] if site is not None else functions[0].code.co_filename)
+    if not knows_file(name, functions, owned):
         return PendingLocation(place, lambda: _loaded(session, name, number))
-    found, number = find_line(name, number, recorded.functions, recorded.owned)
+    found, number = find_line(name, number, functions, owned)
     return LineLocation(found, number)
 
 
 def _loaded(session: "DebugSession", name: str, number: int) -> Location | None:
     """The line, once a file called *name* is loaded; None before, and where it has no such line."""
-    recorded = session.recorded
     try:
-        found, line = find_line(name, number, recorded.functions, recorded.owned)
+        found, line = find_line(name, number, session.functions, session.owned)
     except UsageError:
         return None
     return LineLocation(found, line)
@@ -214,7 +213,7 @@ def _intrinsic(session: "DebugSession", name: str) -> Location:
     spelling = ISA[name].spelling
     if name in HEARD:
         return IntrinsicLocation(name, spelling)
-    places = lines_naming(name, session.recorded.functions)
+    places = lines_naming(name, session.functions)
     if not places:
         raise UsageError(f"no function of the kernel names {name}; `info functions` lists them")
     return CallLocation(places, spelling)

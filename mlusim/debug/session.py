@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.debug.look.describe import failed_text
-from mlusim.debug.look.paused_run import PausedRun
+from mlusim.debug.look.paused_run import HostPause, PausedRun
 from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
-from mlusim.debug.run.launches import DEFAULT_HISTORY, KeptLaunch
-from mlusim.debug.run.program_run import ENDED, FAILED, INTERRUPTED, LAUNCH, ProgramRun
+from mlusim.debug.run.launches import DEFAULT_HISTORY
+from mlusim.debug.run.program_run import FAILED, HOST, INTERRUPTED, LAUNCH, ProgramRun
 from mlusim.debug.run.runs import LOOKBACK, RunMaker
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import line_of
-from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, PendingLocation, Stopper
+from mlusim.debug.source.frames import kernel_frames, line_of
+from mlusim.debug.standing import Standing
+from mlusim.debug.stop.breakpoints import Breakpoint, FindingLocation, LineLocation, PendingLocation, Stopper
 from mlusim.debug.stop.moments import END, FAULT, LAUNCH_BEGIN, LAUNCH_END, TRAPPED, Position, Stop
 from mlusim.debug.stop.steppers import Interrupt
 from mlusim.errors import UsageError
@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
 PROGRAM_ENDED = "the program has ended; `run` begins again, `reverse-continue` goes back"
-NOT_LAUNCHED = "the program has launched no kernel, so there is nothing to look at"
 
 
-class DebugSession:
+class DebugSession(Standing):
     """Debugs *program*: a `Program`, or a function that takes observers and hands them to its launches.
 
     After construction the program stands at its first launch.  *history* bounds the bytes of tensors
@@ -52,7 +51,6 @@ class DebugSession:
         arrays: dict[str, Any] | None = None,
     ) -> None:
         self.program = as_program(program)
-        self.host = ProgramRun(self.program, history)
         self._arrays = dict(arrays or {})
         self.breakpoints: dict[int, Breakpoint] = {}
         self.numbered = 0
@@ -60,59 +58,32 @@ class DebugSession:
         self.focus: str | None = None
         self.level = 0
         self._run: LaunchRun | None = None
+        self._host_steps: tuple[Stopper, ...] = ()
+        self.host = ProgramRun(self.program, history)
         self.runs = RunMaker(self.host, self._checks)
-        self.host.advance()
-        if self.ended:
-            self._settle_at_end()
+        self._begin()
 
-    def arrays(self) -> dict[str, Any]:
-        """The arrays of the host that are known by name."""
-        return {**self.program.arrays(), **self._arrays}
+    def _begin(self) -> None:
+        self._advance()
+        if self.ended or self.host.state == HOST:
+            self._settle()
 
-    # -- where it stands -------------------------------------------------------------------------
+    def again(self) -> Stop:
+        """Run the program itself from its beginning once more: to a breakpoint in a host function, or its first launch."""
+        self.close()
+        self.stop = Stop(Position(1, 0), LAUNCH_BEGIN)
+        self.focus, self.level, self._host_steps = None, 0, ()
+        self.host = ProgramRun(self.program, self.host.history)
+        self.runs = RunMaker(self.host, self._checks)
+        self._begin()
+        return self.stop
 
-    @property
-    def launches(self) -> list[KeptLaunch]:
-        """The launches that the program has begun."""
-        return self.host.launches
-
-    @property
-    def ended(self) -> bool:
-        """Whether the program has come to its end; its launches can still be visited."""
-        return self.host.state == ENDED
-
-    @property
-    def at_host(self) -> bool:
-        """Whether it stands inside the program's own run of a launch: a fault or an interrupt."""
-        return self.host.state in (FAILED, INTERRUPTED) and self._run is None and self.stop.position.at_end
-
-    @property
-    def position(self) -> Position:
-        """The run and the moment at which the session stands."""
-        return self.stop.position
-
-    @property
-    def not_launched(self) -> str:
-        """What there is to say about a program that has launched nothing."""
-        failure = self.host.failure
-        return NOT_LAUNCHED + (f"; it has ended with {failed_text(failure)}" if failure is not None else "")
-
-    @property
-    def place(self) -> str:
-        """The position in words."""
-        if self.at_host and self.stop.error is None:
-            return f"interrupted in launch {self.position.launch}"
-        return str(self.position)
-
-    @property
-    def recorded(self) -> KeptLaunch:
-        """The launch that it stands in; raises `UsageError` where the program has launched nothing."""
-        if not self.launches:
-            raise UsageError(self.not_launched)
-        return self.launches[self.position.launch - 1]
+    # -- what it looks at --------------------------------------------------------------------------
 
     def look(self) -> PausedRun:
         """The machine where it stands; made by running there again, if need be."""
+        if self.on_host:
+            return HostPause(self.host, self.stop)
         recorded = self.recorded
         here = self._run
         if here is not None and here.stop is not None:
@@ -130,9 +101,9 @@ class DebugSession:
         With *history* the last operations before are known even at the end of a launch.  An interrupt of
         the program itself has no such run: there it is the program's own.
         """
-        recorded = self.recorded
-        if self.at_host and self.stop.error is None:
+        if self.on_host or (self.at_host and self.stop.error is None):
             return self.look()
+        recorded = self.recorded
         here = self._run
         if here is None or here.stop is None or (history and here.tracer.asleep):
             since = self.runs.moments(recorded.index) - LOOKBACK if history and self.position.at_end else None
@@ -144,7 +115,7 @@ class DebugSession:
 
     def core(self) -> "Core | None":
         """The core in focus; None where none has begun, or all have ended."""
-        if self.stop.kind is LAUNCH_END:
+        if self.stop.kind is LAUNCH_END or self.on_host:
             return None
         paused = self.look()
         found = paused.core(self.focus) if self.focus is not None else None
@@ -154,7 +125,9 @@ class DebugSession:
         return found
 
     def stack(self) -> list[FrameType]:
-        """The kernel frames of the core in focus, innermost first."""
+        """The kernel frames of the core in focus, or those of the host function, innermost first."""
+        if self.on_host:
+            return list(kernel_frames(self.host.frame))
         core = self.core()
         return self.look().stack(core) if core is not None else []
 
@@ -172,10 +145,13 @@ class DebugSession:
 
     # -- forwards --------------------------------------------------------------------------------
 
-    def forward(self, steppers: Iterable[Stopper] = ()) -> Stop:
-        """Run until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop."""
-        steps = tuple(steppers)
-        if not self.launches:
+    def forward(self, steppers: Iterable[Stopper] = (), host: Iterable[Stopper] = ()) -> Stop:
+        """Run until a breakpoint, one of *steppers*, a fault or the end of the program; return the stop.
+
+        *host* are what stops in the lines of host functions, between launches.
+        """
+        steps, self._host_steps = tuple(steppers), tuple(host)
+        if not self.launches and not self.on_host:
             raise UsageError(self.not_launched)
         if self.ended and self.position.at_end and self.recorded is self.launches[-1]:
             raise UsageError(PROGRAM_ENDED)
@@ -183,9 +159,10 @@ class DebugSession:
         if self.at_host and (armed or steps):
             self.leave_interrupt()
         while True:
+            inside = not self.on_host
             if self.at_host:
                 self._leave_host()
-            elif not armed and not steps and not self.recorded.edits:
+            elif self.on_host or (not armed and not steps and not self.recorded.edits):
                 self._run_free()
             else:
                 self._attended()
@@ -194,12 +171,25 @@ class DebugSession:
                 if stop is not None:
                     return self._arrived(stop)
                 self._leave_launch()
-            if steps or self.at_host or self.ended:
+            if (steps and inside) or self.at_host or self.on_host or self.ended:
                 return self.stop
             armed = self.armed()
 
     def armed(self) -> list[Breakpoint]:
-        """The breakpoints that stop; those that wait for their file are looked up again."""
+        """The breakpoints that stop in launches; those that wait for their file are looked up again."""
+        return [b for b in self.enabled() if self._in_kernels(b) or not self.host.lines.codes_of(b)]
+
+    def _in_kernels(self, made: Breakpoint) -> bool:
+        """Whether it is a line of a function that the launch's kernel can reach."""
+        location = made.location
+        if not isinstance(location, LineLocation) or not self.launches:
+            return False
+        return any(
+            f.code.co_filename == location.file and location.line in f.lines for f in self.recorded.functions
+        )
+
+    def enabled(self) -> list[Breakpoint]:
+        """The breakpoints that stop, in launches and on the host."""
         for made in self.breakpoints.values():
             if isinstance(made.location, PendingLocation):
                 made.location = made.location.found() or made.location
@@ -216,12 +206,16 @@ class DebugSession:
         """No breakpoint and no step: let the program itself run."""
         self._forget()
         if not self.ended:
-            self.host.advance()
+            self._advance()
         self._settle()
+
+    def _advance(self, *, stop_at_faults: bool = True) -> None:
+        """Let the program itself go on, to what stops it."""
+        self.host.advance([*self.enabled(), *self._host_steps], stop_at_faults=stop_at_faults)
 
     def _leave_host(self) -> None:
         """Out of a fault, or on from an interrupt."""
-        self.host.advance(stop_at_faults=self.host.state == INTERRUPTED)
+        self._advance(stop_at_faults=self.host.state == INTERRUPTED)
         self._settle()
 
     def _leave_launch(self) -> None:
@@ -235,22 +229,27 @@ class DebugSession:
             self.stop = Stop(Position(recorded.index + 1, 0), LAUNCH_BEGIN)
             return
         if not self.ended:
-            self.host.advance(stop_at_faults=False)
+            self._advance(stop_at_faults=False)
         self._settle()
 
     def _settle(self) -> None:
         """Stand where the program's own run has come to."""
+        if self.host.state == HOST and self.host.stop is not None:
+            self.focus = None
+            self._stand(self.host.stop)
+            return
+        if self.ended:
+            self._settle_at_end()
+            return
         last = self.launches[-1]
         if self.host.state == LAUNCH:
             self._stand(Stop(Position(last.index, 0), LAUNCH_BEGIN))
         elif self.host.state == FAILED:
             self._stand(Stop(Position(last.index, END), FAULT, self.host.failed, error=self.host.raised))
-        elif self.host.state == INTERRUPTED:
+        else:
             core = last.session.scheduler.running
             why = TRAPPED if self.host.trapped else "interrupted"
             self._stand(Stop(Position(last.index, END), INTERRUPTED, core, reasons=(why,)))
-        else:
-            self._settle_at_end()
 
     def _settle_at_end(self) -> None:
         last = self.launches[-1] if self.launches else None

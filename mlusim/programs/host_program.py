@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field
 
+from mlusim.frontend.bangc.functions import codes_of_main
 from mlusim.frontend.bangc.module import Module
 from mlusim.machine.device import Device
 from mlusim.machine.hub import attending
@@ -41,6 +43,11 @@ class HostProgram:
         if self._module is None:
             self._module = self.sources.load()
         return self._module
+
+    @property
+    def host_codes(self) -> tuple[CodeType, ...]:
+        """The code of its host functions, in whose lines a debugger can stop."""
+        return codes_of_main(self.module)
 
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """None: a program has its arrays in its own memory."""

@@ -123,9 +123,11 @@ def _locals(session: "DebugSession", words: str) -> str:
         return "no task is in the kernel here"
     scope = c_scope(frame, session.core())
     types = {} if scope is None else scope.types()
+    found = variables_of(frame)
+    names = dict.fromkeys(found, "") if scope is None else scope.source_names(found)
     rows = [
-        (declared_as(types.get(name, ""), name), value_text(value, session.look()))
-        for name, value in variables_of(frame).items()
+        (declared_as(types.get(name, ""), shown or name), value_text(found[name], session.look()))
+        for name, shown in names.items()
     ]
     return pairs(rows) or "this function has no variables yet"
 
@@ -187,10 +189,7 @@ def _printed(session: "DebugSession", words: str) -> str:
 
 def _functions(session: "DebugSession", words: str) -> str:
     del words
-    rows = [
-        [f.name, f"{place_of(f.code.co_filename)}:{f.code.co_firstlineno}"]
-        for f in session.recorded.functions
-    ]
+    rows = [[f.name, f"{place_of(f.code.co_filename)}:{f.code.co_firstlineno}"] for f in session.functions]
     return table(["function", "begins at"], rows)
 
 

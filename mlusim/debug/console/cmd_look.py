@@ -35,8 +35,8 @@ def where(console: "CommandContext", words: str) -> str:
         place = where_text(frame.f_code.co_filename, line_of(frame, paused.stop.error), frame.f_code.co_name)
         lines.append(f"{'*' if n == level else ' '} {n}  {place}")
     core = session.core()
-    assert core is not None
-    return "\n".join([f"{full_name(core)}, {session.place}", *lines])
+    who = "host" if core is None else f"{full_name(core)}, {session.place}"
+    return "\n".join([who, *lines])
 
 
 def up(console: "CommandContext", words: str) -> str:
@@ -80,11 +80,11 @@ def list_(console: "CommandContext", words: str) -> str:
     if words:
         file, _, line = words.rpartition(":")
         if words.isidentifier():
-            code = find_function(words, session.recorded.functions, session.recorded.owned).code
+            code = find_function(words, session.functions, session.owned).code
             return listing(session, code.co_filename, code.co_firstlineno, 1, 2 * AROUND - 1)
         if not line.isdigit():
             raise UsageError(f"list takes a line or a function, as in `list 94`, not {words!r}")
-        files = [f.code.co_filename for f in session.recorded.functions]
+        files = [f.code.co_filename for f in session.functions]
         here = site[0] if site is not None else files[0]
         named = next((f for f in files if f.endswith(file)), None) if file else here
         if named is None:
@@ -94,7 +94,7 @@ def list_(console: "CommandContext", words: str) -> str:
             raise UsageError(f"{place_of(named)} has the lines 1 to {last}")
         site = named, int(line)
     if site is None:
-        function = session.recorded.functions[0].code
+        function = session.functions[0].code
         site = function.co_filename, function.co_firstlineno
     return listing(session, site[0], site[1], AROUND, AROUND)
 

@@ -68,7 +68,7 @@ def until(console: "CommandContext", words: str) -> str:
             raise UsageError(f"until takes a line, as in `until 94` or `until kernel.py:94`, not {words!r}")
         site = session.site()
         here = name or (site[0] if site is not None else "")
-        file, line = find_line(here, int(number), session.recorded.functions, session.recorded.owned)
+        file, line = find_line(here, int(number), session.functions, session.owned)
     verbs.until(session, file, line)
     return console.stop_text()
 

@@ -14,13 +14,14 @@ from mlusim.debug.console import (
 )
 from mlusim.debug.console.command import Command, find_command
 from mlusim.debug.console.context import CommandContext, Reply
-from mlusim.debug.look.describe import end_text, failed_text, stop_text
+from mlusim.debug.look.describe import end_text, failed_text, host_text, stop_text
 from mlusim.debug.look.names import names_of
 from mlusim.debug.recorded_program import program_in
 from mlusim.debug.recording import load, stand
-from mlusim.debug.session import NOT_LAUNCHED, DebugSession
+from mlusim.debug.session import DebugSession
 from mlusim.debug.source.core_names import name_of
 from mlusim.debug.source.frames import variables_of
+from mlusim.debug.standing import NOT_LAUNCHED
 from mlusim.debug.stop.moments import LAUNCH_END, Stop
 from mlusim.debug.watched_changes import change_of
 from mlusim.errors import MlusimError, UsageError
@@ -137,11 +138,17 @@ class Console(CommandContext):
 
     def stop_text(self) -> str:
         """Why and where the session stands, and what is displayed there."""
-        shown = cmd_values.displays_text(self) if self.displays and self.session.launches else ""
+        shown = (
+            cmd_values.displays_text(self)
+            if self.displays and (self.session.launches or self.session.on_host)
+            else ""
+        )
         return self._stop_text() + (f"\n{shown}" if shown else "")
 
     def _stop_text(self) -> str:
         session = self.session
+        if session.on_host:
+            return host_text(session.stack(), session.stop)
         if not session.launches:
             return NOT_LAUNCHED + self._ended()
         if session.stop.kind is LAUNCH_END:  # its paused would have to be run to, and has no core in it
@@ -190,7 +197,7 @@ class Console(CommandContext):
         if kind == "task":
             return [name_of(core).removeprefix("task ") for core in session.look().cores]
         if kind == "function":
-            return [*(f.name for f in session.recorded.functions), *ISA]
+            return [*(f.name for f in session.functions), *ISA]
         if kind == "place":
             frame = session.frame()
             return [

@@ -10,7 +10,8 @@ from mlusim.debug.dap import inspecting, moving, stopping
 from mlusim.debug.dap.progress import progressing
 from mlusim.debug.dap.protocol import Connection, Message
 from mlusim.debug.dap.state import Arguments, Body, Handler, State
-from mlusim.debug.session import NOT_LAUNCHED, DebugSession
+from mlusim.debug.session import DebugSession
+from mlusim.debug.standing import NOT_LAUNCHED
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Adapter:
         state.stop_at_end = bool(arguments.get("stopAtEnd", True))
         with progressing(state, f"running {program.name} up to its first launch"):
             session = DebugSession(program)
-        if not session.launches:
+        if not session.launches and not session.host.functions:
             failure = session.host.failure
             session.close()
             raise UsageError(
@@ -133,6 +134,8 @@ class Adapter:
         state.begun = True
         if self._entry:
             verbs.step(state.session, everyone=True)
+        elif state.session.host_breakpoints:
+            verbs.run(state.session)
         else:
             verbs.resume(state.session)
 
@@ -150,7 +153,8 @@ def _attach(state: State, arguments: Arguments) -> Body:
 
 def _configuration_done(state: State, arguments: Arguments) -> Body:
     del arguments
-    state.session.recorded  # noqa: B018 - refuses where there is no launch
+    if not state.session.host.functions:
+        state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None
 
 

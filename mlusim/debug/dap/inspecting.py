@@ -3,7 +3,7 @@
 import base64
 import binascii
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mlusim.debug import editing, values
 from mlusim.debug.console.command import find_command
@@ -27,6 +27,9 @@ from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.source.frames import place_of, variables_of
 from mlusim.errors import Fault, UsageError
 
+if TYPE_CHECKING:
+    from mlusim.debug.session import DebugSession
+
 LONGEST = 1 << 20  # bytes of memory that one request reads
 
 
@@ -41,14 +44,20 @@ def _threads(state: State, arguments: Arguments) -> Body:
         {"id": thread_number(t.name), "name": f"{t.name}: {t.state}" + (f", {t.waits}" if t.waits else "")}
         for t in tasks
     ]
-    launch = session.recorded
-    return {"threads": threads or [{"id": ENDED_THREAD, "name": f"launch {launch.index}: {launch.kernel}"}]}
+    return {"threads": threads or [{"id": ENDED_THREAD, "name": _launch_name(session)}]}
+
+
+def _launch_name(session: "DebugSession") -> str:
+    """What the thread is called that stands for everything but tasks."""
+    if session.on_host:
+        return f"host: {session.program.name}"
+    return f"launch {session.recorded.index}: {session.recorded.kernel}"
 
 
 def _stack(state: State, arguments: Arguments) -> Body:
     session = state.session
     name = thread_name(arguments["threadId"])
-    if name is None:
+    if name is None and not session.on_host:
         return {"stackFrames": [], "totalFrames": 0}
     frames = values.frames(session, name)
     first = int(arguments.get("startFrame") or 0)
@@ -57,7 +66,7 @@ def _stack(state: State, arguments: Arguments) -> Body:
     here = hex(stop.op.moment) if stop.op is not None else hex(min(session.position.moment, 1 << 40))
     shown = [
         {
-            "id": state.number(FrameAt(name, frame.level)),
+            "id": state.number(FrameAt(name or "", frame.level)),
             "name": frame.function,
             "source": source_of(frame.file),
             "line": frame.line,
@@ -268,8 +277,8 @@ def _disassemble(state: State, arguments: Arguments) -> Body:
 
 
 def _files(state: State) -> list[str]:
-    every = (f.code.co_filename for recorded in state.session.launches for f in recorded.functions)
-    return list(dict.fromkeys(every))
+    every = [f for recorded in state.session.launches for f in recorded.functions]
+    return list(dict.fromkeys(f.code.co_filename for f in (*every, *state.session.host.functions)))
 
 
 def _sources(state: State, arguments: Arguments) -> Body:

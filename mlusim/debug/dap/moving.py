@@ -97,9 +97,9 @@ def _goto(state: State, arguments: Arguments) -> None:
 
 def _goto_targets(state: State, arguments: Arguments) -> Body:
     """Time goes both ways, so a line has two: the last time it was reached, and the next."""
-    recorded, line = state.session.recorded, int(arguments["line"])
+    session, line = state.session, int(arguments["line"])
     path = arguments["source"].get("path", "")
-    file, line = find_line(path, line, recorded.functions, recorded.owned)
+    file, line = find_line(path, line, session.functions, session.owned)
     focus = state.session.focus
     titles = (
         (True, f"back to the last time line {line} was reached"),
@@ -128,7 +128,8 @@ def _go_to_cycle(state: State, arguments: Arguments) -> None:
 def _standing(state: State, arguments: Arguments) -> Body:
     """Nothing to say yet; the stop is announced when it is reached."""
     del arguments
-    state.session.recorded  # noqa: B018 - refuses where there is no launch
+    if not state.session.on_host:
+        state.session.recorded  # noqa: B018 - refuses where there is no launch
     return None
 
 

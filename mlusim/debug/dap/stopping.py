@@ -53,9 +53,9 @@ def _lines(state: State, arguments: Arguments) -> Body:
 
 
 def _line(state: State, owner: str, path: str, one: Arguments) -> dict[str, Any]:
-    recorded = state.session.recorded
+    session = state.session
     line = int(one["line"])
-    lines = code_lines(path, recorded.functions, recorded.owned)
+    lines = code_lines(path, session.functions, session.owned)
     if lines and line not in lines:
         line = next((n for n in lines if n > line), lines[-1])
     return _set(
@@ -172,10 +172,10 @@ def _exceptions(state: State, arguments: Arguments) -> Body:
 
 
 def _locations(state: State, arguments: Arguments) -> Body:
-    recorded = state.session.recorded
+    session = state.session
     first = int(arguments["line"])
     last = int(arguments.get("endLine") or first)
-    lines = code_lines(arguments["source"].get("path", ""), recorded.functions, recorded.owned)
+    lines = code_lines(arguments["source"].get("path", ""), session.functions, session.owned)
     return {"breakpoints": [{"line": line} for line in lines if first <= line <= last]}
 
 
@@ -216,13 +216,13 @@ def _hits(text: str | None) -> Callable[[int], bool] | None:
     return tests.get(found["operator"] or "", equal)
 
 
-def _log(state: State, text: str | None) -> "Callable[[Core, FrameType | None], None] | None":
+def _log(state: State, text: str | None) -> "Callable[[Core | None, FrameType | None], None] | None":
     """Do what a log point does: show *text* with the expressions in braces evaluated, and continue."""
     if not text:
         return None
     codes = {piece: parse(piece) for piece in _PIECE.findall(text)}
 
-    def log(core: "Core", frame: FrameType | None) -> None:
+    def log(core: "Core | None", frame: FrameType | None) -> None:
         def value(found: re.Match[str]) -> str:
             try:
                 return value_text(evaluate(codes[found[1]], frame, core))
@@ -236,7 +236,6 @@ def _log(state: State, text: str | None) -> "Callable[[Core, FrameType | None], 
 
 def _forget(state: State, owner: str) -> None:
     """Forget what an earlier request of the same kind has set."""
-    state.session.recorded  # noqa: B018 - refuses where there is no launch
     for number in [number for number, asked in state.asked.items() if asked.owner == owner]:
         del state.asked[number]
         state.session.breakpoints.pop(number, None)

@@ -16,12 +16,13 @@ from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.formula.parse import unwarned
-from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, Tree, guess_c, names_of_tree, parse_c
+from mlusim.frontend.bangc.c_syntax import SCOPE, Foreign, NoExpression, Tree, guess_c, names_of_tree, parse_c
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 
 if TYPE_CHECKING:
-    from mlusim.frontend.bangc.c_values import FrameNames, Typed
+    from mlusim.frontend.bangc.c_scope import FrameNames
+    from mlusim.frontend.bangc.c_values import Typed
     from mlusim.machine.core import Core
 
 
@@ -180,9 +181,10 @@ def c_scope(
 ) -> "FrameNames | None":
     """What names mean in a frame of BANG C; None in one of Python."""
     kernel: Any = None if core is None else core.session.request.kernel
-    if frame is None or not hasattr(kernel, "scope_of"):
+    scope_of = None if frame is None else frame.f_globals.get(SCOPE, getattr(kernel, "scope_of", None))
+    if scope_of is None:
         return None
-    found: FrameNames | None = kernel.scope_of(frame, extra or {})
+    found: FrameNames | None = scope_of(frame, extra or {})
     return found
 
 
@@ -232,7 +234,7 @@ def condition(text: str) -> Any:
     """A test of *text* on a core and a frame: whether it holds, or a note where it cannot be evaluated."""
     code = parse(text)
 
-    def test(core: "Core", frame: FrameType | None) -> bool | str:
+    def test(core: "Core | None", frame: FrameType | None) -> bool | str:
         try:
             value = evaluate(code, frame, core)
         except UsageError as error:

@@ -49,8 +49,8 @@ class Stopper:
         del op, tracer
         return None
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
-        """Why to stop at this line, the first of its function if *entered*, or None."""
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+        """Why to stop at this line, the first of its function if *entered*, or None.  Lines of the host have no core."""
         del core, frame, tracer, entered
         return None
 
@@ -77,7 +77,7 @@ class LineLocation(Location):
         """The file, relative to the current folder, and the line."""
         return f"{place_of(self.file)}:{self.line}"
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the line."""
         del core, tracer, entered
         here = frame.f_lineno == self.line and frame.f_code.co_filename == self.file
@@ -100,7 +100,7 @@ class CallLocation(Location):
     text: str
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at each of the lines that name it."""
         del core, tracer, entered
         return "" if (frame.f_code.co_filename, frame.f_lineno) in self.places else None
@@ -114,7 +114,7 @@ class FunctionLocation(Location):
     text: str
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the first line of each call of the function."""
         del core, tracer
         return "" if entered and frame.f_code is self.code else None
@@ -142,7 +142,7 @@ class TaskLocation(Location):
             tracer.trace()
         return None
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the first line of the kernel."""
         del frame, tracer, entered
         if core is not self._begun:
@@ -309,12 +309,12 @@ class Breakpoint(Stopper):
     enabled: bool = True
     task: str | None = None
     condition: str | None = None
-    test: "Callable[[Core, FrameType | None], bool | str] | None" = None
+    test: "Callable[[Core | None, FrameType | None], bool | str] | None" = None
     ignore: int = 0
     hits: int = 0
     words: str = ""
     counted: Callable[[int], bool] | None = None
-    log: "Callable[[Core, FrameType | None], None] | None" = None
+    log: "Callable[[Core | None, FrameType | None], None] | None" = None
     announced: bool = True
 
     @property
@@ -351,7 +351,7 @@ class Breakpoint(Stopper):
         why = self.location.at_op(op, tracer)
         return None if why is None else self._holds(why, op.core, tracer, None)
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop where its location says so and its conditions hold."""
         why = self.location.at_line(core, frame, tracer, entered=entered)
         return None if why is None else self._holds(why, core, tracer, frame)
@@ -361,8 +361,8 @@ class Breakpoint(Stopper):
         if self.task is not None and (core is None or name_of(core) != self.task):
             return None
         note = ""
-        if self.test is not None and core is not None:
-            answer = self.test(core, frame if frame is not None else tracer.frame_of(core))
+        if self.test is not None and (core is not None or frame is not None):
+            answer = self.test(core, _frame(core, frame, tracer))
             if not answer:
                 return None
             note = answer if isinstance(answer, str) else ""
@@ -375,8 +375,8 @@ class Breakpoint(Stopper):
         if self.counted is not None and not self.counted(self.hits):
             return None
         if self.log is not None:
-            if core is not None:
-                self.log(core, frame if frame is not None else tracer.frame_of(core))
+            if core is not None or frame is not None:
+                self.log(core, _frame(core, frame, tracer))
             return None
         return self._said(why, note)
 
@@ -388,3 +388,8 @@ class Breakpoint(Stopper):
     def kind(self) -> str:
         """The word for it in the console's list."""
         return "watchpoint" if isinstance(self.location, Watchpoint) else "breakpoint"
+
+
+def _frame(core: "Core | None", frame: FrameType | None, tracer: Tracing) -> FrameType | None:
+    """*frame*, or the one that *core* is in."""
+    return frame if frame is not None or core is None else tracer.frame_of(core)

@@ -48,7 +48,7 @@ class LineStep(Stepper):
 
     lines = True
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Count the core's lines."""
         del frame, tracer, entered
         return self.counted() if self.mine(core) else None
@@ -64,7 +64,7 @@ class NextStep(Stepper):
         self.frame = frame
         self.depth = depth_of(frame)
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Count lines that are no deeper than where the step began."""
         del tracer, entered
         if not self.mine(core) or not self._outside(frame):
@@ -79,20 +79,33 @@ class NextStep(Stepper):
         return frame is self.frame or all(f is not self.frame for f in kernel_frames(frame))
 
 
+class HostNext(NextStep):
+    """`next` in a host function: its next line, or one of a function that called it."""
+
+    def __init__(self, frame: FrameType, count: int = 1) -> None:
+        super().__init__(None, frame, count)
+
+    def _outside(self, frame: FrameType) -> bool:
+        inside = frame is not self.frame and any(f is self.frame for f in kernel_frames(frame))
+        if not inside:
+            self.frame = frame
+        return not inside
+
+
 class Until(Stepper):
     """`until`: a later line of the same function, or *line* of *file*, or the function's return."""
 
     lines = True
 
     def __init__(
-        self, core: "Core", frame: FrameType, file: str | None = None, line: int | None = None
+        self, core: "Core | None", frame: FrameType, file: str | None = None, line: int | None = None
     ) -> None:
         super().__init__(core)
         self.frame = frame
         self.begun = frame.f_lineno
         self.file, self.line = file, line
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop beyond the line, at the line asked for, or outside the function."""
         del tracer, entered
         if core is not self.core:
@@ -109,7 +122,7 @@ class Finish(Stepper):
 
     lines = True
 
-    def __init__(self, core: "Core", frame: FrameType) -> None:
+    def __init__(self, core: "Core | None", frame: FrameType) -> None:
         super().__init__(core)
         self.frame = frame
         self.returned = False
@@ -124,7 +137,7 @@ class Finish(Stepper):
         if frame is self.frame:
             self.returned, self.value = True, (value,)
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the caller's next line."""
         del frame, tracer, entered
         return "" if self.returned and core is self.core else None
@@ -173,7 +186,7 @@ class Interrupt(Stopper):
         del op, tracer
         return self.reason
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the next line."""
         del core, frame, tracer, entered
         return self.reason
@@ -200,10 +213,10 @@ class Lines(Stopper):
         """The search itself says where to begin following lines."""
         return False
 
-    def at_line(self, core: "Core", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
+    def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at any line of the core at that depth."""
         del tracer, entered
-        if self.label is not None and name_of(core) != self.label:
+        if core is None or (self.label is not None and name_of(core) != self.label):
             return None
         return "" if self.depth is None or depth_of(frame) <= self.depth else None
 

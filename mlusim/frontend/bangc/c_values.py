@@ -1,14 +1,11 @@
 """Expressions of C evaluated in a frame of BANG C: C's types and conversions on what the frame's variables hold."""
 
-from collections.abc import Mapping
-from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import frozen
 
-from mlusim.arch.dtypes import DType
 from mlusim.errors import UsageError
-from mlusim.frontend.bangc import ir, scalars
+from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.c_syntax import (
     SCALARS,
@@ -26,12 +23,14 @@ from mlusim.frontend.bangc.c_syntax import (
     Tree,
     TypeName,
 )  # fmt: skip
-from mlusim.frontend.bangc.link import LinkPlan
+from mlusim.frontend.bangc.runtime.classes.vectors import Vector
 from mlusim.frontend.bangc.runtime.layouts import RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.frontend.bangc.runtime.resolve import layout
-from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
+
+if TYPE_CHECKING:
+    from mlusim.frontend.bangc.c_scope import FrameNames
 
 _COMPARISONS = frozenset(["==", "!=", "<", "<=", ">", ">="])
 
@@ -77,105 +76,6 @@ class Typed:
         return _number(self.value, self.type)
 
 
-@define(eq=False)
-class FrameNames:
-    """What names mean in a frame: the locals and the variables at file scope, with their types of C."""
-
-    frame: FrameType
-    function: ir.Function
-    module: ir.TranslationUnit
-    extra: Mapping[str, Any] = field(factory=dict)
-
-    def record(self, name: str) -> t.Record | None:
-        """The struct called *name*."""
-        found = self.module.records.get(name)
-        if found is not None:
-            return found
-        return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
-
-    def types(self) -> dict[str, str]:
-        """The types of the locals as the source writes them, by the names that they have in the frame."""
-        return {v.name: v.spelling for v in self.function.locals if v.source_name}
-
-    def value_of(self, tree: Tree) -> Typed:
-        """The value of *tree* here."""
-        return value_of(tree, self)
-
-    def find(self, name: str) -> Typed:
-        """A variable.  Raises `NoExpression` where there is none of that name."""
-        local = self._local(name)
-        if local is not None:
-            return _held(self.frame.f_locals[local.name], local.type, local.source_name)
-        value = self.frame.f_globals.get(name)
-        known = next((g for g in self.module.globals.values() if g.name == name), None)
-        if known is not None and value is not None:
-            return _held(value, known.type, name)
-        if value is None or callable(value):
-            value = self.extra.get(name)
-        if value is None:
-            raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
-        return Typed(value, _type_of(value), None, name)
-
-    def _local(self, name: str) -> ir.Local | None:
-        """The innermost local of that name that is alive."""
-        alive = [
-            v
-            for v in self.function.locals
-            if name in (v.source_name, v.name) and v.name in self.frame.f_locals
-        ]
-        before = [v for v in alive if v.span.line <= self.frame.f_lineno] or alive
-        return max(before, key=lambda v: v.span[1:3], default=None)
-
-
-def scope_of(plan: LinkPlan, frame: FrameType, extra: Mapping[str, Any]) -> FrameNames | None:
-    """The scope of a frame that is one of the functions of *plan*; None of any other."""
-    for part in plan.parts:
-        for symbol, code in part.code.items():
-            if code is frame.f_code:
-                return FrameNames(frame, part.file.form.functions[symbol], part.file.form, extra)
-    return None
-
-
-def _held(value: Any, kind: t.Type, text: str) -> Typed:
-    """What a variable holds: that of a reference is what it refers to, that of an array its first element's place."""
-    if isinstance(kind, t.Pointer) and kind.reference:
-        if isinstance(kind.to, t.Record):
-            return Typed(value, kind.to, value, text)
-        if isinstance(value, Ptr):
-            return Typed(value[0], kind.to, value, text)
-        return Typed(_shown(value, kind.to), kind.to, None, text)
-    if isinstance(kind, t.Array | t.Record):
-        return Typed(value, kind, value, text)
-    if isinstance(value, Ptr) and isinstance(kind, t.Arithmetic):
-        return Typed(value[0], kind, value, text)
-    return Typed(_shown(value, kind), kind, None, text)
-
-
-def _shown(value: Any, kind: t.Type) -> Any:
-    if isinstance(value, Cell):
-        return value.v
-    return value[0] if not isinstance(kind, t.Pointer) and hasattr(value, "here") else value
-
-
-def _type_of(value: Any) -> t.Type:
-    """The type of C that a value of Python has."""
-    if isinstance(value, bool):
-        return t.BOOL
-    if isinstance(value, int):
-        return t.INT32 if t.INT32.low <= value <= t.INT32.high else t.INT64
-    if isinstance(value, float):
-        return t.FLOAT
-    if isinstance(value, Ptr):
-        return t.Pointer(_scalar_of(value.dtype))
-    return t.VOID
-
-
-def _scalar_of(dtype: DType) -> t.Arithmetic:
-    return next(
-        kind for kind, found in t.DTYPE_OF.items() if found is dtype and kind not in (t.BOOL, t.DOUBLE)
-    )
-
-
 def _number(value: Any, kind: t.Type) -> Any:
     if not isinstance(kind, t.Arithmetic):
         return value
@@ -185,7 +85,7 @@ def _number(value: Any, kind: t.Type) -> Any:
 # -- the value of a tree ----------------------------------------------------------------------------
 
 
-def value_of(tree: Tree, scope: FrameNames) -> Typed:
+def value_of(tree: Tree, scope: "FrameNames") -> Typed:
     """The value of *tree*.  Raises `NoExpression` or `UsageError` with the reason where it has none."""
     match tree:
         case Number():
@@ -212,7 +112,7 @@ def value_of(tree: Tree, scope: FrameNames) -> Typed:
             return _part(tree, scope)
 
 
-def _prefix(tree: Prefix, scope: FrameNames) -> Typed:
+def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:
     if tree.op == "&":
         return _address(value_of(tree.operand, scope))
     given = _decayed(value_of(tree.operand, scope))
@@ -229,7 +129,7 @@ def _prefix(tree: Prefix, scope: FrameNames) -> Typed:
     return Typed(scalars.converted(-value if tree.op == "-" else value, kind), kind)
 
 
-def _infix(tree: Infix, scope: FrameNames) -> Typed:
+def _infix(tree: Infix, scope: "FrameNames") -> Typed:
     left = _decayed(value_of(tree.left, scope))
     if tree.op in ("&&", "||"):
         decided = _truth(left) == (tree.op == "||")
@@ -300,6 +200,8 @@ def _decayed(given: Typed) -> Typed:
 
 
 def _item(base: Typed, index: Typed, what: str) -> Typed:
+    if what == "[]" and isinstance(base.value, Vector):
+        return _element(base, index)
     if not isinstance(base.type, t.Pointer):
         raise _refused(
             base, f"{base.text or 'the operand'} of type {base.type} is no pointer, as {what} wants"
@@ -319,7 +221,23 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
     return Typed(base.value[index.number], kind, place, text)
 
 
-def _part(tree: MemberAccess, scope: FrameNames) -> Typed:
+def _element(base: Typed, index: Typed) -> Typed:
+    """An element of a ``std::vector`` or ``std::array``."""
+    assert isinstance(base.type, t.ClassType)
+    n, kind = index.number, base.type.arguments[0]
+    if not isinstance(n, int) or not 0 <= n < base.value.size():
+        raise UsageError(f"{base.text} has {base.value.size()} elements, and no element {n}")
+    assert not isinstance(kind, int)
+    held = base.value.first + n
+    return Typed(
+        getattr(held, "here", held) if isinstance(kind, t.Record) else held[0],
+        kind,
+        held,
+        f"{base.text}[{n}]",
+    )
+
+
+def _part(tree: MemberAccess, scope: "FrameNames") -> Typed:
     base = value_of(tree.base, scope)
     kind = base.type
     if tree.arrow and isinstance(kind, t.Pointer):
@@ -352,7 +270,7 @@ def _address(given: Typed) -> Typed:
     return Typed(RegisterAddress(given.text, str(given.type), given.value), t.Pointer(given.type))
 
 
-def _named(name: TypeName, scope: FrameNames) -> t.Type:
+def _named(name: TypeName, scope: "FrameNames") -> t.Type:
     words = name.name
     ordered = " ".join(sorted(words.split(), key=lambda w: w not in ("signed", "unsigned")))
     plain = ordered.removeprefix("signed ") if ordered not in SCALARS else ordered

@@ -11,7 +11,7 @@ import numpy as np
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_values import FrameNames, scope_of
+from mlusim.frontend.bangc.c_scope import FrameNames, scope_of
 from mlusim.frontend.bangc.fitting import Fitting
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
@@ -121,7 +121,7 @@ class BangKernel(Kernel):
 
     def scope_of(self, frame: FrameType, extra: Mapping[str, Any]) -> FrameNames | None:
         """What names mean in *frame*, for expressions of a debugger; None where it is no function of the sources."""
-        return scope_of(self.plan, frame, extra)
+        return scope_of((self.plan,), frame, extra)
 
 
 def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:

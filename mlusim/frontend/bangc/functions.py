@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -10,11 +11,13 @@ from mlusim.errors import OutOfBounds, UsageError
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.given import GivenArguments, result_of
+from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.runtime.host import Process, host_code
 from mlusim.frontend.bangc.runtime.host_library import ProgramExit
 from mlusim.frontend.bangc.runtime.layouts import NULL
 from mlusim.frontend.bangc.runtime.pointers import Items
 from mlusim.host.handle import Handle
+from mlusim.kernel_frames import own_file
 from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
@@ -45,6 +48,17 @@ def run_main(
             process.memory.close()
             sys.stdout.flush()
     return int(status or 0) & 0xFF
+
+
+def codes_of_main(module: "Module") -> tuple[CodeType, ...]:
+    """The code of ``main`` and of the functions of the sources that it reaches; none where it cannot run."""
+    try:
+        file, function = _main(module)
+    except (UsageError, SourceError):
+        return ()
+    parts = link(module.files, file, function.symbol).parts
+    every = (code for part in parts for code in part.code.values())
+    return tuple(code for code in every if not own_file(code.co_filename))
 
 
 def _main(module: "Module") -> "tuple[File, ir.Function]":

@@ -3,6 +3,7 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from types import CodeType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,9 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import prelude, scalars
-from mlusim.frontend.bangc.link import FilePart, link
+from mlusim.frontend.bangc.c_scope import scope_of
+from mlusim.frontend.bangc.c_syntax import SCOPE
+from mlusim.frontend.bangc.link import FilePart, LinkPlan, link
 from mlusim.frontend.bangc.runtime.classes.catalog import CLASSES
 from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
 from mlusim.frontend.bangc.runtime.classes.readers import StandardInput
@@ -63,6 +66,7 @@ class Process:
     memory: HostMemory = field(factory=HostMemory)
     statics: dict[str, Any] = field(factory=dict)
     functions: dict[str, Callable[..., Any]] = field(factory=dict)
+    plans: list[LinkPlan] = field(factory=list)  # of the functions that were asked for
     _spaces: dict[int, dict[str, Any]] = field(factory=dict)
     _declared: set[tuple[int, str]] = field(factory=set)
     _texts: dict[str, HostPtr] = field(factory=dict)
@@ -105,6 +109,7 @@ class Process:
         if found is not None:
             return found
         plan = link(self.files, file, symbol)
+        self.plans.append(plan)
         parts = [(part, self._space(part)) for part in plan.parts]
         self.functions.update({s: f for s, f in plan.absent.items() if s not in self.functions})
         for part, space in parts:
@@ -121,7 +126,7 @@ class Process:
     def _space(self, part: FilePart) -> dict[str, Any]:
         space = self._spaces.get(id(part.file))
         if space is None:
-            space = self._spaces[id(part.file)] = dict(self._common)
+            space = self._spaces[id(part.file)] = {**self._common, SCOPE: partial(scope_of, self.plans)}
         space.update(resolve(part.layouts, self.find, self.types))
         return space
 

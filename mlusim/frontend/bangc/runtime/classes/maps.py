@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from attrs import define
 
 from mlusim.errors import OutOfBounds, Unsupported
-from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
+from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject, braces
 from mlusim.frontend.bangc.runtime.classes.strings import String
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import FieldPointer, Object, fresh
@@ -60,6 +60,13 @@ class Ordered(HostObject):
             keys = list(self.entries)
             self._order = sorted(keys, reverse=self._sign) if self.sorted else keys
         return self._order
+
+    def __repr__(self) -> str:
+        entries = ((key, self.entries[key]) for key in self.order())
+        texts = (
+            f"{key!r}: {entry.second!r}" if hasattr(entry, "second") else repr(key) for key, entry in entries
+        )
+        return braces(texts, len(self.entries))
 
     def _put(self, key: Any, entry: Any) -> "Both":
         known = plain(key)

@@ -1,10 +1,20 @@
 """Objects of the C++ library in a host program: what all of them have, and how they are made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 from mlusim.errors import OutOfBounds
 from mlusim.frontend.bangc.runtime.host_memory import HostMemory
+
+SHOWN = 8  # elements of a container that a debugger shows
+
+
+def braces(texts: Iterable[str], count: int) -> str:
+    """What a container of *count* elements holds, as a debugger shows it; *texts* are the first ones."""
+    given = list(islice(texts, SHOWN))
+    more = [f"... {count} elements"] if count > len(given) else []
+    return "{" + ", ".join([*given, *more]) + "}"
 
 
 class HostObject:

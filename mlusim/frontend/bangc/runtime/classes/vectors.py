@@ -6,7 +6,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import OutOfBounds, RuleFault
-from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
+from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject, braces
 from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostPtr
 from mlusim.frontend.bangc.runtime.layouts import fresh
 from mlusim.frontend.bangc.runtime.pointers import Items, copy, number
@@ -98,6 +98,9 @@ class Vector(HostObject):
         if not 0 <= n < self.count:
             raise OutOfBounds("an element of an empty vector is accessed", hint="test empty() first")
         return self.first + n
+
+    def __repr__(self) -> str:
+        return braces((repr(self.first[n]) for n in range(self.count)), self.count)
 
     def values(self) -> list[Any]:
         """The elements."""
