@@ -169,6 +169,24 @@ def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
 
 
 @intrinsic(
+    "__bang_active_exp_less_0",
+    writes={"dst": "elem_count"},
+    reads={"src": "elem_count"},
+    dtypes=BOTH,
+    certainty="I",
+    source="use in kernels for MLU590",
+    native=("exponential",),
+)
+def bang_active_exp_less_0(dst: Tile, src: Tile, elem_count: int) -> None:
+    """Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.
+
+    What the hardware gives for positive ones is unknown, default chosen: e ** x; its error is unknown, too.
+    Float below -15 gives e ** -15, half below -7.75 gives 5.96e-8, as ``__bang_active_exp`` does.
+    """
+    dst[...] = _exponential(src)
+
+
+@intrinsic(
     "__bang_active_exp",
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},

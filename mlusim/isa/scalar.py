@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import DType, float32, half, int32
+from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import ANY, Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Pointer, Tile, Value
@@ -86,14 +86,17 @@ def _to_int(spelling: str, source: DType, mode: str, certainty: str = "I") -> In
     return _row(spelling, certainty, c={"value": source.c}, native=native)(body)
 
 
-def _to_half(spelling: str, mode: str, certainty: str = "I") -> Intrinsic:
-    def body(value: Any) -> np.float16:
-        exact = np.float64(number(value, float32))
-        return np.float16(narrow(np.array([exact]), half.dtype, mode)[0])
+def _to_short(spelling: str, target: DType, mode: str, certainty: str = "I") -> Intrinsic:
+    kind = target.dtype.type
 
-    body.__doc__ = f"Convert one float to half, {WORDS[mode]}: returns ``round(value)``."
-    native = f"result = from_f16(narrow_to_f16((double)GET_$value(value), MODE_{mode}));"
-    return _row(spelling, certainty, c={"value": float32.c}, native=native)(body)
+    def body(value: Any) -> Any:
+        exact = np.float64(number(value, float32))
+        return kind(narrow(np.array([exact]), target.dtype, mode)[0])
+
+    body.__doc__ = f"Convert one float to {target}, {WORDS[mode]}: returns ``round(value)``."
+    word = {half: "f16", bfloat16: "b16"}[target]
+    native = f"result = from_{word}(narrow_to_{word}((double)GET_$value(value), MODE_{mode}));"
+    return _row(spelling, certainty, c={"value": float32.c, "return": target.c}, native=native)(body)
 
 
 float2int32 = _to_int("__float2int32", float32, "tz", "C")
@@ -112,19 +115,28 @@ half2int32_dn = _to_int("__half2int32_dn", half, "dn")
 half2int32_rd = _to_int("__half2int32_rd", half, "rd")
 half2int32_rn = _to_int("__half2int32_rn", half, "rn")
 half2int32_rm = _to_int("__half2int32_rm", half, "rm")
-float2half_rn = _to_half("__float2half_rn", "rn", "C")
-float2half_tz = _to_half("__float2half_tz", "tz")
-float2half_oz = _to_half("__float2half_oz", "oz")
-float2half_up = _to_half("__float2half_up", "up")
-float2half_dn = _to_half("__float2half_dn", "dn")
-float2half_rd = _to_half("__float2half_rd", "rd")
-float2half_rm = _to_half("__float2half_rm", "rm")
+float2half_rn = _to_short("__float2half_rn", half, "rn", "C")
+float2half = _to_short("__float2half", half, "rn", "U")
+float2bfloat16 = _to_short("__float2bfloat16", bfloat16, "rn", "U")
+float2bfloat16_rn = _to_short("__float2bfloat16_rn", bfloat16, "rn")
+float2half_tz = _to_short("__float2half_tz", half, "tz")
+float2half_oz = _to_short("__float2half_oz", half, "oz")
+float2half_up = _to_short("__float2half_up", half, "up")
+float2half_dn = _to_short("__float2half_dn", half, "dn")
+float2half_rd = _to_short("__float2half_rd", half, "rd")
+float2half_rm = _to_short("__float2half_rm", half, "rm")
 
 
 @_row("__half2float", "C", c={"value": half.c}, native="result = GET_$value(value);")
 def half2float(value: Any) -> np.float32:
     """Convert one half to float: returns ``value``, exactly."""
     return np.float32(number(value, half))
+
+
+@_row("__bfloat162float", "I", c={"value": bfloat16.c}, native="result = GET_$value(value);")
+def bfloat162float(value: Any) -> np.float32:
+    """Convert one bfloat16 to float: returns ``value``, exactly."""
+    return np.float32(number(value, bfloat16))
 
 
 # -- pointers --------------------------------------------------------------------------------------

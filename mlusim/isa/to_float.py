@@ -10,6 +10,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8
 from mlusim.isa.declare import Intrinsic, intrinsic
+from mlusim.isa.elementwise import alias
 from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rounding import WORDS, narrow, saturate
 from mlusim.isa.rules import between
@@ -154,6 +155,9 @@ bang_float2half_dn = narrowing("__bang_float2half_dn", half, "dn")
 bang_float2half_rd = narrowing("__bang_float2half_rd", half, "rd")
 bang_float2half_rn = narrowing("__bang_float2half_rn", half, "rn", since=322)
 bang_float2half_rm = narrowing("__bang_float2half_rm", half, "rm", since=322, certainty="I")
+# Without a suffix, as kernels for MLU590 write it: the rounding is unknown, the nearest is the default chosen.
+bang_float2half = narrowing("__bang_float2half", half, "rn", since=322, certainty="U")
+bang_float2bfloat16 = narrowing("__bang_float2bfloat16", bfloat16, "rn", since=322, certainty="U")
 bang_float2bfloat16_tz = narrowing("__bang_float2bfloat16_tz", bfloat16, "tz", since=322)
 bang_float2bfloat16_oz = narrowing("__bang_float2bfloat16_oz", bfloat16, "oz", since=322, certainty="I")
 bang_float2bfloat16_up = narrowing("__bang_float2bfloat16_up", bfloat16, "up", since=322, certainty="I")
@@ -197,6 +201,7 @@ bang_int322float_dn = from_int("__bang_int322float_dn", int32, float32, "dn", si
 bang_int322float_rd = from_int("__bang_int322float_rd", int32, float32, "rd", since=322)
 bang_int322float_rn = from_int("__bang_int322float_rn", int32, float32, "rn", since=322)
 bang_int322float_rm = from_int("__bang_int322float_rm", int32, float32, "rm", since=322, certainty="I")
+bang_int2float = alias("__bang_int2float", bang_int322float)
 bang_int322half = from_int("__bang_int322half", int32, half, "tz", since=322, certainty="I")
 bang_int322half_tz = from_int("__bang_int322half_tz", int32, half, "tz", since=322, certainty="I")
 bang_int322half_rd = from_int("__bang_int322half_rd", int32, half, "rd", since=322, certainty="I")

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, float32, half, int8, int16, int32, uint8
 from mlusim.isa.declare import Intrinsic, intrinsic
+from mlusim.isa.elementwise import alias
 from mlusim.isa.parameters import Tile
 from mlusim.isa.rounding import TO_WHOLE, WORDS, saturate
 from mlusim.isa.rules import between
@@ -52,6 +53,7 @@ def to_int(spelling: str, source: DType, target: DType, mode: str, **properties:
 
 bang_float2int32 = to_int("__bang_float2int32", float32, int32, "tz", since=322, certainty="I")
 bang_float2int32_tz = to_int("__bang_float2int32_tz", float32, int32, "tz", since=322)
+bang_float2int_tz = alias("__bang_float2int_tz", bang_float2int32_tz)
 bang_float2int32_oz = to_int("__bang_float2int32_oz", float32, int32, "oz", since=322, certainty="I")
 bang_float2int32_up = to_int("__bang_float2int32_up", float32, int32, "up", since=322, certainty="I")
 bang_float2int32_dn = to_int("__bang_float2int32_dn", float32, int32, "dn", since=322, certainty="I")

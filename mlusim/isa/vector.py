@@ -50,6 +50,14 @@ bang_abs = unary(
     (*FLOATS, int32),
     dtypes_2xx=FLOATS,
 )
+bang_neg = unary(
+    "__bang_neg",
+    np.negative,
+    "Change the sign: ``dst[i] = -src[i]``; the smallest int32 stays as it is.",
+    (*FLOATS, int32),
+    since=322,
+    certainty="I",
+)
 bang_active_abs = unary(
     "__bang_active_abs", np.absolute, "Absolute value: ``dst[i] = |src[i]|``.", (half, float32)
 )

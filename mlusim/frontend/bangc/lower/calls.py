@@ -33,6 +33,7 @@ from mlusim.frontend.bangc.runtime.library import LIBRARY
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
 _TRANSPARENT = ("move", "forward")
+_FRESH = "__mlusim_fresh"  # an object that no constructor has made
 START = "__mlusim_va_start"  # how a function takes the arguments behind its parameters
 FUNCTION = "std::function"
 _REFERRING = ("operator>>", "get")  # methods that store to what they are given
@@ -60,6 +61,8 @@ def call(scope: FunctionScope, node: Node) -> Expr:
         )
     if target.kind == "CXX_METHOD" and not target.static_method:
         return _method(scope, node, target)
+    if target.name == _FRESH:
+        return braces.zero(node.type, node.span)
     if target.from_prelude or (target.name.startswith(_BUILT_IN) and target.definition is None):
         return _supplied(scope, node, target)
     return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))

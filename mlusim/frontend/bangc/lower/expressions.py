@@ -142,6 +142,10 @@ def _name(scope: FunctionScope, node: Node) -> Expr:
         return _supplied(scope, node)
     if declaration.kind not in places.VARIABLES:
         return _literal(scope, node)
+    if declaration.kind == "UNEXPOSED_DECL" and id(declaration) not in scope.bindings:
+        constant = scope.around.unit.reader.value(node)  # a template of variables, such as std::is_same_v
+        if constant is not None:
+            return number(constant, node.type, node)
     return _load(scope, node)
 
 

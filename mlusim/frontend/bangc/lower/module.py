@@ -223,6 +223,9 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
         if node.kind == "CALL_EXPR":
             made += _base(scope, node)
             continue
+        if node.kind == "INIT_LIST_EXPR" and isinstance(node.type, t.Record):
+            made += _plain_base(scope, node, node.type)
+            continue
         value = next(nodes, None) if node.kind == "MEMBER_REF" else None
         if value is None:
             scope.refuse("member initialiser", "this member initialiser is not supported", node.span)
@@ -255,6 +258,21 @@ def _base(scope: FunctionScope, node: Node) -> list[Statement]:
     here = Load(LocalStorage(this, this.type, node.span), this.type, node.span)
     made = Call(scope.around.need(target), target.title, (here, *given), t.VOID, node.span)
     return [Evaluate(made, node.span)]
+
+
+def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[Statement]:
+    """A base class without a constructor: the values of its members, which lie in the object."""
+    given = braces.compose(scope, node, kind)
+    assert isinstance(given, Compose)
+    assert scope.this is not None
+    of, made = scope.this.type, list[Statement]()
+    assert isinstance(of, t.Pointer)
+    for field, value in zip(kind.fields, given.values, strict=False):
+        here = Load(LocalStorage(scope.this, of, node.span), of, node.span)
+        whole = Element(here, number(0, t.INT64, node.span), of.to, node.span)
+        at = Member(whole, field.name, field.offset, field.type, node.span)
+        made.append(Evaluate(Assign(at, value, field.type, node.span), node.span))
+    return made
 
 
 def lower(unit: "ParsedFile") -> tuple[TranslationUnit, set[str]]:

@@ -21,7 +21,11 @@ from mlusim.frontend.bangc.parse.nodes import Node
 
 def new(scope: FunctionScope, node: Node) -> Expr:
     """``new T``, ``new T(values)`` and ``new T[count]``."""
-    text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _text(scope, node, "new"))
+    lone = next((c for c in node.children if c.kind == "CALL_EXPR"), None)
+    if lone is not None and isinstance(lone.type, t.Record) and isinstance(node.type, t.Pointer) and lone.type is node.type.to and not _spelled(scope, node):
+        text = "new T(0)"  # one object, from a macro
+    else:
+        text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _text(scope, node, "new"))
     mark, zero = _shape(text[3:])
     if text[3:].lstrip().startswith("("):
         scope.refuse("placement new", "new at a place of its own is not supported", node.span)
@@ -84,6 +88,11 @@ def delete(scope: FunctionScope, node: Node) -> Expr:
         scope.refuse("destructor", "delete[] of objects with a destructor is not supported", node.span)
     made = Delete(pointer, array, t.VOID, node.span)
     return made if end is None else Comma(end, made, t.VOID, node.span)
+
+
+def _spelled(scope: FunctionScope, node: Node) -> bool:
+    lines = scope.around.unit.text_of(node.span.file).split("\n")
+    return lines[node.span.line - 1][node.span.column - 1 :].startswith("new")
 
 
 def _text(scope: FunctionScope, node: Node, word: str) -> str:

@@ -10,11 +10,15 @@ STANDARD = INCLUDE / "std"
 MARK = "mlusim_intrinsic"  # the annotation of every prototype
 INTRINSICS = "mlusim_intrinsics.h"  # made from the instruction set
 _NAMES = """
-algorithm array assert.h atomic cassert cfloat chrono cstdarg climits cmath complex cstddef cstdint cstdio cstdlib
-cstring ctime exception float.h fstream functional iomanip ios iosfwd iostream iterator limits limits.h list map math.h memory
-mutex new numeric pthread.h queue random set sstream stdarg.h stdbool.h stddef.h stdexcept stdint.h stdio.h stdlib.h string
-string.h sys/syscall.h sys/time.h thread time.h tuple type_traits unistd.h unordered_map unordered_set utility
-vector
+algorithm any array assert.h atomic bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits
+cmath compare complex concepts condition_variable csignal cstdarg cstddef cstdint cstdio cstdlib cstring ctime ctype.h
+cwchar deque dirent.h dlfcn.h errno.h exception fcntl.h fenv.h filesystem float.h forward_list fstream functional
+future getopt.h initializer_list inttypes.h iomanip ios iosfwd iostream istream iterator libgen.h limits limits.h list
+locale map math.h memory mutex new numbers numeric optional ostream pthread.h queue random ranges ratio regex sched.h
+semaphore.h set shared_mutex signal.h source_location span sstream stack stdarg.h stdbool.h stddef.h stdexcept
+stdint.h stdio.h stdlib.h streambuf string string.h string_view sys/mman.h sys/resource.h sys/stat.h sys/syscall.h
+sys/time.h sys/types.h sys/wait.h system_error tgmath.h thread time.h tuple type_traits typeindex typeinfo unistd.h
+unordered_map unordered_set utility valarray variant vector version wchar.h
 """  # headers of the C and C++ libraries: all of them are one
 
 

@@ -143,6 +143,70 @@ template <> struct make_unsigned<int> { typedef unsigned type; };
 template <> struct make_unsigned<long> { typedef unsigned long type; };
 template <class T> using make_unsigned_t = typename make_unsigned<T>::type;
 
+template <class...> using void_t = void;
+template <class T> struct is_void : is_same<remove_cv_t<T>, void> {};
+template <class T> struct is_arithmetic : integral_constant<bool, is_integral<T>::value || is_floating_point<T>::value> {};
+template <class T> struct is_const : false_type {};
+template <class T> struct is_const<const T> : true_type {};
+template <class T> struct is_reference : false_type {};
+template <class T> struct is_reference<T &> : true_type {};
+template <class T> struct is_reference<T &&> : true_type {};
+template <class T> struct is_array : false_type {};
+template <class T, size_t N> struct is_array<T[N]> : true_type {};
+template <class T> struct is_enum : integral_constant<bool, __is_enum(T)> {};
+template <class T> struct is_class : integral_constant<bool, __is_class(T)> {};
+template <class T> struct is_trivially_copyable : integral_constant<bool, __is_trivially_copyable(T)> {};
+template <class A, class B> struct is_base_of : integral_constant<bool, __is_base_of(A, B)> {};
+template <class A, class B> struct is_convertible : integral_constant<bool, __is_convertible_to(A, B)> {};
+template <class T, class... A> struct is_constructible : integral_constant<bool, __is_constructible(T, A...)> {};
+template <class T> struct is_default_constructible : is_constructible<T> {};
+template <class A, class B> struct is_assignable : integral_constant<bool, __is_assignable(A, B)> {};
+#define __mlusim_value__(name_) template <class T> inline constexpr bool name_##_v = name_<T>::value;
+__mlusim_value__(is_void)
+__mlusim_value__(is_arithmetic)
+__mlusim_value__(is_const)
+__mlusim_value__(is_reference)
+__mlusim_value__(is_array)
+__mlusim_value__(is_enum)
+__mlusim_value__(is_class)
+__mlusim_value__(is_pointer)
+__mlusim_value__(is_signed)
+__mlusim_value__(is_unsigned)
+__mlusim_value__(is_trivially_copyable)
+__mlusim_value__(is_default_constructible)
+#undef __mlusim_value__
+template <class A, class B> inline constexpr bool is_base_of_v = is_base_of<A, B>::value;
+template <class A, class B> inline constexpr bool is_convertible_v = is_convertible<A, B>::value;
+template <class T, class... A> inline constexpr bool is_constructible_v = is_constructible<T, A...>::value;
+template <class...> struct conjunction : true_type {};
+template <class F, class... R> struct conjunction<F, R...> : conditional_t<bool(F::value), conjunction<R...>, F> {};
+template <class...> struct disjunction : false_type {};
+template <class F, class... R> struct disjunction<F, R...> : conditional_t<bool(F::value), F, disjunction<R...>> {};
+template <class T> struct negation : integral_constant<bool, !bool(T::value)> {};
+template <class... T> inline constexpr bool conjunction_v = conjunction<T...>::value;
+template <class... T> inline constexpr bool disjunction_v = disjunction<T...>::value;
+template <class T> inline constexpr bool negation_v = negation<T>::value;
+template <class U, class... T> using __mlusim_any_same = disjunction<is_same<U, T>...>;
+template <class T> struct add_const { typedef const T type; };
+template <class T> struct add_pointer { typedef remove_reference_t<T> *type; };
+template <class T> using add_const_t = typename add_const<T>::type;
+template <class T> using add_pointer_t = typename add_pointer<T>::type;
+template <class T> struct remove_cvref { typedef remove_cv_t<remove_reference_t<T>> type; };
+template <class T> using remove_cvref_t = typename remove_cvref<T>::type;
+template <class T> struct remove_extent { typedef T type; };
+template <class T> struct remove_extent<T[]> { typedef T type; };
+template <class T, size_t N> struct remove_extent<T[N]> { typedef T type; };
+template <class T> struct underlying_type { typedef __underlying_type(T) type; };
+template <class T> using underlying_type_t = typename underlying_type<T>::type;
+template <class T> T &&declval() noexcept;
+template <class... T> struct common_type;
+template <class T> struct common_type<T> { typedef decay_t<T> type; };
+template <class A, class B, class... R> struct common_type<A, B, R...>
+    : common_type<decltype(true ? declval<A>() : declval<B>()), R...> {};
+template <class... T> using common_type_t = typename common_type<T...>::type;
+template <class F, class... A> struct invoke_result { typedef decltype(declval<F>()(declval<A>()...)) type; };
+template <class F, class... A> using invoke_result_t = typename invoke_result<F, A...>::type;
+
 template <class T> __mlusim_both__ constexpr T &&forward(typename remove_reference<T>::type &t) {
   return static_cast<T &&>(t);
 }

@@ -121,6 +121,33 @@ using ::clock;
 using ::exit;
 using ::fprintf;
 using ::free;
+using ::getenv;
+using ::strtol;
+using ::strtoul;
+using ::strtod;
+using ::strcpy;
+using ::strncpy;
+using ::strcat;
+using ::strncmp;
+using ::strchr;
+using ::strstr;
+using ::toupper;
+using ::tolower;
+using ::isdigit;
+using ::isalpha;
+using ::isalnum;
+using ::isspace;
+using ::sprintf;
+using ::putchar;
+using ::fflush;
+using ::fseek;
+using ::ftell;
+using ::fgets;
+using ::fputs;
+using ::feof;
+using ::atol;
+using ::time_t;
+using ::clock_t;
 using ::malloc;
 using ::memcmp;
 using ::memcpy;
@@ -151,7 +178,6 @@ using ::vfprintf;
 using ::vsnprintf;
 using ::vsprintf;
 
-template <class... T> struct tuple {};
 template <class T> struct initializer_list {
   const T *b;
   size_t n;
@@ -447,6 +473,8 @@ template <class I> void sort(I, I);
 template <class T, class F, class P> void __mlusim_sort(T *, T *, F *, P) {}
 }  // namespace std
 #include "source/mlusim_algorithm.h"
+template <class T> T __mlusim_fresh();  // an object that no constructor has made
 #include "source/mlusim_exceptions.h"
+#include "source/mlusim_sums.h"
 #include "source/mlusim_memory.h"
 #include "source/mlusim_chrono.h"

@@ -14,9 +14,8 @@
   __mlusim_both__ float name##f(float, float);          \
   __mlusim_both__ float name(float, float);             \
   __mlusim_both__ double name(double, double);          \
-  __mlusim_both__ double name(double, int);             \
-  __mlusim_both__ double name(int, double);             \
-  __mlusim_both__ double name(int, int);
+  template <class A, class B, class = std::enable_if_t<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>> \
+  __mlusim_both__ double name(A, B);
 #define __mlusim_half1__(name) __mlusim_both__ half name(half);
 
 __mlusim_real1__(sqrt)

@@ -228,4 +228,19 @@ template <class T, class... F> T min(initializer_list<T> values, F... before) {
 template <class T, class... F> T max(initializer_list<T> values, F... before) {
   return *max_element(values.begin(), values.end(), before...);
 }
+template <class T> bool operator==(const vector<T> &a, const vector<T> &b) {
+  if (a.size() != b.size()) return false;
+  for (size_t n = 0; n < a.size(); ++n) {
+    if (!(a[n] == b[n])) return false;
+  }
+  return true;
+}
+template <class T> bool operator!=(const vector<T> &a, const vector<T> &b) { return !(a == b); }
+template <class T> bool operator<(const vector<T> &a, const vector<T> &b) {
+  for (size_t n = 0; n < a.size() && n < b.size(); ++n) {
+    if (a[n] < b[n]) return true;
+    if (b[n] < a[n]) return false;
+  }
+  return a.size() < b.size();
+}
 }  // namespace std
