@@ -174,7 +174,7 @@ def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
     reads={"src": "elem_count"},
     dtypes=BOTH,
     certainty="I",
-    source="use in kernels for MLU590",
+    source="public kernels for MLU590",
     native=("exponential",),
 )
 def bang_active_exp_less_0(dst: Tile, src: Tile, elem_count: int) -> None:

@@ -17,6 +17,8 @@ from mlusim.isa.rules import between
 
 EXACT = {half: 1 << 11, bfloat16: 1 << 8, float32: 1 << 24}  # integers up to here are exact
 
+PUBLIC = "public kernels for MLU590"
+
 TAIL = "may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise."
 
 
@@ -155,9 +157,11 @@ bang_float2half_dn = narrowing("__bang_float2half_dn", half, "dn")
 bang_float2half_rd = narrowing("__bang_float2half_rd", half, "rd")
 bang_float2half_rn = narrowing("__bang_float2half_rn", half, "rn", since=322)
 bang_float2half_rm = narrowing("__bang_float2half_rm", half, "rm", since=322, certainty="I")
-# Without a suffix, as kernels for MLU590 write it: the rounding is unknown, the nearest is the default chosen.
-bang_float2half = narrowing("__bang_float2half", half, "rn", since=322, certainty="U")
-bang_float2bfloat16 = narrowing("__bang_float2bfloat16", bfloat16, "rn", since=322, certainty="U")
+# Without a suffix, as public kernels for MLU590 write it: rounding to the nearest is inferred.
+bang_float2half = narrowing("__bang_float2half", half, "rn", since=322, certainty="I", source=PUBLIC)
+bang_float2bfloat16 = narrowing(
+    "__bang_float2bfloat16", bfloat16, "rn", since=322, certainty="I", source=PUBLIC
+)
 bang_float2bfloat16_tz = narrowing("__bang_float2bfloat16_tz", bfloat16, "tz", since=322)
 bang_float2bfloat16_oz = narrowing("__bang_float2bfloat16_oz", bfloat16, "oz", since=322, certainty="I")
 bang_float2bfloat16_up = narrowing("__bang_float2bfloat16_up", bfloat16, "up", since=322, certainty="I")

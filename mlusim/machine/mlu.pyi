@@ -247,22 +247,30 @@ class Mlu:
         """Convert one half to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
     def half2int32_rm(self, value: Scalar) -> int:
         """Convert one half to int32, to the nearest, ties toward plus infinity (inferred): returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
-    def float2half_rn(self, value: Scalar) -> np.float16:
+    def float2half_rn(self, value: Scalar) -> Any:
         """Convert one float to half, to the nearest, ties to even: returns ``round(value)``."""
-    def float2half_tz(self, value: Scalar) -> np.float16:
+    def float2half(self, value: Scalar) -> Any:
+        """Convert one float to half, to the nearest, ties to even: returns ``round(value)``."""
+    def float2bfloat16(self, value: Scalar) -> Any:
+        """Convert one float to bfloat16, to the nearest, ties to even: returns ``round(value)``."""
+    def float2bfloat16_rn(self, value: Scalar) -> Any:
+        """Convert one float to bfloat16, to the nearest, ties to even: returns ``round(value)``."""
+    def float2half_tz(self, value: Scalar) -> Any:
         """Convert one float to half, toward zero: returns ``round(value)``."""
-    def float2half_oz(self, value: Scalar) -> np.float16:
+    def float2half_oz(self, value: Scalar) -> Any:
         """Convert one float to half, away from zero: returns ``round(value)``."""
-    def float2half_up(self, value: Scalar) -> np.float16:
+    def float2half_up(self, value: Scalar) -> Any:
         """Convert one float to half, toward plus infinity: returns ``round(value)``."""
-    def float2half_dn(self, value: Scalar) -> np.float16:
+    def float2half_dn(self, value: Scalar) -> Any:
         """Convert one float to half, toward minus infinity: returns ``round(value)``."""
-    def float2half_rd(self, value: Scalar) -> np.float16:
+    def float2half_rd(self, value: Scalar) -> Any:
         """Convert one float to half, to the nearest, ties away from zero: returns ``round(value)``."""
-    def float2half_rm(self, value: Scalar) -> np.float16:
+    def float2half_rm(self, value: Scalar) -> Any:
         """Convert one float to half, to the nearest, ties toward plus infinity (inferred): returns ``round(value)``."""
     def half2float(self, value: Scalar) -> np.float32:
         """Convert one half to float: returns ``value``, exactly."""
+    def bfloat162float(self, value: Scalar) -> np.float32:
+        """Convert one bfloat16 to float: returns ``value``, exactly."""
     def is_dram(self, pointer: Ptr) -> bool:
         """Whether a pointer is off the chip: returns ``pointer in GDRAM or LDRAM``."""
     def is_nram(self, pointer: Ptr) -> bool:
@@ -535,6 +543,8 @@ class Mlu:
         """Square: ``dst[i] = src[i] * src[i]``."""
     def bang_abs(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Absolute value: ``dst[i] = |src[i]|``; the smallest int32 stays as it is."""
+    def bang_neg(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Change the sign: ``dst[i] = -src[i]``; the smallest int32 stays as it is."""
     def bang_active_abs(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Absolute value: ``dst[i] = |src[i]|``."""
     def bang_add_tz(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
@@ -660,6 +670,12 @@ class Mlu:
 
         On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.
         Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
+        """
+    def bang_active_exp_less_0(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.
+
+        What the hardware gives for positive ones is unknown, default chosen: e ** x; its error is unknown, too.
+        Float below -15 gives e ** -15, half below -7.75 gives 5.96e-8, as ``__bang_active_exp`` does.
         """
     def bang_active_exp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate exponential: ``dst[i] = e ** src[i]``.
@@ -1566,6 +1582,13 @@ class Mlu:
 
         *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
         """
+    def bang_float2int_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert float to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__bang_float2int32_tz``.
+        """
     def bang_float2int32_oz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert float to int32, away from zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
 
@@ -1842,6 +1865,16 @@ class Mlu:
 
         *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
         """
+    def bang_float2half(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to half, to the nearest, ties to even: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
+    def bang_float2bfloat16(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Convert float to bfloat16, to the nearest, ties to even: ``dst[i] = round(src[i])``.
+
+        *dst* may be exactly *src*.  NaN and infinities stay; what is too large becomes infinity, or the largest finite number where the rounding is directed below it.  On MLU2xx there is no infinity: results saturate (inferred).
+        """
     def bang_float2bfloat16_tz(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Convert float to bfloat16, toward zero: ``dst[i] = round(src[i])``.
 
@@ -1922,6 +1955,13 @@ class Mlu:
         """Convert int32 to float, to the nearest, ties toward plus infinity (inferred): ``dst[i] = src[i] * 2**pos``.
 
         *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+        """
+    def bang_int2float(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert int32 to float, toward zero: ``dst[i] = src[i] * 2**pos``.
+
+        *dst* may be exactly *src*.  That *pos* multiplies is inferred.
+
+        The older spelling of ``__bang_int322float``.
         """
     def bang_int322half(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert int32 to half, toward zero: ``dst[i] = src[i] * 2**pos``.

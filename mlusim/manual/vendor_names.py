@@ -41,7 +41,7 @@ isa/test_isa_arithmetic.py::test_logic_takes_anything_but_zero_as_true
 isa/test_isa_arithmetic.py::test_shift_right_fills_with_zeros
     __bang_srl=1
 isa/test_isa_arithmetic.py::test_square_and_absolute_value
-    __bang_square=8 __bang_abs=17
+    __bang_square=8 __bang_abs=17 __bang_neg
 isa/test_isa_arithmetic.py::test_the_older_spellings_with_a_scalar
     __bang_add_const __bang_sub_const __bang_mul_const
 isa/test_isa_atomics.py::test_compare_and_swap
@@ -64,13 +64,13 @@ isa/test_isa_conversions.py::test_float_to_integer_at_the_edges
     __bang_half2int16_oz __bang_half2int16_up __bang_half2int16_dn __bang_half2int16_rn
     __bang_half2int16_rm __bang_half2int8_tz __bang_half2int8_oz __bang_half2int8_up
     __bang_half2int8_rd __bang_half2int8_rn __bang_half2int8_rm __bang_half2uchar_dn
-    __bang_float2uchar_dn
+    __bang_float2uchar_dn __bang_float2int_tz
 isa/test_isa_conversions.py::test_integer_to_float
     __bang_int322float=17 __bang_int322float_rn=9 __bang_int322float_rd=2 __bang_int82float=1
     __bang_int322float_tz __bang_int322float_oz __bang_int322float_up __bang_int322float_dn
     __bang_int322float_rm __bang_int322half __bang_int322half_tz __bang_int322half_rd
     __bang_int322half_rn __bang_int162half __bang_int162half_rd __bang_int162half_rn
-    __bang_int162float __bang_int82half __bang_uchar2half __bang_uchar2float
+    __bang_int162float __bang_int82half __bang_uchar2half __bang_uchar2float __bang_int2float
 isa/test_isa_conversions.py::test_integer_to_integer
     __bang_int322int16=2 __bang_int322int8 __bang_int162int8 __bang_int82int16 __bang_int82int32
     __bang_int162int32
@@ -78,13 +78,15 @@ isa/test_isa_conversions.py::test_narrowing_of_any_bits
     __bang_float2half_rn=4 __bang_float2half_tz=2 __bang_float2half_rd=2 __bang_float2half_dn=1
     __bang_float2bfloat16_tz=1 __bang_float2half_oz __bang_float2half_up __bang_float2half_rm
     __bang_float2bfloat16_oz __bang_float2bfloat16_up __bang_float2bfloat16_dn
-    __bang_float2bfloat16_rd __bang_float2bfloat16_rn __bang_float2bfloat16_rm
+    __bang_float2bfloat16_rd __bang_float2bfloat16_rn __bang_float2bfloat16_rm __bang_float2half
+    __bang_float2bfloat16
 isa/test_isa_conversions.py::test_scalar_conversions_are_those_of_one_element
     __float2int32=8 __float2int32_up=6 __float2int32_rd=2 __half2int32=2 __half2int32_up=2
     __float2half_rn=? __half2float=? __float2int32_tz __float2int32_oz __float2int32_dn
     __float2int32_rn __float2int32_rm __half2int32_tz __half2int32_oz __half2int32_dn
     __half2int32_rd __half2int32_rn __half2int32_rm __float2half_tz __float2half_oz __float2half_up
-    __float2half_dn __float2half_rd __float2half_rm
+    __float2half_dn __float2half_rd __float2half_rm __float2half __float2bfloat16 __float2bfloat16_rn
+    __bfloat162float
 isa/test_isa_conversions.py::test_stochastic_rounding_takes_a_neighbour_as_often_as_it_is_near
     __bang_float2tf32_sr
 isa/test_isa_conversions.py::test_widening_is_exact
@@ -124,7 +126,7 @@ isa/test_isa_functions.py::test_functions_are_right_to_two_units_in_the_last_pla
     __bang_active_abs=7 __bang_recip=15 __bang_active_reciphp=2 __bang_active_exphp=1 __bang_pow2=11
     __bang_log2=12 __bang_sqrt=4 __bang_sin=6 __bang_cos=6 __bang_floor=13 __cn_vector_sin_f32=5
     __cn_vector_cos_f32=2 __bang_log __bang_ceil __bang_trunc __bang_round __bang_rsqrt
-    __bang_active_exp __bang_active_sigmoid __bang_active_tanh __bang_relu __bang_active_relu
+    __bang_active_exp __bang_active_exp_less_0 __bang_active_sigmoid __bang_active_tanh __bang_relu __bang_active_relu
 isa/test_isa_functions.py::test_gelu_has_the_documented_form
     __bang_active_gelu
 isa/test_isa_functions.py::test_library_functions_of_one_number

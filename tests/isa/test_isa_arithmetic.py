@@ -76,6 +76,7 @@ def test_square_and_absolute_value(dtype):
     """Square rounds once; the absolute value is exact."""
     check_elementwise("bang_square", dtype, 65, lambda x: exact(lambda v: v * v, dtype, x))
     check_elementwise("bang_abs", dtype, 65, lambda x: math.fabs(float(x)))
+    check_elementwise("bang_neg", dtype, 65, lambda x: -float(x))
 
 
 def quotient(a, b):

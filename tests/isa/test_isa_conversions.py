@@ -27,6 +27,7 @@ TYPES = {
 }
 NAME = re.compile(rf"bang_({'|'.join(TYPES)})2({'|'.join(TYPES)})(?:_(tz|oz|up|dn|rd|rn|rm))?")
 ROWS = {name: NAME.fullmatch(name).groups() for name in ISA if NAME.fullmatch(name)}
+ROWS |= {"bang_int2float": ("int32", "float", None), "bang_float2int_tz": ("float", "int32", "tz")}
 FLOAT_TO_INT = [
     n for n, (s, t, _) in ROWS.items() if s in ("float", "half", "bfloat16") and ("int" in t or t == "uchar")
 ]
@@ -126,7 +127,7 @@ def test_narrowing_of_any_bits(name, bits):
     """Any float: rounded once as the suffix says; NaN and infinities stay."""
     _, target, mode = ROWS[name]
     values = np.array(bits, np.uint32).view(np.float32)
-    check_narrowing(values, convert(name, values), TYPES[target], mode)
+    check_narrowing(values, convert(name, values), TYPES[target], mode or "rn")
 
 
 def check_narrowing(values, after, dtype, mode):
@@ -158,7 +159,7 @@ def test_narrowing_at_the_edges(name):
     with np.errstate(over="ignore"):
         values = np.array(points + [-p for p in points], np.float32)
 
-    check_narrowing(values, convert(name, values), small, mode)
+    check_narrowing(values, convert(name, values), small, mode or "rn")
 
 
 @pytest.mark.parametrize("name", [n for n in NARROWING if ISA[n].available(270)])
@@ -262,7 +263,7 @@ def test_half_to_float_takes_strides():
 
 # -- scalars ---------------------------------------------------------------------------------------
 
-SCALAR = re.compile(r"(float|half)2(int32|half|float)(?:_(\w\w))?")
+SCALAR = re.compile(r"(float|half|bfloat16)2(int32|half|float|bfloat16)(?:_(\w\w))?")
 SCALARS = {name: SCALAR.fullmatch(name).groups() for name in ISA if SCALAR.fullmatch(name)}
 
 
@@ -277,8 +278,8 @@ def test_scalar_conversions_are_those_of_one_element(name):
         if target == "int32":
             assert to_integer(value, np.int32, mode or "tz") == found
             assert type(found) is int
-        elif target == "half":
-            check_narrowing([value], [found], np.dtype(np.float16), mode)
+        elif target in ("half", "bfloat16"):
+            check_narrowing([value], [found], TYPES[target], mode or "rn")
         else:
             assert same(float(value), found)
             assert found.dtype == np.float32

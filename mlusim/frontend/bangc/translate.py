@@ -11,7 +11,7 @@ from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import lower
 from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.precompiled import state
-from mlusim.frontend.bangc.parse.unit import END, Options, ParsedFile, digest, parse, read
+from mlusim.frontend.bangc.parse.unit import Options, ParsedFile, digest, parse, read
 
 
 @frozen
@@ -48,9 +48,9 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
 
 
 def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
-    """*unit* lowered; where destructors of templates are wanted, parsed again with functions that name them."""
+    """*unit* lowered; where methods of templates are wanted that it does not show, parsed again with functions that name them."""
     form, hidden = lower(unit)
-    names = [f"{END}{name}>" for name in sorted(hidden) if "(" not in name]
+    names = [name for name in sorted(hidden) if "(" not in name]
     if not names:
         return form
     try:

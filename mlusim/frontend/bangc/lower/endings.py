@@ -22,6 +22,7 @@ from mlusim.frontend.bangc.ir import (
 )  # fmt: skip
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
+from mlusim.frontend.bangc.parse.nodes import END
 from mlusim.frontend.bangc.parse.type_reader import ends
 
 Statements = tuple[Statement, ...]
@@ -44,7 +45,7 @@ def of_place(scope: FunctionScope, at: Place, span: Span) -> Statements:
     reader = scope.around.unit.reader
     found = reader.destructor(kind)
     if found is None and kind.destroyed and reader.hidden_end(kind):
-        scope.around.hidden_ends.add(kind.name)
+        scope.around.hidden.add(f"{END}{kind.name}>")
         text = f"the destructor of {kind}, which is made from a template, is not known; give its class a name"
         scope.refuse("destructor", text, span)
     if found is not None:

@@ -3,6 +3,7 @@
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     Block,
+    Call,
     Compare,
     Construct,
     Declare,
@@ -21,7 +22,7 @@ from mlusim.frontend.bangc.lower import bindings, places, statements
 from mlusim.frontend.bangc.lower.containers import ITERATED, element
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
-from mlusim.frontend.bangc.parse.nodes import Node
+from mlusim.frontend.bangc.parse.nodes import BEGIN, STOP, Node
 
 
 def each(scope: FunctionScope, node: Node) -> list[Statement]:
@@ -68,4 +69,28 @@ def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[
             held = LocalStorage(scope.hold(kind, span), kind, span)
             before.append(Declare(held.local, whole, span))
         return Method("begin", held, (), pointer, span), Method("end", held, (), pointer, span)
+    if isinstance(kind, t.Record):
+        held = places.place(scope, source)
+        if isinstance(held, Temporary):
+            whole = held.value
+            held = LocalStorage(scope.hold(kind, span), kind, span)
+            before.append(Declare(held.local, whole, span))
+        ends = [
+            _own_end(scope, kind, word, places.address_of(scope, held, span), source)
+            for word in (BEGIN, STOP)
+        ]
+        if all(isinstance(end.type, t.Pointer) for end in ends if end is not None) and None not in ends:
+            return ends[0], ends[1]  # type: ignore[return-value]
     return scope.refuse("loop over elements", f"a loop over the elements of {kind} is not supported", span)
+
+
+def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: Expr, source: Node) -> Expr | None:
+    """What ``begin`` or ``end`` of a class of the sources gives."""
+    unit = scope.around.unit
+    name = "begin" if word == BEGIN else "end"
+    shown = (unit.reader.method(kind, name, (constant,)) for constant in ("False", "True"))
+    target = next((f for f in shown if f is not None), None) or unit.named.get(f"{word}{kind.name}>")
+    if target is None:
+        scope.around.hidden.add(f"{word}{kind.name}>")
+        return None
+    return Call(scope.around.need(target), target.title, (this,), target.result, source.span)

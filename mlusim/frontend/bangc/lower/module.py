@@ -281,4 +281,4 @@ def lower(unit: "ParsedFile") -> tuple[TranslationUnit, set[str]]:
     What does not translate has a problem and no body.
     """
     lowering = Lowering(unit)
-    return lowering.run(), lowering.around.hidden_ends
+    return lowering.run(), lowering.around.hidden

@@ -22,7 +22,13 @@ from mlusim.frontend.bangc.parse.nodes import Node
 def new(scope: FunctionScope, node: Node) -> Expr:
     """``new T``, ``new T(values)`` and ``new T[count]``."""
     lone = next((c for c in node.children if c.kind == "CALL_EXPR"), None)
-    if lone is not None and isinstance(lone.type, t.Record) and isinstance(node.type, t.Pointer) and lone.type is node.type.to and not _spelled(scope, node):
+    if (
+        lone is not None
+        and isinstance(lone.type, t.Record)
+        and isinstance(node.type, t.Pointer)
+        and lone.type is node.type.to
+        and not _spelled(scope, node)
+    ):
         text = "new T(0)"  # one object, from a macro
     else:
         text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _text(scope, node, "new"))

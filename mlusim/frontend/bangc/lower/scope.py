@@ -59,7 +59,7 @@ class Surroundings:
     need: Callable[[Declaration], str]  # asks for a function; its symbol
     variable: Callable[[Declaration], Global]
     as_bytes: set[str]  # records that are seen as bytes somewhere
-    hidden_ends: set[str] = field(factory=set)  # records whose destructors the library has to be asked for
+    hidden: set[str] = field(factory=set)  # functions that the library has to be asked for by name
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
 

@@ -14,6 +14,9 @@ from mlusim.frontend.bangc.types import Array, Pointer, Type
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.tree import CursorReader
 
+END = "__mlusim_end<"  # a function whose body names a destructor
+BEGIN, STOP = "__mlusim_begin<", "__mlusim_stop<"  # functions that call begin() and end()
+
 
 class Node:
     """A piece of a body: ``kind`` is the library's name for it, ``op`` the operator of one that has one.

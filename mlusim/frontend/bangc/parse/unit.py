@@ -16,12 +16,12 @@ from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
-from mlusim.frontend.bangc.parse.nodes import Declaration
+from mlusim.frontend.bangc.parse.nodes import END, Declaration
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.isa.header import ANNOTATION
 
-END = "__mlusim_end<"  # a function whose body names a destructor
+HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to see what they call
 REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
 _NOTES = 3  # shown of those that an error has
@@ -62,7 +62,9 @@ class ParsedFile:
     functions: tuple[Declaration, ...]
     templates: tuple[Declaration, ...]
     requested: Mapping[str, Declaration]
-    ends: Mapping[str, Declaration]  # functions that name the destructors of templates, by the record
+    named: Mapping[
+        str, Declaration
+    ]  # functions that call methods of templates, which the library does not show
     includes: Mapping[str, str]
     _texts: dict[str, str] = field(factory=dict)
 
@@ -100,11 +102,11 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFi
         raise SourceError(tuple(errors))
     reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows)
     unit = _unit(path, source, wanted, reader, tree)
-    for name, named in unit.ends.items():
-        body = named.body
+    for name, helping in unit.named.items():
+        body = helping.body
         called = None if body is None else body.children[0].children[0]
-        if called is not None and called.decl is not None:
-            reader.ends[name] = called.decl
+        if name.startswith(END) and called is not None and called.decl is not None:
+            reader.ends[name.removeprefix(END)[:-1]] = called.decl
     return unit
 
 
@@ -133,11 +135,11 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
             target = _target(reader.declaration(cursor))
             if target is not None:
                 requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
-    ends = {n.removeprefix(END)[:-1]: requested.pop(n) for n in [*requested] if n.startswith(END)}
+    named = {n: requested.pop(n) for n in [*requested] if n.startswith(HELPING)}
     includes = {path: digest(source)}
     for name in own:
         includes[name] = digest(read(name))
-    return ParsedFile(path, reader, source, tuple(functions), tuple(templates), requested, ends, includes)
+    return ParsedFile(path, reader, source, tuple(functions), tuple(templates), requested, named, includes)
 
 
 def _included(tree: Any) -> dict[str, None]:

@@ -44,7 +44,8 @@ _REAL: Mapping[str, Callable[..., float]] = MappingProxyType(
             "exp": "exp", "exp2": "exp2", "expm1": "expm1", "log": "log", "log2": "log2", "log10": "log10",
             "log1p": "log1p", "sin": "sin", "cos": "cos", "tan": "tan", "asin": "arcsin", "acos": "arccos",
             "atan": "arctan", "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "pow": "power", "fmod": "fmod",
-            "atan2": "arctan2",
+            "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "hypot": "hypot",
+            "copysign": "copysign", "nearbyint": "rint",
         }.items()
     }
     | {
@@ -53,6 +54,7 @@ _REAL: Mapping[str, Callable[..., float]] = MappingProxyType(
         "fmax": _quiet(maximum),
         "fmin": _quiet(minimum),
         "erf": math.erf,
+        "erfc": math.erfc,
         "lgamma": _special(math.lgamma),
         "tgamma": _special(math.gamma),
     }
@@ -75,6 +77,9 @@ LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "labs": abs,
         "min": min,
         "max": max,
+        "lround": lambda x: int(_round(x)),
+        "lrint": round,
+        "signbit": lambda x: math.copysign(1.0, x) < 0,
         "isnan": _not_a_number,
         "isinf": lambda x: abs(x) == math.inf,
         "isfinite": math.isfinite,

@@ -36,6 +36,12 @@ typedef enum {
 } cnrtRet_t;
 typedef cnrtRet_t cnrtError_t;
 typedef unsigned long long cnrtDev_t;
+// Values are inferred; kernels only compare them.
+typedef enum {
+  CNRT_INVALID = 0x0, CNRT_FLOAT16 = 0x12, CNRT_FLOAT32 = 0x13, CNRT_FLOAT64 = 0x14,
+  CNRT_INT4 = 0x20, CNRT_INT8 = 0x21, CNRT_INT16 = 0x22, CNRT_INT32 = 0x23, CNRT_INT64 = 0x24,
+  CNRT_UINT8 = 0x31, CNRT_UINT16 = 0x32, CNRT_UINT32 = 0x33, CNRT_UINT64 = 0x34, CNRT_BOOL = 0x41
+} cnrtDataType_t;
 #define CNRT_RET_SUCCESS cnrtSuccess
 typedef enum {
   cnrtMemcpyHostToDev,

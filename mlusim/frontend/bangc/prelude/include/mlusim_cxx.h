@@ -478,3 +478,4 @@ template <class T> T __mlusim_fresh();  // an object that no constructor has mad
 #include "source/mlusim_sums.h"
 #include "source/mlusim_memory.h"
 #include "source/mlusim_chrono.h"
+#include "source/mlusim_adapters.h"

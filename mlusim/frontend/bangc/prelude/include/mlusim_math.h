@@ -45,6 +45,13 @@ __mlusim_real1__(erf)
 __mlusim_real1__(lgamma)
 __mlusim_real1__(tgamma)
 __mlusim_real1__(fabs)
+__mlusim_real1__(asinh)
+__mlusim_real1__(acosh)
+__mlusim_real1__(atanh)
+__mlusim_real1__(erfc)
+__mlusim_real1__(nearbyint)
+__mlusim_real2__(hypot)
+__mlusim_real2__(copysign)
 __mlusim_real2__(pow)
 __mlusim_real2__(fmod)
 __mlusim_real2__(fmax)
@@ -65,6 +72,10 @@ __mlusim_both__ float abs(float);
 __mlusim_both__ double abs(double);
 __mlusim_both__ half abs(half);
 __mlusim_both__ long labs(long);
+__mlusim_both__ long lround(double);
+__mlusim_both__ long lrint(double);
+__mlusim_both__ bool signbit(float);
+__mlusim_both__ bool signbit(double);
 __mlusim_both__ bool isnan(half);
 __mlusim_both__ bool isnan(float);
 __mlusim_both__ bool isnan(double);
@@ -80,6 +91,16 @@ template <class A, class B> __mlusim_both__ auto max(A a, B b) -> decltype(a < b
 namespace std {
 using ::abs;
 using ::acos;
+using ::acosh;
+using ::asinh;
+using ::atanh;
+using ::copysign;
+using ::erfc;
+using ::hypot;
+using ::lrint;
+using ::lround;
+using ::nearbyint;
+using ::signbit;
 using ::asin;
 using ::atan;
 using ::atan2;

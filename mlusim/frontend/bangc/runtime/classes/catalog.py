@@ -9,6 +9,7 @@ from mlusim.frontend.bangc.runtime.classes import maps, randoms, readers, string
 CLASSES: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "std::vector": vectors.vector,
+        "std::initializer_list": vectors.vector,
         "std::array": vectors.array,
         "std::string": strings.string,
         "std::map": maps.mapping,

@@ -18,6 +18,8 @@ def vector(layout: ClassLayout, *values: Any) -> "Vector":
     made = Numbers(layout, element) if isinstance(element, DType) else Objects(layout, element)
     if len(values) == 1 and isinstance(values[0], Items):
         made.extend(values[0].items)
+    elif len(values) == 1 and isinstance(values[0], Vector):  # a list, as a parameter
+        made.extend(values[0].values())
     elif len(values) == 1:
         made.resize(values[0])
     elif len(values) == 2 and isinstance(values[0], int):

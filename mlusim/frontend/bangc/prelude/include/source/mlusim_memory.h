@@ -31,7 +31,10 @@
     void reset(T *p = nullptr) { held = p; } \
   };
 
-template <class T> void __mlusim_end(T *p) { p->~T(); }  // shows the destructor of a template's class
+// They show what the parser does not of a template's class: its destructor, and what loops over its elements call.
+template <class T> void __mlusim_end(T *p) { p->~T(); }
+template <class T> auto __mlusim_begin(T *p) { return p->begin(); }
+template <class T> auto __mlusim_stop(T *p) { return p->end(); }
 
 namespace std {
 __mlusim_owner__(unique_ptr)
