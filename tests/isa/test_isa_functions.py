@@ -115,9 +115,9 @@ EXACT_OF = {
     "bang_active_tanh": math.tanh,
     "bang_active_gelu": lambda x: x / 2 * (1 + math.erf(x / math.sqrt(2))),
 }
-FUNCTIONS_OF_TYPE = {
-    name: exponential for name in ("bang_active_exp", "bang_active_exphp", "bang_active_exp_less_0")
-}
+FUNCTIONS_OF_TYPE = dict.fromkeys(
+    ("bang_active_exp", "bang_active_exphp", "bang_active_exp_less_0"), exponential
+)
 ARGUMENTS = [0.0, -0.0, 0.5, 1.5, -2.5, 1.0, -7.8, 7.8, -15.5, 9.0, 1e4, math.inf, -math.inf, 0.3, -0.7]
 
 
