@@ -94,6 +94,8 @@ def _to_short(spelling: str, target: DType, mode: str, certainty: str = "I") -> 
         return kind(narrow(np.array([exact]), target.dtype, mode)[0])
 
     body.__doc__ = f"Convert one float to {target}, {WORDS[mode]}: returns ``round(value)``."
+    if target is half:
+        body.__annotations__["return"] = np.float16
     word = {half: "f16", bfloat16: "b16"}[target]
     native = f"result = from_{word}(narrow_to_{word}((double)GET_$value(value), MODE_{mode}));"
     return _row(spelling, certainty, c={"value": float32.c, "return": target.c}, native=native)(body)

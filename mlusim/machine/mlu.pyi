@@ -247,25 +247,25 @@ class Mlu:
         """Convert one half to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
     def half2int32_rm(self, value: Scalar) -> int:
         """Convert one half to int32, to the nearest, ties toward plus infinity (inferred): returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
-    def float2half_rn(self, value: Scalar) -> Any:
+    def float2half_rn(self, value: Scalar) -> np.float16:
         """Convert one float to half, to the nearest, ties to even: returns ``round(value)``."""
-    def float2half(self, value: Scalar) -> Any:
+    def float2half(self, value: Scalar) -> np.float16:
         """Convert one float to half, to the nearest, ties to even: returns ``round(value)``."""
     def float2bfloat16(self, value: Scalar) -> Any:
         """Convert one float to bfloat16, to the nearest, ties to even: returns ``round(value)``."""
     def float2bfloat16_rn(self, value: Scalar) -> Any:
         """Convert one float to bfloat16, to the nearest, ties to even: returns ``round(value)``."""
-    def float2half_tz(self, value: Scalar) -> Any:
+    def float2half_tz(self, value: Scalar) -> np.float16:
         """Convert one float to half, toward zero: returns ``round(value)``."""
-    def float2half_oz(self, value: Scalar) -> Any:
+    def float2half_oz(self, value: Scalar) -> np.float16:
         """Convert one float to half, away from zero: returns ``round(value)``."""
-    def float2half_up(self, value: Scalar) -> Any:
+    def float2half_up(self, value: Scalar) -> np.float16:
         """Convert one float to half, toward plus infinity: returns ``round(value)``."""
-    def float2half_dn(self, value: Scalar) -> Any:
+    def float2half_dn(self, value: Scalar) -> np.float16:
         """Convert one float to half, toward minus infinity: returns ``round(value)``."""
-    def float2half_rd(self, value: Scalar) -> Any:
+    def float2half_rd(self, value: Scalar) -> np.float16:
         """Convert one float to half, to the nearest, ties away from zero: returns ``round(value)``."""
-    def float2half_rm(self, value: Scalar) -> Any:
+    def float2half_rm(self, value: Scalar) -> np.float16:
         """Convert one float to half, to the nearest, ties toward plus infinity (inferred): returns ``round(value)``."""
     def half2float(self, value: Scalar) -> np.float32:
         """Convert one half to float: returns ``value``, exactly."""
