@@ -5,7 +5,7 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures import BrokenExecutor as Broken
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from mlusim.errors import UsageError
 
 LOOK = 5.0  # seconds after which an executor that may complain is asked
+GRACE = 0.5  # seconds that the processes of an interrupted pool have to say where they were; a loop says so at once
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -114,14 +115,14 @@ def _until_broken(
     lost: list[int] = []
     started: dict[int, J] = {}
     running: dict[Future[R], int] = {}
-    with _processes(workers) as pool:
+    with _processes(workers) as pool, _telling(running):
         while running or (waiting and not lost):
             while waiting and len(running) < workers and not lost:
                 index, job = waiting.popleft()
                 started[index] = job
                 try:
                     with _uninterrupted():
-                        running[pool.submit(work, job)] = index
+                        running[pool.submit(_stoppable, work, job)] = index
                 except Broken:
                     lost.append(index)
             for index, future in _ended(running):
@@ -174,7 +175,31 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=whole, cancel_futures=True)
         if not whole:
             for process in set(multiprocessing.active_children()) - before:
-                process.terminate()
+                process.kill()
+
+
+@contextmanager
+def _telling(running: "Mapping[Future[Any], object]") -> Iterator[None]:
+    """Where the interrupt key ends the block, ask the processes what is *running* in them, and note what they say."""
+    before = set(multiprocessing.active_children())
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        for process in set(multiprocessing.active_children()) - before:
+            process.terminate()
+        for future in wait(running, timeout=GRACE).done:
+            for note in () if future.cancelled() else getattr(future.exception(), "__notes__", ()):
+                stop.add_note(note)
+        raise
+
+
+def _stoppable(work: Callable[[J], R], job: J) -> R:
+    """Call *work* with *job* in a process of a pool, where `terminate` interrupts it as the interrupt key would."""
+    usual = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        return work(job)
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 @contextmanager

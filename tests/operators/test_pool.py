@@ -1,11 +1,13 @@
 """Work on executors: what comes back, in which state, and what becomes of processes that die."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
+from pathlib import Path
 
 import pytest
 
@@ -129,3 +131,33 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
     assert done.stderr.splitlines()[-1].startswith(
         "mlusim.errors.UsageError: processes of this program die as they start; put what the program does under"
     )
+
+
+def endless(begun):
+    """Say that it has begun, and say where it is when it is interrupted."""
+    Path(begun).write_text("begun", encoding="ascii")
+    try:
+        while True:
+            pass
+    except KeyboardInterrupt as stop:
+        stop.add_note("at here")
+        raise
+
+
+def test_the_interrupt_key_tells_where_the_processes_were(tmp_path):
+    """The key is this process's alone; those of the pool are asked, say so, and are gone."""
+    begun = tmp_path / "begun"
+    os.mkfifo(begun)
+
+    def press():
+        begun.read_text(encoding="ascii")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        list(carried(endless, [str(begun)], workers=1))
+    for process in active_children():
+        process.join(30)
+
+    assert ["at here"] == stopped.value.__notes__
+    assert [] == active_children()
