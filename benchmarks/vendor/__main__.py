@@ -48,6 +48,9 @@ def main() -> int:
     references.load()
     root = args.checkout.resolve()
     results = Results() if args.results is None else Results.read(args.results)
+    library = Library(root)
+    results.entries = [n for n in library.public if not any(word in n for word in HELPERS)]
+    results.declared, results.defined, results.driven = library.declared, len(library.public), library.driven
     for part, run in (("files", _files), ("hosts", _hosts), ("calls", _calls)):
         if args.part in (None, part):
             run(root, results, args)
@@ -85,17 +88,15 @@ def _hosts(root: Path, results: Results, args: argparse.Namespace) -> None:
 
 
 def _calls(root: Path, results: Results, args: argparse.Namespace) -> None:
-    """Each call: without checkers, and those of ours under them, too."""
+    """Each call: without checkers, and under them, too."""
     library = Library(root)
-    results.entries = [n for n in library.public if not any(word in n for word in HELPERS)]
-    results.driven = library.driven
     everything = cases(library)
     known = {f"{entry}: {case}" for entry, case, _ in everything}
     results.calls = {name: call for name, call in results.calls.items() if name in known}
     for entry, case, source in everything:
         if args.only in entry or args.only in case:
             made = results.calls[f"{entry}: {case}"] = outcome(library, entry, case, source, checked=False)
-            if not args.no_checks and not isinstance(source, Path) and made.kernels:
+            if not args.no_checks and made.kernels:
                 watched = outcome(library, entry, case, source, checked=True)
                 made.findings, made.examples = watched.findings, watched.examples
                 if watched.right != made.right:

@@ -29,6 +29,7 @@ class Library:
     modules: dict[str, Any] = field(factory=dict)
     public: list[str] = field(factory=list)
     driven: dict[str, list[str]] = field(factory=dict)  # the entry points that a driver calls
+    declared: int = 0  # functions in the library's header
 
     def __attrs_post_init__(self) -> None:
         for path in sorted(p for s in ("cpp", "mlu") for p in self.root.glob(f"kernels/**/*.{s}")):
@@ -41,6 +42,7 @@ class Library:
         declared = re.findall(
             r"MLUOP_WIN_API\s+(mluOp\w+)\(", _COMMENT.sub("", (self.root / "mlu_op.h").read_text())
         )
+        self.declared = len(set(declared))
         self.public = [name for name in dict.fromkeys(declared) if name in self.folders]
 
     def module(self, name: str) -> Any:

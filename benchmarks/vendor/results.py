@@ -22,6 +22,8 @@ class Results:
     calls: dict[str, Outcome] = field(factory=dict)
     hosts: dict[str, str] = field(factory=dict)  # why a file does not parse, or nothing
     entries: list[str] = field(factory=list)  # entry points of the library that do work
+    declared: int = 0  # functions in the library's header
+    defined: int = 0  # of which its kernels' folders define so many
     driven: dict[str, list[str]] = field(factory=dict)  # what the programs in `drivers` call of them
 
     @classmethod
@@ -32,7 +34,9 @@ class Results:
         kept: dict[str, Any] = json.loads(path.read_text())
         files = {k: Row(**v) for k, v in kept["files"].items()}
         calls = {k: Outcome(**v) for k, v in kept["calls"].items()}
-        return cls(files, calls, kept["hosts"], kept["entries"], kept.get("driven", {}))
+        return cls(
+            files, calls, kept["hosts"], kept["entries"], kept.get("declared", 0), kept.get("defined", 0), kept.get("driven", {})
+        )  # fmt: skip
 
     def write(self, path: Path) -> None:
         """Keep them."""
@@ -94,6 +98,10 @@ class Results:
             f"{verdicts['right']} give the results of a reference, {verdicts['wrong']} do not, {verdicts['runs']} more run without one."
         )
         lines.append(f"{parsed} of {len(self.hosts)} host files parse.")
+        lines.append(
+            f"`mlu_op.h` declares {self.declared} functions, of which {self.defined} are defined below `kernels`; "
+            f"{self.defined - len(self.entries)} of them make or set descriptors and plans, or tell sizes, and {len(self.entries)} do work."
+        )
         lines.append(
             f"Of the {len(self.entries)} entry points that do work {len(launched)} reached a launch, and {len(by_stand_ins)} more, which call "
             "the closed library alone, gave a reference's result through its stand-ins."
