@@ -117,6 +117,8 @@ printf("%d %d %s\\n", fib(12), rand(), argc > 1 ? argv[1] : "none");""",
         ("\n\nabort();", "abort was called"),
         ("std::vector<int> v(3);\n\nreturn v[3];", "of the elements of a vector<int32>; legal: bytes 0 to 11"),
         ("int a = argc - 1;\n\nreturn 5 / a;", "a division of integers by zero"),
+        ("float h[4]; float *d; cnrtMalloc((void **)&d, 16);\n\ncnrtMemcpy(d, h, 32, cnrtMemcpyHostToDev);", "a cnrtMemcpy of 32 bytes at byte 0 of h (16 bytes)"),
+        ("unsigned x = 5; unsigned char *p = (unsigned char *)&x;\np[1] = 1;\nreturn p[4] + x;", "element 4 of a pointer to one variable is accessed"),
     ],
 )  # fmt: skip
 def test_what_goes_wrong_is_a_fault_at_its_line(execute, body, said):

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from engines import alike
+from engines import alike, run
 
 from mlusim import bangc
 
@@ -93,3 +93,32 @@ def test_a_number_in_memory_begins_with_its_value(tmp_path):
     launch = alike(bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["initial"], (np.zeros(2, np.int32), 5))
 
     assert launch.instructions["bang_add"] == 1
+
+
+RESULTS = """\
+__mlu_func__ int sign(int x) {
+  if (x > 0) return 1;
+  if (x < 0) { return -1; }
+}
+__mlu_global__ void signs(int *out, int x) {
+  unsigned word = 0x01020304;
+  unsigned char *part = (unsigned char *)&word;
+  out[0] = sign(x);
+  part[1] = 7;
+  out[1] = part[0] + 10 * part[3] + word;
+}
+"""
+
+
+def test_a_function_without_its_return_and_bytes_of_a_variable(tmp_path):
+    """The missing result is one sentence at the function; every byte of a variable is there, loaded and stored."""
+    path = tmp_path / "signs.mlu"
+    path.write_text(RESULTS, encoding="utf-8")
+    kernel = bangc.load(path, board="MLU370-X4")["signs"]
+    for x, sign in ((5, 1), (-5, -1)):
+        alike(kernel, (np.zeros(2, np.int32), x))
+        assert [sign, 0x01020704 + 14] == run(kernel, (np.zeros(2, np.int32), x), "python")[1][0].tolist()
+
+    said = str(alike(kernel, (np.zeros(2, np.int32), 0)))
+
+    assert said.startswith("sign ends without a return of its int; return a value")

@@ -1,14 +1,16 @@
-"""A way through the intermediate form."""
+"""What is in a function's form: every node, which locals change, which pointers are cast, where it falls through."""
 
 import functools
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
 
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir.expressions import Assign, Convert, Load, LocalStorage, Update
 from mlusim.frontend.bangc.ir.names import Global, Local
-from mlusim.frontend.bangc.ir.statements import Block, Finally, If, Labelled, Try
+from mlusim.frontend.bangc.ir.statements import Block, Finally, Goto, If, Labelled, Return, Try
 
 
 def parts_of(node: Any) -> list[tuple[Any, ...]]:
@@ -26,22 +28,61 @@ def parts_of(node: Any) -> list[tuple[Any, ...]]:
     return []
 
 
-_LEAVES = (Local, Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
+def falls(statements: tuple[Any, ...]) -> bool:
+    """Whether control may come to the end of *statements*, as far as their last one tells."""
+    last = statements[-1] if statements else None
+    if isinstance(last, Return | Goto):
+        return False
+    if isinstance(last, If):
+        return falls(last.then) or falls(last.other)
+    if isinstance(last, Block):
+        return falls(last.body)
+    return True
 
 
-def walk(node: Any) -> Iterator[Any]:
+def changed(nodes: Iterable[Any]) -> Mapping[Local, int]:
+    """How many of *nodes* store to each local."""
+    stores = (n.place for n in nodes if isinstance(n, Assign | Update))
+    return Counter(place.local for place in stores if isinstance(place, LocalStorage))
+
+
+def casts(nodes: Iterable[Any]) -> Mapping[tuple[Local, t.Type], int]:
+    """How many of *nodes* cast each local to a pointer to each type."""
+    return Counter(
+        (n.value.place.local, n.type.to)
+        for n in nodes
+        if isinstance(n, Convert)
+        and isinstance(n.type, t.Pointer)
+        and isinstance(n.value, Load)
+        and isinstance(n.value.place, LocalStorage)
+    )
+
+
+def walk(node: Any) -> list[Any]:
     """*node* and every statement, expression and place in it."""
-    if isinstance(node, tuple):
+    found: list[Any] = []
+    _collect(node, found)
+    return found
+
+
+def _collect(node: Any, found: list[Any]) -> None:
+    if node.__class__ is tuple:
         for part in node:
-            yield from walk(part)
-    elif attrs.has(type(node)) and not isinstance(node, _LEAVES):
-        yield node
-        for name in _names(type(node)):  # type: ignore[arg-type]  # classes are hashable
-            yield from walk(getattr(node, name))
+            _collect(part, found)
+        return
+    names = _parts(node.__class__)
+    if names is not None:
+        found.append(node)
+        for name in names:
+            _collect(getattr(node, name), found)
 
 
 @functools.cache
-def _names(kind: Any) -> tuple[str, ...]:
+def _parts(kind: type) -> tuple[str, ...] | None:
+    """The attributes of a node in which there may be nodes; None for what is no node."""
+    types_and_names = (Local, Global, t.Arithmetic, t.Pointer, t.Array, t.Record)
+    if not attrs.has(kind) or issubclass(kind, types_and_names):
+        return None
     return tuple(
         a.name for a in attrs.fields(kind) if a.name not in ("type", "span", "within", "local", "overload")
     )

@@ -17,14 +17,18 @@ from mlusim.frontend.bangc.ir import (
     Finally,
     Function,
     Global,
+    LibraryCall,
     Load,
     Local,
     LocalStorage,
     Member,
+    Span,
     Statement,
+    Text,
     TranslationProblem,
     TranslationUnit,
 )  # fmt: skip
+from mlusim.frontend.bangc.ir.walk import falls
 from mlusim.frontend.bangc.lower import braces, calls, dispatch, endings, expressions, statements
 from mlusim.frontend.bangc.lower.scope import (
     Captures,
@@ -97,7 +101,7 @@ class Lowering:
                 body = (*first, *statements.body(scope, declaration.body))
                 if declaration.kind == "DESTRUCTOR":
                     body = _ended(scope, body, declaration)
-                body = (*scope.hidden, *body)
+                body = (*scope.hidden, *body, *_unreturned(declaration, body))
         except Untranslatable as refused:
             problem, body = refused.problem, ()
         except RecursionError:
@@ -187,6 +191,18 @@ def kind_of(declaration: Declaration) -> str:
     if "global" in declaration.annotations:
         return "kernel"
     return "device" if "device" in declaration.annotations else "host"
+
+
+def _unreturned(declaration: Declaration, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """The fault of a function whose result is missing, where its end may be reached: C++ leaves that undefined."""
+    kind = declaration.result
+    special = declaration.title == "main" or declaration.kind in ("CONSTRUCTOR", "DESTRUCTOR")
+    if special or isinstance(kind, t.Void) or not falls(body):
+        return ()
+    file, _, _, line, column = declaration.span
+    span = Span(file, line, max(1, column - 1), line, column)
+    text = Text(f"{declaration.title} ends without a return of its {kind}", t.Pointer(t.INT8), span)
+    return (Evaluate(LibraryCall("__mlusim_unreturned", (text,), t.VOID, span), span),)
 
 
 def _ended(

@@ -15,7 +15,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.fitting import limits_of
-from mlusim.frontend.bangc.ir.walks import walk
+from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.native.expressions import ProgramRendering
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
 from mlusim.frontend.bangc.native.room import RECORDS, check_room

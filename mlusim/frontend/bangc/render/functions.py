@@ -6,7 +6,7 @@ from types import CodeType
 from attrs import frozen
 
 from mlusim.frontend.bangc import ir
-from mlusim.frontend.bangc.ir import walks
+from mlusim.frontend.bangc.ir.walk import casts, changed, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import declarations, statements
 from mlusim.frontend.bangc.render.context import Uses
@@ -31,8 +31,8 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
 def render(function: ir.Function, *, deep: bool = False) -> Rendered:
     """*function* as a code object with its file, its lines and its display name; *deep* ones look how deep they are."""
     c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
-    nodes = walks.walk(function.body)
-    c.changed, c.casts = walks.changed(nodes), walks.casts(nodes)
+    nodes = walk(function.body)
+    c.changed, c.casts = changed(nodes), casts(nodes)
     c.steady.update(function.parameters)
     first = [s for p in function.parameters for s in declarations.arrives(c, p, function.symbol)]
     inner = [*first, *statements.body(c, function.body)] or [b.at(ast.Pass(), function.span)]

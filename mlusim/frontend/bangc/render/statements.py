@@ -9,8 +9,7 @@ from attrs import define, field
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import walks
-from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import declarations, leaving, ranges, stores, switches
 from mlusim.frontend.bangc.render.context import Context
@@ -142,7 +141,7 @@ def _bounds(c: BodyContext, node: ir.Loop) -> dict[str, ranges.Range]:
     plain = local.storage is ir.Storage.VALUE and isinstance(kind, t.Arithmetic) and kind.whole
     if not plain or step.place.local is not local or not isinstance(step.value, ir.Const):
         return {}
-    if c.changed.get(local) != 1 and local in walks.changed(walks.walk(node.body)):
+    if c.changed.get(local) != 1 and local in changed(walk(node.body)):
         return {}
     assert isinstance(kind, t.Arithmetic)
     if step.value.value <= 0:

@@ -9,7 +9,7 @@ from mlusim.errors import Ended, MemoryFault, OutOfBounds, Unsupported, WrongSpa
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import PointerArray, RecordPointer
 from mlusim.frontend.bangc.runtime.pointers import Address
-from mlusim.frontend.bangc.runtime.variables import Cell
+from mlusim.frontend.bangc.runtime.variables import Bits, Cell
 from mlusim.memory.pointer import Ptr
 
 _ORDER = "look at the direction of the copy, and at the order of its pointers"
@@ -19,7 +19,7 @@ def plain(pointer: Any) -> Any:
     """*pointer* without the type of what it points to."""
     while isinstance(pointer, RecordPointer | PointerArray):
         pointer = pointer.raw
-    return pointer
+    return pointer.cell if isinstance(pointer, Bits) and pointer.offset == 0 else pointer
 
 
 def host_bytes(pointer: Any, count: int, verb: str) -> memoryview:
@@ -34,9 +34,9 @@ def host_bytes(pointer: Any, count: int, verb: str) -> memoryview:
         raise WrongSpace(
             f"a {verb} of {count} bytes of host memory through a pointer of the device",
             space=pointer.space.name,
-            hint=_ORDER if verb == "copy" else "copy it with cnrtMemcpy first",
+            hint=_ORDER if verb.startswith("cnrt") else "copy it with cnrtMemcpy first",
         )
-    found = variable_bytes(pointer, count) if verb in ("copy", "load") else None
+    found = variable_bytes(pointer, count) if verb == "load" or verb.startswith("cnrt") else None
     if found is not None:
         return found
     raise _none(pointer, count, verb)

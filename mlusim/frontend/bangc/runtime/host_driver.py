@@ -218,15 +218,15 @@ class Driver:
         self.device.free(tensor)
         return OK
 
-    def copy(self, target: Any, source: Any, nbytes: int, direction: int) -> int:
+    def copy(self, target: Any, source: Any, nbytes: int, direction: int, call: str = "cnrtMemcpy") -> int:
         """``cnrtMemcpy``."""
         if not 0 <= direction < len(_DIRECTIONS):
             return self._done(ARGS)
         from_device, to_device = _DIRECTIONS[direction]
-        read = (device_bytes if from_device else host_bytes)(source, nbytes, "copy")
+        read = (device_bytes if from_device else host_bytes)(source, nbytes, call)
         if not to_device and put_variable(target, bytes(read)):
             return OK
-        store = (device_bytes if to_device else host_bytes)(target, nbytes, "copy")
+        store = (device_bytes if to_device else host_bytes)(target, nbytes, call)
         store[:] = bytes(read)
         if to_device:
             self.filled(plain(target), nbytes)
@@ -235,11 +235,11 @@ class Driver:
     def copy_async(self, target: Any, source: Any, nbytes: int, queue: Any, direction: int) -> int:
         """``cnrtMemcpyAsync``: at once; bytes have no time here."""
         self.queue(queue)
-        return self.copy(target, source, nbytes, direction)
+        return self.copy(target, source, nbytes, direction, "cnrtMemcpyAsync")
 
     def set(self, pointer: Any, value: int, nbytes: int) -> int:
         """``cnrtMemset``."""
-        device_bytes(pointer, nbytes, "store")[:] = bytes([value & 0xFF]) * nbytes
+        device_bytes(pointer, nbytes, "cnrtMemset")[:] = bytes([value & 0xFF]) * nbytes
         self.filled(plain(pointer), nbytes)
         return OK
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlusim.errors import RuleFault
 from mlusim.isa.extremes import maximum, minimum
 
 
@@ -65,6 +66,12 @@ def _not_a_number(x: float) -> bool:
     return x != x  # noqa: PLR0124 - NaN is what differs from itself
 
 
+def _unreturned(text: Any) -> None:
+    """The end of a function that has a result, and has returned none."""
+    said = text if isinstance(text, str) else text.view.block.text
+    raise RuleFault(said, hint="return a value on every way through the function")
+
+
 def _infinity() -> float:
     return math.inf
 
@@ -83,6 +90,7 @@ LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "isnan": _not_a_number,
         "isinf": lambda x: abs(x) == math.inf,
         "isfinite": math.isfinite,
+        "__mlusim_unreturned": _unreturned,
         "__builtin_inff": _infinity,
         "__builtin_inf": _infinity,
         "__builtin_nanf": lambda _: math.nan,

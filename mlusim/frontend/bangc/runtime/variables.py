@@ -81,7 +81,8 @@ class Cell(VariableAddress):
 
     def cast(self, layout: Any) -> "Cell | Bits":
         """The variable seen as another type."""
-        if layout is self.layout or layout is uint8 or getattr(layout, "pointee", None) is not None:
+        whole = layout is uint8 and not isinstance(self.layout, DType)
+        if layout is self.layout or whole or getattr(layout, "pointee", None) is not None:
             return self
         return Bits(self, layout)
 
