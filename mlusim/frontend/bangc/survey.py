@@ -8,6 +8,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.link import LinkPlan, link
 from mlusim.frontend.bangc.module import Module
+from mlusim.frontend.bangc.prelude import INCLUDE
 from mlusim.isa.table import ISA
 
 SPACES = ("NRAM", "WRAM", "SRAM")
@@ -61,7 +62,7 @@ def _file(module: Module, file: File, number: int) -> FileFacts:
     kernels = tuple(_kernel(module, file, f) for f in own if f.kind == "kernel")
     return FileFacts(
         module.paths[number],
-        tuple(f.name for f in own if f.kind != "kernel"),
+        tuple(f.name for f in own if f.kind != "kernel" and not f.span.file.startswith(str(INCLUDE))),
         tuple(dict.fromkeys(d.name for d in module.units[number].templates)),
         kernels,
         (*_problems(own), *_absent(module, file, own)),

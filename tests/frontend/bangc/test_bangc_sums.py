@@ -2,7 +2,9 @@
 
 import pytest
 
+from mlusim import bangc
 from mlusim.arch.catalog import find_board
+from mlusim.frontend.bangc.survey import survey
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import Sources
 
@@ -194,3 +196,13 @@ def test_a_program_prints_what_it_does_elsewhere(text, said, tmp_path, capsys):
     HostProgram(Sources((str(path),), find_board("MLU370-X4")), ()).run(())
 
     assert said.split() == capsys.readouterr().out.split()
+
+
+def test_what_is_in_a_source_leaves_out_the_supplied_headers(tmp_path):
+    """Functions of the library that a program uses are not its own."""
+    path = tmp_path / "lab.cpp"
+    path.write_text(LOOPS + "#include <tuple>\nint first() { return std::get<0>(std::make_tuple(1, 2)); }\n")
+
+    (facts,) = survey(bangc.load(path))
+
+    assert {"main", "first", "begin", "end"} == set(facts.functions)
