@@ -123,3 +123,17 @@ def test_a_program_that_launches_nothing_can_be_stepped(tmp_path):
     assert "y = 8" == say(console, "print y")
     assert "the program has ended" in say(console, "continue")
     session.close()
+
+
+def test_a_fault_of_the_host_is_said_with_its_sentence(tmp_path):
+    """A program that frees twice before any launch ends with what ``run`` says of it, and its line once."""
+    text = (
+        "#include <cstdlib>\nint main() {\n  void *p = malloc(8);\n  free(p);\n  free(p);\n  return 0;\n}\n"
+    )
+    session = DebugSession(program(tmp_path, text))
+    said = Console(session).execute("run").text
+    session.close()
+
+    assert "the program has launched no kernel" in said
+    assert "it has ended with MemoryFault: free of 8 bytes from malloc" in said
+    assert 1 == said.count("lab.mlu:5")

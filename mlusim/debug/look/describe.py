@@ -234,8 +234,10 @@ def host_text(stack: "Sequence[FrameType]", stop: Stop) -> str:
 def failed_text(failure: BaseException) -> str:
     """How the program itself has ended: the error, and its line."""
     text = said(failure)
-    told = f": {text}" if text and not isinstance(failure, Fault) else ""
-    return f"{type(failure).__name__}{told}" + raised_at(failure)
+    known = isinstance(failure, Fault) and failure.task is not None  # a launch's own, told where it stopped
+    told = f": {text}" if text and not known else ""
+    placed = told and isinstance(failure, Fault) and failure.line is not None  # its text names the line
+    return f"{type(failure).__name__}{told}" + ("" if placed else raised_at(failure))
 
 
 def _place_lines(paused: PausedRun, stop: Stop) -> list[str]:
