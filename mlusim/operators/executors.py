@@ -172,10 +172,11 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
         yield pool
         whole = True
     finally:
-        pool.shutdown(wait=whole, cancel_futures=True)
         if not whole:
             for process in set(multiprocessing.active_children()) - before:
                 process.kill()
+        # Until none is left: two threads that ask for the end of one process take turns to miss it.
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

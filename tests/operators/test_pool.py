@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from mlusim.errors import UsageError
+from mlusim.operators import executors
 from mlusim.operators.campaign import spread
 from mlusim.operators.executors import WorkerDied, carried
 
@@ -144,8 +145,9 @@ def endless(begun):
         raise
 
 
-def test_the_interrupt_key_tells_where_the_processes_were(tmp_path):
+def test_the_interrupt_key_tells_where_the_processes_were(tmp_path, monkeypatch):
     """The key is this process's alone; those of the pool are asked, say so, and are gone."""
+    monkeypatch.setattr(executors, "GRACE", 60.0)
     begun = tmp_path / "begun"
     os.mkfifo(begun)
 

@@ -30,7 +30,8 @@ def points_in_boxes(g: Given) -> Given:
     out = np.full(g["points_indices"].shape, -1)
     for b, boxes in enumerate(g["boxes"]):
         for n in reversed(range(len(boxes))):
-            out[b][inside(g["points"][b], boxes[n])] = n
+            base = boxes[n] - [0, 0, boxes[n][5] / 2, 0, 0, 0, 0]  # this one's place is its centre
+            out[b][inside(g["points"][b], base)] = n
     return {"points_indices": out}
 
 
