@@ -11,7 +11,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, Passes, intrinsic
+from mlusim.isa.declare import FLOATS, Intrinsic, Passes, intrinsic
 from mlusim.isa.elementwise import alias, unary
 from mlusim.isa.extremes import nan_maximum, nan_minimum
 from mlusim.isa.parameters import Tile, Value
@@ -150,58 +150,45 @@ def _exponential(src: Tile) -> Any:
     return np.exp(np.maximum(src, src.dtype.type(-15)))
 
 
-@intrinsic(
+def exponential(spelling: str, doc: str, **properties: Any) -> Intrinsic:
+    """``(dst, src, elem_count)``: an approximation of e ** x with the floors of the hardware's table."""
+
+    def body(dst: Tile, src: Tile, elem_count: int) -> None:
+        dst[...] = _exponential(src)
+
+    body.__doc__ = doc
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        reads={"src": "elem_count"},
+        dtypes=BOTH,
+        native=("exponential",),
+        **{"source": "vendor declaration header, arithmetic"} | properties,
+    )(body)
+
+
+bang_active_exphp = exponential(
     "__bang_active_exphp",
-    writes={"dst": "elem_count"},
-    reads={"src": "elem_count"},
-    dtypes=BOTH,
-    source="vendor declaration header, arithmetic",
+    "Approximate exponential: ``dst[i] = e ** src[i]``.\n\n"
+    "On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.\n"
+    "Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.",
     approximation=Approximation(0.003, {"half": (None, None), "float": (None, 16.0)}),
-    native=("exponential",),
 )
-def bang_active_exphp(dst: Tile, src: Tile, elem_count: int) -> None:
-    """Approximate exponential: ``dst[i] = e ** src[i]``.
-
-    On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.
-    Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
-    """
-    dst[...] = _exponential(src)
-
-
-@intrinsic(
+bang_active_exp_less_0 = exponential(
     "__bang_active_exp_less_0",
-    writes={"dst": "elem_count"},
-    reads={"src": "elem_count"},
-    dtypes=BOTH,
+    "Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.\n\n"
+    "What the hardware gives for positive ones is unknown, default chosen: e ** x; its error is unknown, too.\n"
+    "Float below -15 gives e ** -15, half below -7.75 gives 5.96e-8, as ``__bang_active_exp`` does.",
     certainty="I",
     source="public kernels for MLU590",
-    native=("exponential",),
 )
-def bang_active_exp_less_0(dst: Tile, src: Tile, elem_count: int) -> None:
-    """Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.
-
-    What the hardware gives for positive ones is unknown, default chosen: e ** x; its error is unknown, too.
-    Float below -15 gives e ** -15, half below -7.75 gives 5.96e-8, as ``__bang_active_exp`` does.
-    """
-    dst[...] = _exponential(src)
-
-
-@intrinsic(
+bang_active_exp = exponential(
     "__bang_active_exp",
-    writes={"dst": "elem_count"},
-    reads={"src": "elem_count"},
-    dtypes=BOTH,
-    source="vendor declaration header, arithmetic",
+    "Approximate exponential: ``dst[i] = e ** src[i]``.\n\n"
+    "On the hardware for float up to 10.25, average relative error 0.007; beyond, unknown, default chosen: e ** x.\n"
+    "Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.",
     approximation=Approximation(0.007, {"half": (None, None), "float": (None, 10.25)}),
-    native=("exponential",),
 )
-def bang_active_exp(dst: Tile, src: Tile, elem_count: int) -> None:
-    """Approximate exponential: ``dst[i] = e ** src[i]``.
-
-    On the hardware for float up to 10.25, average relative error 0.007; beyond, unknown, default chosen: e ** x.
-    Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
-    """
-    dst[...] = _exponential(src)
 
 
 @intrinsic(
