@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.fitting import other_elements
 from mlusim.frontend.bangc.module import Module, load_module
-from mlusim.frontend.bangc.parse.unit import read
+from mlusim.frontend.bangc.parse.sources import read
 from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch

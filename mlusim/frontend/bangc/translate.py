@@ -11,7 +11,8 @@ from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import lower
 from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.precompiled import state
-from mlusim.frontend.bangc.parse.unit import Options, ParsedFile, digest, parse, read
+from mlusim.frontend.bangc.parse.sources import read
+from mlusim.frontend.bangc.parse.unit import Options, ParsedFile, digest, parse
 
 
 @frozen

@@ -4,7 +4,8 @@ import pytest
 
 from mlusim.cli.main import main
 from mlusim.frontend.bangc.parse.library import library
-from mlusim.frontend.bangc.parse.macros import SourceText, is_invocation
+from mlusim.frontend.bangc.parse.macros import is_invocation
+from mlusim.frontend.bangc.parse.sources import SourceTexts
 from mlusim.frontend.bangc.parse.tree import SPELLS
 
 SOURCE = """\
@@ -70,7 +71,7 @@ def test_a_statement_is_in_a_macro_where_nothing_stands_behind_it(text, alone):
 def test_text_of_a_source_is_found_by_line_and_column(tmp_path):
     """Columns are those of bytes; a file that does not exist has no text."""
     (tmp_path / "k.mlu").write_text("aé TILE(x,\n  y);\n")
-    texts = SourceText()
+    texts = SourceTexts()
 
     assert "TILE(x,\n  y)" == texts.between(str(tmp_path / "k.mlu"), (1, 5), (2, 5))
     assert "" == texts.between(str(tmp_path / "none.mlu"), (1, 1), (1, 2))

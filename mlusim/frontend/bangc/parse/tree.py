@@ -7,8 +7,9 @@ from typing import Any
 
 from mlusim.frontend.bangc.ir.names import Span
 from mlusim.frontend.bangc.parse.library import BINARY, UNARY, ClangString, Library
-from mlusim.frontend.bangc.parse.macros import SourceText, is_invocation
+from mlusim.frontend.bangc.parse.macros import is_invocation
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.sources import SourceTexts
 from mlusim.frontend.bangc.parse.type_reader import TypeReader, destructor
 from mlusim.frontend.bangc.types import Record
 
@@ -28,8 +29,11 @@ _HOLDERS = frozenset(("COMPOUND_STMT", "CASE_STMT", "DEFAULT_STMT", "LABEL_STMT"
 class CursorReader:
     """Turns the library's cursors into nodes and declarations, each once."""
 
-    def __init__(self, library: Library, prelude: tuple[str, ...], rows: Mapping[int, str]) -> None:
+    def __init__(
+        self, library: Library, prelude: tuple[str, ...], rows: Mapping[int, str], sources: SourceTexts
+    ) -> None:
         self.library = library
+        self.sources = sources
         self.kinds = {number: kind.name for number, kind in enumerate(library.ci.CursorKind._kinds) if kind}
         self.nothing = frozenset(range(70, 74))  # kinds of cursors that stand for nothing
         self.types = TypeReader(library, self.is_prelude)
@@ -48,7 +52,6 @@ class CursorReader:
         self._locate = at(("clang_getSpellingLocation" if spells else "clang_getFileLocation", library.lib))
         self._invoked = at(("clang_getExpansionLocation", library.lib)) if spells else None
         self._written = at(("clang_getFileLocation", library.lib))
-        self._text = SourceText()
         self._name = ctypes.CFUNCTYPE(ClangString, ctypes.c_void_p)(("clang_getFileName", library.lib))
         visitor = ctypes.CFUNCTYPE(ctypes.c_int, library.ci.Cursor, library.ci.Cursor, ctypes.py_object)
         self._visitor_type = visitor
@@ -196,7 +199,7 @@ class CursorReader:
         if held or node.cursor._kind_id in _BRANCHES:
             end = self._place(lib.clang_getRangeEnd(extent))
             node.in_macro = spelled != written and (
-                above.in_macro or is_invocation(self._text.between(written[0], written[1:], end[1:]))
+                above.in_macro or is_invocation(self.sources.between(written[0], written[1:], end[1:]))
             )
             if node.in_macro and held and not above.in_macro:
                 node.invoked = Span(*written, *written[1:])

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
@@ -18,6 +18,7 @@ from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import END, Declaration
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
+from mlusim.frontend.bangc.parse.sources import SourceTexts, read
 from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.isa.header import ANNOTATION
 
@@ -58,21 +59,16 @@ class ParsedFile:
 
     path: str
     reader: CursorReader
-    source: str
     functions: tuple[Declaration, ...]
     templates: tuple[Declaration, ...]
     requested: Mapping[str, Declaration]
-    named: Mapping[
-        str, Declaration
-    ]  # functions that call methods of templates, which the library does not show
+    # Functions that call methods of templates, which the library does not show:
+    named: Mapping[str, Declaration]
     includes: Mapping[str, str]
-    _texts: dict[str, str] = field(factory=dict)
 
     def text_of(self, path: str) -> str:
         """The text of a file that was read."""
-        if path not in self._texts:
-            self._texts[path] = self.source if path == self.path else read(path)
-        return self._texts[path]
+        return self.reader.sources.of(path)
 
     @cached_property
     def macros(self) -> Mapping[str, str]:
@@ -89,7 +85,8 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFi
     Raises `SourceError` with every error of the compiler, and `UsageError` for a file that cannot be read.
     """
     found = library()
-    source = read(path)
+    sources = SourceTexts()
+    source = sources.of(path)
     wanted = [*_explicit(source), *requests]
     overlay = source + "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted))
     supply = headers(found, options.board)
@@ -100,7 +97,7 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFi
     errors = [_diagnostic(d, path, source, wanted) for d in tree.diagnostics if d.severity >= _ERROR]
     if errors:
         raise SourceError(tuple(errors))
-    reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows)
+    reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources)
     unit = _unit(path, source, wanted, reader, tree)
     for name, helping in unit.named.items():
         body = helping.body
@@ -138,8 +135,8 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
     named = {n: requested.pop(n) for n in [*requested] if n.startswith(HELPING)}
     includes = {path: digest(source)}
     for name in own:
-        includes[name] = digest(read(name))
-    return ParsedFile(path, reader, source, tuple(functions), tuple(templates), requested, named, includes)
+        includes[name] = digest(reader.sources.of(name))
+    return ParsedFile(path, reader, tuple(functions), tuple(templates), requested, named, includes)
 
 
 def _included(tree: Any) -> dict[str, None]:
@@ -175,14 +172,6 @@ def _target(variable: Declaration) -> Declaration | None:
 def _explicit(source: str) -> list[str]:
     """Explicit instantiations, which the library does not show: ``template void K<float>(...);``."""
     return list(dict.fromkeys(name + arguments for name, arguments in _EXPLICIT.findall(source)))
-
-
-def read(path: str) -> str:
-    """The text of a file.  Raises `UsageError` where it cannot be read."""
-    try:
-        return Path(path).read_bytes().decode("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
 
 
 def digest(text: str) -> str:
