@@ -9,6 +9,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
 from concurrent.futures import BrokenExecutor as Broken
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from mlusim.errors import UsageError
@@ -162,10 +163,15 @@ def _dead(job: object) -> "Future[Any]":
     return future
 
 
+def _begun(before: set[BaseProcess]) -> set[BaseProcess]:
+    """The processes that have begun since there were those of *before*."""
+    return set(multiprocessing.active_children()) - before
+
+
 @contextmanager
 def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
     """A pool of fresh processes; when its user leaves early, they are ended."""
-    before = set(multiprocessing.active_children())
+    before = _begun(set())
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_quiet)
     whole = False
     try:
@@ -173,7 +179,7 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
         whole = True
     finally:
         if not whole:
-            for process in set(multiprocessing.active_children()) - before:
+            for process in _begun(before):
                 process.kill()
         # Until none is left: two threads that ask for the end of one process take turns to miss it.
         pool.shutdown(cancel_futures=True)
@@ -182,11 +188,11 @@ def _processes(workers: int) -> Iterator[ProcessPoolExecutor]:
 @contextmanager
 def _telling(running: "Mapping[Future[Any], object]") -> Iterator[None]:
     """Where the interrupt key ends the block, ask the processes what is *running* in them, and note what they say."""
-    before = set(multiprocessing.active_children())
+    before = _begun(set())
     try:
         yield
     except KeyboardInterrupt as stop:
-        for process in set(multiprocessing.active_children()) - before:
+        for process in _begun(before):
             process.terminate()
         for future in wait(running, timeout=GRACE).done:
             for note in () if future.cancelled() else getattr(future.exception(), "__notes__", ()):

@@ -37,10 +37,8 @@ FRONT, VECTOR, TENSOR, SCALAR, IO, MOVE, FLIGHT = range(7)
 
 Times = np.ndarray[Any, np.dtype[np.float64]]
 
-OFF_CHIP, ON_CHIP = (
-    (0, 1),
-    (2, 3, 4),
-)  # the spaces of scalar accesses, in the order in which a core counts them
+# The spaces of scalar accesses, in the order in which a core counts them:
+OFF_CHIP, ON_CHIP = (0, 1), (2, 3, 4)
 
 LOADING, STORING = 1, 2  # channels of the IO-DMA
 

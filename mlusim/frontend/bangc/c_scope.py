@@ -9,10 +9,7 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_syntax import (
-    Foreign,
-    Tree,
-)  # fmt: skip
+from mlusim.frontend.bangc.c_syntax import Foreign, Tree
 from mlusim.frontend.bangc.c_values import Typed, value_of
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.runtime.variables import Cell

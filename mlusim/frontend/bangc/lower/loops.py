@@ -14,6 +14,7 @@ from mlusim.frontend.bangc.ir import (
     Loop,
     Method,
     Offset,
+    Place,
     Statement,
     Temporary,
     Update,
@@ -63,25 +64,24 @@ def _ends(scope: FunctionScope, source: Node, before: list[Statement]) -> tuple[
         return first, Offset(first, number(kind.count, t.INT64, source), False, first.type, span)
     if isinstance(kind, t.ClassType) and kind.name in ITERATED:
         pointer = t.Pointer(element(kind))
-        held = places.place(scope, source)
-        if isinstance(held, Temporary):
-            whole = held.value
-            held = LocalStorage(scope.hold(kind, span), kind, span)
-            before.append(Declare(held.local, whole, span))
+        held = _held(scope, source, before)
         return Method("begin", held, (), pointer, span), Method("end", held, (), pointer, span)
     if isinstance(kind, t.Record):
-        held = places.place(scope, source)
-        if isinstance(held, Temporary):
-            whole = held.value
-            held = LocalStorage(scope.hold(kind, span), kind, span)
-            before.append(Declare(held.local, whole, span))
-        ends = [
-            _own_end(scope, kind, word, places.address_of(scope, held, span), source)
-            for word in (BEGIN, STOP)
-        ]
-        if all(isinstance(end.type, t.Pointer) for end in ends if end is not None) and None not in ends:
-            return ends[0], ends[1]  # type: ignore[return-value]
+        this = places.address_of(scope, _held(scope, source, before), span)
+        begin, end = (_own_end(scope, kind, word, this, source) for word in (BEGIN, STOP))
+        if begin and end and isinstance(begin.type, t.Pointer) and isinstance(end.type, t.Pointer):
+            return begin, end
     return scope.refuse("loop over elements", f"a loop over the elements of {kind} is not supported", span)
+
+
+def _held(scope: FunctionScope, source: Node, before: list[Statement]) -> Place:
+    """Where the elements are; a value is held *before* the loop."""
+    held = places.place(scope, source)
+    if not isinstance(held, Temporary):
+        return held
+    kept = LocalStorage(scope.hold(source.type, source.span), source.type, source.span)
+    before.append(Declare(kept.local, held.value, source.span))
+    return kept
 
 
 def _own_end(scope: FunctionScope, kind: t.Record, word: str, this: Expr, source: Node) -> Expr | None:

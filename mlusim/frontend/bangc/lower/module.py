@@ -213,8 +213,7 @@ def _ended(
     kind, span = scope.this.type, declaration.span
     assert isinstance(kind, t.Pointer)
     assert isinstance(kind.to, t.Record)
-    this = Load(LocalStorage(scope.this, kind, span), kind, span)
-    last = endings.of_parts(scope, kind.to, Element(this, number(0, t.INT64, span), kind.to, span), span)
+    last = endings.of_parts(scope, kind.to, _object(scope.this, kind, span), span)
     return (Finally(body, last, span),) if last else body
 
 
@@ -225,6 +224,11 @@ def _this(scope: FunctionScope, declaration: Declaration) -> Local:
     scope.locals.append(local)
     scope.this = local
     return local
+
+
+def _object(this: Local, kind: t.Pointer, span: Span) -> Element:
+    """The object that ``this``, of type *kind*, points to."""
+    return Element(Load(LocalStorage(this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span)
 
 
 def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
@@ -253,10 +257,7 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
         if given is None:
             continue
         span = given.span
-        whole = Element(
-            Load(LocalStorage(scope.this, kind, span), kind, span), number(0, t.INT64, span), kind.to, span
-        )
-        at = Member(whole, field.name, field.offset, field.type, span)
+        at = Member(_object(scope.this, kind, span), field.name, field.offset, field.type, span)
         first = calls.argument(scope, given, field.type)  # a reference is bound
         if isinstance(first, Load) and isinstance(field.type, t.ClassType):
             first = Construct((first,), field.type, span)  # a copy
@@ -284,9 +285,7 @@ def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[Statem
     of, made = scope.this.type, list[Statement]()
     assert isinstance(of, t.Pointer)
     for field, value in zip(kind.fields, given.values, strict=False):
-        here = Load(LocalStorage(scope.this, of, node.span), of, node.span)
-        whole = Element(here, number(0, t.INT64, node.span), of.to, node.span)
-        at = Member(whole, field.name, field.offset, field.type, node.span)
+        at = Member(_object(scope.this, of, node.span), field.name, field.offset, field.type, node.span)
         made.append(Evaluate(Assign(at, value, field.type, node.span), node.span))
     return made
 

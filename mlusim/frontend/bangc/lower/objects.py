@@ -21,17 +21,10 @@ from mlusim.frontend.bangc.parse.nodes import Node
 
 def new(scope: FunctionScope, node: Node) -> Expr:
     """``new T``, ``new T(values)`` and ``new T[count]``."""
-    lone = next((c for c in node.children if c.kind == "CALL_EXPR"), None)
-    if (
-        lone is not None
-        and isinstance(lone.type, t.Record)
-        and isinstance(node.type, t.Pointer)
-        and lone.type is node.type.to
-        and not _spelled(scope, node)
-    ):
+    text = _behind(scope, node)
+    if not text.startswith("new") and _makes_one(node):
         text = "new T(0)"  # one object, from a macro
-    else:
-        text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _text(scope, node, "new"))
+    text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _checked(scope, node, text, "new"))
     mark, zero = _shape(text[3:])
     if text[3:].lstrip().startswith("("):
         scope.refuse("placement new", "new at a place of its own is not supported", node.span)
@@ -87,7 +80,7 @@ def _filled(scope: FunctionScope, node: Node, of: t.Type, given: Node, held: Exp
 
 def delete(scope: FunctionScope, node: Node) -> Expr:
     """``delete p`` and ``delete[] p``."""
-    array = _text(scope, node, "delete")[6:].lstrip().startswith("[")
+    array = _checked(scope, node, _behind(scope, node), "delete")[6:].lstrip().startswith("[")
     pointer = expressions.value(scope, node.children[0])
     pointer, end = endings.deleted(scope, pointer, node.span)
     if array and end is not None:
@@ -96,15 +89,20 @@ def delete(scope: FunctionScope, node: Node) -> Expr:
     return made if end is None else Comma(end, made, t.VOID, node.span)
 
 
-def _spelled(scope: FunctionScope, node: Node) -> bool:
-    lines = scope.around.unit.text_of(node.span.file).split("\n")
-    return lines[node.span.line - 1][node.span.column - 1 :].startswith("new")
+def _makes_one(node: Node) -> bool:
+    """Whether ``new`` calls the constructor of one object: that of an array has the array's type."""
+    made = next((c.type for c in node.children if c.kind == "CALL_EXPR"), None)
+    return isinstance(made, t.Record) and isinstance(node.type, t.Pointer) and made is node.type.to
 
 
-def _text(scope: FunctionScope, node: Node, word: str) -> str:
+def _behind(scope: FunctionScope, node: Node) -> str:
     """The source from *node* on, for the library does not say what is an array."""
     lines = scope.around.unit.text_of(node.span.file).split("\n")[node.span.line - 1 :][:20]
-    text = "\n".join([lines[0][node.span.column - 1 :], *lines[1:]]) if lines else ""
+    return "\n".join([lines[0][node.span.column - 1 :], *lines[1:]]) if lines else ""
+
+
+def _checked(scope: FunctionScope, node: Node, text: str, word: str) -> str:
+    """*text*, which begins with *word* unless a macro has written it."""
     if not text.startswith(word):
         scope.refuse(word, f"{word} in a macro is not supported; write it where it is used", node.span)
     return text
