@@ -8,21 +8,9 @@ import pytest
 
 from benchmarks.vendor.__main__ import main
 from benchmarks.vendor.operators import REFERENCES
+from tests.frontend.mluop_header import HEADER
 
-HEADER = """\
-#pragma once
-#include <stdint.h>
-#define MLUOP_WIN_API
-typedef enum { MLUOP_STATUS_SUCCESS = 0, MLUOP_STATUS_BAD_PARAM = 3, MLUOP_STATUS_INTERNAL_ERROR = 4, MLUOP_STATUS_NOT_SUPPORTED = 7 } mluOpStatus_t;
-typedef enum { MLUOP_LAYOUT_NCHW = 0, MLUOP_LAYOUT_NHWC = 1, MLUOP_LAYOUT_ARRAY = 4 } mluOpTensorLayout_t;
-typedef enum { MLUOP_DTYPE_INVALID, MLUOP_DTYPE_HALF, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_INT8, MLUOP_DTYPE_INT16, MLUOP_DTYPE_INT31,
-  MLUOP_DTYPE_INT32, MLUOP_DTYPE_INT64, MLUOP_DTYPE_BOOL, MLUOP_DTYPE_UINT8, MLUOP_DTYPE_UINT16, MLUOP_DTYPE_UINT32, MLUOP_DTYPE_UINT64,
-  MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_COMPLEX_HALF, MLUOP_DTYPE_COMPLEX_FLOAT } mluOpDataType_t;
-typedef enum { MLUOP_POINTER_MODE_DEVICE } mluOpPointerMode_t;
-struct mluOpContext;
-typedef struct mluOpContext *mluOpHandle_t;
-struct mluOpTensorStruct;
-typedef struct mluOpTensorStruct *mluOpTensorDescriptor_t;
+DECLARED = """\
 mluOpStatus_t MLUOP_WIN_API mluOpTwice(mluOpHandle_t handle, const mluOpTensorDescriptor_t x_desc, const void *x,
                                        const mluOpTensorDescriptor_t y_desc, void *y);
 mluOpStatus_t MLUOP_WIN_API mluOpSetTwiceDescriptor(mluOpHandle_t handle);
@@ -78,7 +66,7 @@ def test_a_checkout_gives_its_table(
     """Files, host files, cases, findings and entry points are counted; a wrong result is said and is the exit code."""
     case = tmp_path / "test/mlu_op_gtest/pb_gtest/src/zoo/twice/test_case/case_0.prototxt"
     for path, text in (
-        ("mlu_op.h", HEADER),
+        ("mlu_op.h", f"{HEADER}#define MLUOP_WIN_API\n{DECLARED}"),
         ("kernels/twice/twice.cpp", HOST),
         ("kernels/twice/twice.mlu", KERNEL.replace("SYNC", sync)),
         (str(case.relative_to(tmp_path)), CASE),

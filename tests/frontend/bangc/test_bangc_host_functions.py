@@ -7,6 +7,7 @@ import mlusim
 from mlusim import bangc
 from mlusim.errors import Fault, UsageError
 from mlusim.host import Handle, Status, TensorDescriptor
+from tests.frontend.mluop_header import HEADER
 
 SOURCE = """\
 #include <cstdio>
@@ -55,20 +56,6 @@ void ScaleBehind(cnrtQueue_t queue, void *dst, const void *src, int n, unsigned 
   cnrtDim3_t dim = {1, 1, 1};
   Scale<float><<<dim, cnrtFuncTypeBlock, queue>>>((float *)((unsigned long)dst + bytes), (const float *)src, n, 2);
 }
-"""
-HEADER = """\
-#pragma once
-#include <stdint.h>
-typedef enum { MLUOP_STATUS_SUCCESS = 0, MLUOP_STATUS_BAD_PARAM = 3, MLUOP_STATUS_INTERNAL_ERROR = 4, MLUOP_STATUS_NOT_SUPPORTED = 7 } mluOpStatus_t;
-typedef enum { MLUOP_LAYOUT_NCHW = 0, MLUOP_LAYOUT_NHWC = 1, MLUOP_LAYOUT_ARRAY = 4 } mluOpTensorLayout_t;
-typedef enum { MLUOP_DTYPE_INVALID, MLUOP_DTYPE_HALF, MLUOP_DTYPE_FLOAT, MLUOP_DTYPE_INT8, MLUOP_DTYPE_INT16, MLUOP_DTYPE_INT31,
-  MLUOP_DTYPE_INT32, MLUOP_DTYPE_INT64, MLUOP_DTYPE_BOOL, MLUOP_DTYPE_UINT8, MLUOP_DTYPE_UINT16, MLUOP_DTYPE_UINT32, MLUOP_DTYPE_UINT64,
-  MLUOP_DTYPE_BFLOAT16, MLUOP_DTYPE_DOUBLE, MLUOP_DTYPE_COMPLEX_HALF, MLUOP_DTYPE_COMPLEX_FLOAT } mluOpDataType_t;
-typedef enum { MLUOP_POINTER_MODE_DEVICE } mluOpPointerMode_t;
-struct mluOpContext;
-typedef struct mluOpContext *mluOpHandle_t;
-struct mluOpTensorStruct;
-typedef struct mluOpTensorStruct *mluOpTensorDescriptor_t;
 """
 ENTRY = """\
 #include "core/context.h"
