@@ -195,8 +195,8 @@ class Deadlock(SyncFault):
 
 
 def _notebook() -> Any:
-    """What shows values in notebooks; it lies above, as `mlusim.presenting` says, which this file is below of."""
-    return importlib.import_module("mlusim.report.notebook")
+    """What shows values in notebooks; it lies above, and is found by name when it is asked for, as in `mlusim.presenting`."""
+    return importlib.import_module(f"{__package__}.report.notebook")
 
 
 def said(error: BaseException) -> str:

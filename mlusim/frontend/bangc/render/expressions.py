@@ -10,6 +10,8 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import arithmetic, casts, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
+from mlusim.frontend.bangc.render.rows import typed_arguments
+from mlusim.isa.table import ISA
 from mlusim.memory.direction import DIRECTIONS
 
 
@@ -252,7 +254,7 @@ def _call(c: Context, node: ir.Call) -> ast.expr:
 
 
 def _intrinsic(c: Context, node: ir.IntrinsicCall) -> ast.expr:
-    row = layouts.row(node.row)
+    row = ISA[node.row]
     c.uses.rows[node.row] = None
     made = [
         _operand(c, row, n, a, k) for n, (a, k) in enumerate(zip(node.arguments, node.overload, strict=False))
@@ -267,7 +269,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
             return b.name(DIRECTIONS[argument.value].name)
         return b.call("_c_direction", value(c, argument))
     made = value(c, argument)
-    if isinstance(kind, t.Arithmetic) and layouts.types_operand(row, n):
+    if isinstance(kind, t.Arithmetic) and n in typed_arguments(row.name):
         name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
         c.uses.layouts[name] = kind
         return b.call(name, made)

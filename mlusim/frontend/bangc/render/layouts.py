@@ -1,4 +1,4 @@
-"""Names under which translated code finds the layout of a type, or a row."""
+"""Names under which translated code finds the layout of a type, or a method."""
 
 import functools
 import hashlib
@@ -6,8 +6,6 @@ import re
 from typing import Any
 
 from mlusim.frontend.bangc import types as t
-from mlusim.isa.declare import Intrinsic
-from mlusim.isa.table import ISA
 
 _METHODS = {
     "operator[]": "__getitem__",
@@ -50,32 +48,9 @@ def _plain(kind: t.Arithmetic) -> str:
     )
 
 
-def row(name: str) -> Intrinsic:
-    """The row of the instruction set."""
-    return ISA[name]
-
-
-@functools.cache
-def typed_arguments(name: str) -> frozenset[int]:
-    """The arguments of row *name* whose types say how an untyped operand is seen."""
-    found = ISA[name]
-    named = set(found.void.values())
-    return frozenset(n for n, p in enumerate(found.given) if p.name in named)
-
-
-def types_operand(found: Intrinsic, n: int) -> bool:
-    """Whether the type of argument *n* says how an untyped operand is seen."""
-    return n in typed_arguments(found.name)
-
-
 def method(name: str) -> str:
     """A method of a library class as Python calls it."""
     return _METHODS.get(name, name)
-
-
-def scalar(kind: t.Type) -> Any:
-    """The number type of *kind* where it is one."""
-    return kind if isinstance(kind, t.Arithmetic) else None
 
 
 NUMBER = "_c_np_"  # how the names of number types begin
