@@ -19,7 +19,7 @@ from mlusim.frontend.bangc.native.numbers import (
     rounded,
     suffix,
 )
-from mlusim.frontend.bangc.render import layouts
+from mlusim.frontend.bangc.render.rows import typed_arguments
 from mlusim.isa.table import ISA
 
 
@@ -87,7 +87,7 @@ def _python(c: ProgramRendering, node: ir.IntrinsicCall | ir.LibraryCall, head: 
     kinds = _kinds(node) if isinstance(node, ir.IntrinsicCall) else [a.type for a in node.arguments]
     texts = [c.text(a.value) if isinstance(a, ir.Text) else None for a in node.arguments]
     plain = tuple(a for a in node.arguments if not isinstance(a, ir.Text))
-    typed = layouts.typed_arguments(node.row) if isinstance(node, ir.IntrinsicCall) else ()
+    typed = typed_arguments(node.row) if isinstance(node, ir.IntrinsicCall) else ()
 
     def made(*values: str) -> str:
         left = iter(values)

@@ -19,7 +19,7 @@ from mlusim.time.first_loads import OPENING
 from mlusim.time.log import CHUNK, COLUMNS
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.core import NativeCore
+    from mlusim.machine.native.core import NativeCore
 
 ALLOCATIONS = 1 << 16  # that a pointer can name
 WORDS = 5  # of each: bytes, size, address, space and whether writable, what was read

@@ -13,7 +13,7 @@ from mlusim.engine.native.layout import preamble
 from mlusim.errors import Fault
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.run import Loaded
+    from mlusim.machine.native.run import Loaded
 
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 

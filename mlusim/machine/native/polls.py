@@ -4,7 +4,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.core import NativeCore
+    from mlusim.machine.native.core import NativeCore
 
 
 class NativePolls:

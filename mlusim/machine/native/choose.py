@@ -9,7 +9,7 @@ from mlusim.engine.preference import AUTO, NATIVE, PYTHON, engine_of, preferred
 from mlusim.errors import UsageError
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.run import Loaded
+    from mlusim.machine.native.run import Loaded
 
 
 def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool) -> "Loaded | None":

@@ -15,10 +15,10 @@ from mlusim.arch.dtypes import DTYPES
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
-from mlusim.engine.native.arguments import answer, value_of
-from mlusim.engine.native.polls import NativePolls
-from mlusim.engine.native.seat import Seat, give, taken
-from mlusim.engine.native.start import Start
+from mlusim.machine.native.arguments import answer, value_of
+from mlusim.machine.native.polls import NativePolls
+from mlusim.machine.native.seat import Seat, give, taken
+from mlusim.machine.native.start import Start
 from mlusim.errors import Fault, LaunchError
 from mlusim.isa.table import ISA
 from mlusim.machine.core import Core
@@ -30,7 +30,7 @@ from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.work import CopyLoad
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.run import Loaded
+    from mlusim.machine.native.run import Loaded
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
     from mlusim.machine.session import Session

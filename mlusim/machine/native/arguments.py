@@ -10,7 +10,7 @@ from mlusim.memory.direction import direction_of
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.core import NativeCore
+    from mlusim.machine.native.core import NativeCore
 
 
 def answer(core: "NativeCore", value: Any) -> None:

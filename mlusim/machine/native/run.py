@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, available, load
-from mlusim.engine.native.core import NativeCore
-from mlusim.engine.native.program import NativeProgram
-from mlusim.engine.native.seat import sums
+from mlusim.machine.native.core import NativeCore
+from mlusim.machine.native.program import NativeProgram
+from mlusim.machine.native.seat import sums
 from mlusim.engine.native.stack import end_of_stack
 from mlusim.engine.preference import NATIVE
 from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction

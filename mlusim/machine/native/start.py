@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from mlusim.engine.native.seat import FIRST_FLIGHTS, NO_SUMS, OWN_SUMS, REST
+from mlusim.machine.native.seat import FIRST_FLIGHTS, NO_SUMS, OWN_SUMS, REST
 from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
-    from mlusim.engine.native.core import NativeCore
-    from mlusim.engine.native.seat import Seat
+    from mlusim.machine.native.core import NativeCore
+    from mlusim.machine.native.seat import Seat
 
 
 class Start(NamedTuple):
