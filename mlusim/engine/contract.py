@@ -2,7 +2,7 @@
 
 The machine owns cores, memories, the schedule and the log; an engine makes what a kernel is handed.  The Python engine
 gives the machine's `Mlu` one generated method for each row (`engine.issue.mlu_class`); the methods ask nothing of the
-machine but what stands here.  The native engine runs a whole kernel instead (`engine.native.core`), on a core of the
+machine but what stands here.  The native engine runs a whole kernel instead (`machine.native.core`), on a core of the
 same machine, and calls up for what is rare.
 """
 

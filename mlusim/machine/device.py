@@ -9,7 +9,6 @@ import numpy as np
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype
-from mlusim.engine.native.choose import choose
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
@@ -18,6 +17,7 @@ from mlusim.machine.hub import attendants, handed, looks_inside, tell_fetched, t
 from mlusim.machine.kernel import BLOCK, KINDS, Kernel, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.limits import UNLIMITED, Limit, Meter, limit_of
+from mlusim.machine.native.choose import choose
 from mlusim.machine.scheduling.schedule import EFFECTS, choices_of, effects_of
 from mlusim.machine.session import Request, Session
 from mlusim.machine.tensor import DeviceTensor

@@ -30,7 +30,7 @@ class Kernel:
         self.body = body
         self.native: Any = getattr(
             body, "native", None
-        )  # its form in C, where it has one (`engine.native.program`)
+        )  # its form in C, where it has one (`machine.native.program`)
         # Where given: makes of an mlu and arguments what one core calls for each of its tasks.
         self.prepared: Callable[[Any, Sequence[Any]], Callable[[], None]] | None = getattr(
             body, "prepared", None

@@ -10,13 +10,13 @@ from attrs import evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.choose import engine_of_operators
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.host.descriptor import LARGE_TENSOR, TensorDescriptor
 from mlusim.host.handle import Handle
 from mlusim.host.status import Status
 from mlusim.machine.launch import Launch
+from mlusim.machine.native.choose import engine_of_operators
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.machine.tracebacks import show_kernel
 from mlusim.operators.accuracy import Accuracy

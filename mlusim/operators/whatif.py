@@ -8,12 +8,12 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import find_board
-from mlusim.engine.native.choose import compiles
 from mlusim.engine.preference import AUTO, PYTHON
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.host.handle import Handle
 from mlusim.machine.kernel import UNION1, Kernel, Kind
 from mlusim.machine.launch import Launch
+from mlusim.machine.native.choose import compiles
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
 from mlusim.operators.registry import find_case, find_operator

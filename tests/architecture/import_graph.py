@@ -100,9 +100,8 @@ def rooms(known):
 
 
 def room_of(name):
-    """The room of a module: the folder below mlusim, `engine.native` apart from `engine`."""
-    parts = name.split(".")
-    return ".".join(parts[1:3]) if parts[1:3] == ["engine", "native"] else parts[1]
+    """The room of a module: the folder below mlusim."""
+    return name.split(".")[1]
 
 
 def floors():

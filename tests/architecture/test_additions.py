@@ -120,7 +120,7 @@ ADDITIONS = {
         "mlusim/engine/preference.py": (
             "ENGINES = AUTO,", 'ENGINES = (*ENGINES, "tally")\n',
         ),
-        "mlusim/engine/native/choose.py": (
+        "mlusim/machine/native/choose.py": (
             "    engine = preferred() if",
             '    if engine == "tally":\n        from mlusim.engine.tally import Tally\n        return Tally()\n',
         ),

@@ -9,11 +9,11 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import float32, half, int32, uint8, uint32
 from mlusim.engine.native.door import NUMBERS, NativeArgument, Use, door
-from mlusim.engine.native.program import NativeProgram, assemble
-from mlusim.engine.native.run import Loaded
 from mlusim.errors import Fault
 from mlusim.isa.table import FAMILIES, ISA
 from mlusim.machine.kernel import Kernel
+from mlusim.machine.native.program import NativeProgram, assemble
+from mlusim.machine.native.run import Loaded
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM
 
 BYTES = 1 << 14  # of each operand's memory

@@ -11,9 +11,9 @@ from isa_rows import counts_of
 from mlusim.arch.catalog import find_board
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import available
-from mlusim.engine.native.core import _UPS, NativeCore
 from mlusim.engine.native.rows import is_native
 from mlusim.isa.table import FAMILIES, ISA
+from mlusim.machine.native.core import _UPS, NativeCore
 
 FAMILY = {row.name: f.name for f in FAMILIES for row in f.rows}
 ROWS = [

@@ -1,1 +1,1 @@
-"""The native engine: rows and kernels as C, compiled, run on the same machine."""
+"""The instruction set in C: rows and kernels rendered from recipes, and compiled."""

@@ -15,13 +15,13 @@ from mlusim.arch.dtypes import DTYPES
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
+from mlusim.errors import Fault, LaunchError
+from mlusim.isa.table import ISA
+from mlusim.machine.core import Core
 from mlusim.machine.native.arguments import answer, value_of
 from mlusim.machine.native.polls import NativePolls
 from mlusim.machine.native.seat import Seat, give, taken
 from mlusim.machine.native.start import Start
-from mlusim.errors import Fault, LaunchError
-from mlusim.isa.table import ISA
-from mlusim.machine.core import Core
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
@@ -30,9 +30,9 @@ from mlusim.time.log import FOR_ALL, WAITS
 from mlusim.time.work import CopyLoad
 
 if TYPE_CHECKING:
-    from mlusim.machine.native.run import Loaded
     from mlusim.machine.cluster import Cluster, Union
     from mlusim.machine.kernel import Kernel
+    from mlusim.machine.native.run import Loaded
     from mlusim.machine.session import Session
 
 ROWS = tuple(ISA.values())

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.engine.native import layout
 from mlusim.engine.native.build import BuildError, available, load
+from mlusim.engine.native.stack import end_of_stack
+from mlusim.engine.preference import NATIVE
 from mlusim.machine.native.core import NativeCore
 from mlusim.machine.native.program import NativeProgram
 from mlusim.machine.native.seat import sums
-from mlusim.engine.native.stack import end_of_stack
-from mlusim.engine.preference import NATIVE
 from mlusim.memory.direction import GDRAM2SRAM, SRAM2GDRAM, Direction
 from mlusim.memory.space import WRAM
 

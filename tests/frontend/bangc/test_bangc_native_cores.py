@@ -7,7 +7,7 @@ import pytest
 from engines import MEASURES, alike, run
 
 import mlusim
-from mlusim.engine.native.seat import READ, Seat
+from mlusim.machine.native.seat import READ, Seat
 
 FURTHER = """\
 __nram__ float kept[64];

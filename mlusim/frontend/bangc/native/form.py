@@ -7,9 +7,6 @@ import numpy as np
 
 from mlusim.arch.board import Arch
 from mlusim.arch.dtypes import DTYPES
-from mlusim.engine.native.core import NativeCore
-from mlusim.engine.native.program import NativeProgram, Words, assemble
-from mlusim.engine.native.run import Loaded
 from mlusim.errors import Fault, LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -25,6 +22,9 @@ from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
 from mlusim.frontend.bangc.scalars import converted
+from mlusim.machine.native.core import NativeCore
+from mlusim.machine.native.program import NativeProgram, Words, assemble
+from mlusim.machine.native.run import Loaded
 from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import LDRAM, NRAM, WRAM
 
