@@ -136,13 +136,15 @@ class Core:
         self.bindings.append(view.siblings)
         return Ptr(view, index)
 
-    def declare(self, space: Space, dtype: Any, count: int, values: Sequence[Any] | None) -> Ptr:
-        """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C."""
+    def declare(
+        self, space: Space, dtype: Any, count: int, values: Sequence[Any] | None, *, stack: bool = False
+    ) -> Ptr:
+        """Declare *count* elements of private memory, poisoned, or *values* and then zeros as in C; on the *stack* of a compiler."""
         self.refuse_elsewhere()
         dtype = as_dtype(dtype)
         count = self._or_blame(elements, space, count)
         arena = self.arenas.get(space)
-        declared = MemoryDeclaration(space, dtype, count, *self.site())
+        declared = MemoryDeclaration(space, dtype, count, *self.site(), stack=stack)
         if arena is None:  # harmless above `if mlu.is_mpu(): return`; using it is a fault
             return self.bind(Absent(space, declared), dtype)
         allocation = self._or_blame(arena.allocate, count * dtype.size, dtype.size, declared)
@@ -159,12 +161,12 @@ class Core:
             self.placements.declared(allocation)
         return pointer
 
-    def restart(self, pointer: Ptr, values: Any, *, stack: bool = False) -> None:
-        """Give a declaration its initial *values*, a scalar store each (inferred); the *stack* is NRAM (compiler driver)."""
+    def restart(self, pointer: Ptr, values: Any) -> None:
+        """Give a declaration its initial *values*, a scalar store each (inferred)."""
         fault = initialise(pointer.view, values)
         if fault is not None:
             raise self.blame(fault)
-        self.stores[NRAM.number if stack else pointer.view.number] += pointer.view.size
+        self.stores[pointer.view.number] += pointer.view.size
         if self.hub.declare is not None:
             self.hub.declare(self, pointer.view.allocation)
 
@@ -206,7 +208,7 @@ class Core:
         if self.session.scheduler.running is not self:
             raise self._borrowed("scalar load", view, index)
         space = view.space
-        self.loads[space.number] += 1
+        self.loads[view.number] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar load", view, index)
         if space.shared:
@@ -216,7 +218,7 @@ class Core:
         """Account for ``p[i] = value``."""
         if self.session.scheduler.running is not self:
             raise self._borrowed("scalar store", view, index)
-        self.stores[view.space.number] += 1
+        self.stores[view.number] += 1
         if self.scalars is not None:
             self.scalars.scalar("scalar store", view, index, value)
 

@@ -7,7 +7,7 @@ from attrs import frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import RuleFault
-from mlusim.memory.space import Space
+from mlusim.memory.space import NRAM, Space
 
 
 @frozen
@@ -16,6 +16,7 @@ class MemoryDeclaration:
 
     On the chip *file* and *line* are those of the kernel's statement, and *name* is the variable's where the front end
     knows it; a tensor of the host has its *shape* instead, and *const* where a kernel may not write it.
+    *stack* is true for a local array of BANG C, which a compiler has on its stack.
     """
 
     space: Space
@@ -26,6 +27,12 @@ class MemoryDeclaration:
     name: str | None = None
     shape: tuple[int, ...] | None = None
     const: bool = False
+    stack: bool = False
+
+    @property
+    def counted(self) -> Space:
+        """The memory that scalar accesses count for: the stack is a part of NRAM (compiler driver), whatever its addresses here."""
+        return NRAM if self.stack else self.space
 
     @property
     def place(self) -> str:

@@ -108,7 +108,7 @@ class View:
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
         self.cell: np.ndarray[Any, Any] = np.empty((), dtype.dtype)
         self.accepts, self.low, self.high = LEGAL[dtype]
-        self.number = allocation.space.number
+        self.number = allocation.declared.counted.number
         self.own = port is not None and not allocation.space.shared
 
     def close(self) -> None:

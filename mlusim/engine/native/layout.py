@@ -31,6 +31,7 @@ BUILTINS = (
 
 _C: dict[str, tuple[str, Any]] = {
     "i64": ("int64_t", ctypes.c_int64),
+    "i16": ("int16_t", ctypes.c_int16),
     "i32": ("int32_t", ctypes.c_int32),
     "u64": ("uint64_t", ctypes.c_uint64),
     "f64": ("double", ctypes.c_double),
@@ -91,7 +92,8 @@ _ALLOCATION = (
     ("nbytes", "i64", 1),
     ("address", "u64", 1),
     ("space", "i32", 1),
-    ("writable", "i32", 1),
+    ("writable", "i16", 1),
+    ("counted", "i16", 1),
     ("read", "i64", 1),
 )
 _ARGUMENT = (("kind", "i32", 1), ("dtype", "i32", 1), ("bits", "u64", 1))

@@ -139,7 +139,8 @@ class Seat:
     def describe(self, number: int, allocation: Allocation) -> None:
         """Write down where the bytes of allocation *number* are."""
         raw = allocation.where() if allocation.nbytes else 0
-        flags = allocation.space.number | allocation.writable << 32
+        counted = allocation.declared.counted
+        flags = allocation.space.number | allocation.writable << 32 | counted.number << 48
         words, at = self.words, WORDS * number
         words[at], words[at + 1], words[at + 2], words[at + 3] = (
             raw,

@@ -19,7 +19,7 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
 #define OWN(space) ((space) < SPACES)
 /* A load of what several cores see: it may be a poll. */
 PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
-  m->loads[p.a->space]++;
+  m->loads[p.a->counted]++;
   m->site = site;
   poll_load(m, p.a->address + (uint64_t)p.o);
 }
@@ -33,13 +33,13 @@ PART __attribute__((noinline)) void shared_load_(Core *m, At p, int site) {
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)))) return refused_load_##S(m, q, i, site);                                      \
     if (UNLIKELY(SHARED(p.a->space))) shared_load_(m, p, site);                                                   \
-    else if (LIKELY(OWN(p.a->space))) m->loads[p.a->space]++;                                                     \
+    else if (LIKELY(OWN(p.a->space))) m->loads[p.a->counted]++;                                                     \
     T v; memcpy(&v, at(p), sizeof v); return v;                                                                   \
   }                                                                                                               \
   ALWAYS T store_##S(Core *m, Ptr q, int64_t i, T v, int site) {                                                  \
     At p = see(m, moved_(q, i, sizeof(T)));                                                                       \
     if (UNLIKELY(out(p, sizeof(T)) || !p.a->writable)) return refused_store_##S(m, q, i, v, site);                \
-    if (LIKELY(OWN(p.a->space))) m->stores[p.a->space]++;                                                         \
+    if (LIKELY(OWN(p.a->space))) m->stores[p.a->counted]++;                                                         \
     memcpy(at(p), &v, sizeof v); return v;                                                                        \
   }
 #define INTEGER(D) a_integer((int64_t)v, D)
@@ -91,7 +91,7 @@ PART Ptr cell_(Core *m, int64_t size, int64_t element) {
   if (m->ncells > m->most_cells) m->most_cells = m->ncells;
   if (UNLIKELY(m->ncells > MOST_CELLS || m->cells_top + size > CELL_BYTES)) up_(m, UP_FAULT, 0, 0);
   Alloc *a = (Alloc *)m->allocs + number;
-  *a = (Alloc){(uint8_t *)m->cells + m->cells_top, size, (1ull << 62) + ((uint64_t)number << 24), CELL, 1, element};
+  *a = (Alloc){(uint8_t *)m->cells + m->cells_top, size, (1ull << 62) + ((uint64_t)number << 24), CELL, 1, CELL, element};
   m->cells_top += (size + 15) & ~15ll;
   return (uint64_t)number << OFFSET_BITS;
 }

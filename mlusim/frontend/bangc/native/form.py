@@ -153,7 +153,7 @@ class BangForm:
         with core.declaring(*core.site()):
             if local.space == "sram":
                 return core.declare_shared(dtype, kind.size // dtype.size)
-            return core.declare(_SPACES[local.space], dtype, kind.size // dtype.size, None)
+            return core.declare(_SPACES[local.space], dtype, kind.size // dtype.size, None, stack=local.stack)
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int) -> Any:

@@ -9,7 +9,6 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
-from mlusim.memory.space import LDRAM, NRAM
 
 
 def prototype(function: ir.Function) -> str:
@@ -129,9 +128,6 @@ def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[s
     )
     if node.value is not None:
         lines += _filled(c, node.value, kind, name(local), node.span)
-        if local.stack and isinstance(kind, t.Array):  # as `Core.restart` has it
-            count = kind.count
-            lines.append(f"m->stores[{LDRAM.number}] -= {count}; m->stores[{NRAM.number}] += {count};")
     return lines
 
 

@@ -33,7 +33,7 @@ from mlusim.machine.core import Core
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, direction_of
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM
+from mlusim.memory.space import GDRAM, LDRAM
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.link import LinkPlan
@@ -168,12 +168,12 @@ class Task:
         leaf, elements = _leaf(layout)
         dtype = leaf if hasattr(leaf, "dtype") and hasattr(leaf, "kind") else "uint8"
         number = elements if dtype is leaf else elements * leaf.size
-        make = {
+        make: dict[str, Callable[..., Ptr]] = {
             "nram": self.mlu.nram,
             "wram": self.mlu.wram,
             "sram": self.mlu.shared,
             "ldram": self.mlu.ldram,
-            "stack": self.mlu.ldram,
+            "stack": functools.partial(self.core.declare, LDRAM, values=None, stack=True),
         }
         return see(make[space](dtype, number, *initial), leaf)
 
@@ -184,11 +184,9 @@ class Task:
             found = self.locals[key] = self.declare(space, layout)
         if initial.__class__ is tuple and found.__class__ is Ptr:
             made = self.constants.get(key)
-            self.core.restart(
-                found, self._constants(key, initial, found) if made is None else made, stack=space == "stack"
-            )
+            self.core.restart(found, self._constants(key, initial, found) if made is None else made)
         elif initial is not None:
-            self._fill(found, layout, initial, stack=space == "stack")
+            self._fill(found, layout, initial)
         return found
 
     def _constants(self, key: str, values: tuple[float, ...], pointer: Ptr) -> Any:
@@ -197,10 +195,10 @@ class Task:
         made[: len(values)] = np.asarray(values).astype(made.dtype)
         return made
 
-    def _fill(self, pointer: Any, layout: Any, initial: Any, *, stack: bool) -> None:
+    def _fill(self, pointer: Any, layout: Any, initial: Any) -> None:
         if isinstance(pointer, Ptr):
             values = getattr(initial, "items", (initial,))
-            self.core.restart(pointer, values, stack=stack)
+            self.core.restart(pointer, values)
         elif isinstance(layout, RecordLayout):
             pointer.assign(initial)
         else:
