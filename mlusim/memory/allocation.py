@@ -29,13 +29,14 @@ class Allocation:
 
     ``address`` is the device address of its first byte; ``raw`` is a byte array that holds the
     ``nbytes`` bytes; ``declared`` is what declared it, ``site`` that in words.  ``filled`` is true where
-    the host, or the declaration, gave every byte a value, and ``launches`` counts the launches that
-    may have changed them.  ``heap`` is the device's that it came from, None on chip.  ``shadow`` is for observers, which keep there what they know of the bytes
-    from one launch to the next; the machine never reads it.
+    the host, or the declaration, gave every byte a value, ``given`` has the ranges [start, stop) in order
+    where the host did so piece by piece, and ``launches`` counts the launches that may have changed them.
+    ``heap`` is the device's that it came from, None on chip.  ``shadow`` is for observers, which keep there
+    what they know of the bytes from one launch to the next; the machine never reads it.
     """
 
     __slots__ = (
-        "_where", "address", "declared", "filled", "heap", "launches", "live", "nbytes", "raw", "shadow", "space", "writable",
+        "_where", "address", "declared", "filled", "given", "heap", "launches", "live", "nbytes", "raw", "shadow", "space", "writable",
     )  # fmt: skip
 
     def __init__(
@@ -43,6 +44,7 @@ class Allocation:
     ) -> None:
         self.heap: Heap | None = None
         self.filled = False
+        self.given: tuple[tuple[int, int], ...] = ()
         self.launches = 0
         self.shadow: Any = None
         self.space = space
@@ -67,6 +69,21 @@ class Allocation:
 
     def __repr__(self) -> str:
         return f"<{self.space} {self.address:#x}..{self.address + self.nbytes:#x} {self.site}>"
+
+    def give(self, start: int, stop: int) -> None:
+        """Note that the host gave bytes [*start*, *stop*) values; with the last ones the whole is ``filled``."""
+        merged: list[tuple[int, int]] = []
+        for low, high in sorted({*self.given, (start, stop)}):
+            if merged and low <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(high, merged[-1][1])
+            else:
+                merged.append((low, high))
+        self.given = tuple(merged)
+        self.filled = self.filled or self.given == ((0, self.nbytes),)
+
+    def has(self, offset: int) -> bool:
+        """Whether the host, or the declaration, gave the byte at *offset* a value."""
+        return self.filled or any(low <= offset < high for low, high in self.given)
 
     def ended(self, start: int = 0) -> Ended:
         """The fault of using byte *start* of it after its end."""

@@ -105,9 +105,9 @@ class InitCheck(Checker):
         """Tell bytes that no task has stored and that the host takes for a result."""
         kept = allocation.shadow
         if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
-            whole = Access(allocation, 0, allocation.nbytes)
-            if kept.shadow.lacks(whole):
-                at, count = lacking(kept.shadow, whole)
+            shadow, whole = _remembered(allocation), Access(allocation, 0, allocation.nbytes)
+            if shadow.lacks(whole):
+                at, count = lacking(shadow, whole)
                 self.report(
                     ("never-stored", allocation.site),
                     lambda: evolve(never_stored(kept.stores, allocation, at, count), kernel=kept.kernel),
@@ -132,7 +132,7 @@ class InitCheck(Checker):
     def effect(self, effect: Effect) -> bool:
         """Carry the flags as the instruction carries the bytes; True where that changed nothing."""
         step = effect.step
-        lacks = False
+        lacks, steady = False, True
         for access in step.reads:
             if not (shadow := self._shadow(access.allocation)).full and shadow.lacks(access):
                 lacks = True
@@ -147,10 +147,10 @@ class InitCheck(Checker):
         elif step.row.form == "copy":
             news = self._copy(effect)
         else:
-            news = self._carry(effect)
+            news, steady = self._carry(effect)
         if news:
             effect.core.hub.renew()
-        return not news
+        return steady and not news
 
     def _fill(self, effect: Effect) -> bool:
         """Every byte written has a value."""
@@ -167,18 +167,21 @@ class InitCheck(Checker):
         (source,), (target,) = effect.reads, effect.writes
         return self._put(effect, target, self._shadow(source.allocation).flags(source))
 
-    def _carry(self, effect: Effect) -> bool:
-        """Some source byte lacks a value, or it depends on the data which bytes are written."""
+    def _carry(self, effect: Effect) -> tuple[bool, bool]:
+        """Some source byte lacks a value, or it depends on the data which bytes are written.
+
+        Returns whether that changed a flag, and whether the same step would do the same with other contents.
+        """
         row = effect.step.row
         assert row is not None
         known = [self._shadow(a.allocation).flags(a) for a in effect.reads]
         if row.form in ("gather", "discrete"):
-            return self._scattered(effect, row.form == "gather", known)
+            return self._scattered(effect, row.form == "gather", known), True
         before = [self._shadow(a.allocation).flags(a).copy() for a in effect.writes]
         if row.flow is Flow.LANEWISE and not _settles(effect):
             written = _lanes(effect, known)
             if written is not None:
-                return self._put_all(effect, written)
+                return self._put_all(effect, written), True
         outcome = dependence(effect, known, before)
         if outcome.refused:
             self._escape("initcheck-undefined-address", effect, "needs")
@@ -186,7 +189,7 @@ class InitCheck(Checker):
             self._escape("initcheck-undefined-scalar", effect, "returns a scalar that depends on")
         if row.flow is Flow.MIXING and not outcome.moved:
             self._mixed.add(effect.site)
-        return self._put_all(effect, outcome.writes) or outcome.result
+        return self._put_all(effect, outcome.writes) or outcome.result, False
 
     def _scattered(self, effect: Effect, gathers: bool, known: list[Mask]) -> bool:
         """Carry pieces of a gather or a scatter each to its place; what an atomic makes needs its own sources."""
@@ -296,8 +299,12 @@ def _remembered(allocation: Allocation) -> Shadow:
     """The flags of a tensor: as the last launch left them, or as the host did; unknown counts as written."""
     kept = allocation.shadow
     if isinstance(kept, Kept) and kept.launches == allocation.launches and not allocation.filled:
-        return kept.shadow
-    return Shadow(allocation, filled=allocation.filled or allocation.launches > 0)
+        shadow = kept.shadow
+    else:
+        shadow = Shadow(allocation, filled=allocation.filled or allocation.launches > 0)
+    for start, stop in allocation.given:
+        shadow.fill(Access(allocation, start, stop - start))
+    return shadow
 
 
 def _settles(effect: Effect) -> bool:

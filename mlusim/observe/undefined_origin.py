@@ -144,5 +144,5 @@ def _source(
             return found
         itself = found
     before = None if itself is None else _last_write(shadow_of(allocation), offset, write.number)
-    whole = allocation.filled if before is None else before.whole
+    whole = allocation.has(offset) if before is None else before.whole
     return None if whole else itself

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from observe_tools import found
 
-from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int16, int32, kernel, uint8, uint32
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int8, int16, int32, kernel, uint8, uint32
 
 INIT = ["initcheck"]
 BOARD = "MLU590-H8"
@@ -104,3 +104,33 @@ def test_a_place_of_an_atomic_needs_its_own_sources_only():
 
     assert () == found(counted, ones, 0, observe=INIT, board=BOARD)
     assert (STORED, 4) == (finding.id, finding.facts["bytes"])
+
+
+@kernel
+def chosen(mlu, out, masks):
+    """Elements chosen by one mask after another, by the same instruction."""
+    src, mask, dst = mlu.nram(int32, N), mlu.nram(int32, N), mlu.nram(int32, N)
+    mlu.bang_write_value(src, N, np.int32(7))
+    for row in range(3):
+        mlu.memcpy(mask, masks + N * row, 4 * N, GDRAM2NRAM)
+        count = mlu.bang_filter(dst, src, mask, N)
+        if count:
+            mlu.memcpy(out, dst, 4 * count, NRAM2GDRAM)
+
+
+@kernel
+def anded(mlu, out, masks):
+    """Bytes that nothing has written, under one mask after another, by the same instruction."""
+    src, mask, dst = mlu.nram(int8, 4 * N), mlu.nram(int8, 4 * N), mlu.nram(int8, 4 * N)
+    for row in range(3):
+        mlu.memcpy(mask, masks + N * row, 4 * N, GDRAM2NRAM)
+        mlu.bang_band(dst, src, mask, 4 * N)
+    mlu.memcpy(out, dst, 4 * N, NRAM2GDRAM)
+
+
+@pytest.mark.parametrize(("body", "expected"), [(chosen, []), (anded, [STORED])])
+def test_the_same_instruction_under_another_mask_is_asked_again(body, expected):
+    """Two masks of zeros, then one of all bits: what the first two left open or settled, the third does not."""
+    masks = np.repeat(np.array([0, 0, -1], np.int32), N)
+
+    assert expected == [f.id for f in found(body, (N, int32), masks, observe=INIT, board=BOARD)]

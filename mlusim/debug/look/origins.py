@@ -177,7 +177,8 @@ class OriginSearch:
                 return Origin(text, note=UNWRITTEN)
             earlier = self._earlier(home, launch)
             if home is None or not earlier:
-                return Origin(text, note=UNWRITTEN if home is not None and not home.filled else GIVEN)
+                unwritten = home is not None and not home.has(byte.address - home.address)
+                return Origin(text, note=UNWRITTEN if unwritten else GIVEN)
             try:
                 changed = self._changed(home, byte.address - home.address, earlier, launch)
             except UsageError as error:  # behind the history

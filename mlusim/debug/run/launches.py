@@ -134,7 +134,7 @@ def _copied(argument: Any, kept: Mapping[Allocation, Bytes], copies: dict[Alloca
     twin = copies.get(original)
     if twin is None:
         twin = Allocation(original.space, original.address, kept[original].copy(), original.declared)
-        twin.filled, twin.launches = original.filled, original.launches
+        twin.filled, twin.given, twin.launches = original.filled, original.given, original.launches
         copies[original] = twin
     if isinstance(argument, DeviceTensor):
         return DeviceTensor(argument.device, twin, argument.shape, argument.dtype)

@@ -22,12 +22,12 @@ HEADERS = "#include <algorithm>\n#include <cstdio>\n#include <cstdlib>\n#include
 def execute(tmp_path, capsys):
     """Execute a program: ``execute(body of main, *words)`` gives its exit status and what it printed."""
 
-    def executed(body, *words, before=""):
+    def executed(body, *words, before="", observe=()):
         path = tmp_path / "lab.mlu"
         path.write_text(f"{HEADERS}{KERNEL}{before}\nint main(int argc, char **argv) {{\n{body}\n}}\n")
         program = HostProgram(Sources((str(path),), find_board("MLU370-X4")), words)
         try:
-            program.run(())
+            program.run(observe)
             status = 0
         except SystemExit as leaving:
             status = leaving.code
@@ -168,6 +168,25 @@ void *d; if (cnrtMalloc(&d, (size_t)1 << 60) != cnrtErrorNoMem) return 1;
 exit(7);""")
 
     assert (7, "there is no such device 1\n") == (status, printed)
+
+
+def test_bytes_that_the_host_copies_have_values(execute):
+    """A kernel may read what the host has copied into a part of a tensor, and nothing behind it; later copies add to it."""
+    _, _, launches = execute(
+        """\
+std::vector<float> host(64, 1.5f); float *src, *dst; cnrtDim3_t dim = {1, 1, 1};
+cnrtMalloc((void **)&src, 1024); cnrtMalloc((void **)&dst, 1024);
+for (int half = 0; half < 2; half++) {
+  cnrtMemcpy(src + half * 64, host.data(), 256, cnrtMemcpyHostToDev);
+  Twice<<<dim, cnrtFuncTypeBlock, nullptr>>>(dst, src, 64 + half * 64);
+}
+Twice<<<dim, cnrtFuncTypeBlock, nullptr>>>(dst, src, 129);
+Twice<<<dim, cnrtFuncTypeBlock, nullptr>>>(dst, src + 129, 1);""",
+        observe=("initcheck",),
+    )
+
+    stored = ["initcheck-undefined-stored"]
+    assert [[], [], stored, stored] == [[f.id for f in launch.findings] for launch in launches]
 
 
 def test_classes_of_the_program_and_containers(execute):

@@ -71,7 +71,6 @@ class Driver:
     tensors: dict[int, DeviceTensor] = field(factory=dict)  # by address
     lent: dict[int, DeviceTensor] = field(factory=dict)
     freed: dict[int, str] = field(factory=dict)  # where memory was given back, by address
-    written: dict[int, set[tuple[int, int]]] = field(factory=dict)  # what the host has filled, by address
 
     def functions(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """The calls by the names that programs have for them."""
@@ -249,16 +248,8 @@ class Driver:
         return self.set(pointer, value, nbytes)
 
     def filled(self, pointer: Ptr, nbytes: int) -> None:
-        """Note that the host gave these bytes values; once it has given all of them one the tensor is filled."""
-        allocation = pointer.view.allocation
-        pieces = self.written.setdefault(allocation.address, set())
-        pieces.add((pointer.offset, pointer.offset + nbytes))
-        end = 0
-        for start, stop in sorted(pieces):
-            if start > end:
-                return
-            end = max(end, stop)
-        allocation.filled = allocation.filled or end >= allocation.nbytes
+        """Note that the host gave these bytes values."""
+        pointer.view.allocation.give(pointer.offset, pointer.offset + nbytes)
 
     # -- queues and notifiers --------------------------------------------------------------------
 
