@@ -1,4 +1,4 @@
-"""``python -m benchmarks.vendor CHECKOUT [--only TEXT] [--no-checks] [--results FILE] [--page FILE]``."""
+"""``python -m benchmarks.vendor CHECKOUT [--only TEXT] [--no-checks] [--missing] [--results FILE] [--page FILE]``."""
 
 import argparse
 import sys
@@ -37,6 +37,11 @@ def main() -> int:
     )
     parser.add_argument(
         "--results", type=Path, help="keep what is measured here, and begin with what is there"
+    )
+    parser.add_argument(
+        "--missing",
+        action="store_true",
+        help="only the calls of which the results lack a run under the checkers",
     )
     parser.add_argument("--part", choices=("files", "calls", "hosts", "none"), help="run only this part")
     parser.add_argument("--page", type=Path, help="put the tables into this page")
@@ -94,11 +99,13 @@ def _calls(root: Path, results: Results, args: argparse.Namespace) -> None:
     known = {f"{entry}: {case}" for entry, case, _ in everything}
     results.calls = {name: call for name, call in results.calls.items() if name in known}
     for entry, case, source in everything:
-        if args.only in entry or args.only in case:
+        kept = results.calls.get(f"{entry}: {case}")
+        whole = args.missing and kept is not None and (kept.checked or not kept.kernels)
+        if (args.only in entry or args.only in case) and not whole:
             made = results.calls[f"{entry}: {case}"] = outcome(library, entry, case, source, checked=False)
             if not args.no_checks and made.kernels:
                 watched = outcome(library, entry, case, source, checked=True)
-                made.findings, made.examples = watched.findings, watched.examples
+                made.checked, made.findings, made.examples = True, watched.findings, watched.examples
                 if watched.right != made.right:
                     made.remark = f"under checkers: {watched.remark}"
             _keep(results, args, f"{entry} {case}: {made.status} {made.right} {made.remark}")

@@ -46,6 +46,8 @@ class Bench:
     path: str
     checkers: tuple[str, ...] = ()
     board: str = BOARD
+    engine: str = "auto"
+    note: Callable[..., None] | None = None  # is told of each launch and its arguments
     outcomes: list[Outcome] = field(factory=list)
     findings: Counter = field(factory=Counter)
     examples: dict[str, str] = field(factory=dict)
@@ -81,8 +83,15 @@ class Bench:
     def launch(self, name, *args, dim, kind, watching=()):
         """Launch a kernel, watched by the checkers if asked for, and by the observers in *watching*."""
         launch = self.device.launch(
-            self.module[name], dim=dim, kind=kind, args=args, observe=[*self.checkers, *watching]
+            self.module[name],
+            dim=dim,
+            kind=kind,
+            args=args,
+            observe=[*self.checkers, *watching],
+            engine=self.engine,
         )
+        if self.note is not None:
+            self.note(launch, args)
         for finding in launch.findings:
             self.findings[finding.id] += 1
             self.examples.setdefault(finding.id, str(finding).split("\n", 1)[0])

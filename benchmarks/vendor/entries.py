@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -13,6 +14,7 @@ from benchmarks.vendor.board import BOARD
 from mlusim import bangc
 from mlusim.errors import UsageError
 from mlusim.host import Handle, Status, TensorDescriptor
+from mlusim.machine.kernel import UNION1
 
 DRIVERS = Path(__file__).parent / "drivers"  # of entry points that want a descriptor of their own, by folder
 SHARED = ("tensor_stride_process", "unary_op", "binary_op")  # folders that others call
@@ -76,11 +78,17 @@ class Library:
 class Watched(Handle):
     """A handle that knows which file each kernel came from, and what observers found."""
 
-    def __init__(self, checkers: tuple[str, ...] = (), engine: str = "auto") -> None:
+    def __init__(
+        self,
+        checkers: tuple[str, ...] = (),
+        engine: str = "auto",
+        note: Callable[..., None] | None = None,
+    ) -> None:
         super().__init__(BOARD, observe=checkers, engine=engine)
         self.files: set[str] = set()
+        self.note = note  # is told of each launch and its arguments
 
-    def launch(self, kernel: Any, *arguments: Any) -> Any:
+    def launch(self, kernel: Any, dim: Any, kind: Any = UNION1, args: Sequence[Any] = ()) -> Any:
         """Launch, and note the kernel's file and those of the functions that have led here."""
         self.files.add(kernel.form.span.file)
         frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - functions of host code are Python's, too
@@ -88,7 +96,10 @@ class Watched(Handle):
             if frame.f_code.co_filename.endswith(".mlu"):
                 self.files.add(frame.f_code.co_filename)
             frame = frame.f_back
-        return super().launch(kernel, *arguments)
+        launch = super().launch(kernel, dim, kind, args)
+        if self.note is not None:
+            self.note(launch, args)
+        return launch
 
 
 @define(eq=False)

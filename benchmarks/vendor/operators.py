@@ -61,6 +61,7 @@ class Outcome:
     files: list[str] = field(factory=list)
     right: bool | None = None
     difference: float | None = None
+    checked: bool = False  # whether it was made a second time, under all checkers
     findings: dict[str, int] = field(factory=dict)
     examples: dict[str, str] = field(factory=dict)
     seconds: float = 0.0
@@ -78,10 +79,18 @@ def cases(library: Library) -> list[tuple[str, str, Any]]:
     return found
 
 
-def outcome(library: Library, entry: str, case: str, source: Any, *, checked: bool) -> Outcome:
+def outcome(
+    library: Library,
+    entry: str,
+    case: str,
+    source: Any,
+    *,
+    checked: bool = False,
+    handle: Watched | None = None,
+) -> Outcome:
     """Make one call and compare what it gives."""
     made, start = Outcome(entry, case), time.perf_counter()
-    handle = Watched(CHECKERS if checked else ())
+    handle = handle or Watched(CHECKERS if checked else ())
     try:
         if isinstance(source, Path):
             call = call_of(source, library, handle)

@@ -110,6 +110,11 @@ class Results:
             f"Of the vendor's {len(cases)} cases {sum(bool(c.files or c.kernels) for c in cases)} reached a launch, and "
             f"{sum(bool(c.right) for c in judged)} of the {len(judged)} that have a reference gave its results."
         )
+        launching = [c for c in self.calls.values() if c.kernels]
+        lines.append(
+            f"Of the {len(launching)} calls in this table that launch kernels {sum(c.checked for c in launching)} were made a second time "
+            "under all checkers."
+        )
         return "\n".join(lines)
 
     def blanks(self) -> str:

@@ -90,6 +90,10 @@ def test_a_checkout_gives_its_table(
     assert "1 of 1 host files parse." in table
     assert "declares 3 functions, of which 2 are defined below `kernels`; 1 of them" in table
     assert "Of the 1 entry points that do work 1 reached a launch" in table
+    assert (
+        "Of the 1 calls in this table that launch kernels 1 were made a second time under all checkers."
+        in table
+    )
     assert page.read_text().startswith("before\n")
     assert page.read_text().endswith("after\n")
     assert table in page.read_text()
