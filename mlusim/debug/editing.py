@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.debug.look.assigning import assigned, make
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.paused_run import PausedRun
@@ -30,25 +31,36 @@ if TYPE_CHECKING:
 def assign(session: "DebugSession", target: str, text: str) -> str:
     """Give *target*, a variable of the frame in focus or elements in memory, the value of *text*; say what has become.
 
+    In a frame of BANG C both are C, and the value is converted as C does.  Between launches it is a variable of the host.
     Raises `UsageError` for what is neither, and for a value that it cannot hold.
     """
-    core = session.core()
-    if session.on_host:
-        raise UsageError("what a host function has is not changed here; variables and memory of a launch are")
-    if core is None:
+    core, target = session.core(), target.strip()
+    if core is None and not session.on_host:
         raise UsageError("no task is running here, so there is nothing to change")
-    label, level, target = name_of(core), session.level, target.strip()
-    code = parse(text)
+    code, level = parse(text), session.level
+    typed = assigned(target, code, session.frame(), core, names_of(session.look(), core), _bind)
+    became = f"{target} = {text.strip() if typed is None else typed.value.shown}"
+    if core is None:
+        if typed is None:
+            raise UsageError(f"{target} is no variable of the host, nor an element or a member of one")
+        make(typed, core)
+        return became
+    label = name_of(core)
 
     def apply(tracer: Tracer) -> None:
         paused, own, frame = _there(session, tracer, label, level)
-        value = evaluate(code, frame, own, names_of(paused, own))
-        if target.isidentifier():
-            _bind(frame, target, value)
+        names = names_of(paused, own)
+        typed = assigned(target, code, frame, own, names, _bind)
+        if typed is not None:
+            make(typed, own)
         else:
-            _store(paused, own, frame, target, value)
+            value = evaluate(code, frame, own, names)
+            if target.isidentifier():
+                _bind(frame, target, value)
+            else:
+                _store(paused, own, frame, target, value)
 
-    return _changed(session, f"{target} = {text.strip()}", apply)
+    return _changed(session, became, apply)
 
 
 def patch(session: "DebugSession", span: ByteSpan, raw: bytes) -> str:

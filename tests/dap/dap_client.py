@@ -181,7 +181,8 @@ def editing(scenario, make=program_of):
     with ours, theirs, ours.makefile("rb") as a, ours.makefile("wb") as b:
         thread = threading.Thread(target=front, args=(a, b))
         thread.start()
-        with theirs.makefile("rb") as source, theirs.makefile("wb") as sink:
+        gone = contextlib.suppress(BrokenPipeError)  # of a scenario that has failed, which is raised below
+        with gone, theirs.makefile("rb") as source, theirs.makefile("wb") as sink:
             serve(source, sink, make)
         with contextlib.suppress(OSError):
             theirs.shutdown(socket.SHUT_RDWR)

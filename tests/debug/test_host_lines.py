@@ -111,7 +111,24 @@ def test_conditions_callers_and_results_of_host_functions(lab):
     said = lab.execute("info tasks").text
 
     assert said.startswith("error: the program is in a host function, where no task runs")
-    assert lab.execute("set var i = 3").text.startswith("error: what a host function has is not changed here")
+
+
+def test_what_a_host_function_has_is_changed_by_hand(lab):
+    """Numbers, members, elements and what pointers lead to, as C converts them; the program goes on with them."""
+    say(lab, f"break lab.mlu:{line('// launch')}", "run")
+    assert "options.scale = 2.0" == say(lab, "set var options.scale = 2")
+    assert "in[5] = 0.5" == say(lab, "set var in[5] = 1.0 / 2")
+    assert "p->n = 12" == say(lab, "set var p->n = 12.9")
+    wrong = lab.execute("set var device_in = 3").text
+    assert "error: device_in cannot be given 3: device_in is a float *, and the value a int" == wrong
+    assert "no variable of the host" in lab.execute("set var taskId = 3").text
+    say(lab, "delete", f"break lab.mlu:{line('return counts')}", "continue")
+
+    assert "out[11] = 22.0" == say(lab, "print out[11]")
+    assert "out[12] = 0.0" == say(lab, "print out[12]")
+    assert "in[5] = 0.5" == say(lab, "print in[5]")
+    assert 'counts["wrong"]' in say(lab, "list")
+    assert "the program has ended" in say(lab, "continue")
 
 
 def test_a_program_that_launches_nothing_can_be_stepped(tmp_path):

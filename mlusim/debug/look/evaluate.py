@@ -71,17 +71,19 @@ class _Refusing:
 
 
 @contextmanager
-def quiet(core: "Core | None") -> Iterator[None]:
-    """While it lasts, *core*'s pointers load without being counted, and neither store nor wait nor switch."""
+def quiet(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
+    """While it lasts, *core*'s pointers load without being counted, and neither wait nor switch; nor do they store without *stores*."""
     if core is None:
         yield
         return
     watch, core.mlu.watch = core.mlu.watch, _Refusing()  # type: ignore[assignment]
     direct, core.direct = core.direct, False
-    passing: dict[str, Any] = {"scalar_load": _nothing}
-    passing |= dict.fromkeys(
-        ("scalar_store", "wait", "barrier", "lock", "unlock", "declare", "declare_shared"), _no
-    )
+    passing: dict[str, Any] = {
+        "scalar_load": _nothing,
+        "scalar_store": _nothing if stores else _no,
+        "blame": lambda fault: fault,  # the kernel is not at fault for what an expression does
+    }
+    passing |= dict.fromkeys(("wait", "barrier", "lock", "unlock", "declare", "declare_shared"), _no)
     vars(core).update(passing)
     try:
         yield
@@ -172,7 +174,7 @@ def evaluate(
         known.maps[:1] = [variables_of(frame), frame.f_globals]
     names = {name: vetted(name, known[name]) for name in names_in(code) if name in known}
     names["__builtins__"] = dict(BUILTINS)
-    with _reasons(core):
+    with reasons(core):
         return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
 
 
@@ -205,7 +207,7 @@ def typed(
             raise UsageError(f"{expression.text!r} is no expression of C: {refused}") from None
         return None
     try:
-        with _reasons(core):
+        with reasons(core):
             found: Typed = scope.value_of(tree)
             return found
     except NoExpression as refused:
@@ -215,10 +217,10 @@ def typed(
 
 
 @contextmanager
-def _reasons(core: "Core | None") -> Iterator[None]:
-    """Evaluate without a trace in the machine; what is raised becomes a `UsageError` with the reason."""
+def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
+    """Evaluate without a trace in the machine, but for *stores*; what is raised becomes a `UsageError` with the reason."""
     try:
-        with quiet(core), unfiltered(), np.errstate(all="ignore"):
+        with quiet(core, stores=stores), unfiltered(), np.errstate(all="ignore"):
             yield
     except NoExpression:
         raise

@@ -9,6 +9,7 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.c_stores import Assignment, Bind, assignment, in_cell
 from mlusim.frontend.bangc.c_syntax import Foreign, Tree
 from mlusim.frontend.bangc.c_values import Typed, value_of
 from mlusim.frontend.bangc.link import LinkPlan
@@ -42,29 +43,40 @@ class FrameNames:
         Of several variables of one name it is the innermost that is alive.
         """
         written = {v.name: v.source_name or v.name for v in self.function.locals}
-        meant = {name: self._local(written.get(name, name)) for name in names}
+        meant = {name: self.local(written.get(name, name)) for name in names}
         return {name: written.get(name, name) for name, v in meant.items() if v is None or v.name == name}
 
     def value_of(self, tree: Tree) -> Typed:
         """The value of *tree* here."""
         return value_of(tree, self)
 
+    def assignment(self, tree: Tree, value: Typed, bind: Bind) -> Assignment:
+        """What gives *tree*, a variable, an element or a member, the value of *value* (`c_stores.assignment`)."""
+        return assignment(tree, value, self, bind)
+
+    @staticmethod
+    def of_python(value: Any, text: str = "") -> Typed:
+        """A value of Python with the type that it has in C."""
+        return Typed(value, _type_of(value), None, text)
+
     def find(self, name: str) -> Typed:
         """A variable.  Raises `NoExpression` where there is none of that name."""
-        local = self._local(name)
+        local = self.local(name)
         if local is not None:
-            return _held(self.frame.f_locals[local.name], local.type, local.source_name)
+            raw = self.frame.f_locals[local.name]
+            value = raw.v if in_cell(raw, local.type, local) else raw
+            return _held(value, local.type, local.source_name)
         value = self.frame.f_globals.get(name)
         known = next((g for g in self.module.globals.values() if g.name == name), None)
         if known is not None and value is not None:
-            return _held(value, known.type, name)
+            return _held(value.v if isinstance(value, Cell) else value, known.type, name)
         if value is None or callable(value):
             value = self.extra.get(name)
         if value is None:
             raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
-        return Typed(value, _type_of(value), None, name)
+        return self.of_python(value, name)
 
-    def _local(self, name: str) -> ir.Local | None:
+    def local(self, name: str) -> ir.Local | None:
         """The innermost local of that name that is alive."""
         alive = [
             v
@@ -91,7 +103,7 @@ def _held(value: Any, kind: t.Type, text: str) -> Typed:
             return Typed(value, kind.to, value, text)
         if isinstance(value, Ptr):
             return Typed(value[0], kind.to, value, text)
-        return Typed(_shown(value, kind.to), kind.to, None, text)
+        return Typed(value.v if isinstance(value, Cell) else _shown(value, kind.to), kind.to, None, text)
     if isinstance(kind, t.Array | t.Record | t.ClassType):
         return Typed(value, kind, value, text)
     if isinstance(value, Ptr) and isinstance(kind, t.Arithmetic):
@@ -100,8 +112,6 @@ def _held(value: Any, kind: t.Type, text: str) -> Typed:
 
 
 def _shown(value: Any, kind: t.Type) -> Any:
-    if isinstance(value, Cell):
-        return value.v
     return value[0] if not isinstance(kind, t.Pointer) and hasattr(value, "here") else value
 
 

@@ -106,8 +106,8 @@ def value_of(tree: Tree, scope: "FrameNames") -> Typed:
             kind = _named(what, scope) if isinstance(what, TypeName) else value_of(what, scope).type
             return Typed(kind.size, t.UINT64)
         case Item():
-            index = _decayed(value_of(tree.index, scope))
-            return _item(_decayed(value_of(tree.base, scope)), index, "[]")
+            index = decayed(value_of(tree.index, scope))
+            return _item(decayed(value_of(tree.base, scope)), index, "[]")
         case MemberAccess():
             return _part(tree, scope)
 
@@ -115,7 +115,7 @@ def value_of(tree: Tree, scope: "FrameNames") -> Typed:
 def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:
     if tree.op == "&":
         return _address(value_of(tree.operand, scope))
-    given = _decayed(value_of(tree.operand, scope))
+    given = decayed(value_of(tree.operand, scope))
     if tree.op == "*":
         return _item(given, Typed(0, t.INT32), "*")
     if tree.op == "!":
@@ -130,11 +130,11 @@ def _prefix(tree: Prefix, scope: "FrameNames") -> Typed:
 
 
 def _infix(tree: Infix, scope: "FrameNames") -> Typed:
-    left = _decayed(value_of(tree.left, scope))
+    left = decayed(value_of(tree.left, scope))
     if tree.op in ("&&", "||"):
         decided = _truth(left) == (tree.op == "||")
         return Typed(_truth(left) if decided else _truth(value_of(tree.right, scope)), t.BOOL)
-    right = _decayed(value_of(tree.right, scope))
+    right = decayed(value_of(tree.right, scope))
     if isinstance(left.type, t.Pointer) or isinstance(right.type, t.Pointer):
         return _of_pointers(tree.op, left, right)
     a, b = _scalar(left, tree.op), _scalar(right, tree.op)
@@ -192,7 +192,7 @@ def _address_value(given: Typed) -> int:
     return 0 if given.value is None else int(getattr(given.value, "address", given.value))
 
 
-def _decayed(given: Typed) -> Typed:
+def decayed(given: Typed) -> Typed:
     """An array as the pointer to its first element."""
     if isinstance(given.type, t.Array):
         return Typed(given.value, t.Pointer(given.type.of), None, given.text)
@@ -288,7 +288,7 @@ def _named(name: TypeName, scope: "FrameNames") -> t.Type:
 
 
 def _cast(given: Typed, to: t.Type) -> Typed:
-    given = _decayed(given)
+    given = decayed(given)
     if isinstance(to, t.Arithmetic):
         if isinstance(given.type, t.Pointer):
             return Typed(scalars.converted(_address_value(given), to), to)
@@ -308,7 +308,7 @@ def _refused(given: Typed, reason: str) -> NoExpression:
 
 
 def _truth(given: Typed) -> bool:
-    return bool(_decayed(given).value)
+    return bool(decayed(given).value)
 
 
 def _scalar(given: Typed, op: str) -> t.Arithmetic:

@@ -1,6 +1,7 @@
 """Casts of pointers in Python, and null pointers, which know what they do not point to."""
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from mlusim.frontend.bangc import ir
@@ -30,9 +31,19 @@ def cast(c: "Context", made: ast.expr, given: ir.Expr, to: t.Pointer) -> ast.exp
         return cast
     assert isinstance(given, ir.Load)
     assert isinstance(given.place, ir.LocalStorage)
-    held = f"_c_{given.place.local.name}{name}"
+    held = _kept(given.place.local.name) + name
     c.kept[held] = None
     return ast.IfExp(b.compare(b.name(held), ast.IsNot(), b.constant(None)), b.name(held), b.held(held, cast))
+
+
+def _kept(local: str) -> str:
+    """How the names of casts of *local* that are made once begin; the name of a layout is behind it."""
+    return f"_c_{local}"
+
+
+def kept_casts(local: str, names: Iterable[str]) -> list[str]:
+    """Those of a frame's *names* that hold casts of the pointer *local*, or None until they are made."""
+    return [name for name in names if name.startswith(_kept(local) + layouts.BEGIN)]
 
 
 def _again(c: "Context", given: ir.Expr, to: t.Pointer) -> bool:

@@ -23,20 +23,23 @@ _METHODS = {
 }
 
 
+BEGIN = "_c_"  # how the names of layouts begin
+
+
 def of(kind: t.Type) -> tuple[str, t.Type]:
     """The name of the layout of a type, and the type."""
     while isinstance(kind, t.Pointer) and kind.reference:
         kind = t.Pointer(kind.to)
     if isinstance(kind, t.Arithmetic):
         plain = t.Arithmetic(_plain(kind), kind.kind, kind.size)
-        return f"_c_{plain.name}", plain
+        return BEGIN + plain.name, plain
     if isinstance(kind, t.Void | t.FunctionType):
-        return "_c_void", t.VOID
+        return f"{BEGIN}void", t.VOID
     text = str(kind)
     word = re.sub(r"\W+", "_", text).strip("_")[:40]
     if re.fullmatch(r"\w+", text):
-        return f"_c_{word}", kind
-    return f"_c_{word}_{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}", kind
+        return BEGIN + word, kind
+    return f"{BEGIN}{word}_{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}", kind
 
 
 def _plain(kind: t.Arithmetic) -> str:
@@ -53,7 +56,7 @@ def method(name: str) -> str:
     return _METHODS.get(name, name)
 
 
-NUMBER = "_c_np_"  # how the names of number types begin
+NUMBER = f"{BEGIN}np_"  # how the names of number types begin
 
 
 @functools.lru_cache(maxsize=256)
