@@ -287,7 +287,7 @@ class NativeCore(Core):
         if not self.late:
             self.drain(flight.pipe)
         elif flight.inside and self.session.compiled:
-            self._checked(self._loaded.library.mlusim_land_inside(ctypes.addressof(self.c), 0))
+            self._act(self._loaded.library.mlusim_land_inside, 0)
 
     def flight_inside(self, number: int) -> bool:
         """Whether effect *number* of Python's is a copy from NRAM to NRAM."""
@@ -299,9 +299,13 @@ class NativeCore(Core):
             super().drain(pipe)
             return
         pipes = FOR_ALL if pipe is None else WAITS[pipe]
-        self._checked(self._loaded.library.mlusim_drain(ctypes.addressof(self.c), pipes))
+        self._act(self._loaded.library.mlusim_drain, pipes)
 
-    def _checked(self, failed: int) -> None:
+    def _act(self, function: Any, argument: int) -> None:
+        """Let C act amid what Python does for it: what C then calls for begins with what Python has changed by now."""
+        self._to_c()
+        failed = function(ctypes.addressof(self.c), argument)
+        self._from_c()
         if failed:
             raise self._failed()
 

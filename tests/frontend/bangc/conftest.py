@@ -23,11 +23,11 @@ def load_once(tmp_path_factory):
     """Load BANG C given as text, each text once a file of tests."""
     made = {}
 
-    def loaded(text):
-        if text not in made:
+    def loaded(text, board="MLU370-X4"):
+        if (text, board) not in made:
             path = tmp_path_factory.mktemp("bangc") / "k.mlu"
             path.write_text(text)
-            made[text] = bangc.load([path], board="MLU370-X4")
-        return made[text]
+            made[text, board] = bangc.load([path], board=board)
+        return made[text, board]
 
     return loaded

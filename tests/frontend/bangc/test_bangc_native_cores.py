@@ -183,3 +183,28 @@ def test_a_process_that_forks_has_seats_of_its_own():
     os.waitpid(child, 0)
 
     assert 0 == seat.words[READ]
+
+
+GATHERED = """\
+__nram__ float got[64], twice[64];
+__nram__ unsigned places[16];
+
+__mlu_global__ void gathered(float *out, const float *src, const unsigned *at) {
+  __memcpy(places, at, 64, GDRAM2NRAM);
+  for (int i = 0; i < 2; ++i) {
+    __gather_async(got, src, places, 4, GDRAM2NRAM, 4, 16);
+    __memcpy_async(twice, src + 16, 64, GDRAM2NRAM);
+    __sync_io_move_compute();
+    __bang_add(twice, twice, got, 16);
+    __memcpy(out + 16 * i, twice, 64, NRAM2GDRAM);
+  }
+}
+"""
+
+
+def test_a_wait_that_python_performs_waits_once(load_once):
+    """A gather of Python's and a copy of C's are in flight at a wait of Python's: nothing is left of them behind it."""
+    out, src = np.zeros(32, np.float32), np.arange(32, dtype=np.float32)
+    at = np.arange(0, 64, 4, dtype=np.uint32)[::-1].copy()
+
+    alike(load_once(GATHERED, "MLU590-H8")["gathered"], (out, src, at), board="MLU590-H8")
