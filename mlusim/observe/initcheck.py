@@ -185,6 +185,8 @@ class InitCheck(Checker):
         outcome = dependence(effect, known, before)
         if outcome.refused:
             self._escape("initcheck-undefined-address", effect, "needs")
+            if all(flags.all() for flags in known[1:]) and len(known[0]) == len(before[0]):  # a place a lane
+                return self._put_all(effect, known[:1]), False
         elif outcome.result:
             self._escape("initcheck-undefined-scalar", effect, "returns a scalar that depends on")
         if row.flow is Flow.MIXING and not outcome.moved:

@@ -134,3 +134,18 @@ def test_the_same_instruction_under_another_mask_is_asked_again(body, expected):
     masks = np.repeat(np.array([0, 0, -1], np.int32), N)
 
     assert expected == [f.id for f in found(body, (N, int32), masks, observe=INIT, board=BOARD)]
+
+
+@kernel
+def looked_up(mlu, out, stored):
+    """A table, for twice as many places as there are; *stored* of its entries are stored."""
+    places, table = mlu.nram(uint32, N), mlu.nram(int32, 64, list(range(64)))
+    mlu.bang_write_value(places, N // 2, np.uint32(3))
+    mlu.bang_lut(places.cast(int32), places, table, N, 64)
+    mlu.memcpy(out, places, 4 * stored, NRAM2GDRAM)
+
+
+@pytest.mark.parametrize(("stored", "expected"), [(N // 2, [ADDRESS]), (N, [ADDRESS, STORED])])
+def test_a_place_without_a_value_spoils_its_own_lane(stored, expected):
+    """The look-up is told once; what it gives for the other places has a value."""
+    assert expected == [f.id for f in found(looked_up, (N, int32), stored, observe=INIT, board=BOARD)]
