@@ -2,10 +2,14 @@
 
 import argparse
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from benchmarks.vendor import references
+from benchmarks.vendor.bench import CASES
 from benchmarks.vendor.board import BOARD
+from benchmarks.vendor.engines import Pair, of_call, of_file
 from benchmarks.vendor.entries import Library
 from benchmarks.vendor.files import paths, row_of
 from benchmarks.vendor.operators import cases, outcome
@@ -41,9 +45,11 @@ def main() -> int:
     parser.add_argument(
         "--missing",
         action="store_true",
-        help="only the calls of which the results lack a run under the checkers",
+        help="only the calls of which the results lack a run under the checkers, or one of each engine",
     )
-    parser.add_argument("--part", choices=("files", "calls", "hosts", "none"), help="run only this part")
+    parser.add_argument(
+        "--part", choices=("files", "calls", "hosts", "engines", "none"), help="run only this part"
+    )
     parser.add_argument("--page", type=Path, help="put the tables into this page")
     parser.add_argument("--board", default=BOARD, help="the board of the files' own runs")
     parser.add_argument(
@@ -56,7 +62,7 @@ def main() -> int:
     library = Library(root)
     results.entries = [n for n in library.public if not any(word in n for word in HELPERS)]
     results.declared, results.defined, results.driven = library.declared, len(library.public), library.driven
-    for part, run in (("files", _files), ("hosts", _hosts), ("calls", _calls)):
+    for part, run in (("files", _files), ("hosts", _hosts), ("calls", _calls), ("engines", _engines)):
         if args.part in (None, part):
             run(root, results, args)
     if args.page:
@@ -109,6 +115,20 @@ def _calls(root: Path, results: Results, args: argparse.Namespace) -> None:
                 if watched.right != made.right:
                     made.remark = f"under checkers: {watched.remark}"
             _keep(results, args, f"{entry} {case}: {made.status} {made.right} {made.remark}")
+
+
+def _engines(root: Path, results: Results, args: argparse.Namespace) -> None:
+    """Each straight run and each call by both engines."""
+    runs: dict[str, Callable[[], Pair]] = {path: partial(of_file, root, path) for path in CASES}
+    library = Library(root)
+    for entry, case, source in cases(library):
+        known = results.calls.get(f"{entry}: {case}")
+        if known is not None and known.kernels:
+            runs[f"{entry}: {case}"] = partial(of_call, library, entry, case, source)
+    for name, run in runs.items():
+        if args.only in name and not (args.missing and name in results.engines):
+            pair = results.engines[name] = run()
+            _keep(results, args, f"{name}: {'; '.join(pair.differs) or 'the same on both engines'}")
 
 
 if __name__ == "__main__":

@@ -21,13 +21,12 @@ MEASURES = (
 
 @define
 class Pair:
-    """One run made by each engine: *launches* of it, those that C ran, the time of the CPU is not compared."""
+    """One run made by each engine: its *launches*, how many of them C ran, and what differs."""
 
     launches: int = 0
     native: int = 0
     interpreted: list[str] = field(factory=list)  # kernels that Python ran all the same
     differs: list[str] = field(factory=list)
-    remark: str = ""
 
 
 @define(eq=False)

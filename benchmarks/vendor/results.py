@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 from attrs import define, field
 
+from benchmarks.vendor.engines import Pair
 from benchmarks.vendor.files import Row
 from benchmarks.vendor.operators import Outcome
 
@@ -20,6 +21,7 @@ class Results:
 
     files: dict[str, Row] = field(factory=dict)
     calls: dict[str, Outcome] = field(factory=dict)
+    engines: dict[str, Pair] = field(factory=dict)  # runs by both, by file, or by entry point and case
     hosts: dict[str, str] = field(factory=dict)  # why a file does not parse, or nothing
     entries: list[str] = field(factory=list)  # entry points of the library that do work
     declared: int = 0  # functions in the library's header
@@ -34,8 +36,9 @@ class Results:
         kept: dict[str, Any] = json.loads(path.read_text())
         files = {k: Row(**v) for k, v in kept["files"].items()}
         calls = {k: Outcome(**v) for k, v in kept["calls"].items()}
+        engines = {k: Pair(**v) for k, v in kept.get("engines", {}).items()}
         return cls(
-            files, calls, kept["hosts"], kept["entries"], kept.get("declared", 0), kept.get("defined", 0), kept.get("driven", {})
+            files, calls, engines, kept["hosts"], kept["entries"], kept.get("declared", 0), kept.get("defined", 0), kept.get("driven", {})
         )  # fmt: skip
 
     def write(self, path: Path) -> None:
@@ -115,7 +118,25 @@ class Results:
             f"Of the {len(launching)} calls in this table that launch kernels {sum(c.checked for c in launching)} were made a second time "
             "under all checkers."
         )
+        if self.engines:
+            lines.append(self._both())
         return "\n".join(lines)
+
+    def _both(self) -> str:
+        """What the runs by both engines say, in a line, and a line for each that differs."""
+        pairs = self.engines.values()
+        interpreted = {kernel for pair in pairs for kernel in pair.interpreted}
+        straight = sum(name in self.files for name in self.engines)
+        said = (
+            f"{straight} straight runs and {len(pairs) - straight} calls were made by the Python engine, and again by the one that "
+            f"`auto` takes: {sum(p.launches for p in pairs)} launches, of which C ran {sum(p.native for p in pairs)}; {len(interpreted)} "
+            f"kernels have no C. {sum(not p.differs for p in pairs)} of {len(pairs)} are the same in the bytes of all tensors, "
+            "instructions, traffic, lanes, memory, scalar accesses, predicted time and the logs of their tasks."
+        )
+        differing = [
+            f"* {name}: {_plain('; '.join(p.differs))}" for name, p in self.engines.items() if p.differs
+        ]
+        return "\n".join((said, *differing))
 
     def blanks(self) -> str:
         """Calls that reached no launch, or gave something else than their reference, and why."""

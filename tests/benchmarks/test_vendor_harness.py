@@ -94,6 +94,8 @@ def test_a_checkout_gives_its_table(
         "Of the 1 calls in this table that launch kernels 1 were made a second time under all checkers."
         in table
     )
+    assert "0 straight runs and 1 calls were made by the Python engine, and again" in table
+    assert "1 of 1 are the same in the bytes of all tensors" in table
     assert page.read_text().startswith("before\n")
     assert page.read_text().endswith("after\n")
     assert table in page.read_text()
