@@ -47,7 +47,7 @@ class Bench:
     checkers: tuple[str, ...] = ()
     board: str = BOARD
     engine: str = "auto"
-    note: Callable[..., None] | None = None  # is told of each launch and its arguments
+    note: Callable[..., None] | None = None  # hears each launch and its arguments
     outcomes: list[Outcome] = field(factory=list)
     findings: Counter = field(factory=Counter)
     examples: dict[str, str] = field(factory=dict)

@@ -86,7 +86,7 @@ class Watched(Handle):
     ) -> None:
         super().__init__(BOARD, observe=checkers, engine=engine)
         self.files: set[str] = set()
-        self.note = note  # is told of each launch and its arguments
+        self.note = note  # hears each launch and its arguments
 
     def launch(self, kernel: Any, dim: Any, kind: Any = UNION1, args: Sequence[Any] = ()) -> Any:
         """Launch, and note the kernel's file and those of the functions that have led here."""

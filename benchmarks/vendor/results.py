@@ -130,7 +130,7 @@ class Results:
         said = (
             f"{straight} straight runs and {len(pairs) - straight} calls were made by the Python engine, and again by the one that "
             f"`auto` takes: {sum(p.launches for p in pairs)} launches, of which C ran {sum(p.native for p in pairs)}; {len(interpreted)} "
-            f"kernels have no C. {sum(not p.differs for p in pairs)} of {len(pairs)} are the same in the bytes of all tensors, "
+            f"kernels ran in Python both times. {sum(not p.differs for p in pairs)} of {len(pairs)} are the same in the bytes of all tensors, "
             "instructions, traffic, lanes, memory, scalar accesses, predicted time and the logs of their tasks."
         )
         differing = [
