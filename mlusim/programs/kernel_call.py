@@ -136,7 +136,9 @@ class KernelCall:
         text = self.arguments.get(name)
         what = f"{parameter.spelling} {name} of {kernel.name} ({parameter.span.file}:{parameter.span.line})"
         if text is None:
-            example = "out:float32:1024" if isinstance(kind, t.Pointer) else "1"
+            example = "1"
+            if isinstance(kind, t.Pointer):
+                example = f"{name}.npy" if parameter.spelling.startswith("const ") else "out:float32:1024"
             if isinstance(kind, t.Record):
                 example = ",".join("1" for _ in kind.fields)
             raise UsageError(f"{what} has no value; give one, as --arg {name}={example}")

@@ -1,11 +1,15 @@
 """Expressions of C in frames of BANG C: C's types, conversions, pointers, members and casts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from debug_tools import console_on, refuses, says
 
 import mlusim
 from mlusim import bangc
+from mlusim.debug.source.functions import find_function
+from mlusim.errors import UsageError
 
 SOURCE = """\
 __nram__ float buffer[1024];
@@ -139,3 +143,22 @@ def test_other_frames_and_places(stopped):
     assert "h * 2 = 3.0" == says(stopped, "print h * 2")
     assert "u - 6 = 4294967295" == says(stopped, "print u - 6")
     assert "h * 2: half" == says(stopped, "whatis h * 2")
+
+
+def test_a_load_outside_its_tensor_is_the_expressions_own(stopped):
+    """What is legal is said, and no place: the expression stands at no line of the kernel."""
+    assert "legal: bytes [0, 256)" in (said := refuses(stopped, "print a[64]"))
+    assert "task 0" not in said
+
+
+def test_a_template_is_named_without_its_arguments():
+    """Its one instantiation is meant; of several one is to be named."""
+    one, two = (
+        SimpleNamespace(name=f"Add<{kind}>", code=test_a_template_is_named_without_its_arguments.__code__)
+        for kind in ("float", "half")
+    )
+
+    assert one is find_function("Add", [one], None)
+    assert two is find_function("Add<half>", [one, two], None)
+    with pytest.raises(UsageError, match="Add is a template, instantiated as Add<float>, Add<half>"):
+        find_function("Add", [one, two], None)

@@ -225,6 +225,8 @@ def reasons(core: "Core | None", *, stores: bool = False) -> Iterator[None]:
     except NoExpression:
         raise
     except MlusimError as error:
+        if isinstance(error, Fault):  # the expression's own, which is at no line of the kernel
+            error.file = error.task = None
         raise UsageError(str(error)) from None
     except NameError as error:
         raise UsageError(f"{error}; `info locals` lists what there is") from None

@@ -106,8 +106,16 @@ def lines_naming(name: str, functions: Iterable[UserFunction]) -> frozenset[tupl
 
 
 def find_function(name: str, near: Iterable[UserFunction], owned: Owned) -> UserFunction:
-    """The function called *name*: of those *near*, else of any module of the user's that is loaded."""
-    found = [f for f in near if f.name == name] or [f for f in _loaded(owned) if f.name == name]
+    """The function called *name*: of those *near*, else of any module of the user's that is loaded.
+
+    A template's name is that of its one instantiation.
+    """
+    near = list(near)
+    made = [f for f in near if f.name.partition("<")[0] == name]
+    found = [f for f in near if f.name == name] or made or [f for f in _loaded(owned) if f.name == name]
+    names = dict.fromkeys(f.name for f in found)
+    if len(names) > 1:
+        raise UsageError(f"{name} is a template, instantiated as {', '.join(names)}; name one of them")
     files = {f.code.co_filename for f in found}
     if not found:
         raise UsageError(

@@ -12,6 +12,7 @@ from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.functions import HostFunctions, run_main
+from mlusim.frontend.bangc.kernel_names import called, named_kernels
 from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.parse.unit import Options
 from mlusim.frontend.bangc.runtime.host import Process
@@ -51,14 +52,15 @@ class Module:
     @property
     def kernels(self) -> Mapping[str, BangKernel]:
         """The kernels that the sources define or instantiate, by name; those that do not translate are left out."""
-        found = [f for _, f in self.functions_of("kernel") if f.problem is None]
-        return {name: self[name] for name in dict.fromkeys(f.name for f in found)}
+        named = named_kernels(function for _, function in self.functions_of("kernel"))
+        return {name: self[name] for name, function in named.items() if function.problem is None}
 
     def __getitem__(self, name: str) -> BangKernel:
         """The kernel called *name*; a template is instantiated.
 
-        Raises `UsageError` for a name that no source has, and `SourceError` for an instantiation that does
-        not compile and for a kernel that does not translate.
+        Kernels that share a name are told apart by their namespace, ``a::K``, or their parameters, ``K(float *)``.
+        Raises `UsageError` for a name that no source has or several kernels have, and `SourceError` for an
+        instantiation that does not compile and for a kernel that does not translate.
         """
         found = self._made.get(name)
         if found is None:
@@ -66,9 +68,17 @@ class Module:
         return found
 
     def _kernel(self, name: str) -> BangKernel:
-        for file, function in self.functions_of("kernel"):
-            if _called(function.name, name):
-                return self._wrapped(file, function)
+        have = list(self.functions_of("kernel"))
+        found = {f.symbol: (file, f) for file, f in reversed(have) if called(f, name)}
+        if len(found) > 1:
+            named = named_kernels(function for _, function in have)
+            several = [f"{n} (line {f.span.line})" for n, f in named.items() if f.symbol in found]
+            raise UsageError(
+                f"{name!r} is the name of {len(found)} kernels of {', '.join(self.paths)}; "
+                f"give one of {', '.join(several)}"
+            )
+        for file, function in found.values():
+            return self._wrapped(file, function)
         number = self.instantiate(name, f"kernel {name!r}", self._names("kernel"))
         symbol = self.units[number].requested.get(name)
         if symbol is None:
@@ -95,7 +105,7 @@ class Module:
         raise self._unknown(what, have)
 
     def _names(self, kind: str) -> list[str]:
-        have = sorted({f.name for _, f in self.functions_of(kind)})
+        have = sorted(named_kernels(function for _, function in self.functions_of(kind)))
         templates = {d.name for u in self.units for d in u.templates if d.kernel}
         return [*have, *(f"{n}<...>" for n in sorted(templates))]
 
@@ -158,12 +168,6 @@ class Module:
         return BangKernel(
             function, link(self.files, file, function.symbol), self.options.board.arch.bang_arch
         )
-
-
-def _called(name: str, wanted: str) -> bool:
-    """Whether *wanted* is a spelling of *name*: spaces do not count, and the compiler calls half _Float16."""
-    plain = wanted.replace(" ", "").replace("_Float16", "half").replace("__bf16", "bfloat16_t")
-    return plain == name.replace(" ", "")
 
 
 def load_module(

@@ -6,6 +6,7 @@ from attrs import frozen
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.file import File
+from mlusim.frontend.bangc.kernel_names import named_kernels
 from mlusim.frontend.bangc.link import LinkPlan, link
 from mlusim.frontend.bangc.module import Module
 from mlusim.frontend.bangc.prelude import INCLUDE
@@ -59,7 +60,8 @@ def survey(module: Module) -> tuple[FileFacts, ...]:
 
 def _file(module: Module, file: File, number: int) -> FileFacts:
     own = [f for f in file.form.functions.values() if not f.external]
-    kernels = tuple(_kernel(module, file, f) for f in own if f.kind == "kernel")
+    named = named_kernels(f for f in own if f.kind == "kernel")
+    kernels = tuple(_kernel(module, file, f, name) for name, f in named.items())
     return FileFacts(
         module.paths[number],
         tuple(f.name for f in own if f.kind != "kernel" and not f.span.file.startswith(str(INCLUDE))),
@@ -100,13 +102,13 @@ def _absent(module: Module, file: File, functions: list[ir.Function]) -> Iterato
                 yield Untranslated(declared.name, "no definition", span.file, span.line, span.column, text)
 
 
-def _kernel(module: Module, file: File, function: ir.Function) -> KernelFacts:
+def _kernel(module: Module, file: File, function: ir.Function, name: str) -> KernelFacts:
     plan = LinkPlan(function.symbol) if function.problem else link(module.files, file, function.symbol)
     spellings = {ISA[row].spelling for row in plan.rows}
     parameters = tuple((p.source_name, p.spelling) for p in function.parameters)
     translated = function.problem is None and not plan.absent
     return KernelFacts(
-        function.name,
+        name,
         function.span.file,
         function.span.line,
         parameters,

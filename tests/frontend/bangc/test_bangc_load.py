@@ -90,6 +90,39 @@ def test_an_unknown_kernel_is_told_with_those_that_there_are(load):
         load(SCALE)["Nothing"]
 
 
+def test_kernels_that_share_a_name_are_told_apart(load):
+    """By namespace, or by parameters; the name alone is refused, for it would take one of them without a word."""
+    module = load(
+        "namespace a { __mlu_global__ void K(int *o) { *o = 1; } }\n"
+        "namespace b { __mlu_global__ void K(int *o) { *o = 2; } }\n"
+        "__mlu_global__ void L(int *o) { *o = 3; }\n"
+        "__mlu_global__ void L(int *o, int n) { *o = n; }\n"
+    )
+    device = mlusim.Device("MLU370-X4")
+    out = device.empty(1, np.int32)
+    results = []
+    for name, rest in (("a::K", ()), ("b::K", ()), ("L(int*)", ()), ("L(int *, int)", (4,))):
+        device.launch(module[name], args=(out, *rest))
+        results.append(int(device.get(out)[0]))
+
+    assert [1, 2, 3, 4] == results
+    assert ["a::K", "b::K", "L(int *)", "L(int *, int)"] == list(module.kernels)
+    with pytest.raises(UsageError, match=r"'K' is the name of 2 kernels.*a::K \(line 1\), b::K \(line 2\)"):
+        module["K"]
+
+
+def test_an_instantiation_that_does_not_fit_is_shown_at_its_template(load):
+    """The line of the template, and no word of how it was asked for."""
+    with pytest.raises(SourceError) as caught:
+        load(SCALE)["Scale<float, 4>"]
+
+    assert (10, 21) == (caught.value.line, caught.value.column)
+    assert "there is no Scale<float, 4>: no template of that name takes these arguments" in str(caught.value)
+    assert str(caught.value).endswith(
+        "__mlu_global__ void Scale(T *dst, T *src, int n) {\n                    ^"
+    )
+
+
 def test_a_board_of_another_architecture_is_refused(load):
     """What was translated for one architecture does not run on another."""
     with pytest.raises(LaunchError, match="loaded for __BANG_ARCH__ 372 and this board has 592"):

@@ -44,6 +44,11 @@ class Node:
         return f"<{self.kind} {self.op} {self.span}>"
 
 
+def _vendor(spelling: Any) -> str:
+    """A type as BANG C writes it: half and bfloat16_t are other words to the compiler."""
+    return str(spelling).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
+
+
 def _integer(cursor: Any, n: int) -> int:
     """Argument *n* of a template; ``true``, one bit, is -1 where it is read with a sign."""
     signed = int(cursor.get_template_argument_value(n))
@@ -84,7 +89,7 @@ class Declaration:
     @cached_property
     def spelling(self) -> str:
         """Its type as the programmer wrote it."""
-        return str(self._cursor.type.spelling)
+        return _vendor(self._cursor.type.spelling)
 
     @cached_property
     def constant(self) -> bool:
@@ -164,10 +169,7 @@ class Declaration:
         """How it is shown: with the arguments of its template."""
         if self.of_lambda:
             return f"lambda:{self.span.line}"
-        arguments = [
-            str(a).replace("_Float16", "half").replace("__bf16", "bfloat16_t")
-            for a in self.template_arguments
-        ]
+        arguments = [_vendor(a) for a in self.template_arguments]
         return f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
 
     @cached_property

@@ -186,10 +186,23 @@ def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagno
     last = source.count("\n") + 1
     if file == path and line > last and wanted:
         name = wanted[min(line - last - 1, len(wanted) - 1)]
-        return Diagnostic(path, 1, 1, f"there is no kernel {name}: {message}")
+        if REQUEST in message:
+            message = "no template of that name takes these arguments"
+        line, column = _template(source, name)
+        return Diagnostic(
+            path, line, column, f"there is no {name}: {message}", excerpt_of(source, line, column)
+        )
     text = source if file == path else read(file) if Path(file).is_file() else ""
     notes = [_note(c) for c in d.children if "candidate" in str(c.spelling)][:_NOTES]
     return Diagnostic(file, line, column, message, excerpt_of(text, line, column), tuple(notes))
+
+
+def _template(source: str, name: str) -> tuple[int, int]:
+    """Line and column where *source* declares the template that a request for *name* means; else its first."""
+    word = re.escape(name.partition("<")[0].rpartition("::")[2].strip())
+    found = re.search(rf"^(?!\s*(?://|#)).*?(?<!\w)({word})\s*\(", source, re.MULTILINE)
+    start = found.start(1) if found else 0
+    return source.count("\n", 0, start) + 1, start - source.rfind("\n", 0, start)
 
 
 def _note(d: Any) -> str:

@@ -1,6 +1,7 @@
 """The host side of a program: the namespaces of its functions, its memory and its driver."""
 
 import contextlib
+import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupporte
 from mlusim.frontend.bangc import prelude, scalars
 from mlusim.frontend.bangc.c_scope import scope_of
 from mlusim.frontend.bangc.c_syntax import SCOPE
+from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.link import FilePart, LinkPlan, link
 from mlusim.frontend.bangc.runtime.classes.catalog import CLASSES
 from mlusim.frontend.bangc.runtime.classes.objects import ClassLayout, HostObject
@@ -349,4 +351,8 @@ def _usage(error: UsageError, traceback: TracebackType | None) -> UsageError:
     site = _site(traceback)
     if site is None or type(error) not in (UsageError, LaunchError):
         return error
-    return type(error)(f"{site[0]}:{site[1]}: {error}")
+    file, line = site
+    found = type(error)(f"{error} ({file}:{line})")
+    text = linecache.getline(file, line)
+    found.shown = error.shown or excerpt_of(text, 1, len(text) - len(text.lstrip()) + 1)
+    return found

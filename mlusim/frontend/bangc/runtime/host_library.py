@@ -72,8 +72,7 @@ class CLibrary:
             "puts": lambda text: self.printf_text(text_of(text) + "\n"), "putchar": self.putchar,
             "fflush": lambda _file: 0, "perror": self.perror, **self.disk.functions(),
             **texts.FUNCTIONS,
-            "stoi": lambda p: _strict(p, whole=True), "stol": lambda p: _strict(p, whole=True),
-            "stof": lambda p: _strict(p, whole=False), "stod": lambda p: _strict(p, whole=False),
+            **{name: functools.partial(_strict, name=name) for name in (*_WORDS, "stof", "stod")},
             "to_string": self.to_string,
             "operator+": lambda a, b: self.string(_joined(a) + _joined(b)),
             "operator==": lambda a, b: text_of(a) == text_of(b), "operator!=": lambda a, b: text_of(a) != text_of(b),
@@ -245,15 +244,30 @@ def snprintf(target: Any, room: int, form: Any, *values: Any) -> int:
     return len(raw)
 
 
-def _strict(text: Any, *, whole: bool) -> float:
+_WORDS = {
+    "stoi": (-(1 << 31), (1 << 31) - 1),
+    **dict.fromkeys(("stol", "stoll"), (-(1 << 63), (1 << 63) - 1)),
+}
+_WORDS |= dict.fromkeys(("stoul", "stoull"), (-(1 << 64) + 1, (1 << 64) - 1))
+
+
+def _strict(text: Any, name: str) -> float:
     word = text_of(text).strip()
     if (
         not word
         or (not word[0].isdigit() and word[0] not in "+-.")
         or not math.isfinite(number_at(word, whole=False))
     ):
-        raise RuleFault(f"{word!r} is no number, which std::sto... wants", hint="test the text first")
-    return number_at(word, whole=whole)
+        raise RuleFault(f"{word!r} is no number, which std::{name} wants", hint="test the text first")
+    if name not in _WORDS:
+        return number_at(word, whole=False)
+    low, high = _WORDS[name]
+    found = number_at(word, whole=True)
+    if not low <= found <= high:
+        raise RuleFault(
+            f"{word} is out of the range of std::{name}", legal=f"{low} to {high}", hint="test the text first"
+        )
+    return found
 
 
 def sort(first: Any, last: Any) -> None:

@@ -228,6 +228,9 @@ string to_string(float);
 string to_string(double);
 int stoi(const string &);
 long stol(const string &);
+long long stoll(const string &);
+unsigned long stoul(const string &);
+unsigned long long stoull(const string &);
 float stof(const string &);
 double stod(const string &);
 
