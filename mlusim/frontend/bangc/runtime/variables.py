@@ -29,9 +29,6 @@ class Cell(VariableAddress):
         self.layout = layout
         self.v = v
 
-    def __repr__(self) -> str:
-        return f"kept in a register: {self.v!r}"
-
     def put(self, v: Any) -> None:
         """Store a value."""
         self.v = v
