@@ -109,7 +109,11 @@ def _absent(unit: "File", symbol: str, function: ir.Function | None) -> Callable
     declared = function or unit.form.functions.get(symbol)
     name = declared.name if declared is not None else symbol
     problem = None if function is None else function.problem
-    why = "is defined in no file that was loaded" if problem is None else f"does not translate: {problem}"
+    why = (
+        "is defined in no file that was loaded"
+        if problem is None
+        else f"does not translate: {problem.span}: {problem.message}"
+    )
 
     def missing(*_: Any) -> None:
         raise Unsupported(f"{name} {why}")

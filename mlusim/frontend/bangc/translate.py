@@ -8,7 +8,7 @@ from attrs import define, frozen
 
 from mlusim.frontend.bangc import cache, ir
 from mlusim.frontend.bangc.errors import SourceError
-from mlusim.frontend.bangc.lower.module import lower
+from mlusim.frontend.bangc.lower.module import ERROR, lower
 from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.precompiled import state
 from mlusim.frontend.bangc.parse.sources import read
@@ -33,7 +33,7 @@ class Translated:
 
 
 def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
-    """Translate a file; raises as `parse` does."""
+    """Translate a file; raises as `parse` does, and `SourceError` where every kernel has an error."""
     source = read(path)
     where = (path, *options.include, repr(options.define), options.board.name, *requests)
     name = f"{cache.FOLDER}/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"
@@ -51,6 +51,9 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
 def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:
     """*unit* lowered; where methods of templates are wanted that it does not show, parsed again with functions that name them."""
     form, hidden = lower(unit)
+    kernels = (f for f in form.functions.values() if f.kind == "kernel" and not f.external)
+    if unit.broken and all(f.problem is not None and f.problem.construct == ERROR for f in kernels):
+        raise SourceError(tuple(one.diagnostic for one in unit.broken))
     names = [name for name in sorted(hidden) if "(" not in name]
     if not names:
         return form

@@ -4,7 +4,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.errors import excerpt_of
+from mlusim.frontend.bangc.errors import Diagnostic, excerpt_of
 from mlusim.frontend.bangc.ir import (
     Assign,
     Call,
@@ -39,11 +39,13 @@ from mlusim.frontend.bangc.lower.scope import (
     number,
 )
 from mlusim.frontend.bangc.lower.storage import settle
+from mlusim.frontend.bangc.parse.broken import broken_in
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.parse.unit import ParsedFile
 
+ERROR = "error"  # the construct that an error of the compiler is
 _SPACES = ("nram", "wram", "sram", "ldram")
 
 
@@ -91,12 +93,15 @@ class Lowering:
         parameters: list[Local] = []
         body: tuple[Statement, ...] = ()
         problem: TranslationProblem | None = None
-        external = declaration.body is None and not declaration.defined
+        broken = broken_in(declaration, self.unit.broken)
+        external = declaration.body is None and not declaration.defined and broken is None
         try:
             if calls.takes_this(declaration):
                 parameters.append(_this(scope, declaration))
             parameters += [scope.add(p, parameter=True) for p in declaration.parameters]
-            if not external and declaration.body is not None:
+            if broken is not None:
+                problem = _problem(broken)
+            elif not external and declaration.body is not None:
                 first = _members(scope, declaration) if declaration.kind == "CONSTRUCTOR" else []
                 body = (*first, *statements.body(scope, declaration.body))
                 if declaration.kind == "DESTRUCTOR":
@@ -184,6 +189,12 @@ def _flat(value: Expr | None, kind: t.Type) -> "list[Any]":
     if value is None:
         return [0]
     return [value.value if isinstance(value, Const) else None]
+
+
+def _problem(broken: Diagnostic) -> TranslationProblem:
+    """An error of the compiler as what a function has."""
+    file, line, column = broken.file, broken.line, broken.column
+    return TranslationProblem(ERROR, broken.message, Span(file, line, column, line, column), broken.below)
 
 
 def kind_of(declaration: Declaration) -> str:

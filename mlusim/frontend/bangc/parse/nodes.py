@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from mlusim.frontend.bangc.errors import Diagnostic
 from mlusim.frontend.bangc.ir.names import Span
 from mlusim.frontend.bangc.parse.type_reader import CLOSURE
 from mlusim.frontend.bangc.types import Array, Pointer, Type
@@ -242,6 +243,37 @@ class Declaration:
             if child.kind.name == "COMPOUND_STMT":
                 return self._reader.tree(child)
         return None
+
+    def surrounds(self, place: Diagnostic) -> bool:
+        """Whether its body is around the place of a remark."""
+        at = (place.line, place.column)
+        for child in self._cursor.get_children():
+            if child.kind.name == "COMPOUND_STMT":
+                first, last = child.extent.start, child.extent.end
+                within = (first.line, first.column) <= at <= (last.line, last.column)
+                return within and str(first.file) == place.file
+        return False
+
+    @property
+    def invalid(self) -> bool:
+        """Whether the compiler could not make it, as a specialisation without a body."""
+        return bool(self._reader.library.lib.clang_isInvalidDeclaration(self._cursor))
+
+    @property
+    def qualified(self) -> str:
+        """Its name as the compiler's notes have it: what it is in, and the canonical arguments of its template."""
+        cursor, arguments = self._cursor, []
+        for n in range(max(0, cursor.get_num_template_arguments())):
+            kind = cursor.get_template_argument_type(n)
+            arguments.append(kind.get_canonical().spelling or str(_integer(cursor, n)))
+        name = f"{self.name}<{', '.join(arguments)}>" if arguments else self.name
+        parent = cursor.semantic_parent
+        while parent is not None and parent.kind.name != "TRANSLATION_UNIT":
+            kind = parent.type.get_canonical().spelling
+            if kind:  # of a class, with everything that is around it
+                return f"{kind}::{name}"
+            name, parent = f"{parent.spelling}::{name}", parent.semantic_parent
+        return name
 
     @cached_property
     def initialisers(self) -> "tuple[Node, ...]":

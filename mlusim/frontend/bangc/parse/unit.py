@@ -14,6 +14,7 @@ from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
+from mlusim.frontend.bangc.parse.broken import BrokenCall, confined, instance_of
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import END, Declaration
@@ -65,6 +66,7 @@ class ParsedFile:
     # Functions that call methods of templates, which the library does not show:
     named: Mapping[str, Declaration]
     includes: Mapping[str, str]
+    broken: tuple[BrokenCall, ...] = ()  # errors that concern a function each
 
     def text_of(self, path: str) -> str:
         """The text of a file that was read."""
@@ -82,7 +84,8 @@ class ParsedFile:
 def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFile:
     """Parse a file; *requests* are instantiations of kernels, as ``K<float>``.
 
-    Raises `SourceError` with every error of the compiler, and `UsageError` for a file that cannot be read.
+    Raises `SourceError` with every error of the compiler, unless each stands in the body of a function, and `UsageError` for a
+    file that cannot be read.
     """
     found = library()
     sources = SourceTexts()
@@ -94,11 +97,13 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFi
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
         supply = headers(found, options.board, cached=False)  # the kept header is not taken
         tree = _parsed(found, path, overlay, supply, options)
-    errors = [_diagnostic(d, path, source, wanted) for d in tree.diagnostics if d.severity >= _ERROR]
-    if errors:
-        raise SourceError(tuple(errors))
+    errors = [d for d in tree.diagnostics if d.severity >= _ERROR]
+    said = [BrokenCall(_diagnostic(d, path, source, wanted), instance_of(d)) for d in errors]
+    if errors and not confined(errors, tree.cursor, {path, *_included(tree)}):
+        raise SourceError(tuple(one.diagnostic for one in said))
     reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources)
     unit = _unit(path, source, wanted, reader, tree)
+    unit.broken = tuple(said)
     for name, helping in unit.named.items():
         body = helping.body
         called = None if body is None else body.children[0].children[0]

@@ -1,0 +1,106 @@
+"""Errors of the compiler that stand in the body of one function: the file's other functions are good.
+
+A syntax error, and one outside of all bodies, concerns the whole file.
+"""
+
+from collections.abc import Container, Iterable, Iterator
+from typing import Any
+
+from attrs import frozen
+
+from mlusim.frontend.bangc.errors import Diagnostic
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+
+_SEMANTIC = "Semantic Issue"  # the library's category of what is not about the grammar
+_FATAL = 4  # its severity of what ends the parse
+_INSTANCE = "in instantiation of "
+_SCOPES = frozenset(
+    (
+        "NAMESPACE",
+        "LINKAGE_SPEC",
+        "UNEXPOSED_DECL",
+        "STRUCT_DECL",
+        "CLASS_DECL",
+        "CLASS_TEMPLATE",
+        "CLASS_TEMPLATE_PARTIAL_SPECIALIZATION",
+    )
+)
+_UNRESOLVED = "OVERLOADED_DECL_REF"  # a name that no call of a good function still has
+
+
+@frozen
+class BrokenCall:
+    """One such error; ``instance`` is the specialisation in which alone it is one, as the compiler names it, or ""."""
+
+    diagnostic: Diagnostic
+    instance: str
+
+
+def instance_of(error: Any) -> str:
+    """The specialisation that was being made where the library met *error*; "" where the source itself is wrong."""
+    for note in error.children:
+        text = str(note.spelling)
+        if text.startswith(_INSTANCE):
+            return text.partition("'")[2].rpartition("'")[0]
+    return ""
+
+
+def confined(errors: Iterable[Any], root: Any, own: Container[str]) -> bool:
+    """Whether each of *errors* stands in the body of a function of the files *own*, below *root*."""
+    bodies = list(_bodies(root, own))
+    return all(
+        error.category_name == _SEMANTIC
+        and error.severity < _FATAL
+        and error.location.file is not None
+        and any(error.location in body for body in bodies)
+        for error in errors
+    )
+
+
+def _bodies(cursor: Any, own: Container[str]) -> Iterator[Any]:
+    """Where the bodies of functions and methods are."""
+    for child in cursor.get_children():
+        file = child.location.file
+        if file is None or file.name not in own:
+            continue
+        kind = child.kind.name
+        if kind in _SCOPES:
+            yield from _bodies(child, own)
+        elif child.is_definition():
+            yield from (part.extent for part in child.get_children() if part.kind.name == "COMPOUND_STMT")
+
+
+def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnostic | None:
+    """Which of *errors* the body of *declaration* has; None where it is good.
+
+    Where it cannot be told from other specialisations of its template, it is not.
+    """
+    errors = tuple(errors)
+    if not errors or declaration.from_prelude:
+        return None
+    name = declaration.qualified
+    if declaration.invalid:
+        mine = (e for e in errors if e.instance == name)
+        return next(mine, errors[0]).diagnostic
+    inside = [e for e in errors if declaration.surrounds(e.diagnostic)]
+    for error in inside:
+        other = error.instance and error.instance != name and _plain(error.instance) == _plain(name)
+        if not other:
+            return error.diagnostic
+    body = declaration.body if inside else None
+    return inside[0].diagnostic if body is not None and _unresolved(body) else None
+
+
+def _plain(name: str) -> str:
+    """A name without the arguments of its templates."""
+    depth, kept = 0, []
+    for letter in name:
+        depth += letter == "<"
+        if depth == 0:
+            kept.append(letter)
+        depth -= letter == ">"
+    return "".join(kept)
+
+
+def _unresolved(node: Node) -> bool:
+    return node.kind == _UNRESOLVED or any(map(_unresolved, node.children))

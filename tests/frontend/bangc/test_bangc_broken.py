@@ -1,0 +1,108 @@
+"""Errors of the compiler in the body of one function: its file's other functions run all the same."""
+
+import numpy as np
+import pytest
+from engines import NATIVE, alike, run
+
+from mlusim.errors import Unsupported
+from mlusim.frontend.bangc.errors import SourceError
+
+SOURCE = """\
+__nram__ char room[4096];
+struct Doubled {
+  template <typename T> __mlu_func__ void operator()(T *a, int n) const { __bang_add(a, a, a, n); }
+};
+template <typename T> __mlu_func__ void taken(T *a, float *b) { int x = b; }
+template <typename T> __mlu_global__ void G(T *out, int n) {
+  T *tile = (T *)room;
+  __memcpy(tile, out, n * sizeof(T), GDRAM2NRAM);
+  Doubled twice;
+  twice(tile, n);
+  __memcpy(out, tile, n * sizeof(T), NRAM2GDRAM);
+}
+__mlu_global__ void Good(float *out, int n) { out[n] = 1.0f; }
+__mlu_global__ void Bad(float *out, int n) {
+  out[0] = 2.0f;
+  __bang_unheard_of(out, n);
+}
+__mlu_global__ void Late(int *out, float *in) { taken(out, in); }
+void launch(float *p, long *q, cnrtQueue_t queue) {
+  cnrtDim3_t dim = {1, 1, 1};
+  G<<<dim, cnrtFuncTypeBlock, queue>>>(p, 8);
+  G<<<dim, cnrtFuncTypeBlock, queue>>>(q, 8);
+}
+"""
+
+
+@pytest.fixture
+def module(load):
+    """The file, which has an error in three functions and a good kernel before and behind them."""
+    return load(SOURCE)
+
+
+def test_the_other_functions_run(module):
+    """A kernel beside a broken one, and the specialisation that is right of a template that is wrong in another."""
+    alike(module["Good"], (np.zeros(4, np.float32), 3))
+    data = np.arange(8, dtype=np.float32)
+    alike(module["G<float>"], (data, 8))
+    _, (out,) = run(module["G<float>"], (data, 8), NATIVE)
+
+    assert (2 * data).tolist() == out.tolist()
+
+
+def test_a_broken_function_is_refused_with_the_compilers_words(module):
+    """Where it is asked for: with file, line, column and caret."""
+    with pytest.raises(SourceError) as caught:
+        module["Bad"]
+
+    assert (16, 3) == (caught.value.line, caught.value.column)
+    assert "Bad does not translate: use of undeclared identifier '__bang_unheard_of'" in str(caught.value)
+    assert "  __bang_unheard_of(out, n);\n  ^" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "given", "place"),
+    [
+        (
+            "G<long>",
+            (np.zeros(8, np.int64), 8),
+            "k.mlu:3:75: no matching function",
+        ),
+        (
+            "Late",
+            (np.zeros(8, np.int32), np.zeros(8, np.float32)),
+            "k.mlu:5:69: cannot",
+        ),
+    ],
+)
+def test_a_kernel_that_calls_a_broken_function_ends_there(load, kernel, given, place):
+    """In the sentence of the error, not in a result without that call."""
+    ended, _ = run(load(SOURCE)[kernel], given, "python")
+
+    assert isinstance(ended, Unsupported)
+    assert place in str(ended)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "__mlu_global__ void Bad(float *out) { out[0] = ; }",
+        "__mlu_global__ void Bad(flot *out) { out[0] = 1; }",
+        "float table[2] = nothing;",
+        "#include <nowhere.h>",
+        "struct S { int x = nothing; };",
+    ],
+)
+def test_an_error_outside_of_bodies_concerns_the_file(load, wrong):
+    """So does one against the grammar: what is behind it may be anything."""
+    with pytest.raises(SourceError):
+        load(f"__mlu_global__ void Good(float *out) {{ out[0] = 1.0f; }}\n{wrong}\n")
+
+
+def test_a_file_without_a_good_kernel_is_refused(load):
+    """Every error is said, in order."""
+    bad = "__mlu_global__ void {}(float *out) {{ __bang_unheard_of(out); }}\n"
+    with pytest.raises(SourceError) as caught:
+        load(bad.format("A") + bad.format("B"))
+
+    assert [1, 2] == [one.line for one in caught.value.diagnostics]
