@@ -61,9 +61,13 @@ class Accuracy:
 
 @define
 class _Sums:
-    """What one walk over both arrays collects; *worst* and *unmatched* are flat indices or -1."""
+    """What one walk over both arrays collects; *worst* and *unmatched* are flat indices or -1.
+
+    ``scratch`` holds a chunk in float64 three times: memory that is touched for the first time costs more than the sums.
+    """
 
     floor: float
+    scratch: Array
     difference: float = 0.0
     magnitude: float = 0.0
     difference2: float = 0.0
@@ -93,7 +97,7 @@ def judge(output: Array, reference: Array, thresholds: Thresholds) -> Accuracy:
         raise UsageError(f"cannot judge shape {output.shape} against shape {reference.shape}")
     if bit_equal(output, reference):
         return Accuracy(0.0, 0.0, 0.0, 0.0, -1.0, passed=True)
-    sums = _Sums(_diff3_floor(output.dtype))
+    sums = _Sums(_diff3_floor(output.dtype), np.empty((3, min(output.size, CHUNK))))
     with np.errstate(over="ignore", invalid="ignore"):
         for start, o, r in _chunks(output, reference):
             _collect(sums, start, o, r)
@@ -136,19 +140,25 @@ def _within(error: float, threshold: float | None, special: bool) -> bool:
 
 def _collect(sums: _Sums, start: int, o: Array, r: Array) -> None:
     """Add one chunk, whose first element has the flat index *start*, to *sums*."""
-    distance = _distance(o, r)
-    magnitude = np.abs(r.astype(np.float64))
-    if not (_is_integer(o) and _is_integer(r)):
+    distance, magnitude, other = sums.scratch[:, : o.size]
+    np.copyto(magnitude, r)
+    _distance(o, r, magnitude, out=distance)
+    np.abs(magnitude, out=magnitude)
+    total = float(distance.sum())
+    if not math.isfinite(total):  # else every value is finite
         _settle_specials(sums, start, o, r, distance, magnitude)
-    sums.difference += float(distance.sum())
-    sums.difference2 += float(np.square(distance).sum())
+        total = float(distance.sum())
+    sums.difference += total
+    sums.difference2 += float(np.square(distance, out=other).sum())
     sums.magnitude += float(magnitude.sum())
-    sums.magnitude2 += float(np.square(magnitude).sum())
+    sums.magnitude2 += float(np.square(magnitude, out=other).sum())
     worst = int(distance.argmax())
     if distance[worst] > sums.diff3_2:
         sums.diff3_2, sums.worst = float(distance[worst]), start + worst
     sums.unequal += int(np.count_nonzero(distance))
-    relative = np.where(magnitude < sums.floor, distance, distance / (magnitude + TINY))
+    relative = np.divide(distance, np.add(magnitude, TINY, out=other), out=other)
+    if sums.floor:
+        np.copyto(relative, distance, where=magnitude < sums.floor)
     sums.diff3 = max(sums.diff3, float(relative.max()))
 
 
@@ -210,12 +220,14 @@ def _distinct(pairs: list[Array]) -> Array:
     return ordered[new]
 
 
-def _distance(o: Array, r: Array) -> Array:
-    """Return |o - r| in float64; integers of one type are subtracted exactly, 64 bits included."""
+def _distance(o: Array, r: Array, wide: Array, *, out: Array) -> None:
+    """Put |o - r| in float64 to *out*; integers of one type are subtracted exactly, 64 bits included; *wide* is r in float64."""
     if o.dtype == r.dtype and _is_integer(o):
         high, low = np.maximum(o, r).astype(np.uint64), np.minimum(o, r).astype(np.uint64)
-        return (high - low).astype(np.float64)
-    return np.abs(o.astype(np.float64) - r.astype(np.float64))
+        np.copyto(out, high - low)
+        return
+    np.copyto(out, o)
+    np.abs(np.subtract(out, wide, out=out), out=out)
 
 
 def _diff3_floor(dtype: np.dtype[Any]) -> float:

@@ -13,6 +13,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any, TypeVar
 
 from mlusim.errors import UsageError
+from mlusim.operators.kept_memory import keep_freed_memory
 
 LOOK = 5.0  # seconds after which an executor that may complain is asked
 GRACE = 0.5  # seconds that the processes of an interrupted pool have to say where they were; a loop says so at once
@@ -226,8 +227,9 @@ def _uninterrupted() -> Iterator[None]:
 
 
 def _quiet() -> None:
-    """Set up a process of the pool: ignore the interrupt key, and end with the parent."""
+    """Set up a process of the pool: ignore the interrupt key, keep freed memory, and end with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    keep_freed_memory()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
 
 

@@ -1,6 +1,8 @@
 """Work on executors: what comes back, in which state, and what becomes of processes that die."""
 
 import os
+import platform
+import resource
 import signal
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import active_children, get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlusim.errors import UsageError
@@ -55,6 +58,22 @@ def test_any_executor_gives_the_same_outcomes():
 
     assert EXPECTED == on_threads
     assert EXPECTED == plain(outcomes(carried(work, JOBS, workers=2)))
+
+
+def pages_touched(nbytes):
+    """How many pages of memory the system gives for an array, when one of the size has been freed before."""
+    counts = [resource.getrusage(resource.RUSAGE_SELF).ru_minflt]
+    for _ in range(2):
+        np.ones(nbytes, np.uint8)
+        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt)
+    return counts[2] - counts[1]
+
+
+def test_processes_keep_what_they_free():
+    """The next array takes the memory of the last one, which ``malloc`` would have given back: 768 pages."""
+    (ended,) = carried(pages_touched, [3 << 20], workers=1)
+
+    assert platform.libc_ver()[0] != "glibc" or ended[1].result() < 100
 
 
 def test_a_process_that_dies_names_its_job_and_the_rest_goes_on():
