@@ -16,7 +16,7 @@ from mlusim.time.profile import NO_PROFILE, Profile, profile
 from mlusim.time.rates import Bound
 from mlusim.time.task_work import TaskWork
 from mlusim.time.timeline import Forecast, Timeline
-from mlusim.time.timing import predict
+from mlusim.time.timing import times
 
 
 @frozen(eq=False)
@@ -84,10 +84,7 @@ class Launch(Presented):
         if not self.tasks:
             return self.time_us, self.time_us
         board = find_board(self.board)
-        ends = [
-            predict(self.tasks, board, board.places(self._unions), bound).time_us
-            for bound in (Bound.LOW, Bound.HIGH)
-        ]
+        ends = times(self.tasks, board, board.places(self._unions), (Bound.LOW, Bound.HIGH))
         return min(ends[0], self.time_us), max(ends[1], self.time_us)
 
     @property

@@ -4,10 +4,10 @@ Everything follows from what the launch left behind; nothing is measured again.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 from attrs import frozen
 
 from mlusim.arch.board import Board
@@ -105,8 +105,10 @@ def _starts(launch: "Launch") -> float:
 def _off_chip(tasks: Sequence[TaskWork]) -> tuple[int, int]:
     """How many off-chip transfers *tasks* make, and the bytes of the lines that they touch."""
     transfers = lines = 0
-    for distinct, turns in (chunk for task in tasks for chunk in task.log.chunks):
-        times = np.bincount(turns, minlength=len(distinct))
-        transfers += int(times @ (distinct[:, SUMS + IO_STARTS] + (distinct[:, KIND] == IO_FLIGHT)))
-        lines += int(times @ moved(distinct))
+    for log, alike in Counter(task.log for task in tasks).items():
+        for (distinct, _), times in zip(log.chunks, log.times, strict=True):
+            transfers += alike * int(
+                times @ (distinct[:, SUMS + IO_STARTS] + (distinct[:, KIND] == IO_FLIGHT))
+            )
+            lines += alike * int(times @ moved(distinct))
     return transfers, lines

@@ -7,6 +7,7 @@ arrays of the distinct ones, and a log that grows all the same is merged, so tha
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,12 @@ Rows = np.ndarray[Any, np.dtype[np.int64]]
 NO_SUMS: Rows = np.zeros(COLUMNS, np.int64)
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class CoreLog:
-    """A finished log: chunks of (distinct rows, which of them in turn)."""
+    """A finished log: chunks of (distinct rows, which of them in turn).
+
+    What is counted of it is kept: a prediction, its band and the figures of a launch ask again for each task.
+    """
 
     chunks: tuple[tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]], ...]
     key: bytes = field(init=False, repr=False)
@@ -60,12 +64,17 @@ class CoreLog:
         for distinct, turns in self.chunks:
             yield distinct[turns]
 
-    @property
+    @cached_property
+    def times(self) -> tuple[Rows, ...]:
+        """How often each distinct row comes, for each chunk."""
+        return tuple(np.bincount(turns, minlength=len(distinct)) for distinct, turns in self.chunks)
+
+    @cached_property
     def total(self) -> Rows:
         """The sums over all rows, columns as in the rows."""
         total = np.zeros(COLUMNS, np.int64)
-        for distinct, turns in self.chunks:
-            total += np.bincount(turns, minlength=len(distinct)) @ distinct
+        for (distinct, _), times in zip(self.chunks, self.times, strict=True):
+            total += times @ distinct
         return total
 
 

@@ -38,7 +38,7 @@ FRONT, VECTOR, TENSOR, SCALAR, IO, MOVE, FLIGHT = range(7)
 Times = np.ndarray[Any, np.dtype[np.float64]]
 
 # The spaces of scalar accesses, in the order in which a core counts them:
-OFF_CHIP, ON_CHIP = (0, 1), (2, 3, 4)
+OFF_CHIP, ON_CHIP = slice(0, 2), slice(2, 5)
 
 LOADING, STORING = 1, 2  # channels of the IO-DMA
 

@@ -97,7 +97,7 @@ def _timed(logs: Sequence[CoreLog], pace: Pace) -> Iterator[TimedLog]:
         yield from (TimedLog(log, pace, np.zeros((0, FLIGHT + 1)), (), (0.0,) * PIPES, 0) for log in logs)
         return
     rows = np.concatenate([distinct for distinct, _ in chunks])
-    times = np.concatenate([np.bincount(turns, minlength=len(distinct)) for distinct, turns in chunks])
+    times = np.concatenate([times for log in logs for times in log.times])
     parts, nbytes = parts_of(rows, pace), moved(rows)
     ready = _ready(rows, parts, nbytes)
     busy = _added(times[:, None] * _busy(rows, parts), sizes).tolist()

@@ -7,17 +7,18 @@ A place takes the next task when its own has ended.
 """
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, frozen
 
 from mlusim.arch.board import Board
 from mlusim.time import work
 from mlusim.time.cache import found_in_cache
+from mlusim.time.pace import Pace
 from mlusim.time.rates import LAUNCH, Bound
 from mlusim.time.replay import ceiling, replay
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timed_log import CoreSummary, Paces, TimedLog, distinct, groups_of, key_of
+from mlusim.time.timed_log import CoreSummary, GroupKey, Paces, TimedLog, groups_of, key_of
 
 LAUNCH_US = LAUNCH.value
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
@@ -90,25 +91,63 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int, bound: Bound = 
 
     *bound* takes every constant at an end of its band.
     """
-    groups, paces = groups_of(tasks), Paces(board, bound)
-    kinds = distinct(groups)
-    found = (_alone(logs, board, bound) for together in paces.timed(kinds.values()) for logs in together)
-    known = dict(zip(kinds, found, strict=True))
-    alone = [known[key_of(group)] for group in groups]
-    hits = found_in_cache(groups, board.l2)
-    needs = delayed(
-        [_need(group, a, hit, paces) for group, a, hit in zip(groups, alone, hits, strict=True)],
-        slots,
-        ceiling(board, bound),
-    )
-    ran = schedule(needs, slots, ceiling(board, bound))
-    spans = tuple(_spans(groups, alone, ran))
-    busy = [max((span.busy_us[n] for span in spans), default=0.0) for n in range(len(PIPES))]
+    given = _Work.of(tasks, board)
+    alone, needs, ran = _ran(given, board, slots, bound)
+    spans = tuple(_spans(given.groups, [alone[key] for key in given.keys], ran))
+    busy = [
+        max((core.busy[n] for kind in alone.values() for core in kind.cores), default=0.0)
+        for n in range(len(PIPES))
+    ]
     last = max(range(len(ran)), key=lambda n: ran[n].end)
-    time_us = LAUNCH.at(bound) + ran[last].end
     return Prediction(
-        time_us, _bound(alone[last], needs[last][0], ran[last]), spans, dict(zip(PIPES, busy, strict=True))
+        LAUNCH.at(bound) + ran[last].end,
+        _bound(alone[given.keys[last]], needs[last][0], ran[last]),
+        spans,
+        dict(zip(PIPES, busy, strict=True)),
     )
+
+
+def times(tasks: Sequence[TaskWork], board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:
+    """What `predict` says of the time at each of *bounds*, in us."""
+    given = _Work.of(tasks, board)
+    return [LAUNCH.at(b) + max(slot.end for slot in _ran(given, board, slots, b)[2]) for b in bounds]
+
+
+@frozen
+class _Work:
+    """What of a launch is the same at every bound: its groups, one of each kind, and what they find in the cache."""
+
+    groups: list[list[TaskWork]]
+    keys: list[GroupKey]
+    kinds: dict[GroupKey, list[TaskWork]]
+    hits: list[float]
+
+    @classmethod
+    def of(cls, tasks: Sequence[TaskWork], board: Board) -> "_Work":
+        groups = groups_of(tasks)
+        keys = [key_of(group) for group in groups]
+        return cls(groups, keys, dict(zip(keys, groups, strict=True)), found_in_cache(groups, board.l2))
+
+
+def _ran(
+    given: _Work, board: Board, slots: int, bound: Bound
+) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
+    """Each kind of group by itself, what each group needs, and where and when it runs."""
+    paces, most = Paces(board, bound), ceiling(board, bound)
+    found = (
+        _alone(logs, board, bound) for together in paces.timed(given.kinds.values()) for logs in together
+    )
+    alone = dict(zip(given.kinds, found, strict=True))
+    own = {key: paces.of(group) for key, group in given.kinds.items()}
+    needs = delayed(
+        [
+            _need(group, alone[key], hit, own[key])
+            for group, key, hit in zip(given.groups, given.keys, given.hits, strict=True)
+        ],
+        slots,
+        most,
+    )
+    return alone, needs, schedule(needs, slots, most)
 
 
 def _alone(logs: Sequence[TimedLog], board: Board, bound: Bound) -> Alone:
@@ -140,13 +179,13 @@ def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
 # -- what the first loads wait for ------------------------------------------------------------------
 
 
-def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Paces) -> Need:
-    """What *group* needs of the board, of which it finds *hit* bytes in the cache."""
+def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[Pace]) -> Need:
+    """What *group* needs of the board, at the *paces* of its cores; it finds *hit* bytes in the cache."""
     nbytes = max(0.0, alone.moved - hit)
     first = min(nbytes, float(work.UNIT * sum(task.head[0] for task in group)))
     lasting = max(
         pace.transaction * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
-        for task, pace in zip(group, paces.of(group), strict=True)
+        for task, pace in zip(group, paces, strict=True)
     )
     return Need(alone.duration, nbytes, first, lasting)
 
