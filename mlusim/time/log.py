@@ -40,6 +40,7 @@ STORES = SUMS + counters.places_before(counters.STORES)
 COLUMNS = SUMS + counters.TASK_PLACES
 
 CHUNK = 1024  # rows that become an array
+FEW = 64  # rows of which `np.unique` would take five times as long and more, most of it to begin
 MOST = 1 << 17  # rows of one core, beyond which rows are merged
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -147,8 +148,18 @@ class Log:
         if len(rows) == 1:
             self._chunks.append((rows, np.zeros(1, np.uint16)))
         else:
-            distinct, turns = np.unique(rows, axis=0, return_inverse=True)
-            self._chunks.append((distinct, turns.reshape(-1).astype(np.uint16)))
+            self._chunks.append(_each_once(rows))
+
+
+def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
+    """The distinct ones of *rows* in order, and which of them each row is."""
+    if len(rows) > FEW:
+        distinct, turns = np.unique(rows, axis=0, return_inverse=True)
+        return distinct, turns.reshape(-1).astype(np.uint16)
+    listed = list(map(tuple, rows.tolist()))
+    ordered = sorted(set(listed))
+    number = {row: n for n, row in enumerate(ordered)}
+    return np.array(ordered, np.int64), np.array([number[row] for row in listed], np.uint16)
 
 
 def _merged(rows: Rows) -> Rows:
