@@ -23,7 +23,7 @@ PART void memcpy_1d(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int64_
   }
   m->site = site;
   settle_(m, far_direction(d) ? P_IO : P_MOVE);
-  memmove(at(dst), at(src), (size_t)size);
+  carry_(DIRECTION_DST[d], DIRECTION_SRC[d], at(dst), at(src), size);
   m->counts[row]++;
   m->traffic[d] += size;
   src.a->read += size;

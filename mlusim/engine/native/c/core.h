@@ -79,6 +79,8 @@ COLD void tick_(Core *m, int site) { m->fuel = TURNS; m->site = site;
 }
 #define TURN(m, site) do { if (UNLIKELY(--(m)->fuel < 0)) tick_(m, site); } while (0)
 
+#define FAR(space) ((space) == GDRAM || (space) == LDRAM)
+
 /* ---- accounts ---- */
 #define COUNT(m, row) ((m)->counts[row]++)
 ALWAYS void lines_(Core *m, int row, int64_t used, int64_t paid) {
@@ -101,7 +103,6 @@ ALWAYS void transpose_(Core *m, int row, int64_t used, int64_t elements) {
   m->work[W_TRANSPOSED] += elements;
   lines_(m, row, used, (used + VECTOR_BYTES - 1) / VECTOR_BYTES);
 }
-#define FAR(space) ((space) == GDRAM || (space) == LDRAM)
 /* Lines that are written in part, and so are read first. */
 ALWAYS int64_t read_first_(int64_t start, int64_t size) {
   int64_t first = start % UNIT > 0, last = (start + size) % UNIT > 0;
@@ -142,12 +143,41 @@ ALWAYS void await_(Core *m, int waits) {
   else if (waits & FOR_COMPUTE) { if (m->pending & FOR_ALL) note_(m, K_WAIT, waits, 0, 0, 0, 0, 0); else m->fence = 1; }
 }
 
+/* ---- bytes ---- */
+/* Large pieces for GDRAM go past the caches: a line that is written as a whole need not be read first. */
+#define STREAMED (1 << 15)
+#if defined(__AVX2__)
+typedef long long W4_ __attribute__((vector_size(32)));
+#if defined(__clang__)
+#define PUT_PAST_(p, v) __builtin_nontemporal_store(v, p)
+#else
+#define PUT_PAST_(p, v) __builtin_ia32_movntdq256(p, v)
+#endif
+PART void stream_(uint8_t *t, const uint8_t *s, int64_t n) {
+  int64_t i = -(int64_t)(uintptr_t)t & 31;
+  memcpy(t, s, (size_t)i);
+  for (; i + 64 <= n; i += 64) {
+    W4_ a, b; memcpy(&a, s + i, 32); memcpy(&b, s + i + 32, 32);
+    PUT_PAST_((W4_ *)(t + i), a); PUT_PAST_((W4_ *)(t + i + 32), b);
+  }
+  __builtin_ia32_sfence();
+  memcpy(t + i, s + i, (size_t)(n - i));
+}
+#else
+#define stream_(t, s, n) memcpy(t, s, (size_t)(n))
+#endif
+/* *n* bytes of a copy from src to dst. */
+ALWAYS void carry_(int dst, int src, uint8_t *t, const uint8_t *s, int64_t n) {
+  if (n >= STREAMED && FAR(dst) && !FAR(src)) stream_(t, s, n); else memmove(t, s, (size_t)n);
+}
+
 /* ---- what is in flight: copies of rows of bytes, and what Python issued (a row of numbers) ---- */
 COLD void land_(Core *m, const Flight *f) {
   if (!f->rows) return;
   if (f->number >= 0) { up_(m, UP_LAND, f->number, 0); return; }
-  uint8_t *d = (uint8_t *)((Alloc *)m->allocs)[f->dst].raw + f->to, *s = (uint8_t *)((Alloc *)m->allocs)[f->src].raw + f->frm;
-  for (int64_t k = 0; k < f->rows; k++) memmove(d + k * f->to_stride, s + k * f->from_stride, (size_t)f->size);
+  const Alloc *dst = (Alloc *)m->allocs + f->dst, *src = (Alloc *)m->allocs + f->src;
+  uint8_t *d = (uint8_t *)dst->raw + f->to, *s = (uint8_t *)src->raw + f->frm;
+  for (int64_t k = 0; k < f->rows; k++) carry_(dst->space, src->space, d + k * f->to_stride, s + k * f->from_stride, f->size);
 }
 COLD void drain_(Core *m, int pipes) {
   int keep = 0;
