@@ -146,6 +146,7 @@ ALWAYS void await_(Core *m, int waits) {
 /* ---- bytes ---- */
 /* Large pieces for GDRAM go past the caches: a line that is written as a whole need not be read first. */
 #define STREAMED (1 << 15)
+#define AHEAD (1 << 12)
 #if defined(__AVX2__)
 typedef long long W4_ __attribute__((vector_size(32)));
 #if defined(__clang__)
@@ -169,6 +170,11 @@ PART void stream_(uint8_t *t, const uint8_t *s, int64_t n) {
 /* *n* bytes of a copy from src to dst. */
 ALWAYS void carry_(int dst, int src, uint8_t *t, const uint8_t *s, int64_t n) {
   if (n >= STREAMED && FAR(dst) && !FAR(src)) stream_(t, s, n); else memmove(t, s, (size_t)n);
+}
+/* Ask the memory for *n* bytes of GDRAM, which an instruction is going to change. */
+ALWAYS void ahead_(const Core *m, Ptr p, int64_t n) {
+  At a = see(m, p);
+  if (a.a->space == GDRAM && n <= AHEAD && !out(a, n)) for (int64_t i = 0; i < n; i += 64) __builtin_prefetch(at(a) + i, 1);
 }
 
 /* ---- what is in flight: copies of rows of bytes, and what Python issued (a row of numbers) ---- */

@@ -7,6 +7,7 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
+from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
 
@@ -36,7 +37,7 @@ def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
     for local in form.locals:
         lines += _local(c, local, form)
-    lines += statements(c, form.body, form)
+    lines += [*ahead(c, form), *statements(c, form.body, form)]
     if not isinstance(form.result, t.Void):
         lines.append(f"  return {_zero(form.result)};")
     return "\n".join(_at_their_lines([*lines, "}"]))
