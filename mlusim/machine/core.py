@@ -1,20 +1,18 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters."""
 
-import functools
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType, as_dtype
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
-from mlusim.engine.polls import Polls
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
-from mlusim.machine.placements import Placements
-from mlusim.machine.scheduling.renewal import begin, renew, run
+from mlusim.machine.scheduling.renewal import begin, placements, polls, renew, run
 from mlusim.machine.sync.mutex import lock, unlock
 from mlusim.machine.sync.nram_copies import land_inside, wait_inside
 from mlusim.machine.sync.split_barrier import half_barrier
@@ -72,8 +70,6 @@ class Core:
         self.late = session.effects == "late"
         self.log: Log | None = session.make_log(self)
         self.head = Head()
-        self.polls = Polls(functools.partial(session.scheduler.spin, self))
-        self.placements = Placements(session, self)
         self.pending = OPENING  # pipes with effects that are not waited for yet; and whether the task begins
         self.fence = False  # it waited for its compute stream while nothing was pending
         self.hub = session.hub
@@ -87,7 +83,7 @@ class Core:
     def __repr__(self) -> str:
         return f"<{self.place.label}>"
 
-    @functools.cached_property
+    @cached_property
     def arenas(self) -> Mapping[Space, Arena]:
         """Its own memories, made when the kernel declares something first."""
         return self.session.private_arenas(memory_core=self.place.memory_core)
@@ -103,6 +99,7 @@ class Core:
         self.mlu.watch, self.scalars, self.direct = watch, scalars, scalars is None
 
     run, renew, begin = run, renew, begin  # methods, written beside what they are about
+    polls, placements = cached_property(polls), cached_property(placements)  # made when they are first needed
 
     # -- where the kernel is -------------------------------------------------------------------
 

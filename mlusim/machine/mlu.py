@@ -75,19 +75,14 @@ class Mlu(metaclass=_Described):
 
     def __init__(self, core: "Core") -> None:
         place, session = core.place, core.session
-        arch, (x, y, z) = session.board.arch, session.dim
         self.core = core
-        self.taskId, self.taskDim = place.task, x * y * z
+        self.taskId = place.task
         self.taskIdX, self.taskIdY, self.taskIdZ = place.task_x, place.task_y, place.task_z
-        self.taskDimX, self.taskDimY, self.taskDimZ = x, y, z
-        self.clusterId, self.clusterDim = place.cluster_id, session.kind.unions
-        self.coreId, self.coreDim = place.core_id, arch.cores_per_cluster
-        self.MAX_NRAM_SIZE, self.MAX_WRAM_SIZE, self.MAX_SRAM_SIZE = (
-            arch.max_nram,
-            arch.max_wram,
-            arch.max_sram,
-        )
-        self.BANG_ARCH = arch.bang_arch
+        self.clusterId, self.coreId = place.cluster_id, place.core_id
+        (
+            self.taskDim, self.taskDimX, self.taskDimY, self.taskDimZ, self.clusterDim, self.coreDim,
+            self.MAX_NRAM_SIZE, self.MAX_WRAM_SIZE, self.MAX_SRAM_SIZE, self.BANG_ARCH,
+        ) = session.built_ins  # fmt: skip
         self.counts, self.traffic = session.counters()
         self.work = WORK.zeros()
         self.lines, self.spare = session.tally.lines, session.tally.spare

@@ -24,6 +24,7 @@ class Owner(Protocol):
     dim: tuple[int, int, int]
     kind: Any
     effects: str
+    built_ins: tuple[int, ...]
     hub: Hub
     request: Any
     scheduler: "Scheduler"

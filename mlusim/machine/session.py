@@ -54,6 +54,13 @@ def _policies(arch: Arch, away: bool, noted: bool) -> tuple[LaunchPolicy, Launch
     return LaunchPolicy(arch, False, away, noted), LaunchPolicy(arch, True, away, noted)
 
 
+def _built_ins(arch: Arch, dim: tuple[int, int, int], kind: Kind) -> tuple[int, ...]:
+    """The built-in variables of an `Mlu` that are the same for all tasks of a launch, in its order."""
+    x, y, z = dim
+    sizes = arch.max_nram, arch.max_wram, arch.max_sram
+    return x * y * z, x, y, z, kind.unions, arch.cores_per_cluster, *sizes, arch.bang_arch
+
+
 @frozen
 class Request:
     """What was asked of a launch; *layout* is the plan of its NRAM, where one was given."""
@@ -90,6 +97,7 @@ class Session:
         self.request = request
         self.dim, self.kind, self.effects = request.dim, request.kind, request.effects
         self.timing = request.timing
+        self.built_ins = _built_ins(board.arch, request.dim, request.kind)
         self.native = native  # the compiled kernel, where C runs it
         self._core_class: type[Core] = Core if native is None else native.core_class
         self.meter = meter  # of the launch's limit, where it has one
@@ -105,6 +113,7 @@ class Session:
         self.layouts: dict[Hashable, RegionMap] = {}  # of the plans that kernels place, by their keys
         self.skip = 0  # groups of tasks that are left out
         self._bind = bind
+        self._routes: dict[bool, Routes] = {}  # of an IPU core and of a memory core
         self.steps = Table(SPELLINGS) if self.hub.every_step and self.timing else None
         self.alone = self.steps is None and self.choices is None and self.hub.deaf  # nothing looks inside
         limited = meter is not None and meter.limit.instructions is not None
@@ -308,7 +317,11 @@ class Session:
 
     def core_directions(self, *, memory_core: bool) -> Routes:
         """The copy directions that a core of this launch has."""
-        return routes(self.board.arch, memory_core=memory_core, block=self.kind.unions == 0)
+        found = self._routes.get(memory_core)
+        if found is None:
+            found = routes(self.board.arch, memory_core=memory_core, block=self.kind.unions == 0)
+            self._routes[memory_core] = found
+        return found
 
     # -- announcements -------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from mlusim.arch.board import Board
 from mlusim.isa.table import ISA
-from mlusim.memory.allocation import Arena
+from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.counters import COUNTS, TRAFFIC
@@ -180,11 +180,9 @@ def _met(counts: Sequence[int]) -> Iterable[int]:
 
 def _reads(core: "Core") -> tuple[tuple[int, int, int], ...]:
     """The tensors that *core* was given: address, bytes, and the bytes that its copies read."""
-    found: dict[int, tuple[int, int, int]] = {}
+    found: dict[Allocation, int] = {}
     for views in core.bindings:
         for view in views.values():
-            allocation = view.allocation
-            if allocation.space is GDRAM:
-                *_, read = found.get(allocation.address, (0, 0, 0))
-                found[allocation.address] = allocation.address, allocation.nbytes, read + view.read
-    return tuple(found.values())
+            if view.space is GDRAM:
+                found[view.allocation] = found.get(view.allocation, 0) + view.read
+    return tuple([(tensor.address, tensor.nbytes, read) for tensor, read in found.items()])

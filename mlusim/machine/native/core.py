@@ -22,6 +22,7 @@ from mlusim.machine.native.arguments import answer, value_of
 from mlusim.machine.native.polls import NativePolls
 from mlusim.machine.native.seat import Seat, give, taken
 from mlusim.machine.native.start import Start
+from mlusim.machine.scheduling.renewal import repeats
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
@@ -62,8 +63,8 @@ class NativeCore(Core):
 
     def run(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
         """Run the kernel's C; raises what Python raised on its behalf."""
-        if self._start is None:
-            self._start = self._prepared(kernel, arguments)
+        if self.seat is None:
+            self._prepare(kernel, arguments)
         start, c, seat = self._start, self.c, self.seat
         assert seat is not None
         try:
@@ -76,19 +77,20 @@ class NativeCore(Core):
             for number, view in enumerate(self.views):
                 if view is not None:
                     view.read += seat.read(number)
-            self.renewable = start.renewable
+            self.renewable = start is not None and start.renewable
         except KeyboardInterrupt as stop:
             file, line = self.site()
             stop.add_note(f"at {file}:{line} in {self.place.label} of kernel {kernel.name}")
             raise
 
-    def _prepared(self, kernel: "Kernel", arguments: Sequence[Any]) -> "Start":
+    def _prepare(self, kernel: "Kernel", arguments: Sequence[Any]) -> None:
         """Everything that the C of *kernel* begins with; the same for each task that this core runs."""
         self.seat = seat = taken()
         self.c = seat.c
         self._sit(seat)
         seat.hand(*kernel.native.words(self, arguments, self))
-        return Start.of(self, seat)
+        if repeats(self):
+            self._start = Start.of(self, seat)
 
     def renew(self, place: TaskPlace, union: "Union") -> None:
         """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""

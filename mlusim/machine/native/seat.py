@@ -205,9 +205,9 @@ def _rows() -> int:
 def sums() -> tuple[tuple[int, int], "tuple[memoryview[int], memoryview[int]]"]:
     """Counters that all cores of a launch add to, the lines and spare bytes of each instruction: addresses and views."""
     rows = _rows()
-    made = np.zeros((2, rows), np.int64)
-    at = _where(made)
-    return (at, at + 8 * rows), (made[0].data, made[1].data)
+    made = layout.words_type(2 * rows)()
+    at, counts = ctypes.addressof(made), memoryview(made).cast("B").cast("q")
+    return (at, at + 8 * rows), (counts[:rows], counts[rows:])
 
 
 def _look() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlusim.machine.native.seat import FIRST_FLIGHTS, NO_SUMS, OWN_SUMS, REST
-from mlusim.machine.scheduling.renewal import repeats
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
@@ -35,8 +34,7 @@ class Start(NamedTuple):
             declared={space: (arena.top, len(arena.allocations)) for space, arena in core.used.items()},
             rest=bytes(seat.bytes[REST:]),
             places=bytes(seat.places.bytes),
-            renewable=repeats(core)
-            and not any(a.filled for arena in core.used.values() for a in arena.allocations),
+            renewable=not any(a.filled for arena in core.used.values() for a in arena.allocations),
         )
 
     def again(self, seat: "Seat") -> None:

@@ -94,6 +94,12 @@ class Carriers:
         strand.body = functools.partial(self._run, carrier, body, _watched())
         return carrier
 
+    def follow(self, carrier: "Carrier") -> "Carrier":
+        """A carrier of what the strand of *carrier* carries next, called on it; *carrier* has ended."""
+        carrier.ended = True
+        carrier.strand.gr_context = self._context.copy()
+        return carrier.next()
+
     def _run(self, carrier: "Carrier", body: Callable[[], None], watched: bool) -> None:
         body()
         carrier.ended = True
@@ -120,6 +126,12 @@ class Carrier:
         self._home, self.strand = home, strand
         self.begun = self.ended = False
         self.trace: Any = None
+
+    def next(self) -> "Carrier":
+        """A carrier of the same strand, which runs."""
+        following = Carrier(self._home, self.strand)
+        following.begun = True
+        return following
 
     @property
     def dead(self) -> bool:

@@ -13,7 +13,10 @@ from mlusim.time.first_loads import OPENING, Head
 
 def repeats(core: Any) -> bool:
     """Whether *core* may run further tasks: Block tasks that nothing looks at, of a kernel that keeps nothing of them."""
-    return bool(core.union.block and core.session.alone and core.session.request.layout is None)
+    session = core.session
+    return bool(
+        core.union.block and session.alone and core.mlu.taskDim > 1 and session.request.layout is None
+    )
 
 
 def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
@@ -30,16 +33,26 @@ def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
     core.renewable = repeats(core)
 
 
+def polls(core: Any) -> Polls:
+    """What *core* looked at again and again, from its first look on."""
+    return Polls(functools.partial(core.session.scheduler.spin, core))
+
+
+def placements(core: Any) -> Placements:
+    """The plans of the buffers of *core*, from the first one on."""
+    return Placements(core.session, core)
+
+
 def renew(core: Any, place: TaskPlace, union: Any) -> None:
     """Let *core* run the task of *place* next, with the same arguments, as a core that begins."""
     core.begin(place, union)
     core.close_bindings(core.arguments_bound)
     for arena in core.used.values():
         arena.cut(0, 0)
-    mlu, session = core.mlu, core.session
+    mlu = core.mlu
     mlu.work, core.loads, core.stores = WORK.zeros(), LOADS.zeros(), STORES.zeros()
-    core.polls = Polls(functools.partial(session.scheduler.spin, core))
-    core.placements = Placements(session, core)
+    for made in ("polls", "placements"):
+        core.__dict__.pop(made, None)
     core.away.clear()
     core.source, core.source_at = None, 0
 

@@ -101,29 +101,37 @@ class Scheduler:
         self._alive.append(core)
 
     def _live(self, core: "Core") -> None:
-        """What a strand carries: *core* with its task, and with those to come while no other core is ready before them."""
+        """What a strand carries: *core* with its task, and the tasks to come while no other core is ready before them."""
         self._body(core)
-        while core.renewable and self._renewed(core):
+        while self._follows():
+            core = self._follower(core)
             self._body(core)
+        assert core.carrier is not None
+        core.carrier.ended = True
 
-    def _renewed(self, core: "Core") -> bool:
-        """Whether *core*, whose task has ended, was given the next one: as if others had run it, and without a switch."""
+    def _follows(self) -> bool:
+        """Whether the next task may begin where one has ended, as if others had run it, and without a switch."""
         ready = self._ready
         if ready[0].__class__ is not tuple if ready else self._pending is None:
             return False
-        if self.doomed is not None or sys.gettrace() is not None:
-            return False
+        return self.doomed is None and sys.gettrace() is None
+
+    def _follower(self, core: "Core") -> "Core":
+        """The core of the next task, on the strand of *core*, whose task has ended: the same one where it is renewable."""
         self._room += 1
         self._fill()
-        number, make = ready.popleft()
+        number, make = self._ready.popleft()
         self._coming -= 1
-        if make() is not core:
-            raise AssertionError("a core that has ended runs the next task")
         self._alive.remove(core)
-        self._alive.append(core)
         self._spinning.discard(core)
-        core.number = self._last = number
-        return True
+        following: Core = make()
+        if following is not core:
+            assert core.carrier is not None
+            following.carrier = self._carriers.follow(core.carrier)
+            self.running = self.last = following
+        self._alive.append(following)
+        following.number = self._last = number
+        return following
 
     def _made(self, number: int, make: Callable[[], "Core"]) -> "Core":
         """The core to come that is next."""
