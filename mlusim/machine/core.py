@@ -12,7 +12,7 @@ from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Sync
-from mlusim.machine.scheduling.renewal import begin, placements, polls, renew, run
+from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
 from mlusim.machine.sync.mutex import lock, unlock
 from mlusim.machine.sync.nram_copies import land_inside, wait_inside
 from mlusim.machine.sync.split_barrier import half_barrier
@@ -383,6 +383,7 @@ class Core:
         for binding in self.bindings[first:]:
             for view in binding.values():
                 view.close()
+            binding.clear()
         del self.bindings[first:]
 
     def release(self) -> None:
@@ -393,3 +394,5 @@ class Core:
         self.source = None
         for arena in self.used.values():
             arena.release()
+        if self.session.alone:
+            forget(self)

@@ -69,15 +69,10 @@ class Tally:
     def add(self, core: "Core") -> None:
         """Count what *core* did."""
         scalars, *others = core.mlu.work[:5]
-        for counts, total in (
-            (core.loads, self.scalar_loads),
-            (core.stores, self.scalar_stores),
-        ):
-            if any(counts):
-                scalars += sum(counts)
-                for space, number in zip(SPACES, counts, strict=True):
-                    if number:
-                        total[space.name] = total.get(space.name, 0) + number
+        if any(core.loads):
+            scalars += _add_accesses(self.scalar_loads, core.loads)
+        if any(core.stores):
+            scalars += _add_accesses(self.scalar_stores, core.stores)
         for space, arena in core.used.items():
             if space in self._high:
                 self._high[space] = max(self._high[space], arena.high_water)
@@ -163,6 +158,14 @@ def _of_one_row(row: tuple[int, ...]) -> CoreLog:
     log = Log()
     log.extend(np.array([row], np.int64))
     return log.finished()
+
+
+def _add_accesses(total: dict[str, int], counts: Sequence[int]) -> int:
+    """Add scalar accesses by the number of the space to *total*, which has names; returns how many they are."""
+    for space, number in zip(SPACES, counts, strict=True):
+        if number:
+            total[space.name] = total.get(space.name, 0) + number
+    return sum(counts)
 
 
 def _add(total: list[int], counts: Sequence[int]) -> None:

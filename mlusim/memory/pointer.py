@@ -124,7 +124,10 @@ class View:
         if not self.allocation.live:
             fault = self.allocation.ended()
             raise fault if self.port is None else self.port.blame(fault)
-        return View(self.allocation, dtype, self.port, phase, self.siblings)
+        view = View(self.allocation, dtype, self.port, phase, self.siblings)
+        if self.nbytes < 0:
+            view.close()
+        return view
 
 
 REACH = 1 << 46

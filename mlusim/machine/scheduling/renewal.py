@@ -1,6 +1,7 @@
 """Cores that run one Block task after another: what each task gets fresh, and what the core keeps."""
 
 import functools
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,8 @@ from mlusim.machine.placements import Placements
 from mlusim.machine.task_place import TaskPlace
 from mlusim.time.counters import LOADS, STORES, WORK
 from mlusim.time.first_loads import OPENING, Head
+
+KEPT = 2  # references to an `Mlu` that has its core only: that one, and the question's own
 
 
 def repeats(core: Any) -> bool:
@@ -41,6 +44,18 @@ def polls(core: Any) -> Polls:
 def placements(core: Any) -> Placements:
     """The plans of the buffers of *core*, from the first one on."""
     return Placements(core.session, core)
+
+
+def forget(core: Any) -> None:
+    """Cut the circles that *core* is part of, which has ended: it is freed at once, unless the kernel keeps its `Mlu`."""
+    core.arguments = None
+    if core.union.block:
+        core.union.cores.clear()
+    own = core.__dict__
+    own.pop("polls", None)
+    own.pop("placements", None)
+    if sys.getrefcount(core.mlu) == KEPT:
+        del core.mlu.core
 
 
 def renew(core: Any, place: TaskPlace, union: Any) -> None:
