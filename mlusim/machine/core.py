@@ -394,5 +394,5 @@ class Core:
         self.source = None
         for arena in self.used.values():
             arena.release()
-        if self.session.alone:
+        if self.ended and self.session.alone:
             forget(self)

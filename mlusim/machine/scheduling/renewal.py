@@ -48,6 +48,8 @@ def placements(core: Any) -> Placements:
 
 def forget(core: Any) -> None:
     """Cut the circles that *core* is part of, which has ended: it is freed at once, unless the kernel keeps its `Mlu`."""
+    if core.arguments is None:  # it was released before
+        return
     core.arguments = None
     if core.union.block:
         core.union.cores.clear()
