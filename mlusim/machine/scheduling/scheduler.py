@@ -111,8 +111,8 @@ class Scheduler:
 
     def _follows(self) -> bool:
         """Whether the next task may begin where one has ended, as if others had run it, and without a switch."""
-        ready = self._ready
-        if ready[0].__class__ is not tuple if ready else self._pending is None:
+        coming = self._ready[0] if self._ready else self._pending
+        if coming is None or (coming.__class__ is not tuple if self._ready else isinstance(coming, list)):
             return False
         return self.doomed is None and sys.gettrace() is None
 

@@ -15,7 +15,7 @@
 #else
 #define INDEPENDENT _Pragma("GCC ivdep") _Pragma("GCC unroll 4")
 /* Passes that take a sixth of the compiler's time and make no kernel of ops faster; the other flags stay as they are. */
-#pragma GCC optimize("no-gcse", "no-schedule-insns2", "no-tree-pre", "no-code-hoisting")
+#pragma GCC optimize("no-gcse", "no-schedule-insns2", "no-tree-pre", "no-code-hoisting", "no-thread-jumps")
 #endif
 
 /* A pointer: the number of its allocation in the upper 16 bits, below it a signed offset in bytes. */

@@ -61,7 +61,16 @@ ALWAYS void narrow_f16(f16 *d, const float *restrict s, int64_t n) {
   for (; i < n; i++) d[i] = to_f16(s[i]);
 }
 ALWAYS void widen_b16(float *restrict d, const b16 *s, int64_t n) { for (int64_t i = 0; i < n; i++) d[i] = from_b16(s[i]); }
-ALWAYS void narrow_b16(b16 *d, const float *restrict s, int64_t n) { for (int64_t i = 0; i < n; i++) d[i] = to_b16(s[i]); }
+/* As if there were no NaN, and where there is one, which the largest bits tell, once more. */
+ALWAYS void narrow_b16(b16 *d, const float *restrict s, int64_t n) {
+  uint32_t most = 0;
+  for (int64_t i = 0; i < n; i++) {
+    uint32_t b = bits_(s[i]), a = b & 0x7fffffff;
+    most = a > most ? a : most;
+    d[i] = (b16)((b + 0x7fff + (b >> 16 & 1)) >> 16);
+  }
+  if (__builtin_expect(most > 0x7f800000, 0)) for (int64_t i = 0; i < n; i++) d[i] = to_b16(s[i]);
+}
 #define TILE 512
 
 /* ---- rounding by mode ---- */
