@@ -100,9 +100,7 @@ class View:
         )
         if not allocation.writable:
             self.array.flags.writeable = False
-        self.siblings = (
-            {} if siblings is None else siblings
-        )  # by type, and by type and phase where there is one
+        self.siblings = {} if siblings is None else siblings  # by type, and phase where there is one
         self.siblings[(dtype, phase) if phase else dtype] = self
         self.read = 0  # bytes that copies took from here, for the last-level cache
         self.scalar: Callable[[Any], Any] = dtype.dtype.type if dtype.kind == "float" else dtype
