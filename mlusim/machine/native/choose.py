@@ -1,5 +1,6 @@
 """Which engine runs a launch."""
 
+import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,12 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
     """The compiled program of *kernel* where C runs it, None where Python does.
 
     *watched* launches have observers, *drawn* ones another schedule; both are Python's.  "native" raises `UsageError`
-    where C cannot run the launch, and warns where there is no compiler; "auto" takes Python.  Raises `UsageError`
+    where C cannot run the launch, and warns where there is no compiler; "auto" takes Python,
+    also under a debugger of Python, whose breakpoints C would pass.  Raises `UsageError`
     for a name that is no engine's.
     """
     engine = preferred() if engine_of(engine) == AUTO else engine
-    if engine == PYTHON:
+    if engine == PYTHON or (engine == AUTO and debugged()):
         return None
     why = _why_not(kernel, board, watched=watched, drawn=drawn)
     if why is None:
@@ -43,6 +45,14 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
     if engine == NATIVE:
         raise UsageError(f"the native engine cannot run this launch: {why}")
     return None
+
+
+def debugged() -> bool:
+    """Whether a debugger of Python, as pdb or debugpy, watches lines."""
+    monitoring = getattr(sys, "monitoring", None)
+    return sys.gettrace() is not None or (
+        monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
+    )
 
 
 def compiles(arch: Arch) -> bool:

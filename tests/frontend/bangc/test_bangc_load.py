@@ -1,5 +1,7 @@
 """Loading BANG C and launching its kernels."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -163,3 +165,29 @@ def test_arguments_of_another_kind_are_refused(load):
     ):
         with pytest.raises(LaunchError, match=said):
             device.launch(module["K"], args=given)
+
+
+def test_a_debugger_of_python_gets_the_python_engine(load):
+    """Lines of a kernel are seen by what traces Python, whether or not C of the kernel is there."""
+    module, device, seen = (
+        load("__mlu_global__ void K(int *out) {\n  out[0] = 5;\n}\n"),
+        mlusim.Device(),
+        set(),
+    )
+    out = device.empty(1, np.int32)
+
+    def trace(frame, _event, _argument):
+        if frame.f_code.co_name != "K":
+            return None
+        seen.add(frame.f_lineno)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        launch = device.launch(module["K"], args=(out,))
+    finally:
+        sys.settrace(before)
+
+    assert "python" == launch.engine
+    assert 2 in seen
