@@ -95,10 +95,11 @@ class Frames:
         held = _held(frame.f_locals.get(root.local.name), root.path)
         if not isinstance(held, Ptr):
             return
-        name = _name(uses.function, root)
+        name = None if _is_array(root) else _name(uses.function, root)
         given = [] if root.path else uses.given.get(root.local, [])
         befores = [r for value in given for r in roots(value) if r.local is not root.local]
-        plain = len(given) == 1 and bool(befores) and befores[0].plain and befores[0].local is not None
+        plain = len(given) == 1 and bool(befores) and befores[0].plain
+        plain = plain and befores[0].local is not None and not _is_array(befores[0])
         here = PointerStep(name, held.view.allocation, held.offset, plain)
         rests = [c for r in befores[:1] for c in self._chains(r, stack, depth, length + 1)] or [()]
         for rest in rests:
@@ -116,6 +117,11 @@ class Frames:
         for call in caller.calls.get((frame.f_lineno, function.symbol), ()):
             for given in roots(call.arguments[at]):
                 yield from self._chains(given.of(*root.path), stack, depth + 1, length + 1)
+
+
+def _is_array(root: Root) -> bool:
+    """Whether a root is a local array itself, which has a line of its own only where it is used by its name."""
+    return root.local is not None and not root.path and isinstance(root.local.type, t.Array)
 
 
 def _held(value: Any, path: Sequence[str]) -> Any:

@@ -130,3 +130,27 @@ def test_a_wrong_question_is_one_sentence(tmp_path, monkeypatch, capsys, words, 
     code = main(["plan", *words])
 
     assert (2, True) == (code, sentence in capsys.readouterr().err)
+
+
+LOCAL = """\
+__mlu_global__ void K(float *out, const float *in, int n) {{
+  __nram__ float room[1024];
+  {first}
+  float *next = room + n;
+  __memcpy({name}, in, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(next, {name}, {name}, n);
+  __memcpy(out, next, n * sizeof(float), NRAM2GDRAM);
+}}
+"""
+
+
+@pytest.mark.parametrize(("name", "first"), [("begin", "float *begin = room;"), ("room", "")])
+def test_a_pointer_at_the_beginning_of_a_local_array_has_its_part(plan, tmp_path, name, first):
+    """By the pointer's name where there is one, by the array's own where that is used."""
+    (tmp_path / "k.mlu").write_text(LOCAL.format(name=name, first=first))
+    words = ("--arg", "out=out:float32:64", "--arg", "in=in.npy", "--arg", "n=64")
+    code, found = plan("k.mlu", *words, **{"in": np.ones(64, np.float32)})
+    (array,) = found["arrays"]
+
+    assert (0, "room", 512) == (code, array["name"], array["touched"])
+    assert [(name, 0), ("next", 256)] == [(p["variable"], p["offset"]) for p in array["parts"]]
