@@ -1,7 +1,10 @@
 """Programs of BANG C with a main of their own: what they compute, and what is said of those that go wrong."""
 
+import signal
+
 import pytest
 
+from mlusim import Observer
 from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, MlusimError, UsageError
 from mlusim.programs.host_program import HostProgram
@@ -33,6 +36,7 @@ def execute(tmp_path, capsys):
             status = leaving.code
         return status, capsys.readouterr().out, program.launches
 
+    executed.path = tmp_path / "lab.mlu"
     return executed
 
 
@@ -227,3 +231,27 @@ free(many);""",
     )
 
     assert "7.5 2 2 1 2 15\n3 7 3.5 ab 32 3e00\nn=4 ff 0.333333 1 4\n" == printed
+
+
+class Armed(Observer):
+    """Has the interrupt key pressed when the process has worked some time behind a launch."""
+
+    def launch_end(self, _launch):
+        """Set the alarm, behind which only the host runs."""
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.1)
+
+
+def test_the_interrupt_key_tells_the_line_of_the_host(execute):
+    """A main without end is stopped in its own line, and its caller hears where that was."""
+    usual = signal.signal(signal.SIGVTALRM, signal.default_int_handler)
+    body = "float *d;\ncnrtMalloc((void **)&d, 64);\ncnrtDim3_t dim = {1, 1, 1};\nTwice<<<dim, cnrtFuncTypeBlock, nullptr>>>(d, d, 16);\n"
+    try:
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            execute(f"{body}long turns = 0;\nfor (;;)\n  turns += 1;", observe=[Armed()])
+    finally:
+        signal.signal(signal.SIGVTALRM, usual)
+    (note,) = stopped.value.__notes__
+    lines = execute.path.read_text().splitlines()
+
+    assert note.startswith(f"at {execute.path}:")
+    assert lines[int(note.split(":")[-1].split()[0]) - 1] in ("for (;;)", "  turns += 1;")

@@ -316,17 +316,27 @@ def host_code() -> Iterator[None]:
         raise (fault if fault.file is not None else _at(fault, fault.__traceback__)) from None
     except UsageError as error:
         raise _usage(error, error.__traceback__) from None
-    except (MlusimError, ProgramExit, KeyboardInterrupt):
+    except (MlusimError, ProgramExit):
         raise
-    except NameError as error:
-        name = str(getattr(error, "name", "")).removeprefix("_c_lib_")
-        text = f"a call of {name}, a function of the library that mlusim does not have"
-        raise _at(Unsupported(text), error.__traceback__) from None
+    except KeyboardInterrupt as stop:
+        site = _site(stop.__traceback__)
+        if site is not None and not hasattr(stop, "__notes__"):  # of a launch it is said where that is
+            stop.add_note(f"at {site[0]}:{site[1]} of the host")
+        raise
     except Exception as error:  # noqa: BLE001 - what the run-time lacks is said at the line that wants it
-        text = f"this line wants something of the host that mlusim does not have ({type(error).__name__}: {error})"
-        raise _at(Unsupported(text), error.__traceback__) from None
+        raise _at(_lacking(error), error.__traceback__) from None
     finally:
         sys.setrecursionlimit(limit)
+
+
+def _lacking(error: Exception) -> Unsupported:
+    if isinstance(error, NameError):
+        name = str(getattr(error, "name", "")).removeprefix("_c_lib_")
+        return Unsupported(f"a call of {name}, a function of the library that mlusim does not have")
+    text = (
+        f"this line wants something of the host that mlusim does not have ({type(error).__name__}: {error})"
+    )
+    return Unsupported(text)
 
 
 def _site(traceback: TracebackType | None) -> tuple[str, int] | None:
