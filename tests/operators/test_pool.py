@@ -155,8 +155,8 @@ def test_a_script_without_a_guard_is_told_so(tmp_path):
 
 def endless(begun):
     """Say that it has begun, and say where it is when it is interrupted."""
-    Path(begun).write_text("begun", encoding="ascii")
     try:
+        Path(begun).write_text("begun", encoding="ascii")
         while True:
             pass
     except KeyboardInterrupt as stop:
@@ -167,6 +167,9 @@ def endless(begun):
 def test_the_interrupt_key_tells_where_the_processes_were(tmp_path, monkeypatch):
     """The key is this process's alone; those of the pool are asked, say so, and are gone."""
     monkeypatch.setattr(executors, "GRACE", 60.0)
+    usual = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # ignored in what a shell runs behind itself
     begun = tmp_path / "begun"
     os.mkfifo(begun)
 
@@ -177,6 +180,7 @@ def test_the_interrupt_key_tells_where_the_processes_were(tmp_path, monkeypatch)
     threading.Thread(target=press).start()
     with pytest.raises(KeyboardInterrupt) as stopped:
         list(carried(endless, [str(begun)], workers=1))
+    signal.signal(signal.SIGINT, usual)
     for process in active_children():
         process.join(30)
 
