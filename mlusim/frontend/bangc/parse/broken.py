@@ -10,6 +10,7 @@ from attrs import frozen
 
 from mlusim.frontend.bangc.errors import Diagnostic
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.type_reader import block
 
 _SEMANTIC = "Semantic Issue"  # the library's category of what is not about the grammar
 _FATAL = 4  # its severity of what ends the parse
@@ -67,7 +68,9 @@ def _bodies(cursor: Any, own: Container[str]) -> Iterator[Any]:
         if kind in _SCOPES:
             yield from _bodies(child, own)
         elif child.is_definition():
-            yield from (part.extent for part in child.get_children() if part.kind.name == "COMPOUND_STMT")
+            body = block(child)
+            if body is not None:
+                yield body.extent
 
 
 def broken_in(declaration: Declaration, errors: Iterable[BrokenCall]) -> Diagnostic | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.frontend.bangc.errors import Diagnostic
 from mlusim.frontend.bangc.ir.names import Span
-from mlusim.frontend.bangc.parse.type_reader import CLOSURE
+from mlusim.frontend.bangc.parse.type_reader import CLOSURE, block
 from mlusim.frontend.bangc.types import Array, Pointer, Type
 
 if TYPE_CHECKING:
@@ -239,20 +239,17 @@ class Declaration:
     @cached_property
     def body(self) -> "Node | None":
         """The body of a function."""
-        for child in self._cursor.get_children():
-            if child.kind.name == "COMPOUND_STMT":
-                return self._reader.tree(child)
-        return None
+        found = block(self._cursor)
+        return None if found is None else self._reader.tree(found)
 
     def surrounds(self, place: Diagnostic) -> bool:
         """Whether its body is around the place of a remark."""
-        at = (place.line, place.column)
-        for child in self._cursor.get_children():
-            if child.kind.name == "COMPOUND_STMT":
-                first, last = child.extent.start, child.extent.end
-                within = (first.line, first.column) <= at <= (last.line, last.column)
-                return within and str(first.file) == place.file
-        return False
+        found = block(self._cursor)
+        if found is None:
+            return False
+        first, last = found.extent.start, found.extent.end
+        within = (first.line, first.column) <= (place.line, place.column) <= (last.line, last.column)
+        return within and str(first.file) == place.file
 
     @property
     def invalid(self) -> bool:

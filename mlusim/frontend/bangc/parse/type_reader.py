@@ -207,12 +207,17 @@ def _inside(declaration: Any, namespace: str) -> bool:
     return False
 
 
+def block(cursor: Any) -> Any | None:
+    """The cursor of the body of a function; None where it has none."""
+    return next((child for child in cursor.get_children() if child.kind.name == "COMPOUND_STMT"), None)
+
+
 def _destroyed(declaration: Any) -> bool:
     """Whether a class has a destructor of its own that does something."""
     found = destructor(declaration)
     if found is None or found.is_default_method():
         return False
-    body = next((c for c in found.get_children() if c.kind.name == "COMPOUND_STMT"), None)
+    body = block(found)
     return body is None or next(iter(body.get_children()), None) is not None
 
 
