@@ -194,7 +194,7 @@ class _Door:
         yield from self._facts()
         conditions = list(self._broken())
         if conditions:
-            yield f"  if (UNLIKELY({' || '.join(conditions)})) goto slow;"
+            yield from (f"  if (UNLIKELY({condition})) goto slow;" for condition in conditions)
         yield from self._values()
         yield from self._arrays()
         for step in self.steps:
@@ -316,7 +316,7 @@ class _Door:
             yield "m->memory_core"
         counts = [p.name for p in self.row.given if p.kind == "count" and p.name in self.given]
         for name in counts:
-            yield f"{name} > {MOST} || {name} < -{MOST}"
+            yield f"(uint64_t){name} + {MOST} > {2 * MOST}"
         if len(counts) > 2:
             yield f"{' * '.join(f'(1 + fabs((double){name}))' for name in counts)} > {MOST_PRODUCT}"
         for condition in self._conditions():

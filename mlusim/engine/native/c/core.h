@@ -25,11 +25,15 @@ typedef struct At { Alloc *a; int64_t o; } At;
 ALWAYS int64_t number_(Ptr p) { return (int64_t)((p + (1ull << (OFFSET_BITS - 1))) >> OFFSET_BITS); }
 ALWAYS int64_t offset_(Ptr p) { return (int64_t)(p << (64 - OFFSET_BITS)) >> (64 - OFFSET_BITS); }
 ALWAYS At see(const Core *m, Ptr p) { return (At){(Alloc *)m->allocs + number_(p), offset_(p)}; }
-ALWAYS int out(At p, int64_t bytes) { return (uint64_t)p.o > (uint64_t)p.a->nbytes || bytes > p.a->nbytes - p.o; }
+/* Whether a piece begins or ends outside; one of the three is negative then, and a single branch asks for all. */
+ALWAYS int out(At p, int64_t bytes) {
+  uint64_t left = (uint64_t)p.a->nbytes - (uint64_t)p.o;
+  return (int64_t)((uint64_t)p.o | left | (left - (uint64_t)bytes)) < 0;
+}
 ALWAYS uint8_t *at(At p) { return (uint8_t *)p.a->raw + p.o; }
 /* Whether two pieces overlap otherwise than, with exact, by beginning at one place. */
 ALWAYS int laps(At t, int64_t tb, At s, int64_t sb, int exact) {
-  return t.a == s.a && t.o < s.o + sb && s.o < t.o + tb && !(exact && t.o == s.o);
+  return t.a == s.a && (uint64_t)(t.o - s.o + tb - 1) < (uint64_t)(tb + sb - 1) && !(exact && t.o == s.o);
 }
 ALWAYS int64_t smaller_(int64_t a, int64_t b) { return a < b ? a : b; }
 ALWAYS int64_t larger_(int64_t a, int64_t b) { return a > b ? a : b; }

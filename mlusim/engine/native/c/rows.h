@@ -57,8 +57,12 @@ PART void turned_(void *to, const void *from, int64_t height, int64_t width) {
   int64_t high = 0, wide = 0;
 #ifdef EIGHT_
   high = height & ~7ll, wide = width & ~7ll;
-  for (int64_t w = 0; w < wide; w += 8) for (int64_t h = 0; h < high; h += 8)
-    turn_eight_(dst + w * height + h, src + h * width + w, height, width);
+  if (height > width) /* along the longer side: of two that are powers of two, the other's rows share sets of the cache */
+    for (int64_t w = 0; w < wide; w += 8) for (int64_t h = 0; h < high; h += 8)
+      turn_eight_(dst + w * height + h, src + h * width + w, height, width);
+  else
+    for (int64_t h = 0; h < high; h += 8) for (int64_t w = 0; w < wide; w += 8)
+      turn_eight_(dst + w * height + h, src + h * width + w, height, width);
 #endif
   for (int64_t w = 0; w < wide; w++) for (int64_t h = high; h < height; h++) dst[w * height + h] = src[h * width + w];
   for (int64_t h = 0; h < height; h++) for (int64_t w = wide; w < width; w++) dst[w * height + h] = src[h * width + w];

@@ -13,7 +13,7 @@ ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   const int64_t most = 2 * REACH / size; /* a wider step leaves every reach, and its product might wrap */
   if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_away_(p, count > 0);
   int64_t to = offset_(p) + count * size;
-  if (UNLIKELY((uint64_t)(to + REACH) > (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
+  if (UNLIKELY((uint64_t)(to + REACH) / (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
   return p + (uint64_t)(count * size);
 }
 #define OWN(space) ((space) < SPACES)
@@ -121,11 +121,14 @@ PART Ptr pointer_of(Core *m, uint64_t address) {
   }
   return address < REACH ? address : REACH;
 }
-PART Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
-  At q = see(m, moved_(p, i, 8));
-  if (LIKELY(!OWN(q.a->space) && !out(q, 8))) { Ptr v; memcpy(&v, at(q), 8); return v; }
+COLD Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site) {
   if (q.a->space == CELL) return (Ptr)(-REACH / 2); /* beside pointers that a compiler has on the stack: their use is a fault */
   return pointer_of(m, load_u64(m, p, i, site));
+}
+ALWAYS Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
+  At q = see(m, moved_(p, i, 8));
+  if (UNLIKELY(OWN(q.a->space) || out(q, 8))) return load_pointer_elsewhere_(m, q, p, i, site);
+  Ptr v; memcpy(&v, at(q), 8); return v;
 }
 PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
   At q = see(m, moved_(p, i, 8));
