@@ -122,13 +122,18 @@ PART Ptr pointer_of(Core *m, uint64_t address) {
   return address < REACH ? address : REACH;
 }
 COLD Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site) {
-  if (q.a->space == CELL) return (Ptr)(-REACH / 2); /* beside pointers that a compiler has on the stack: their use is a fault */
+  if (q.a->space == CELL && q.a->read == 8) return (Ptr)(-REACH / 2); /* beside pointers that a compiler has on the stack: their use is a fault */
   return pointer_of(m, load_u64(m, p, i, site));
 }
 ALWAYS Ptr load_pointer(Core *m, Ptr p, int64_t i, int site) {
   At q = see(m, moved_(p, i, 8));
   if (UNLIKELY(OWN(q.a->space) || out(q, 8))) return load_pointer_elsewhere_(m, q, p, i, site);
   Ptr v; memcpy(&v, at(q), 8); return v;
+}
+/* The bytes of a record that is a variable, where a function reads its members; null elsewhere. */
+ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
+  At q = see(m, p);
+  return q.a->space == CELL && !out(q, bytes) ? at(q) : 0;
 }
 PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
   At q = see(m, moved_(p, i, 8));

@@ -39,6 +39,7 @@ class ProgramRendering:
     texts: dict[str, int] = field(factory=dict)
     library: dict[str, int] = field(factory=dict)
     places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
+    near: tuple[ir.Local, ...] = ()  # of the function at hand: see `records.looked_up`
     temporaries: int = 0
 
     def site(self, span: ir.Span) -> int:
@@ -161,7 +162,7 @@ def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
         return value(c, at.value)
     if isinstance(at, ir.GlobalPlace) and not at.variable.space:
         return _constant(at)
-    return spread(c, at, lambda p, i: fetched(c, at.type, p, i, span))
+    return records.member(c, at, spread(c, at, lambda p, i: fetched(c, at.type, p, i, span)))
 
 
 def spread(c: ProgramRendering, at: ir.Place, make: Callable[[str, str], str]) -> str:

@@ -1,11 +1,13 @@
 """Records outside memory in C, and inline assembly."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from mlusim.engine.native.door import NUMBERS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir.walk import changed, walk
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype
 from mlusim.time.log import FOR_ALL
 
@@ -16,6 +18,41 @@ def raw(at: ir.Place) -> str | None:
         return f"(uint8_t *)d_{at.local.name}" if at.local.storage is ir.Storage.CELL else None
     base = raw(at.base) if isinstance(at, ir.Member) else None
     return None if base is None else f"({base} + {at.offset})"  # type: ignore[union-attr]
+
+
+def looked_up(c: Any, form: ir.Function) -> Iterator[str]:
+    """Lines for the beginning of *form*: the parameters by which it reads members of one record several times."""
+    nodes = walk(form.body)
+    stores = changed(nodes)
+    read = Counter(local for node in nodes if isinstance(node, ir.Load) for local, _ in _led_to(node.place))
+    given = {p for p in form.parameters if p.storage is ir.Storage.VALUE and not stores.get(p)}
+    c.near = tuple(local for local, times in read.items() if times > 1 and local in given)
+    for local in c.near:
+        yield f"  const uint8_t *n_{local.name} = record_(m, v_{local.name}, {local.type.to.size});"
+
+
+def _led_to(at: ir.Place) -> Iterator[tuple[ir.Local, int]]:
+    """The pointer by which *at* is a member of the record behind it, and how far from its beginning."""
+    offset, base = 0, at
+    while isinstance(base, ir.Member):
+        offset, base = offset + base.offset, base.base
+    if base is at or not isinstance(base, ir.Element) or not isinstance(base.type, t.Record):
+        return
+    first = isinstance(base.index, ir.Const) and base.index.value == 0
+    by = base.pointer.place if isinstance(base.pointer, ir.Load) else None
+    if first and isinstance(by, ir.LocalStorage):
+        yield by.local, offset
+
+
+def member(c: Any, at: ir.Place, far: str) -> str:
+    """A member of a record that was looked up already, where it is a variable; otherwise *far*, the usual load of *at*."""
+    for local, offset in _led_to(at):
+        if local in c.near:
+            narrow = isinstance(at.type, t.Arithmetic) and at.type.kind == "bool"
+            kind = "uint8_t" if narrow else ctype(at.type)
+            found = f"*(const {kind} *)(n_{local.name} + {offset})"
+            return f"(LIKELY(n_{local.name}) ? {found}{' != 0' if narrow else ''} : {far})"
+    return far
 
 
 def inside(c: Any, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:

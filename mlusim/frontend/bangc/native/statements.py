@@ -10,6 +10,7 @@ from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
+from mlusim.frontend.bangc.native.records import looked_up
 
 
 def prototype(function: ir.Function) -> str:
@@ -37,7 +38,7 @@ def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
     for local in form.locals:
         lines += _local(c, local, form)
-    lines += [*ahead(c, form), *statements(c, form.body, form)]
+    lines += [*looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
     if not isinstance(form.result, t.Void):
         lines.append(f"  return {_zero(form.result)};")
     return "\n".join(_at_their_lines([*lines, "}"]))

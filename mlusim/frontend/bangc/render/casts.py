@@ -56,8 +56,8 @@ def _again(c: "Context", given: ir.Expr, to: t.Pointer) -> bool:
 
 
 def null(c: "Context", kind: t.Type) -> ast.expr:
-    """The null pointer of type *kind*; one to numbers moves by their size."""
+    """The null pointer of type *kind*; one to numbers or records moves by their size."""
     made = b.name("_c_null")
-    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic):
+    if isinstance(kind, t.Pointer) and isinstance(kind.to, t.Arithmetic | t.Record):
         return b.call(b.attribute(made, "cast"), c.layout(kind.to))
     return made

@@ -24,7 +24,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
     RecordPointer,
 )  # fmt: skip
 from mlusim.frontend.bangc.runtime.library import LIBRARY
-from mlusim.frontend.bangc.runtime.pointers import Address, copy, see, seen
+from mlusim.frontend.bangc.runtime.pointers import Address, NoRecord, copy, see, seen
 from mlusim.frontend.bangc.runtime.resolve import resolve
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.register import Register
@@ -84,6 +84,8 @@ def _long_to(x: int, name: str) -> float:
 
 
 def _member(record: Any, name: str) -> Any:
+    if isinstance(record, NoRecord):
+        return record[name]
     return record.field(name) if isinstance(record, RecordPointer) else FieldPointer(record, name)
 
 
@@ -219,7 +221,7 @@ class Task:
                 if allocation.address <= address <= allocation.address + allocation.nbytes:
                     raw = self.core.bind(allocation, uint8, 0, address - allocation.address)
                     return see(raw, layout)
-        return Address(address, getattr(layout, "size", 1))
+        return Address(address).cast(layout)
 
     def _allocations(self) -> Iterator[Any]:
         for arena in self.core.arenas.values():

@@ -181,7 +181,7 @@ class Process:
         address &= (1 << 64) - 1
         found: Any = (self.memory.at(address) or self.driver.find(address)) if address else None
         if found is None:
-            return Address(address, getattr(layout, "size", 1))
+            return Address(address).cast(layout)
         return (
             found.cast(layout)
             if isinstance(layout, DType) or isinstance(found, HostPtr)

@@ -45,7 +45,7 @@ class RecordLayout:
         if isinstance(pointer, RecordPointer):
             return pointer if pointer.layout is self else RecordPointer(pointer.raw, self)
         if isinstance(pointer, Address):
-            return Address(pointer.address, self.size)
+            return pointer.cast(self)
         own = type(pointer).layout if isinstance(pointer, Object) else self  # a field may have that name
         if own is not self and len(pointer.__dict__) and not own.same(self):
             raise Unsupported(f"an object of {own.name} that is kept in registers is seen as {self.name}")

@@ -16,25 +16,26 @@ class Address(Referred):
     It moves and compares as any other; a load or a store through it is a fault.
     """
 
-    __slots__ = ("address", "size")
+    __slots__ = ("address", "layout", "size")
     __array_ufunc__ = None
 
-    def __init__(self, address: int = 0, size: int = 1) -> None:
+    def __init__(self, address: int = 0, size: int = 1, layout: Any = None) -> None:
         self.address = max(-REACH, min(address, REACH))
         self.size = size
+        self.layout = layout  # of the records that would be there
 
     def __bool__(self) -> bool:
         return self.address != 0
 
     def __add__(self, n: int) -> "Address":
-        return Address(self.address + n * self.size, self.size)
+        return Address(self.address + n * self.size, self.size, self.layout)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
         if hasattr(other, "address"):
             return (self.address - other.address) // self.size
-        return Address(self.address - other * self.size, self.size)
+        return Address(self.address - other * self.size, self.size, self.layout)
 
     def __eq__(self, other: object) -> bool:
         return self.address == getattr(other, "address", None)
@@ -53,9 +54,12 @@ class Address(Referred):
 
     def cast(self, layout: Any) -> "Address":
         """The same address as a pointer to something else."""
-        return Address(self.address, getattr(layout, "size", 1))
+        return Address(
+            self.address, getattr(layout, "size", 1), layout if hasattr(layout, "fields") else None
+        )
 
-    def _refuse(self, verb: str) -> NoReturn:
+    def refuse(self, verb: str) -> NoReturn:
+        """Raise `MemoryFault` for *verb*, "a load" or "a store"."""
         what = "the null pointer" if self.address == 0 else f"{self.address:#x}, the address of nothing"
         if self.address < BESIDE // 2:
             what = "a pointer that was read beside an array of pointers"
@@ -68,17 +72,44 @@ class Address(Referred):
 
     @property
     def here(self) -> Any:
-        """The record that is pointed to."""
-        self._refuse("an access")
+        """The record that would be there: each of its members is refused."""
+        return NoRecord(self)
 
     def __getitem__(self, i: int) -> Any:
-        self._refuse("a load")
+        self.refuse("a load")
 
     def __setitem__(self, i: int, value: Any) -> None:
-        self._refuse("a store")
+        self.refuse("a store")
 
     def __repr__(self) -> str:
         return "nullptr" if self.address == 0 else f"{self.address:#x}"
+
+
+class NoRecord:
+    """What a pointer that leads to no memory has in place of a record: parts of it have addresses, and no values."""
+
+    def __init__(self, pointer: Address) -> None:
+        object.__setattr__(self, "_pointer", pointer)
+
+    def __getitem__(self, name: str) -> Address:
+        """The pointer to a field, or to the first element of one that is an array."""
+        pointer = object.__getattribute__(self, "_pointer")
+        if pointer.layout is None:
+            return Address(pointer.address)
+        layout, offset = pointer.layout.fields[name]
+        return Address(pointer.address + offset).cast(getattr(layout, "leaf", layout))
+
+    def __getattr__(self, name: str) -> Any:
+        pointer = object.__getattribute__(self, "_pointer")
+        layout = pointer.layout.fields[name][0] if pointer.layout is not None else None
+        if hasattr(layout, "fields"):
+            return self[name].here
+        if hasattr(layout, "leaf"):
+            return self[name]
+        return self[name].refuse("a load")
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        self[name].refuse("a store")
 
 
 def unrelated() -> NoReturn:

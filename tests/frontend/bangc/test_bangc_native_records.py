@@ -1,0 +1,123 @@
+"""Members of a record behind a pointer: a variable's, in memory, or nowhere; the same on both engines."""
+
+import numpy as np
+import pytest
+from engines import NATIVE, alike, run
+
+from mlusim import bangc
+from mlusim.arch.catalog import find_board
+
+SOURCE = """\
+struct Inner { half weight; bool on; };
+struct Shape { int rows; struct Inner inner; float *data; unsigned char tag; };
+
+__nram__ float nram[64];
+__nram__ long bytes[16];
+
+__mlu_func__ float sum(const struct Shape &shape, int times) {
+  float total = 0.0f;
+  for (int i = 0; i < times; ++i) {
+    total += shape.data[i] * shape.rows + (float)shape.inner.weight;
+    if (shape.inner.on) total += shape.tag;
+  }
+  return total;
+}
+__mlu_func__ int through(struct Shape *shape, struct Shape *other) {
+  int before = shape->rows;
+  other->rows = 9;  // the same record, in some calls
+  other->inner.on = !other->inner.on;
+  return before * 100 + shape->rows * 10 + shape->inner.on;
+}
+__mlu_func__ int along(struct Shape *shape) {
+  int first = shape->rows;
+  shape += 1;
+  return first * 10 + shape->rows + shape->tag;
+}
+
+__mlu_global__ void records(float *out, int which, int n) {
+  struct Shape one[2];
+  for (int i = 0; i < 2; ++i) {
+    one[i].rows = i + 2;
+    one[i].inner.weight = (half)0.5;
+    one[i].inner.on = i == 0;
+    one[i].data = nram + i;
+    one[i].tag = 200;
+  }
+  __bang_write_value(nram, 64, 3.0f);
+  struct Shape *none = 0, *kept = (struct Shape *)bytes;
+  if (which == 0) out[0] = sum(one[n], 4);
+  if (which == 1) out[0] = through(one, one);
+  if (which == 2) out[0] = through(one, one + 1);
+  if (which == 3) out[0] = along(one);
+  if (which == 4) { kept[1].rows = 4; kept[1].tag = 1; kept[1].inner.on = false; out[0] = through(kept + 1, kept + n); }
+  if (which == 5) out[0] = through(one + n, one);
+  if (which == 6) out[0] = through(none, one);
+}
+"""
+RESULTS = {0: 4 * (3 * 2 + 0.5 + 200), 1: 290, 2: 221, 3: 2 * 10 + 3 + 200, 4: 491, 5: 290}
+NOWHERE = """\
+struct S { int a; float b[4]; struct { int c; } in; int *to; struct S *next; bool on; };
+__mlu_global__ void nowhere(float *out, int which) {
+  struct S *p = 0;
+  if (which == 0) out[0] = p->a;
+  if (which == 1) p->a = 3;
+  if (which == 2) out[0] = p->b[1];
+  if (which == 3) p->b[1] = 3;
+  if (which == 4) out[0] = p->in.c;
+  if (which == 5) p->in.c = 4;
+  if (which == 6) p->a += 2;
+  if (which == 7) p->a++;
+  if (which == 8) { float *q = p->b; out[0] = 3; }
+  if (which == 9) { float *q = p->b + 1; out[0] = *q; }
+  if (which == 10) { int *q = &p->a; *q = 1; }
+  if (which == 11) out[0] = *p->to;
+  if (which == 12) out[0] = p->next->a;
+  if (which == 13) out[0] = p->on;
+  if (which == 14) out[0] = p[2].a;
+  if (which == 15) out[0] = (p + 3)->b[2];
+  if (which == 16) p->next = p;
+  if (which == 17) { struct S *q = (struct S *)(long)64; out[0] = q->in.c; }
+  if (which == 18) out[0] = (float)(long)&p->in.c;
+  if (which == 19) p[1].b[9] = 1;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory):
+    path = tmp_path_factory.mktemp("records") / "records.mlu"
+    path.write_text(SOURCE)
+    return bangc.load([path])["records"]
+
+
+@pytest.mark.parametrize("which", range(7))
+@pytest.mark.parametrize("n", [0, 1, 2, -1])
+def test_members_are_read_where_the_record_is(kernel, which, n):
+    """A variable, another one beside it, NRAM, no memory at all: bytes, counts and faults are the same."""
+    alike(kernel, [np.zeros(4, np.float32), which, n])
+
+
+@pytest.mark.parametrize("which", RESULTS)
+def test_values_of_members_are_those_of_c(kernel, which):
+    _, (out,) = run(kernel, [np.zeros(4, np.float32), which, int(which == 4)], NATIVE)
+    assert RESULTS[which] == out[0]
+
+
+def test_a_record_is_looked_up_once(kernel):
+    """Where a function begins; not where its parameter changes."""
+    text = kernel.native.program(find_board("MLU370-X4").arch).text
+    assert 2 == text.count("= record_(m, v_")
+    assert "record_(m, v_shape, 24)" in text
+
+
+@pytest.fixture(scope="module")
+def nowhere(tmp_path_factory):
+    path = tmp_path_factory.mktemp("records") / "nowhere.mlu"
+    path.write_text(NOWHERE)
+    return bangc.load([path])["nowhere"]
+
+
+@pytest.mark.parametrize("which", range(20))
+def test_members_of_no_record_have_addresses_and_no_values(nowhere, which):
+    done = alike(nowhere, [np.zeros(4, np.float32), which])
+    assert (which in (8, 18)) == hasattr(done, "engine")
