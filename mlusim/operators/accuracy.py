@@ -34,7 +34,8 @@ from mlusim.operators.spec import Thresholds
 Array = np.ndarray[Any, Any]
 
 CHUNK = 1 << 18  # elements; six float64 temporaries of it take 12 MiB
-PAIRS = 1 << 19  # distinct (o, r) pairs held at a time; 16 bytes each
+PAIRS = 1 << 19  # distinct (o, r) pairs held at a time; a word each
+BELOW = np.uint64(1)  # the bit of such a word that says o < r
 FEWEST_PAIRS = 100  # below, diff4 says nothing
 TINY = 1e-9  # keeps the denominators from zero
 
@@ -186,24 +187,20 @@ def _diff4(output: Array, reference: Array, unequal: int, *, judged: bool) -> fl
     below = distinct = 0
     for part in range(parts):
         pairs = _distinct_pairs(output, reference, part, parts)
-        below += int(np.count_nonzero(pairs.real < pairs.imag))
+        below += int(np.count_nonzero(pairs & BELOW))
         distinct += pairs.size
     return below / distinct if distinct >= FEWEST_PAIRS else -1.0
 
 
 def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> Array:
-    """Return the distinct finite pairs o + ri with o != r whose hash is *part* modulo *parts*."""
-    found = np.empty(0, np.complex128)
+    """Return the distinct finite pairs o and r with o != r, as words, whose hash is *part* modulo *parts*."""
+    found = np.empty(0, np.uint64)
     waiting: list[Array] = []
     held = 0
     for _, o, r in _chunks(output, reference):
-        pairs = np.empty(o.size, np.complex128)
-        pairs.real, pairs.imag = o.astype(np.float64) + 0.0, r.astype(np.float64) + 0.0  # -0 is 0
-        pairs = pairs[(pairs.real != pairs.imag) & np.isfinite(pairs)]
+        pairs = _words(o.astype(np.float64) + 0.0, r.astype(np.float64) + 0.0)  # -0 is 0
         if parts > 1:
-            words = pairs.view(np.uint64).reshape(-1, 2) * np.uint64(0x9E3779B97F4A7C15)
-            mixed = (words[:, 0] ^ (words[:, 1] >> np.uint64(17))) >> np.uint64(20)
-            pairs = pairs[mixed % np.uint64(parts) == part]
+            pairs = pairs[(pairs >> np.uint64(20)) % np.uint64(parts) == part]
         waiting.append(pairs)
         held += pairs.size
         if held > PAIRS:
@@ -211,9 +208,28 @@ def _distinct_pairs(output: Array, reference: Array, part: int, parts: int) -> A
     return _distinct([found, *waiting])
 
 
-def _distinct(pairs: list[Array]) -> Array:
-    """Each of *pairs* once; `np.unique` hashes complex numbers, which takes seven times as long."""
-    ordered = np.concatenate(pairs)
+def _words(o: Array, r: Array) -> Array:
+    """A word for each finite pair with o != r: 63 bits that mix those of both, and `BELOW`.
+
+    Words are sorted five times as fast as pairs.  Of a million pairs two share a word once in ten million times, and
+    the share is then wrong by a millionth; whether every error has the same sign is not.
+    """
+    unequal = (o != r) & np.isfinite(o) & np.isfinite(r)
+    o, r = o[unequal], r[unequal]
+    mixed: Array = o.view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= mixed >> np.uint64(32)
+    mixed += r.view(np.uint64)
+    mixed *= np.uint64(0xBF58476D1CE4E5B9)
+    mixed ^= mixed >> np.uint64(29)
+    mixed *= np.uint64(0x94D049BB133111EB)
+    mixed &= ~BELOW
+    mixed |= o < r
+    return mixed
+
+
+def _distinct(words: list[Array]) -> Array:
+    """Each of *words* once; `np.unique` takes longer."""
+    ordered = np.concatenate(words)
     ordered.sort()
     new = np.ones(ordered.size, bool)
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])

@@ -9,12 +9,13 @@ import os
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from itertools import groupby
 from pathlib import Path
 from typing import TypeVar
 
 from attrs import frozen
 
-from mlusim.engine.preference import preferred, preferring
+from mlusim.engine.preference import NATIVE, preferred, preferring
 from mlusim.errors import Fault
 from mlusim.machine.limits import Limit, limit_of, limiting
 from mlusim.observe.every_step import EveryStep
@@ -71,8 +72,8 @@ def perform(job: Job) -> CallRecord:
 
 
 @frozen
-class SameCase:
-    """Jobs of one case, which one process runs: their inputs and references are made once."""
+class OneAfterTheOther:
+    """Jobs that one process runs, those of a case together: its inputs and references are made once."""
 
     jobs: tuple[Job, ...]
 
@@ -80,11 +81,18 @@ class SameCase:
         return "; ".join(map(str, self.jobs))
 
 
-def perform_same(of: SameCase) -> list[CallRecord]:
-    """Run the jobs of one case one after the other, each as `perform` does."""
-    first = of.jobs[0]
-    made = made_of(first.operator, find_case(find_operator(first.operator), first.case))
-    return [executed(job, made)[0] for job in of.jobs]
+def perform_in_order(of: OneAfterTheOther) -> list[CallRecord]:
+    """Run the jobs one after the other, each as `perform` does."""
+    records = []
+    for (operator, name), same in groupby(of.jobs, _case):
+        made = made_of(operator, find_case(find_operator(operator), name))
+        records += [executed(job, made)[0] for job in same]
+        del made  # the next one takes its memory
+    return records
+
+
+def _case(job: Job) -> tuple[str, str]:
+    return job.operator, job.case
 
 
 def executed(job: Job, made: Made | None = None) -> tuple[CallRecord, Run | None]:
@@ -129,25 +137,41 @@ def longest_first(jobs: Sequence[Job]) -> list[Job]:
 def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None) -> list[CallRecord]:
     """Run *jobs* in *workers* processes (1: in this one) and return their records in the order of *jobs*.
 
-    Long cases start first, and the jobs of one case run in one process.  *done* is called with each record as it
-    comes.  Raises `UsageError` when a process dies.
+    Long cases start first, and the jobs of one case run in one process, as do all large cases in C.  *done* is called
+    with each record as it comes.  Raises `UsageError` when a process dies.
     """
-    cases: dict[tuple[str, str], list[Job]] = {}
-    for job in longest_first(jobs):
-        cases.setdefault((job.operator, job.case), []).append(job)
-    started = [SameCase(tuple(same)) for same in cases.values()]
+    started = _portions(longest_first(jobs))
 
     def tell(found: list[CallRecord], each: Done = done or (lambda _: None)) -> None:
         for record in found:
             each(record)
 
-    ended = spread(perform_same, started, workers, tell)
+    ended = spread(perform_in_order, started, workers, tell)
     records = {
         job: r
         for of, found in zip(started, ended, strict=True)
         for job, r in zip(of.jobs, found, strict=True)
     }
     return [records[job] for job in jobs]
+
+
+def _portions(jobs: Sequence[Job]) -> list[OneAfterTheOther]:
+    """*jobs* by what runs in one process: those of a case, and first those of all large cases in C, the largest first.
+
+    A process keeps the memory of a large case for the next one; another process would have to take it from the system,
+    which may last longer than the kernels.  In Python these cases take minutes, and each is for a process of its own.
+    """
+    cases: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        cases.setdefault(_case(job), []).append(job)
+    memory = {key: find_case(find_operator(key[0]), key[1]).memory for key in cases if _in_c(cases[key])}
+    large = sorted((key for key in memory if memory[key]), key=lambda key: -memory[key])
+    portions = [[job for key in large for job in cases.pop(key)]] if large else []
+    return [OneAfterTheOther(tuple(portion)) for portion in (*portions, *cases.values())]
+
+
+def _in_c(jobs: Sequence[Job]) -> bool:
+    return jobs[0].engine == NATIVE
 
 
 def _under(limit: Limit, engine: str, work: Callable[[J], R], job: J) -> R:

@@ -88,8 +88,9 @@ class Case:
     *boards* limits the case to some boards (empty: all).  *group* is where the case comes from:
     "network", "boundary", "random", "zero", "golden", "limit".
     *effort* is about how many seconds of one CPU the Python engine takes, where these are several: of many cases, the
-    longest start first, and where nothing watches those of a minute take the native engine.  *outputs* are the shapes of outputs that a caller passes although they do not follow from the
-    inputs and parameters; the host interface has to refuse them.
+    longest start first, and where nothing watches those of a minute take the native engine.  *memory* is about how
+    many bytes its tensors and references take, where these are hundreds of MB.  *outputs* are the shapes of outputs that
+    a caller passes although they do not follow from the inputs and parameters; the host interface has to refuse them.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Case:
     boards: tuple[str, ...] = ()
     note: str = ""
     effort: float = 0.0
+    memory: int = 0
     outputs: Mapping[str, tuple[int, ...]] = field(factory=dict)
 
     @property

@@ -45,6 +45,7 @@ BOUNDARY = {
     19: (25, 1029, 1025, 1027),
     20: (29, 2047, 999, 2033),
 }
+LARGE = 1 << 28  # bytes
 LONG = (18, 19, 20)  # tens of millions of row additions where the M tile is small
 
 
@@ -91,10 +92,18 @@ def _effort(shape: tuple[int, int, int, int]) -> float:
     return 4e-9 * math.prod(shape)
 
 
+def _memory(shape: tuple[int, int, int, int]) -> int:
+    """Return about how many bytes a case in float takes where that is much: gradients, features and their reference."""
+    b, c, n, m = shape
+    nbytes = 4 * b * c * (n + 2 * m)
+    return nbytes if nbytes >= LARGE else 0
+
+
 def _network() -> Iterator[Case]:
     """Yield the document's network scales in float, and some of them in half."""
     for number, shape in NETWORK.items():
-        yield Case(f"case_{number}", "network", partial(points, shape=shape), effort=_effort(shape))
+        make = partial(points, shape=shape)
+        yield Case(f"case_{number}", "network", make, effort=_effort(shape), memory=_memory(shape))
     for number in (1, 2, 5, 9):
         make = partial(points, shape=NETWORK[number], dtype="float16")
         yield Case(f"case_{number}_half", "network", make)
@@ -105,7 +114,9 @@ def _boundary() -> Iterator[Case]:
     for number, shape in BOUNDARY.items():
         note = "tens of millions of row additions on a board with 512 KiB of NRAM" if number in LONG else ""
         make = partial(points, shape=shape)
-        yield Case(f"case_{number}", "boundary", make, note=note, effort=_effort(shape))
+        yield Case(
+            f"case_{number}", "boundary", make, note=note, effort=_effort(shape), memory=_memory(shape)
+        )
     for number in (16, 17):
         make = partial(points, shape=BOUNDARY[number], dtype="float16")
         yield Case(f"case_{number}_half", "boundary", make)
