@@ -22,7 +22,7 @@ from mlusim.machine.kernel import Kernel, Kind
 from mlusim.machine.limits import Meter, Overdue
 from mlusim.machine.mlu import Mlu
 from mlusim.machine.scheduling.schedule import Choices, Drawn
-from mlusim.machine.scheduling.scheduler import Scheduler
+from mlusim.machine.scheduling.scheduler import Scheduler, UnionToCome
 from mlusim.machine.tally import Tally
 from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.allocation import Arena, Pool
@@ -118,7 +118,10 @@ class Session:
         self.alone = self.steps is None and self.choices is None and self.hub.deaf  # nothing looks inside
         limited = meter is not None and meter.limit.instructions is not None
         self._counted_together = self.alone and not limited
-        self._ended: list[Any] = []  # cores that run further tasks
+        self._ended: dict[Any, None] = {}  # cores that run further tasks
+        self._idle: dict[
+            tuple[int, int], list[Any]
+        ] = {}  # those of unions that are over, by their places there
         self.compiled = bool(request.kernel.compiled)
         away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
         self.policies = _policies(board.arch, away, self.steps is not None)
@@ -177,13 +180,20 @@ class Session:
             raise
         finally:
             if core.ended and core.renewable:
-                self._ended.append(core)
+                self._ended[core] = None
             else:
                 core.release()
-            if core.ended and core.union.finished():
-                for cluster in core.union.clusters:
-                    self.tally.add_sram(cluster.sram)
-                    cluster.sram.release()
+            if core.ended and core.union.clusters and core.union.finished():
+                self._over(core.union)
+
+    def _over(self, union: Union) -> None:
+        """All cores of *union* have ended; those that can run others of later unions."""
+        for cluster in union.clusters:
+            self.tally.add_sram(cluster.sram)
+            cluster.sram.release()
+        for core in union.cores:
+            if core.renewable:
+                self._idle.setdefault((core.place.cluster_id, core.place.core_id), []).append(core)
 
     def _perform(self, core: Core) -> None:
         """Run the kernel on *core*, and count what it did."""
@@ -211,7 +221,7 @@ class Session:
 
     # -- who runs where ------------------------------------------------------------------------
 
-    def _groups(self) -> Iterator[list[Core] | Callable[[], Core]]:
+    def _groups(self) -> Iterator[list[Core] | UnionToCome | Callable[[], Core]]:
         return self._blocks() if self.kind.unions == 0 else self._unions()
 
     def _blocks(self) -> Iterator[list[Core] | Callable[[], Core]]:
@@ -225,19 +235,21 @@ class Session:
         number = task % self.board.cores % self.board.arch.cores_per_cluster
         place = TaskPlace(task, task % x, task // x % y, task // (x * y), 0, number)
         union = Union(block=True, number=task)
-        core: Core = self._ended.pop() if self._ended else self._core_class(self, place, union, None)
+        core: Core = self._ended.popitem()[0] if self._ended else self._core_class(self, place, union, None)
         if core.renewable:
             core.renew(place, union)
         union.cores.append(core)
         return core
 
-    def _unions(self) -> Iterator[list[Core]]:
-        x, y, z = self.dim
-        width = self.kind.unions * self.board.arch.cores_per_cluster
+    def _unions(self) -> Iterator[list[Core] | UnionToCome]:
+        (x, y, z), arch = self.dim, self.board.arch
+        width = self.kind.unions * arch.cores_per_cluster
+        many = width + self.kind.unions * arch.memory_core
         for plane in range(z):
             for row in range(y):
                 for start in range(0, x, width):
-                    yield self._union(start, row, plane)
+                    make = functools.partial(self._union, start, row, plane)
+                    yield UnionToCome(many, make) if self.alone else make()
 
     def _cluster(self, number: int) -> Cluster:
         arch = self.board.arch
@@ -265,18 +277,25 @@ class Session:
             for core_id in range(arch.cores_per_cluster):
                 task_x = first + core_id
                 task = (plane * y + row) * x + task_x
-                cluster.cores.append(
-                    self._core_class(
-                        self, TaskPlace(task, task_x, row, plane, number, core_id), union, cluster
-                    )
-                )
+                place = TaskPlace(task, task_x, row, plane, number, core_id)
+                cluster.cores.append(self._member(place, union, cluster))
             if arch.memory_core:
                 # The memory core carries the coordinates of its cluster's first task; inferred.
                 task = (plane * y + row) * x + first
                 place = TaskPlace(task, first, row, plane, number, MEMORY_CORE_ID, memory_core=True)
-                cluster.cores.append(self._core_class(self, place, union, cluster))
+                cluster.cores.append(self._member(place, union, cluster))
             union.cores.extend(cluster.cores)
         return union.cores
+
+    def _member(self, place: TaskPlace, union: Union, cluster: Cluster) -> Core:
+        """A core at *place* of *union*: one that was there in another union, where there is such."""
+        idle = self._idle.get((place.cluster_id, place.core_id))
+        if not idle:
+            return self._core_class(self, place, union, cluster)
+        core: Core = idle.pop()
+        core.cluster, core.shared_count = cluster, 0
+        core.renew(place, union)
+        return core
 
     # -- what cores ask for --------------------------------------------------------------------
 

@@ -77,7 +77,7 @@ class NativeCore(Core):
             for number, view in enumerate(self.views):
                 if view is not None:
                     view.read += seat.read(number)
-            self.renewable = start is not None and start.renewable
+            self.renewable = start is not None
         except KeyboardInterrupt as stop:
             file, line = self.site()
             stop.add_note(f"at {file}:{line} in {self.place.label} of kernel {kernel.name}")
@@ -89,7 +89,8 @@ class NativeCore(Core):
         self.c = seat.c
         self._sit(seat)
         seat.hand(*kernel.native.words(self, arguments, self))
-        if repeats(self):
+        together = len(self.union.cores) - len(self.union.clusters) * self.session.board.arch.memory_core
+        if not self.shared_count and repeats(self, max(1, together)):
             self._start = Start.of(self, seat)
 
     def renew(self, place: TaskPlace, union: "Union") -> None:
@@ -97,6 +98,7 @@ class NativeCore(Core):
         start, seat = self._start, self.seat
         assert start is not None
         assert seat is not None
+        self.away.clear()
         if len(self.views) > start.views:
             for view in self.views[start.views :]:
                 if view is not None:
@@ -106,6 +108,8 @@ class NativeCore(Core):
         self.close_bindings(start.bindings)
         for space, arena in self.used.items():
             arena.cut(*start.declared.get(space, (0, 0)))
+        for allocation, content in start.filled:
+            allocation.raw[:] = content
         self.begin(place, union)
         start.again(seat)
         seat.place(place)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from mlusim.machine.native.seat import FIRST_FLIGHTS, NO_SUMS, OWN_SUMS, REST
+from mlusim.memory.allocation import Allocation, Bytes
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
@@ -15,7 +16,8 @@ class Start(NamedTuple):
     """How a core begins each of its tasks: how much it has before the kernel runs, and its structure's bytes.
 
     ``declared`` are the first free byte and the number of declarations of each memory, ``places`` the words of the
-    variables at file scope, behind which those of functions are written as they are met.
+    variables at file scope, behind which those of functions are written as they are met.  ``filled`` are the declarations
+    that begin with values, and those.
     """
 
     views: int
@@ -23,7 +25,7 @@ class Start(NamedTuple):
     declared: Mapping[Space, tuple[int, int]]
     rest: bytes
     places: bytes
-    renewable: bool
+    filled: tuple[tuple[Allocation, Bytes], ...]
 
     @classmethod
     def of(cls, core: "NativeCore", seat: "Seat") -> "Start":
@@ -34,7 +36,9 @@ class Start(NamedTuple):
             declared={space: (arena.top, len(arena.allocations)) for space, arena in core.used.items()},
             rest=bytes(seat.bytes[REST:]),
             places=bytes(seat.places.bytes),
-            renewable=not any(a.filled for arena in core.used.values() for a in arena.allocations),
+            filled=tuple(
+                (a, a.raw.copy()) for arena in core.used.values() for a in arena.allocations if a.filled
+            ),
         )
 
     def again(self, seat: "Seat") -> None:

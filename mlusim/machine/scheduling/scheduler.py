@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
+from attrs import frozen
 
 from mlusim.errors import Fault, Outside, UsageError
 from mlusim.machine.cluster import stuck
@@ -33,6 +34,14 @@ def _quiet() -> Context:
 QUIET = _quiet()  # what strands begin with a copy of
 
 
+@frozen(eq=False)
+class UnionToCome:
+    """A union that is made when the first of its cores runs: how many it has, and what makes them."""
+
+    many: int
+    make: Callable[[], "list[Core]"]
+
+
 class Scheduler:
     """Runs cores cooperatively: each goes on until it blocks, pauses or ends.
 
@@ -47,8 +56,10 @@ class Scheduler:
         self._admitted = 0
         self._ready: deque[Any] = deque()  # cores, and of those to come the number and what makes them
         self._coming = 0
-        self._groups: Iterator[list[Core] | Callable[[], Core]] = iter(())
-        self._pending: list[Core] | Callable[[], Core] | None = None  # the group that is admitted next
+        self._groups: Iterator[list[Core] | UnionToCome | Callable[[], Core]] = iter(())
+        self._pending: list[Core] | UnionToCome | Callable[[], Core] | None = (
+            None  # the group that is admitted next
+        )
         self._room = 0  # groups that may be resident yet
         self._carriers = Carriers(QUIET)
         self._alive: list[Core] = []
@@ -62,10 +73,10 @@ class Scheduler:
         self.doomed: tuple[Core, Fault] | None = None  # the first fault, and whose it is
         self.ending = False  # something has ended the launch; the tasks that are left clean up
 
-    def run(self, groups: Iterator["list[Core] | Callable[[], Core]"], room: int) -> None:
+    def run(self, groups: Iterator["list[Core] | UnionToCome | Callable[[], Core]"], room: int) -> None:
         """Run *groups* of cores that must be resident together; *room* groups at once.
 
-        A group may be what makes its only core, which is then made when it runs first; there are no choices then.
+        A group may be what makes its only core, or its cores, which is done when it runs first; there are no choices then.
         """
         self._groups, self._pending, self._room = groups, next(groups, None), room
         try:
@@ -84,11 +95,12 @@ class Scheduler:
             self._admit(self._pending)
             self._pending = next(self._groups, None)
 
-    def _admit(self, cores: "list[Core] | Callable[[], Core]") -> None:
+    def _admit(self, cores: "list[Core] | UnionToCome | Callable[[], Core]") -> None:
         if not isinstance(cores, list):
+            many = cores.many if isinstance(cores, UnionToCome) else 1
             self._ready.append((self._admitted, cores))
-            self._admitted += 1
-            self._coming += 1
+            self._admitted += many
+            self._coming += many
             return
         for core in cores:
             self._begin(self._admitted, core)
@@ -112,7 +124,11 @@ class Scheduler:
     def _follows(self) -> bool:
         """Whether the next task may begin where one has ended, as if others had run it, and without a switch."""
         coming = self._ready[0] if self._ready else self._pending
-        if coming is None or (coming.__class__ is not tuple if self._ready else isinstance(coming, list)):
+        if self._ready and coming.__class__ is tuple:
+            coming = coming[1]
+        elif self._ready:
+            return False
+        if coming is None or isinstance(coming, list | UnionToCome):
             return False
         return self.doomed is None and sys.gettrace() is None
 
@@ -133,12 +149,14 @@ class Scheduler:
         following.number = self._last = number
         return following
 
-    def _made(self, number: int, make: Callable[[], "Core"]) -> "Core":
-        """The core to come that is next."""
-        self._coming -= 1
-        core = make()
-        self._begin(number, core)
-        return core
+    def _made(self, number: int, make: "UnionToCome | Callable[[], Core]") -> "Core":
+        """The core to come that is next; the others of its union are ready behind it."""
+        cores = make.make() if isinstance(make, UnionToCome) else [make()]
+        self._coming -= len(cores)
+        for nth, core in enumerate(cores):
+            self._begin(number + nth, core)
+        self._ready.extendleft(reversed(cores[1:]))
+        return cores[0]
 
     def _step(self) -> "Core":
         """Run the next core until it parks or ends, and return it."""
