@@ -93,6 +93,9 @@ def forward(px: Array, py: Array) -> Array:
     the flattened lattice, which has a spare first row and column of minus infinity.
     """
     rows, columns = py.shape[0], px.shape[1]
+    if 1 in (rows, columns):  # one path to each cell
+        steps = px[:, 0] if columns == 1 else py[0]
+        return np.cumsum(np.concatenate(([0.0], steps)), dtype=np.float64).reshape(rows, columns)
     width = columns + 1
     padded = np.full((3, rows + 1, width), -np.inf)
     p, down, right = (a.reshape(-1) for a in padded)

@@ -111,11 +111,21 @@ def lattice(term1: Array, term2: Array, last: float, kind: Any = np.float64) -> 
     The recursion runs as it is; only where a product or a sum of it turns out to leave the range of float32 does it
     run again with every step kept inside.
     """
-    g = _recursion(term1, term2, last, kind, lambda x: x)
+    line = 1 in (term2.shape[0], term1.shape[1])
+    g = _along(term1, term2, last, kind) if line else _recursion(term1, term2, last, kind, lambda x: x)
     steps = (g, g[1:] * term1, g[:, 1:] * term2)
     if all(np.array_equal(x, _in_float32_range(x), equal_nan=True) for x in steps):
         return g
     return _recursion(term1, term2, last, kind, _in_float32_range)
+
+
+def _along(term1: Array, term2: Array, last: float, kind: Any) -> Array:
+    """The recursion of `lattice` where it has a single row or column: one product after another."""
+    rows, columns = term2.shape[0], term1.shape[1]
+    factors = (term1[:, 0] if columns == 1 else term2[0])[::-1].astype(kind)
+    products = np.multiply.accumulate(np.concatenate((np.array([last], kind), factors)))
+    line: Array = products[::-1] + kind(0.0)  # as where what is beside the line is added
+    return line.reshape(rows, columns)
 
 
 def _recursion(term1: Array, term2: Array, last: float, kind: Any, kept: Callable[[Array], Array]) -> Array:
