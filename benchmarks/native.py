@@ -76,6 +76,12 @@ def _launches(kernel: Any, engine: str) -> Iterator[Row]:
         times[tasks] = 1e6 * _best(work)
     yield Row(f"an empty launch, {engine}", times[1], 200, "us", "one task")
     yield Row(f"each further task, {engine}", (times[65] - times[1]) / 64, 25, "us", "of 65")
+    for rows in (1, 17):
+        dim, kind = (4, rows, 1), mlusim.UNION1
+        work = functools.partial(device.launch, kernel, dim, kind, (tensor, 3), engine=engine)
+        work()
+        times[rows] = 1e6 * _best(work)
+    yield Row(f"each core of a further union, {engine}", (times[17] - times[1]) / 16 / 5, 50, "us", "of 17")
 
 
 def _instructions(kernels: Any) -> Iterator[Row]:

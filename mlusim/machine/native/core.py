@@ -89,8 +89,7 @@ class NativeCore(Core):
         self.c = seat.c
         self._sit(seat)
         seat.hand(*kernel.native.words(self, arguments, self))
-        together = len(self.union.cores) - len(self.union.clusters) * self.session.board.arch.memory_core
-        if not self.shared_count and repeats(self, max(1, together)):
+        if not self.shared_count and repeats(self):
             self._start = Start.of(self, seat)
 
     def renew(self, place: TaskPlace, union: "Union") -> None:

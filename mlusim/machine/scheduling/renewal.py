@@ -14,13 +14,11 @@ from mlusim.time.first_loads import OPENING, Head
 KEPT = 2  # references to an `Mlu` that has its core only: that one, and the question's own
 
 
-def repeats(core: Any, width: int = 1) -> bool:
-    """Whether *core* may run further tasks that nothing looks at, *width* being how many begin together.
-
-    Of a kernel that keeps nothing of them: Python knows that of Block tasks.
-    """
-    session = core.session
-    return bool(session.alone and core.mlu.taskDim > width and session.request.layout is None)
+def repeats(core: Any) -> bool:
+    """Whether *core* may run further tasks: those that nothing looks at, of a kernel that keeps nothing of them."""
+    session, union = core.session, core.union
+    together = len(union.cores) - len(union.clusters) * session.board.arch.memory_core
+    return bool(session.alone and core.mlu.taskDim > together and session.request.layout is None)
 
 
 def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
@@ -34,7 +32,7 @@ def run(core: Any, kernel: Any, arguments: Sequence[Any]) -> None:
         core.arguments_bound = len(core.bindings)
         core.prepared = kernel.prepared(core.mlu, arguments)
     core.prepared()
-    core.renewable = core.union.block and repeats(core)
+    core.renewable = repeats(core)
 
 
 def polls(core: Any) -> Polls:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from engines import NATIVE, alike, run
+from engines import MEASURES, NATIVE, alike, run
 
 import mlusim
 from mlusim.machine.native.core import NativeCore
@@ -47,6 +47,15 @@ __mlu_global__ void unions(float *out, const float *in, int *flags, int meets, i
   __memcpy(weights, kept, 128, NRAM2WRAM);
 }
 """
+
+
+class _Watching(mlusim.Observer):
+    """Hears of tasks, so that each has a core of its own."""
+
+    def task_end(self, core):
+        """Nothing is done."""
+
+
 KINDS = {"UNION1": (mlusim.UNION1, 4), "UNION2": (mlusim.UNION2, 8)}
 ROWS = 11  # unions of a launch, more than a board has places for
 
@@ -64,9 +73,19 @@ def test_unions_after_each_other(load_once, board, kind, meets, wrong):
     kind, width = KINDS[kind]
     kernel = load_once(UNIONS, board)["unions"]
 
-    done = alike(kernel, _arguments(width, meets, wrong), dim=(width, ROWS, 1), kind=kind, board=board)
+    given, options = _arguments(width, meets, wrong), {"dim": (width, ROWS, 1), "kind": kind, "board": board}
+    fresh, expected = run(kernel, given, "python", observe=[_Watching()], **options)
 
-    assert (wrong < 0) == hasattr(done, "engine")
+    used = alike(kernel, given, **options)
+
+    assert (wrong < 0) == hasattr(used, "engine")
+    if wrong < 0:
+        assert [a.tobytes() for a in expected] == [
+            a.tobytes() for a in run(kernel, given, "python", **options)[1]
+        ]
+        assert {m: getattr(fresh, m) for m in MEASURES} == {m: getattr(used, m) for m in MEASURES}
+    else:
+        assert str(fresh) == str(used)
 
 
 def test_cores_of_unions_that_are_over_run_others(load_once, monkeypatch):
