@@ -166,8 +166,11 @@ class NativeCore(Core):
     def called(self, why: int, a: int, b: int) -> int:
         """Do what C calls for, *why* with *a* and *b*; 1 where that raised something, which ends the kernel."""
         try:
-            if why == layout.MEET:  # which needs nothing of what C changed
+            if why == layout.MEET:  # this and the next need nothing of what C changed
                 self._meet(a)
+                return 0
+            if why == layout.ATOMIC:
+                self.atomic_step(bool(a))
                 return 0
             self._from_c()
             _UPS[why](self, a, b)
@@ -350,9 +353,6 @@ class NativeCore(Core):
         given = [value_of(self, self.c.argv[k]) for k in range(many)]
         raise self.blame(self._loaded.form.fault(why, *given))
 
-    def _atomic(self, unchanged: int, _: int) -> None:
-        self.atomic_step(bool(unchanged))
-
     def _nothing(self, *_: int) -> None:
         """Python has looked after signals, and taken the log."""
 
@@ -379,7 +379,6 @@ _UPS: dict[int, Callable[[NativeCore, int, int], None]] = {
     layout.ROW: NativeCore._row,  # noqa: SLF001 - its own class
     layout.ACCESS: NativeCore._access,  # noqa: SLF001
     layout.SPIN: NativeCore.spin,
-    layout.ATOMIC: NativeCore._atomic,  # noqa: SLF001
     layout.LOG: NativeCore._nothing,  # noqa: SLF001
     layout.LAND: NativeCore._land_python,  # noqa: SLF001
     layout.TICK: NativeCore._nothing,  # noqa: SLF001
