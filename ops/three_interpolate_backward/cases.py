@@ -74,8 +74,9 @@ def points(
 def _values(rng: np.random.Generator, shape: tuple[int, ...], reach: tuple[float, float]) -> Array:
     low, high = np.float32(reach[0]), np.float32(reach[1])
     values = rng.random(shape, np.float32)
-    values *= high - low
-    values += low
+    if (low, high) != (0, 1):
+        values *= high - low
+        values += low
     return values
 
 
