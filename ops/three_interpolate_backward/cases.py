@@ -74,7 +74,7 @@ def points(
 def _values(rng: np.random.Generator, shape: tuple[int, ...], reach: tuple[float, float]) -> Array:
     low, high = np.float32(reach[0]), np.float32(reach[1])
     values = rng.random(shape, np.float32)
-    if (low, high) != (0, 1):
+    if reach != (0.0, 1.0):
         values *= high - low
         values += low
     return values

@@ -81,6 +81,27 @@ __mlu_global__ void nowhere(float *out, int which) {
   if (which == 19) p[1].b[9] = 1;
 }
 """
+WHOLE = """\
+struct S { int a; float b[4]; struct { int c; } in; };
+struct T { struct S s; int n; };
+__mlu_func__ int taken(struct S s) { return s.a; }
+__mlu_func__ int refd(const struct S &s) { return s.a + s.in.c; }
+__mlu_global__ void whole(float *out, int which) {
+  struct S *p = 0; struct S mine; mine.a = 1; mine.in.c = 2;
+  struct T *t = 0; struct T have;
+  if (which == 0) { mine = *p; out[0] = mine.a; }
+  if (which == 1) *p = mine;
+  if (which == 2) out[0] = taken(*p);
+  if (which == 3) out[0] = refd(*p);
+  if (which == 4) have.s = t->s;
+  if (which == 5) t->s = mine;
+  if (which == 6) out[0] = t->s.in.c;
+  if (which == 7) { struct S copy = p[1]; out[0] = copy.a; }
+  if (which == 8) { struct S *q = &t->s; out[0] = q->in.c; }
+  if (which == 9) { have.n = 3; out[0] = have.n + sizeof(*p); }
+  if (which == 10) { struct S &r = *p; r.a = 2; }
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +142,15 @@ def nowhere(tmp_path_factory):
 def test_members_of_no_record_have_addresses_and_no_values(nowhere, which):
     done = alike(nowhere, [np.zeros(4, np.float32), which])
     assert (which in (8, 18)) == hasattr(done, "engine")
+
+
+@pytest.mark.parametrize("which", range(11))
+def test_no_record_is_copied(tmp_path, which):
+    """Records as a whole are Python's; a load or a store that is refused, and nothing from the inside."""
+    path = tmp_path / "whole.mlu"
+    path.write_text(WHOLE)
+    done, _ = run(bangc.load([path])["whole"], [np.zeros(4, np.float32), which], "auto")
+    assert (which == 9) == hasattr(done, "engine")
+    if which != 9:
+        verb = "a store through" if which in (1, 5, 10) else "a load through"
+        assert str(done).startswith(verb)

@@ -101,7 +101,10 @@ class NoRecord:
 
     def __getattr__(self, name: str) -> Any:
         pointer = object.__getattribute__(self, "_pointer")
-        layout = pointer.layout.fields[name][0] if pointer.layout is not None else None
+        fields = {} if pointer.layout is None else pointer.layout.fields
+        if name not in fields:  # what a record is asked to do as a whole, or as the pointer to itself
+            return self if name == "here" else pointer.refuse("a store" if name == "assign" else "a load")
+        layout = fields[name][0]
         if hasattr(layout, "fields"):
             return self[name].here
         if hasattr(layout, "leaf"):
