@@ -132,15 +132,15 @@ def test_a_record_is_looked_up_once(kernel):
 
 
 @pytest.fixture(scope="module")
-def nowhere(tmp_path_factory):
+def memberless(tmp_path_factory):
     path = tmp_path_factory.mktemp("records") / "nowhere.mlu"
     path.write_text(NOWHERE)
     return bangc.load([path])["members_of_null"]
 
 
 @pytest.mark.parametrize("which", range(20))
-def test_members_of_no_record_have_addresses_and_no_values(nowhere, which):
-    done = alike(nowhere, [np.zeros(4, np.float32), which])
+def test_members_of_no_record_have_addresses_and_no_values(memberless, which):
+    done = alike(memberless, [np.zeros(4, np.float32), which])
     assert (which in (8, 18)) == hasattr(done, "engine")
 
 
