@@ -6,9 +6,12 @@ from typing import Any
 
 from attrs import evolve, frozen
 from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
+from rich.segment import Segment
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
@@ -36,32 +39,32 @@ class Grid:
         self.title = None if title is None else lines_shown(title)
         self.gap = gap
         self.ruled = ruled
-        self.rows: list[tuple[tuple[RenderableType, ...], str]] = []
+        self.rows: list[Row] = []
 
-    def add_row(self, *cells: RenderableType, style: str = "") -> None:
+    def add_row(self, *cells: "Cell", style: str = "") -> None:
         """One row more; cells that are left out are empty."""
         whole = cells + ("",) * (len(self.columns) - len(cells))
         self.rows.append((tuple(map(_escaped, whole)), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The columns side by side, or row by row where they are too wide for that."""
-        widths = self._widths(console, options)
+        sizes = [[_size(cell) for cell in cells] for cells, _ in self.rows]
+        widths = self._widths(sizes, options.max_width)
         if widths is None:
-            yield from self._stacked(options.max_width)
+            yield from self._stacked(console, options.max_width)
+        elif options.ascii_only:  # bars between the columns, which are rich's
+            yield self._table(widths, self.rows)
         else:
-            yield self._table(widths)
+            yield from self._side_by_side(console, widths, sizes)
 
-    def _widths(self, console: Console, options: ConsoleOptions) -> list[int] | None:
+    def _widths(self, sizes: "Sequence[Sequence[_Size]]", room: int) -> list[int] | None:
         """How wide each column is, None where they do not fit: only columns that fold are less wide than they are."""
-        unlimited = options.update(width=UNLIMITED)
         least, most = [], []
         for n, column in enumerate(self.columns):
-            cells = [column.heading, *(cells[n] for cells, _ in self.rows)]
-            found = [Measurement.get(console, unlimited, cell) for cell in cells]
-            most.append(max(cell.maximum for cell in found))
-            words = max(_least(cell, size) for cell, size in zip(cells, found, strict=True))
-            least.append(words if column.folds else most[-1])
-        room = options.max_width - self.gap * (len(self.columns) - 1) - sum(least)
+            found = [_size_of(column.heading), *(row[n] for row in sizes)]
+            most.append(max(cell.most for cell in found))
+            least.append(max(cell.least for cell in found) if column.folds else most[-1])
+        room -= self.gap * (len(self.columns) - 1) + sum(least)
         if room < 0:
             return None
         for n in sorted(range(len(least)), key=lambda n: most[n] - least[n]):
@@ -71,16 +74,48 @@ class Grid:
             room -= more
         return least
 
-    def _table(self, widths: Sequence[int]) -> Table:
-        """What rich shows where the columns fit."""
+    def _side_by_side(
+        self, console: Console, widths: Sequence[int], sizes: "Sequence[Sequence[_Size]]"
+    ) -> RenderResult:
+        """Title, headings and rows; rich lays out what takes several lines, for which it is 20 times as slow."""
+        yield self._table(widths, ())
+        for row, cells in zip(self.rows, sizes, strict=True):
+            if all(cell.one_line and cell.most <= width for cell, width in zip(cells, widths, strict=True)):
+                yield from self._line(console, row, widths, cells)
+                yield Segment.line()
+            else:
+                yield self._table(widths, (row,), headed=False)
+
+    def _line(
+        self, console: Console, row: "Row", widths: Sequence[int], sizes: "Sequence[_Size]"
+    ) -> Iterator[Segment]:
+        """A row whose cells take a line each."""
+        cells, style = row
+        base = console.get_style(style) if style else None
+        plain = ""  # what has no style goes on together
+        for column, cell, width, size in zip(self.columns, cells, widths, sizes, strict=True):
+            blanks = " " * (width - size.most)
+            plain += blanks if column.right else ""
+            styled = list(_styled(console, cell, base))
+            if any(segment.style for segment in styled):
+                yield Segment(plain)
+                yield from styled
+                plain = ""
+            else:
+                plain += "".join(segment.text for segment in styled)
+            plain += (blanks if not column.right else "") + " " * self.gap
+        yield Segment(plain.rstrip(" "))
+
+    def _table(self, widths: Sequence[int], rows: "Sequence[Row]", *, headed: bool = True) -> Table:
+        """What rich shows of title, headings and *rows*, without *headed* of the rows alone."""
         made = Table(
             box=box.SIMPLE_HEAD if self.ruled else None,
             padding=(0, self.gap - 1 if self.ruled else self.gap, 0, 0),
             pad_edge=False,
             show_edge=False,
-            show_header=any(column.heading for column in self.columns),
+            show_header=headed and any(column.heading for column in self.columns),
             header_style="bold",
-            title=self.title,
+            title=self.title if headed else None,
             title_justify="left",
             title_style="bold",
         )
@@ -89,44 +124,83 @@ class Grid:
             made.add_column(
                 column.heading, justify=justify, overflow="fold", no_wrap=not column.folds, width=width
             )
-        for cells, style in self.rows:
-            made.add_row(*cells, style=style)
+        for cells, style in rows:
+            made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in cells), style=style)
         return made
 
-    def _stacked(self, width: int) -> Iterator[RenderableType]:
+    def _stacked(self, console: Console, width: int) -> Iterator[RenderableType | Segment]:
         """A title, then for each row its first cell, and below it the headings and values of the others."""
         if self.title:
             yield Text(self.title, style="bold")
         for cells, style in self.rows:
             first, *rest = map(_words, cells)
-            if first:
-                yield Text(first, style="bold" if any(rest) else style, no_wrap=True, overflow="ignore")
+            shown = "bold" if any(rest) else style
+            if first and _size_of(first).one_line:
+                yield Segment(first, console.get_style(shown))
+                yield Segment.line()
+            elif first:
+                yield Text(first, style=shown, no_wrap=True, overflow="ignore")
             named = zip(self.columns[1:], rest, strict=True)
             pairs = [f"{column.heading} {words}".lstrip() for column, words in named if words]
             for line in _packed(pairs, width - 2):
-                made = Text(line, style=style, overflow="fold")
-                yield Padding(made, (0, 0, 0, 2)) if len(line) > width - 2 else Text("  ").append_text(made)
+                if _size_of(line).fits(width - 2):
+                    yield Segment(f"  {line}", console.get_style(style))
+                    yield Segment.line()
+                else:
+                    yield Padding(Text(line, style=style, overflow="fold"), (0, 0, 0, 2))
 
 
-def _escaped(cell: RenderableType) -> RenderableType:
+@frozen
+class _Size:
+    """A text's columns: between which it can be, and whether it is one line as it stands."""
+
+    least: int
+    most: int
+    one_line: bool
+
+    def fits(self, width: int) -> bool:
+        """Whether it is one line of at most *width* columns."""
+        return self.one_line and self.most <= width
+
+
+def _size_of(text: str) -> _Size:
+    """The size of *text*, of which a word that is `LONG` may be broken."""
+    one_line = "\n" not in text and "\t" not in text
+    most = cell_len(text) if one_line else max(map(cell_len, text.expandtabs(8).splitlines()), default=0)
+    return _Size(min(max(map(cell_len, text.split()), default=most), LONG), most, one_line)
+
+
+def _size(cell: "Cell") -> _Size:
+    if isinstance(cell, NameCell):
+        return _Size(*cell.widths, one_line=True)
+    return _size_of(cell if isinstance(cell, str) else cell.plain)
+
+
+def _styled(console: Console, cell: "Cell", base: Style | None) -> Iterable[Segment]:
+    """The parts of a cell that is one line."""
+    if isinstance(cell, str):
+        return (Segment(cell, base),)
+    text = cell.in_a_line if isinstance(cell, NameCell) else cell
+    if text.spans:
+        return Segment.apply_style(text.render(console), base)
+    own = console.get_style(text.style)
+    return (Segment(text.plain, own if base is None else base + own),)
+
+
+def _escaped(cell: "Cell") -> "Cell":
     """The cell with control bytes as they will be shown, so that its column is as wide as that."""
     if isinstance(cell, str):
         return lines_shown(cell)
-    if isinstance(cell, Text) and lines_shown(cell.plain) != cell.plain:
-        return Text(lines_shown(cell.plain), style=cell.style)
-    return evolve(cell, text=lines_shown(cell.text)) if isinstance(cell, NameCell) else cell
+    if isinstance(cell, NameCell):
+        return evolve(cell, text=lines_shown(cell.text))
+    return cell if lines_shown(cell.plain) == cell.plain else Text(lines_shown(cell.plain), style=cell.style)
 
 
-UNLIMITED = 10_000  # columns, wider than any table
 LONG = 16  # characters: a longer word of a text may go on in the next line, a name may not
 
 
-def _least(cell: RenderableType, found: Measurement) -> int:
-    return found.minimum if isinstance(cell, NameCell) else min(found.minimum, LONG)
-
-
-def _words(cell: RenderableType) -> str:
-    return cell.plain if isinstance(cell, Text) else str(cell.text if isinstance(cell, NameCell) else cell)
+def _words(cell: "Cell") -> str:
+    return cell if isinstance(cell, str) else cell.text if isinstance(cell, NameCell) else cell.plain
 
 
 def _packed(pairs: Iterable[str], width: int) -> Iterator[str]:
@@ -166,23 +240,38 @@ class NameCell:
         """The name in lines of at most *width* columns; a piece that is longer is cut."""
         found, line = [], " " * self.indent
         for piece in re.findall(r"[^_ ]*[_ ]+|[^_ ]+", self.text):
-            if len(line) + len(piece) > width and line.strip():
+            if cell_len(line) + cell_len(piece) > width and line.strip():
                 found.append(line)
                 line = " " * (self.indent + 2)
             line += piece
-        return [part[:width] for part in (*found, line)]
+        return [set_cell_size(part, min(cell_len(part), width)) for part in (*found, line)]
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """The columns between which it can be."""
+        pieces = re.findall(r"[^_ ]*[_ ]+|[^_ ]+", self.text)
+        longest = max(map(cell_len, pieces), default=0) + self.indent + 2
+        whole = self.indent + cell_len(self.text)
+        return min(longest, whole), whole
+
+    @property
+    def in_a_line(self) -> Text:
+        """All of it."""
+        return Text(" " * self.indent + self.text, style=self.style)
 
     def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
         """The widths between which it can be."""
         del console
-        longest = max(map(len, re.findall(r"[^_ ]*[_ ]+|[^_ ]+", self.text)), default=0) + self.indent + 2
-        whole = self.indent + len(self.text)
-        return Measurement(min(longest, whole), whole).with_maximum(options.max_width)
+        return Measurement(*self.widths).with_maximum(options.max_width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines, one after the other."""
         del console
         yield Text("\n".join(self.lines(options.max_width)), no_wrap=True, style=self.style)
+
+
+Cell = str | Text | NameCell
+Row = tuple[tuple[Cell, ...], str]  # cells, and the style of all of them
 
 
 def facts(rows: Sequence[tuple[str, Any]]) -> Grid:
