@@ -45,7 +45,7 @@ def _cases(source: str, network_width: int) -> tuple[Case, ...]:
 def _make(
     source: str, shape: tuple[int, ...], shifts: Any, dtype: Any = FLOAT, *, bits: bool = False
 ) -> Maker:
-    """Return a maker of data of *shape*: normal values, or with *bits* every bit pattern of *dtype*."""
+    """Return a maker of data of *shape*: values in [-100, 100), or with *bits* every bit pattern of *dtype*."""
 
     def make(generator: np.random.Generator) -> tuple[dict[str, Array], dict[str, Any]]:
         kind = np.dtype(dtype)
@@ -54,7 +54,10 @@ def _make(
             words = generator.integers(0, np.iinfo(np.uint64).max, -(-nbytes // 8), np.uint64, endpoint=True)
             data = words.astype("<u8", copy=False).view(np.uint8)[:nbytes].view(kind).reshape(shape)
         else:
-            data = (100 * generator.standard_normal(shape, FLOAT)).astype(kind)
+            drawn = generator.random(shape, FLOAT)
+            drawn *= 200
+            drawn -= 100
+            data = drawn.astype(kind, copy=False)
         moves = shifts if isinstance(shifts, np.ndarray) else np.array(shifts, np.int32)
         return {source: data, "shifts": moves.copy()}, {}
 

@@ -5,12 +5,13 @@ and so is the limit that a document states.
 """
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 from attrs import field, frozen
 
 from mlusim.errors import UsageError
+from mlusim.formula.compiled import Compiled, compile_exprs
 from mlusim.formula.expr import Constraint, Expr, Var
 from mlusim.plan.solver.bounds import Interval, Trend, interval, trend
 
@@ -99,12 +100,19 @@ class Search:
 
     def holds(self, constraint: Constraint, index: int) -> bool:
         """Whether *constraint* holds at candidate *index*."""
-        return constraint.holds({**self.env, self.name: self.value(index)})
+        left, right = _sides(constraint)({**self.env, self.name: self.value(index)})
+        return bool(left <= right)
 
     def ranges(self, low: int, high: int) -> dict[str, Interval]:
         """Ranges for interval arithmetic over the candidates *low* to *high*."""
         points = {k: Interval(v, v) for k, v in self.env.items()}
         return {**points, self.name: Interval(self.value(low), self.value(high))}
+
+
+@lru_cache(maxsize=1024)
+def _sides(constraint: Constraint) -> Compiled:
+    """Both sides of *constraint*; plans ask again with each call of their operator."""
+    return compile_exprs([constraint.left, constraint.right])
 
 
 def search(problem: Problem, name: str, fixed: Mapping[str, int]) -> Search:
