@@ -40,7 +40,6 @@ STORES = SUMS + counters.places_before(counters.STORES)
 COLUMNS = SUMS + counters.TASK_PLACES
 
 CHUNK = 1024  # rows that become an array
-FEW = 64  # rows of which `np.unique` would take five times as long and more, most of it to begin
 MOST = 1 << 17  # rows of one core, beyond which rows are merged
 
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -152,14 +151,16 @@ class Log:
 
 
 def _each_once(rows: Rows) -> tuple[Rows, np.ndarray[Any, np.dtype[np.uint16]]]:
-    """The distinct ones of *rows* in order, and which of them each row is."""
-    if len(rows) > FEW:
-        distinct, turns = np.unique(rows, axis=0, return_inverse=True)
-        return distinct, turns.reshape(-1).astype(np.uint16)
-    listed = list(map(tuple, rows.tolist()))
-    ordered = sorted(set(listed))
-    number = {row: n for n, row in enumerate(ordered)}
-    return np.array(ordered, np.int64), np.array([number[row] for row in listed], np.uint16)
+    """The distinct ones of *rows*, of which there is one at least, in order, and which of them each row is.
+
+    Rows are told apart by their bytes, in 10 us for a few of them, of which `np.unique` takes 70.
+    """
+    words = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1] * rows.itemsize)))[:, 0].tolist()
+    distinct = list(dict.fromkeys(words))
+    found = np.frombuffer(b"".join(distinct), rows.dtype).reshape(len(distinct), -1)
+    order = np.lexsort(found.T[::-1])
+    numbers = {distinct[place]: number for number, place in enumerate(order.tolist())}
+    return found[order], np.array([numbers[word] for word in words], np.uint16)
 
 
 def _merged(rows: Rows) -> Rows:

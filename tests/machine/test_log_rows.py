@@ -1,17 +1,17 @@
 """Rows of a core's log, of which each is kept once."""
 
 import numpy as np
+import pytest
 
 from mlusim.time import log
 
 
-def test_few_rows_and_many_are_kept_alike(monkeypatch):
-    """Both ways give the distinct rows in the same order, and the same numbers of them."""
-    rows = np.random.default_rng(7).integers(-1, 2, (log.FEW, 3))
-    few = log._each_once(rows)
-    monkeypatch.setattr(log, "FEW", 0)
-    many = log._each_once(rows)
+@pytest.mark.parametrize("count", [1, 2, 64, 1024])
+def test_each_row_is_kept_once(count):
+    """The distinct rows in the order of their numbers, the first column first, and for each row which of them it is."""
+    rows = np.random.default_rng(7).integers(-1, 2, (count, 3))
+    distinct, turns = log._each_once(rows)
 
-    assert [a.tolist() for a in many] == [a.tolist() for a in few]
-    assert [a.dtype for a in many] == [a.dtype for a in few]
-    assert rows.tolist() == few[0][few[1]].tolist()
+    assert distinct.tolist() == [list(row) for row in sorted(set(map(tuple, rows.tolist())))]
+    assert distinct[turns].tolist() == rows.tolist()
+    assert turns.dtype == np.uint16
