@@ -10,11 +10,10 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.machine.tally import Instructions, Usage
 from mlusim.presenting import Presented, presenter
-from mlusim.time.lanes import Lanes
 from mlusim.time.lines import Line, lines
 from mlusim.time.profile import NO_PROFILE, Profile, profile
 from mlusim.time.rates import Bound
-from mlusim.time.task_work import TaskWork
+from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timeline import Forecast, Timeline
 from mlusim.time.timing import times
 
@@ -83,8 +82,8 @@ class Launch(Presented):
         """
         if not self.tasks:
             return self.time_us, self.time_us
-        board = find_board(self.board)
-        ends = times(self.tasks, board, board.places(self._unions), (Bound.LOW, Bound.HIGH))
+        board, work = find_board(self.board), self.forecast.work
+        ends = times(work, board, board.places(self._unions), (Bound.LOW, Bound.HIGH))
         return min(ends[0], self.time_us), max(ends[1], self.time_us)
 
     @property
@@ -95,7 +94,7 @@ class Launch(Presented):
         """
         if not self.tasks:
             return NO_PROFILE
-        return profile(self.tasks, self.timeline, find_board(self.board), self._unions)
+        return profile(self.forecast.work, self.timeline, find_board(self.board), self._unions)
 
     @property
     def lines(self) -> tuple[Line, ...]:

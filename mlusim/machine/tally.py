@@ -14,10 +14,9 @@ from mlusim.memory.allocation import Allocation, Arena
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.memory.space import GDRAM, NRAM, SPACES, SRAM, WRAM, Space
 from mlusim.time.counters import COUNTS, TRAFFIC
-from mlusim.time.lanes import Lanes
 from mlusim.time.log import CoreLog, Log
 from mlusim.time.step_log import CoreSteps, NotedLog
-from mlusim.time.task_work import TaskWork
+from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.work import VECTOR_BYTES
 
 if TYPE_CHECKING:

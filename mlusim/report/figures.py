@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.time.lanes import Lanes
 from mlusim.time.log import IO_FLIGHT, KIND, SUMS
 from mlusim.time.pace import moved
 from mlusim.time.quantities import IO_STARTS, VECTOR
-from mlusim.time.task_work import TaskWork
+from mlusim.time.task_work import Lanes, TaskWork
 from mlusim.time.timing import LAUNCH_US, PIPES
 
 if TYPE_CHECKING:

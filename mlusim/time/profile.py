@@ -1,13 +1,14 @@
 """How the cores of a launch spend their time: busy by pipe, side by side, waiting; by core; in waves."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from attrs import define, field, frozen
 
 from mlusim.arch.board import Board
+from mlusim.time.grouped_tasks import GroupedTasks, Paces
 from mlusim.time.log import END, IO_FLIGHT, MEET, MOVE_FLIGHT, WAIT
 from mlusim.time.pace import FRONT
 from mlusim.time.row_times import (
@@ -25,7 +26,6 @@ from mlusim.time.row_times import (
     tracks,
 )
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timed_log import Paces, distinct, groups_of, key_of
 from mlusim.time.timing import PIPES, TaskSpan
 
 
@@ -125,14 +125,12 @@ class _LaunchSums:
         self.core_wait += core.core_wait
 
 
-def profile(tasks: Sequence[TaskWork], spans: Sequence[TaskSpan], board: Board, unions: int) -> Profile:
-    """The profile of a launch whose *tasks* were predicted to run in *spans*; *unions*: clusters of a union."""
+def profile(work: GroupedTasks, spans: Sequence[TaskSpan], board: Board, unions: int) -> Profile:
+    """The profile of a launch whose *work* was predicted to run in *spans*; *unions*: clusters of a union."""
     sums, uses, waves, at = _LaunchSums(), dict[tuple[int, int], _Use](), dict[int, int](), 0
-    groups = groups_of(tasks)
-    kinds = distinct(groups)
-    known = dict(zip(kinds, _alone(kinds.values(), board), strict=True))
-    for group in groups:
-        for core, task in zip(known[key_of(group)], group, strict=True):
+    known = dict(zip(work.kinds, _alone(work, board), strict=True))
+    for key, group in zip(work.keys, work.groups, strict=True):
+        for core, task in zip(known[key], group, strict=True):
             span = spans[at]
             at += 1
             sums.add(core)
@@ -169,9 +167,9 @@ def _use(where: tuple[int, int], use: _Use, board: Board) -> CoreUse:
     return CoreUse(cluster, core, core == board.arch.cores_per_cluster, use.tasks, use.active, use.end)
 
 
-def _alone(groups: Iterable[list[TaskWork]], board: Board) -> Iterator[list[_Alone]]:
-    """The cores of each of *groups*."""
-    for together in Paces(board).timed(groups):
+def _alone(work: GroupedTasks, board: Board) -> Iterator[list[_Alone]]:
+    """The cores of each kind of *work*, as many at once as are timed together."""
+    for together in work.timed(Paces(board)):
         found = [tracks(logs, board) for logs in together]
         each = iter(_figures([track for group in found for track in group]))
         yield from ([next(each) for _ in group] for group in found)

@@ -1,14 +1,13 @@
-"""Logs with the time of their rows, of tasks that run together: all at one pace are worked out at once, as most are short."""
+"""Logs with the time of their rows: all at one pace are worked out at once, as most are short."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from attrs import frozen
 
-from mlusim.arch.board import Board
-from mlusim.time import quantities
-from mlusim.time.log import ARGUMENT, KIND, MOVE_FLIGHT, OWN, SUMS, CoreLog, Rows
+from mlusim.time.log import ARGUMENT, COLUMNS, KIND, MOVE_FLIGHT, OWN, CoreLog, Rows
 from mlusim.time.pace import (
     FLIGHT,
     FRONT,
@@ -23,14 +22,8 @@ from mlusim.time.pace import (
     moved,
     parts_of,
 )
-from mlusim.time.rates import Bound
 
-if TYPE_CHECKING:
-    from mlusim.time.task_work import TaskWork
-
-MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
-GroupKey = tuple[tuple[CoreLog, bool, int], ...]
-PIPES = 5
+NO_TIMES: Rows = np.zeros(0, np.int64)
 
 
 @frozen
@@ -79,49 +72,47 @@ class TimedLog:
         return CoreSummary((scalar, vector, tensor, io + flying, move), self.moved)
 
 
-def timed(logs: Sequence[CoreLog], paces: Sequence[Pace]) -> list[TimedLog]:
-    """Each of *logs* at its pace."""
-    members: dict[Pace, list[int]] = {}
-    for number, pace in enumerate(paces):
-        members.setdefault(pace, []).append(number)
-    found: dict[int, TimedLog] = {}
-    for pace, numbers in members.items():
-        found |= zip(numbers, _timed([logs[number] for number in numbers], pace), strict=True)
-    return [found[number] for number in range(len(logs))]
+@frozen(eq=False)
+class Stack:
+    """The distinct rows of some logs, one log behind the other, and what of them is the same at every pace.
 
+    ``ends`` has for each log how many rows there are up to its end, ``times`` how often each row comes,
+    ``totals`` the off-chip bytes of each log; ``known`` are the columns of what a clock takes that no pace changes.
+    """
 
-def _timed(logs: Sequence[CoreLog], pace: Pace) -> Iterator[TimedLog]:
-    chunks = [chunk for log in logs for chunk in log.chunks]
-    sizes = [sum(len(distinct) for distinct, _ in log.chunks) for log in logs]
-    if not chunks:
-        yield from (TimedLog(log, pace, np.zeros((0, FLIGHT + 1)), (), (0.0,) * PIPES, 0) for log in logs)
-        return
-    rows = np.concatenate([distinct for distinct, _ in chunks])
-    times = np.concatenate([times for log in logs for times in log.times])
-    parts, nbytes = parts_of(rows, pace), moved(rows)
-    ready = _ready(rows, parts, nbytes)
-    busy = _added(times[:, None] * _busy(rows, parts), sizes).tolist()
-    totals = _added(times * nbytes, sizes).tolist()
-    first = 0
-    for log, size, pipes, total in zip(logs, sizes, busy, totals, strict=True):
-        last = first + size
-        yield TimedLog(log, pace, parts[first:last], ready[first:last], tuple(pipes), total)
-        first = last
+    logs: tuple[CoreLog, ...]
+    rows: Rows
+    ends: Sequence[int]
+    times: Rows
+    totals: Sequence[int]
+    known: tuple[list[int], ...]
 
+    @classmethod
+    def of(cls, logs: Sequence[CoreLog]) -> "Stack":
+        """The stack of *logs*."""
+        chunks = [distinct for log in logs for distinct, _ in log.chunks]
+        rows = np.concatenate(chunks) if chunks else np.zeros((0, COLUMNS), np.int64)
+        ends = list(accumulate(sum([len(distinct) for distinct, _ in log.chunks]) for log in logs))
+        times = np.concatenate([NO_TIMES, *(times for log in logs for times in log.times)])
+        nbytes = moved(rows)
+        columns: Iterable[Any] = (rows[:, KIND], rows[:, ARGUMENT], rows[:, OWN], nbytes, channels(rows))
+        known = tuple(column.tolist() for column in columns)
+        return cls(tuple(logs), rows, ends, times, _added(times * nbytes, ends).tolist(), known)
 
-def _ready(rows: Rows, parts: Times, nbytes: Any) -> list[tuple[float, ...]]:
-    columns: Iterable[Any] = (
-        rows[:, KIND],
-        rows[:, ARGUMENT],
-        rows[:, OWN],
-        nbytes,
-        parts[:, FRONT],
-        parts[:, VECTOR] + parts[:, TENSOR],
-        parts[:, SCALAR] + parts[:, IO] + parts[:, MOVE],
-        parts[:, FLIGHT],
-        channels(rows),
-    )
-    return list(zip(*(column.tolist() for column in columns), strict=True))
+    def at(self, pace: Pace) -> list[TimedLog]:
+        """Each of the logs at *pace*."""
+        parts = parts_of(self.rows, pace)
+        kinds, arguments, own, nbytes, ways = self.known
+        front, computed = parts[:, FRONT], parts[:, VECTOR] + parts[:, TENSOR]
+        blocked = parts[:, SCALAR] + parts[:, IO] + parts[:, MOVE]
+        taken = [column.tolist() for column in (front, computed, blocked, parts[:, FLIGHT])]
+        ready = list(zip(kinds, arguments, own, nbytes, *taken, ways, strict=True))
+        busy = _added(self.times[:, None] * _busy(self.rows, parts), self.ends).tolist()
+        found, first = [], 0
+        for log, last, pipes, total in zip(self.logs, self.ends, busy, self.totals, strict=True):
+            found.append(TimedLog(log, pace, parts[first:last], ready[first:last], tuple(pipes), total))
+            first = last
+        return found
 
 
 def _busy(rows: Rows, parts: Times) -> Times:
@@ -132,85 +123,12 @@ def _busy(rows: Rows, parts: Times) -> Times:
     return busy[:, (SCALAR, VECTOR, TENSOR, IO, MOVE)]
 
 
-def _added(values: Any, sizes: Sequence[int]) -> Any:
-    """The sums of as many of *values* in turn as *sizes* say."""
-    found = np.zeros((len(sizes), *values.shape[1:]), values.dtype)
-    sized = np.array(sizes)
-    firsts = np.cumsum(sized) - sized
-    there = sized > 0
-    found[there] = np.add.reduceat(values, firsts[there], axis=0)
+def _added(values: Any, ends: Sequence[int]) -> Any:
+    """The sums of *values* from one of *ends* to the next."""
+    found = np.zeros((len(ends), *values.shape[1:]), values.dtype)
+    lasts = np.array(ends)
+    firsts = np.concatenate((lasts[:1] * 0, lasts[:-1]))
+    there = lasts > firsts
+    if there.any():
+        found[there] = np.add.reduceat(values, firsts[there], axis=0)
     return found
-
-
-# -- tasks that run together -------------------------------------------------------------------------
-
-
-def groups_of(tasks: "Sequence[TaskWork]") -> "list[list[TaskWork]]":
-    """The tasks that run together, in the order in which they begin; of a Block launch each by itself."""
-    groups: dict[int, list[TaskWork]] = {}
-    for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
-        groups.setdefault(task.union, []).append(task)
-    return list(groups.values())
-
-
-def distinct(groups: "Iterable[list[TaskWork]]") -> "dict[GroupKey, list[TaskWork]]":
-    """One of *groups* for each that takes another time by itself."""
-    return {key_of(group): group for group in groups}
-
-
-def key_of(group: "Sequence[TaskWork]") -> GroupKey:
-    """What the time of *group* by itself depends on."""
-    return tuple((task.log, task.memory_core, task.cluster) for task in group)
-
-
-class Paces:
-    """The paces of the cores of *board*, with every constant at *bound*."""
-
-    def __init__(self, board: Board, bound: Bound = Bound.USUAL) -> None:
-        self._board = board
-        self._bound = bound
-        self._known: dict[tuple[bool, int], Pace] = {}
-
-    def of(self, group: "Sequence[TaskWork]") -> list[Pace]:
-        """The pace of each core of *group*; those of a cluster that use its SRAM share the port."""
-        users: dict[int, int] = {}
-        for task in group:
-            users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
-        return [self._pace(task.memory_core, users[task.cluster]) for task in group]
-
-    def _pace(self, memory_core: bool, sharers: int) -> Pace:
-        key = memory_core, sharers
-        if key not in self._known:
-            self._known[key] = Pace.of(
-                self._board, memory_core=memory_core, sharers=sharers, bound=self._bound
-            )
-        return self._known[key]
-
-    def timed(self, groups: "Iterable[list[TaskWork]]") -> Iterator[list[list[TimedLog]]]:
-        """The logs of each of *groups*, as many groups at once as have `MOST_ROWS` rows."""
-        waiting: list[list[TaskWork]] = []
-        rows = 0
-        for group in groups:
-            waiting.append(group)
-            rows += sum(len(found) for task in group for found, _ in task.log.chunks)
-            if rows >= MOST_ROWS:
-                yield self._together(waiting)
-                waiting, rows = [], 0
-        if waiting:
-            yield self._together(waiting)
-
-    def _together(self, groups: "Sequence[list[TaskWork]]") -> list[list[TimedLog]]:
-        logs = [task.log for group in groups for task in group]
-        found = iter(timed(logs, [pace for group in groups for pace in self.of(group)]))
-        return [[next(found) for _ in group] for group in groups]
-
-
-def timed_group(group: "Sequence[TaskWork]", board: Board) -> list[TimedLog]:
-    """The logs of *group* at the paces of their cores."""
-    return timed([task.log for task in group], Paces(board).of(group))
-
-
-def uses_sram(log: CoreLog) -> bool:
-    """Whether a core copied to or from SRAM."""
-    total = log.total
-    return bool(total[SUMS + quantities.SRAM_BYTES] or total[SUMS - 1])

@@ -9,6 +9,7 @@ from attrs import evolve, frozen
 from mlusim.arch.board import Board
 from mlusim.memory.direction import DIRECTIONS
 from mlusim.time.contention import Warp, warps
+from mlusim.time.grouped_tasks import GroupedTasks, groups_of, timed_group
 from mlusim.time.intervals import ON_IO, ON_MOVE, ON_STORE, ON_TENSOR, ON_VECTOR, WAITING, Pieces, pieces
 from mlusim.time.log import (
     ARGUMENT,
@@ -29,7 +30,6 @@ from mlusim.time.quantities import TENSOR, VECTOR
 from mlusim.time.row_times import CAUSE, FIRST, HERE, START, Track, tracks
 from mlusim.time.step_log import LEAVE, LOAD, NOWHERE, CoreSteps, LoggedStep, Table
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timed_log import groups_of, timed_group
 from mlusim.time.timing import PIPES, UNTIMED, Prediction, TaskSpan, predict
 
 MOST_SPANS = 200_000
@@ -307,12 +307,13 @@ class Forecast:
     Without tasks nothing was timed.
     """
 
-    __slots__ = ("_board", "_found", "_timeline", "tasks", "unions")
+    __slots__ = ("_board", "_found", "_timeline", "_work", "tasks", "unions")
 
     def __init__(self, tasks: Sequence[TaskWork], board: Board, unions: int) -> None:
         self.tasks = tuple(tasks)
         self.unions = unions
         self._board = board
+        self._work: GroupedTasks | None = None
         self._found: Prediction | None = None
         self._timeline: Timeline | None = None
 
@@ -324,8 +325,15 @@ class Forecast:
         """The prediction; kept from the first time on."""
         if self._found is None:
             places = self._board.places(self.unions)
-            self._found = predict(self.tasks, self._board, places) if self.tasks else UNTIMED
+            self._found = predict(self.work, self._board, places) if self.tasks else UNTIMED
         return self._found
+
+    @property
+    def work(self) -> GroupedTasks:
+        """The tasks by what runs together; kept from the first time on."""
+        if self._work is None:
+            self._work = GroupedTasks(self.tasks, self._board)
+        return self._work
 
     @property
     def timeline(self) -> Timeline:

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import define, frozen
 
 from mlusim.arch.board import Board
-from mlusim.time import work
-from mlusim.time.cache import found_in_cache
+from mlusim.time.grouped_tasks import GroupedTasks, GroupKey, Paces
 from mlusim.time.pace import Pace
 from mlusim.time.rates import LAUNCH, Bound
 from mlusim.time.replay import ceiling, replay
 from mlusim.time.task_work import TaskWork
-from mlusim.time.timed_log import CoreSummary, GroupKey, Paces, TimedLog, groups_of, key_of
+from mlusim.time.timed_log import CoreSummary, TimedLog
+from mlusim.time.work import UNIT
 
 LAUNCH_US = LAUNCH.value
 PIPES = ("scalar", "vector", "tensor", "IO-DMA", "move-DMA")
@@ -86,14 +86,13 @@ class Slot:
     end: float = 0.0
 
 
-def predict(tasks: Sequence[TaskWork], board: Board, slots: int, bound: Bound = Bound.USUAL) -> Prediction:
-    """The time of a launch whose *tasks* (or unions of tasks) run on *slots* places of *board*.
+def predict(work: GroupedTasks, board: Board, slots: int, bound: Bound = Bound.USUAL) -> Prediction:
+    """The time of a launch whose *work*, tasks or unions of tasks, runs on *slots* places of *board*.
 
     *bound* takes every constant at an end of its band.
     """
-    given = _Work.of(tasks, board)
-    alone, needs, ran = _ran(given, board, slots, bound)
-    spans = tuple(_spans(given.groups, [alone[key] for key in given.keys], ran))
+    alone, needs, ran = _ran(work, board, slots, bound)
+    spans = tuple(_spans(work.groups, [alone[key] for key in work.keys], ran))
     busy = [
         max((core.busy[n] for kind in alone.values() for core in kind.cores), default=0.0)
         for n in range(len(PIPES))
@@ -101,48 +100,29 @@ def predict(tasks: Sequence[TaskWork], board: Board, slots: int, bound: Bound = 
     last = max(range(len(ran)), key=lambda n: ran[n].end)
     return Prediction(
         LAUNCH.at(bound) + ran[last].end,
-        _bound(alone[given.keys[last]], needs[last][0], ran[last]),
+        _bound(alone[work.keys[last]], needs[last][0], ran[last]),
         spans,
         dict(zip(PIPES, busy, strict=True)),
     )
 
 
-def times(tasks: Sequence[TaskWork], board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:
+def times(work: GroupedTasks, board: Board, slots: int, bounds: Iterable[Bound]) -> list[float]:
     """What `predict` says of the time at each of *bounds*, in us."""
-    given = _Work.of(tasks, board)
-    return [LAUNCH.at(b) + max(slot.end for slot in _ran(given, board, slots, b)[2]) for b in bounds]
-
-
-@frozen
-class _Work:
-    """What of a launch is the same at every bound: its groups, one of each kind, and what they find in the cache."""
-
-    groups: list[list[TaskWork]]
-    keys: list[GroupKey]
-    kinds: dict[GroupKey, list[TaskWork]]
-    hits: list[float]
-
-    @classmethod
-    def of(cls, tasks: Sequence[TaskWork], board: Board) -> "_Work":
-        groups = groups_of(tasks)
-        keys = [key_of(group) for group in groups]
-        return cls(groups, keys, dict(zip(keys, groups, strict=True)), found_in_cache(groups, board.l2))
+    return [LAUNCH.at(b) + max(slot.end for slot in _ran(work, board, slots, b)[2]) for b in bounds]
 
 
 def _ran(
-    given: _Work, board: Board, slots: int, bound: Bound
+    work: GroupedTasks, board: Board, slots: int, bound: Bound
 ) -> tuple[dict[GroupKey, Alone], list[tuple[float, float]], list[Slot]]:
     """Each kind of group by itself, what each group needs, and where and when it runs."""
     paces, most = Paces(board, bound), ceiling(board, bound)
-    found = (
-        _alone(logs, board, bound) for together in paces.timed(given.kinds.values()) for logs in together
-    )
-    alone = dict(zip(given.kinds, found, strict=True))
-    own = {key: paces.of(group) for key, group in given.kinds.items()}
+    found = (_alone(logs, board, bound) for together in work.timed(paces) for logs in together)
+    alone = dict(zip(work.kinds, found, strict=True))
+    own = {key: [paces.at(role) for role in roles] for key, roles in work.roles.items()}
     needs = delayed(
         [
             _need(group, alone[key], hit, own[key])
-            for group, key, hit in zip(given.groups, given.keys, given.hits, strict=True)
+            for group, key, hit in zip(work.groups, work.keys, work.hits, strict=True)
         ],
         slots,
         most,
@@ -182,7 +162,7 @@ def _bound(last: Alone, alone_us: float, slot: Slot) -> str:
 def _need(group: Sequence[TaskWork], alone: Alone, hit: float, paces: Sequence[Pace]) -> Need:
     """What *group* needs of the board, at the *paces* of its cores; it finds *hit* bytes in the cache."""
     nbytes = max(0.0, alone.moved - hit)
-    first = min(nbytes, float(work.UNIT * sum(task.head[0] for task in group)))
+    first = min(nbytes, float(UNIT * sum(task.head[0] for task in group)))
     lasting = max(
         pace.transaction * task.head[0] + (pace.setup + pace.off_chip) * task.head[1]
         for task, pace in zip(group, paces, strict=True)

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 import mlusim
 from mlusim.observe.every_step import EveryStep
 from mlusim.time import step_log as notes
+from mlusim.time.grouped_tasks import groups_of, timed_group
 from mlusim.time.intervals import ON_IO, ON_STORE, WAITING, pieces
 from mlusim.time.row_times import tracks
-from mlusim.time.timed_log import groups_of, timed_group
 
 NEAR = 1e-9  # us
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mlusim
+from mlusim.time.grouped_tasks import groups_of, timed_group
 from mlusim.time.rates import LAUNCH
 from mlusim.time.replay import replay
 from mlusim.time.row_times import LAST, tracks
-from mlusim.time.timed_log import groups_of, timed_group
 
 
 @settings(deadline=None, max_examples=60)

@@ -14,7 +14,7 @@ from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
 from mlusim.report.json_values import plain
 from mlusim.report.record import CallRecord, LaunchRecord
-from mlusim.time.lanes import Lanes
+from mlusim.time.task_work import Lanes
 
 BOARD = find_board("MLU370-X4")
 SUCCESS = "MLUOP_STATUS_SUCCESS"

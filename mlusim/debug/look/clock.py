@@ -20,6 +20,7 @@ from mlusim.errors import Fault, UsageError
 from mlusim.machine.events import Effect
 from mlusim.machine.hub import Observer
 from mlusim.observe.every_step import EveryStep
+from mlusim.time.grouped_tasks import GroupedTasks
 from mlusim.time.timeline import CoreSpan, Timeline, TimeSpan
 from mlusim.time.timing import predict
 
@@ -111,7 +112,7 @@ def _spans(recorded: KeptLaunch) -> tuple[dict[Key, list[float]], float]:
             f"launch {recorded.index} ends with {type(error).__name__}, so it has no predicted time"
         ) from None
     unions, tasks = session.kind.unions, session.tally.tasks
-    predicted = predict(tasks, session.board, session.board.places(unions))
+    predicted = predict(GroupedTasks(tasks, session.board), session.board, session.board.places(unions))
     found: dict[Key, list[float]] = {}
     for scene in Timeline(predicted.spans, tasks, session.board, unions).scenes():
         for span in scene.spans:

@@ -1,0 +1,129 @@
+"""Tasks that run together: which do, which of them do the same, and at what paces their cores work."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import count
+
+from mlusim.arch.board import Board
+from mlusim.time import quantities
+from mlusim.time.cache import found_in_cache
+from mlusim.time.log import SUMS, CoreLog
+from mlusim.time.pace import Pace
+from mlusim.time.rates import Bound
+from mlusim.time.task_work import TaskWork
+from mlusim.time.timed_log import Stack, TimedLog
+
+MOST_ROWS = 1 << 16  # distinct rows that are timed together, which bounds the memory
+FEW_ROWS = 1 << 12  # up to which the stacks are kept for the next bound: a megabyte
+GroupKey = tuple[tuple[CoreLog, bool, int], ...]
+Role = tuple[
+    bool, int
+]  # what a core's pace depends on: whether it is a memory core; cores that share its SRAM
+Stacks = list[tuple[Role, list[int], Stack]]  # of a role: the numbers of its cores, and their logs
+
+
+def groups_of(tasks: Sequence[TaskWork]) -> list[list[TaskWork]]:
+    """The tasks that run together, in the order in which they begin; of a Block launch each by itself."""
+    groups: dict[int, list[TaskWork]] = {}
+    for task in sorted(tasks, key=lambda t: (t.task, t.memory_core)):
+        groups.setdefault(task.union, []).append(task)
+    return list(groups.values())
+
+
+def key_of(group: Sequence[TaskWork]) -> GroupKey:
+    """What the time of *group* by itself depends on."""
+    return tuple([(task.log, task.memory_core, task.cluster) for task in group])
+
+
+def roles_of(group: Sequence[TaskWork]) -> list[Role]:
+    """What the pace of each core of *group* depends on; those of a cluster that use its SRAM share the port."""
+    users: dict[int, int] = {}
+    for task in group:
+        users[task.cluster] = users.get(task.cluster, 0) + uses_sram(task.log)
+    return [(task.memory_core, users[task.cluster]) for task in group]
+
+
+def uses_sram(log: CoreLog) -> bool:
+    """Whether a core copied to or from SRAM."""
+    total = log.total
+    return bool(total[SUMS + quantities.SRAM_BYTES] or total[SUMS - 1])
+
+
+class Paces:
+    """The paces of the cores of *board*, with every constant at *bound*."""
+
+    def __init__(self, board: Board, bound: Bound = Bound.USUAL) -> None:
+        self._board = board
+        self._bound = bound
+        self._known: dict[Role, Pace] = {}
+
+    def at(self, role: Role) -> Pace:
+        """The pace of a core of *role*."""
+        pace = self._known.get(role)
+        if pace is None:
+            memory_core, sharers = role
+            pace = Pace.of(self._board, memory_core=memory_core, sharers=sharers, bound=self._bound)
+            self._known[role] = pace
+        return pace
+
+
+class GroupedTasks:
+    """The tasks of a launch by the groups that run together, and what of their time is the same at every bound.
+
+    ``groups`` are in the order in which they begin, ``keys`` says which are alike, and ``kinds`` has one of each.
+    """
+
+    def __init__(self, tasks: Sequence[TaskWork], board: Board) -> None:
+        self.groups = groups_of(tasks)
+        self.keys = [key_of(group) for group in self.groups]
+        self.kinds = dict(zip(self.keys, self.groups, strict=True))
+        self.roles = {key: roles_of(group) for key, group in self.kinds.items()}
+        self._board = board
+        self._kept: Stacks | None = None
+
+    @cached_property
+    def hits(self) -> list[float]:
+        """The bytes that each group finds in the cache."""
+        return found_in_cache(self.groups, self._board.l2)
+
+    def timed(self, paces: Paces) -> Iterator[list[list[TimedLog]]]:
+        """The logs of each kind at *paces*, as many kinds at once as have `MOST_ROWS` rows."""
+        waiting: list[GroupKey] = []
+        rows = 0
+        for key in self.kinds:
+            waiting.append(key)
+            rows += sum([len(found) for log, _, _ in key for found, _ in log.chunks])
+            if rows >= MOST_ROWS:
+                yield self._together(waiting, self._stacked(waiting), paces)
+                waiting, rows = [], 0
+        if not waiting:
+            return
+        stacks = self._kept or self._stacked(waiting)
+        if rows <= FEW_ROWS and len(waiting) == len(self.kinds):
+            self._kept = stacks
+        yield self._together(waiting, stacks, paces)
+
+    def _stacked(self, keys: Sequence[GroupKey]) -> Stacks:
+        """The logs of the kinds *keys*, by the roles of their cores."""
+        logs = [log for key in keys for log, _, _ in key]
+        members: dict[Role, list[int]] = {}
+        for number, role in enumerate([role for key in keys for role in self.roles[key]]):
+            members.setdefault(role, []).append(number)
+        return [
+            (role, numbers, Stack.of([logs[number] for number in numbers]))
+            for role, numbers in members.items()
+        ]
+
+    @staticmethod
+    def _together(keys: Sequence[GroupKey], stacks: Stacks, paces: Paces) -> list[list[TimedLog]]:
+        found: dict[int, TimedLog] = {}
+        for role, numbers, stack in stacks:
+            found.update(zip(numbers, stack.at(paces.at(role)), strict=True))
+        numbered = count()
+        return [[found[next(numbered)] for _ in key] for key in keys]
+
+
+def timed_group(group: Sequence[TaskWork], board: Board) -> list[TimedLog]:
+    """The logs of *group* at the paces of their cores."""
+    ((found,),) = GroupedTasks(group, board).timed(Paces(board))
+    return found
