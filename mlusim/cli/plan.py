@@ -235,9 +235,6 @@ def _concerned(question: PlanQuestion, names: Sequence[str]) -> list[Plan]:
 
 
 def _largest(question: PlanQuestion, variable: str) -> list[PlanAnswer]:
-    if variable in question.values:
-        given = f"{variable}={question.values[variable]}"
-        remark(f"note: --max looks for {variable}; {given} of --set is not used")
     answers = []
     for plan in _concerned(question, [variable]):
         fixed = _fixed(question, plan, [variable])
@@ -246,6 +243,9 @@ def _largest(question: PlanQuestion, variable: str) -> list[PlanAnswer]:
         answers += [
             PlanAnswer(v, f.to_json(), f.largest is not None) for v, f in zip(views, found, strict=True)
         ]
+    if variable in question.values:
+        given = f"{variable}={question.values[variable]}"
+        remark(f"note: --max looks for {variable}; {given} of --set is not used")
     return answers
 
 

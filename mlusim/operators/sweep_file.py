@@ -148,7 +148,7 @@ class Keep:
         record = restored(document, where)
         if job not in jobs:
             raise UsageError(
-                f"{self.name} belongs to another sweep: it has {shown(str(job))}, which is none of these calls; "
+                f"{self.name} belongs to another sweep: it has {_brief(job)}, which is none of these calls; "
                 "name another file, or --restart to start it over"
             )
         _refuse_another(job, record, where)
@@ -158,6 +158,11 @@ class Keep:
             self.known.pop(job, None)
         else:
             self.known[job] = document
+
+
+def _brief(what: object) -> str:
+    """*what* as a sentence has it: a file may say anything at any length."""
+    return f"{shown(str(what)):.160}"
 
 
 def _text(line: Mapping[str, Any]) -> bytes:
@@ -174,8 +179,8 @@ def _refuse_another(job: Job, record: CallRecord, where: str) -> None:
     wanted = (job.operator, job.case, job.board, job.policy)
     if wanted != (record.operator, record.case, record.board, record.policy):
         raise UsageError(
-            f"{where}: the record is of {shown(f'{record.operator} {record.case} on {record.board}')}, and its job is "
-            f"{shown(str(job))}; --restart starts the file over"
+            f"{where}: the record is of {_brief(f'{record.operator} {record.case} on {record.board}')}, and its job is "
+            f"{_brief(job)}; --restart starts the file over"
         )
 
 
