@@ -83,7 +83,7 @@ class Array:
 
 @frozen
 class Field:
-    """A member of a record at *offset* bytes."""
+    """A member of a record at *offset* bytes; the name of an anonymous union or structure begins with `UNNAMED`."""
 
     name: str
     type: "Type"
@@ -173,6 +173,7 @@ class FunctionType:
 
 Type = Arithmetic | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType
 
+UNNAMED = "unnamed_"
 VOID = Void()
 BOOL = Arithmetic("bool", "bool", 1)
 INT8 = Arithmetic("signed char", "int", 1)

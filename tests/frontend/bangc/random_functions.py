@@ -138,7 +138,7 @@ class Writer(Expressions):
             text = f"{self.arrays[array]} &{name} = {array}[{self.leaf('int')} & 3];"
             self.names[name] = self.arrays[array]
             return [text]
-        if self.pairs and pick < 0.5 and self.everything:  # C copies no record out of a reference
+        if self.pairs and pick < 0.5:
             text = f"Pair &{name} = {rng.choice(self.pairs)};"
             self.pairs.append(name)
             return [text]
@@ -288,7 +288,7 @@ class Writer(Expressions):
                 f"{name} = {other};",
                 f"{name}.b = {self.expression('float', 2)};",
                 f"{{ Pair *s = &{name}; s->d[{self.leaf('int')} & 1] -= {self.whole(1)}; (*s).c++; }}",
-                f"swapped({name}, {other});" if self.everything else f"change({other}, 3);",
+                f"swapped({name}, {other});",
             )
         )
 
@@ -301,7 +301,7 @@ class Writer(Expressions):
                 f"{name}.grow({self.whole(1)});",
                 f"{name}.q[{self.leaf('int')} & 1] = {pair};",
                 f"{name}.h += {self.expression('half', 1)};",
-                f"{{ Deep *s = &{name}; Pair &p = s->q[1]; p.a ^= {self.whole(1)}; {'s->p = p; ' * self.everything}s->q[0].d[2]--; }}",
+                f"{{ Deep *s = &{name}; Pair &p = s->q[1]; p.a ^= {self.whole(1)}; s->p = p; s->q[0].d[2]--; }}",
                 f"{name}.u {rng.choice('+*^')}= {self.whole(1)};",
                 f"{name} = {other};",
             )

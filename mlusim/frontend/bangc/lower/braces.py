@@ -31,18 +31,45 @@ def compose(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
 
 
 def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: Node) -> Compose:
-    if isinstance(kind, t.Array):
-        parts = [kind.of] * kind.count
-    else:
-        assert isinstance(kind, t.Record)
-        parts = [f.type for f in kind.fields][: 1 if kind.union else None]
+    assert isinstance(kind, t.Array | t.Record)
+    parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
+    most = 1 if isinstance(kind, t.Record) and kind.union else len(parts)
     values: list[Expr] = []
-    for part in parts:
+    while len(values) < most:
         child = next(given, None)
         if child is None:
             break
-        values.append(_part(scope, child, given, part, node))
+        if _designates(child):
+            at = _designated(scope, child, kind)
+            if at < len(values):
+                scope.refuse("designator", "write the values of a list in the order of its parts", child.span)
+            values += [zero(part, child.span) for part in parts[len(values) : at]]
+            child = child.children[-1]
+        values.append(_part(scope, child, given, parts[len(values)], node))
     return Compose(tuple(values), kind, node.span)
+
+
+def _designates(child: Node) -> bool:
+    """Whether *child* of a list is ``.member = value`` or ``[index] = value``."""
+    return child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1
+
+
+def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record) -> int:
+    """The number of the part of a *kind* that *child* is the value of."""
+    designator, *others = child.children[:-1]
+    if others:
+        scope.refuse(
+            "designator", "a designator of several steps is not supported; nest the braces", child.span
+        )
+    if isinstance(kind, t.Array):
+        found = scope.around.unit.reader.value(designator)
+        if found is not None:
+            return int(found)
+    name = scope.around.unit.reader.text(designator)
+    for n, field in enumerate(kind.fields if isinstance(kind, t.Record) else ()):
+        if field.name == name:
+            return n
+    return scope.refuse("designator", "this designator is not supported", child.span)
 
 
 def _elements(scope: FunctionScope, child: Node, kind: t.ClassType) -> Compose:

@@ -34,11 +34,16 @@ def _acts(scope: FunctionScope, node: Node) -> bool:
     return any(_acts(scope, child) for child in node.children)
 
 
+def acts(value: Expr, *, calls: bool = True) -> bool:
+    """Whether *value* stores something, or with *calls* may do so."""
+    kinds = (*_STORES, *_CALLS) if calls else _STORES
+    return any(isinstance(node, kinds) for node in walk(value))
+
+
 def before(scope: FunctionScope, value: Expr, place: Place) -> tuple[Expr | None, Expr]:
     """*value* for an update of *place*: an operand that may change the place is evaluated first, and kept."""
     plain = isinstance(place, LocalStorage) and place.local.storage is Storage.VALUE
-    kinds = _STORES if plain else (*_STORES, *_CALLS)
-    if not any(isinstance(node, kinds) for node in walk(value)):
+    if not acts(value, calls=not plain):
         return None, value
     held = LocalStorage(scope.hold(value.type, value.span), value.type, value.span)
     return Assign(held, value, value.type, value.span), Load(held, value.type, value.span)

@@ -144,14 +144,22 @@ class Lowering:
             space = next((a for a in whole.annotations if a in _SPACES), "")
             found = Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
             self.module.globals[declaration.symbol] = found
-            if whole.initialiser is not None:
+            initial = whole.initialiser
+            if initial is not None and not (space and self._default(initial)):
                 try:
-                    self._initial(found, whole.initialiser)
+                    self._initial(found, initial)
                 except Untranslatable as refused:
                     self._without[declaration.symbol] = refused
         if declaration.symbol in self._without:
             raise self._without[declaration.symbol]
         return found
+
+    def _default(self, initial: Node) -> bool:
+        """Whether *initial* is the constructor that every class has, and gives no member a value."""
+        target = initial.decl if initial.kind == "CALL_EXPR" and not initial.children else None
+        if target is None or target.kind != "CONSTRUCTOR":
+            return False
+        return not calls.acts(target) and not self.unit.reader.has_defaults(target)
 
     def _initial(self, made: Global, initial: Node) -> None:
         scope = FunctionScope(self.around, t.VOID)
@@ -177,6 +185,8 @@ class Lowering:
 
 def _flat(value: Expr | None, kind: t.Type) -> "list[Any]":
     """The scalars of a value in order of memory; None for one that is no constant."""
+    if isinstance(kind, t.Record) and kind.union:
+        return [None]
     if isinstance(kind, t.Array | t.Record):
         parts = [kind.of] * kind.count if isinstance(kind, t.Array) else [f.type for f in kind.fields]
         if value is not None and not isinstance(value, Compose):

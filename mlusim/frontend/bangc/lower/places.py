@@ -2,6 +2,7 @@
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
+    Assign,
     Comma,
     Conditional,
     Const,
@@ -14,8 +15,9 @@ from mlusim.frontend.bangc.ir import (
     Offset,
     Place,
     Span,
+    Update,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import expressions
+from mlusim.frontend.bangc.lower import effects, expressions
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -149,15 +151,25 @@ def _unary(scope: FunctionScope, node: Node) -> Place:
         at = expressions.value(scope, node.children[0])
         return Element(at, number(0, t.INT64, node), node.type, node.span)
     if node.op in ("++x", "--x"):
-        return _after(scope, node, node.children[0])
+        return _after(scope, node, expressions.value(scope, node))
     return temporary(expressions.value(scope, node))
 
 
-def _after(scope: FunctionScope, node: Node, target: Node) -> Place:
-    """An assignment that is used as a place: it happens, then the place is taken."""
-    done = expressions.value(scope, node)
-    at = pointer(scope, target)
-    return Element(Comma(done, at, at.type, node.span), number(0, t.INT64, node), node.type, node.span)
+def _after(scope: FunctionScope, node: Node, done: Expr) -> Place:
+    """What *done* assigned to, used as a place: that is found once, before the assignment."""
+    made = done.second if isinstance(done, Comma) else done
+    assert isinstance(made, Assign | Update)
+    here = address_of(scope, made.place, node.span)
+    if effects.acts(here):
+        held = LocalStorage(scope.hold(here.type, node.span), here.type, node.span)
+        found = Comma(Assign(held, here, here.type, node.span), _load(held), here.type, node.span)
+        made.place = referred(found, node.span)
+        here = _load(held)
+    return referred(Comma(done, here, here.type, node.span), node.span)
+
+
+def _load(at: Place) -> Load:
+    return Load(at, at.type, at.span)
 
 
 def _member(scope: FunctionScope, node: Node) -> Place:
@@ -170,16 +182,28 @@ def _member(scope: FunctionScope, node: Node) -> Place:
     kind = base.type
     if not isinstance(kind, t.Record):
         return scope.refuse("member", f"{kind} has no member {declaration.name} that is known", node.span)
-    found = next((f for f in kind.fields if f.name == declaration.name), None)
-    if found is None:
+    at = _member_of(scope, base, kind, declaration.name, node)
+    if at is None:
         return _inherited(scope, node, declaration)
-    if found.bits:
-        scope.refuse("bit field", f"{found.name} is a bit field; use shifts and masks instead", node.span)
-    at = Member(base, found.name, found.offset, found.type, node.span)
-    if isinstance(found.type, t.Pointer) and found.type.reference:
-        held = Load(at, found.type, node.span)
-        return Element(held, number(0, t.INT64, node), found.type.to, node.span)
+    if isinstance(at.type, t.Pointer) and at.type.reference:
+        held = Load(at, at.type, node.span)
+        return Element(held, number(0, t.INT64, node), at.type.to, node.span)
     return at
+
+
+def _member_of(scope: FunctionScope, base: Place, kind: t.Record, name: str, node: Node) -> Member | None:
+    """The member *name* of a *kind* at *base*, or of an anonymous union or structure in it, which *node* may be itself."""
+    for field in kind.fields:
+        at = Member(base, field.name, field.offset, field.type, node.span)
+        if field.name == name:
+            if field.bits:
+                scope.refuse("bit field", f"{name} is a bit field; use shifts and masks instead", node.span)
+            return at
+        if field.name.startswith(t.UNNAMED) and isinstance(field.type, t.Record):
+            inner = at if field.type is node.type else _member_of(scope, at, field.type, name, node)
+            if inner is not None:
+                return inner
+    return None
 
 
 def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> Place:
@@ -215,7 +239,7 @@ def member_base(scope: FunctionScope, node: Node) -> Place:
 def _assignment(scope: FunctionScope, node: Node) -> Place:
     if node.kind == "BINARY_OPERATOR" and node.op != "=":
         return temporary(expressions.value(scope, node))
-    return _after(scope, node, node.children[0])
+    return _after(scope, node, expressions.value(scope, node))
 
 
 def _conditional(scope: FunctionScope, node: Node) -> Place:
@@ -231,7 +255,7 @@ def _call(scope: FunctionScope, node: Node) -> Place:
     made = expressions.call(scope, node)
     if isinstance(made.type, t.Pointer) and made.type.reference:
         return referred(made, node.span)
-    return temporary(made)
+    return _after(scope, node, made) if isinstance(made, Assign) else temporary(made)
 
 
 def referred(made: Expr, span: Span) -> Element:

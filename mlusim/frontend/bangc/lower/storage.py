@@ -36,14 +36,21 @@ def root(place: Place) -> Local | None:
 
 
 def settle(functions: Iterable[Function], as_bytes: AbstractSet[str]) -> None:
-    """Give records that are seen as bytes somewhere, and arrays of them, bytes."""
+    """Give records that are seen as bytes somewhere or have members at the same bytes, and arrays of them, bytes."""
     for function in functions:
         for local in function.locals:
             kind = local.type
             while isinstance(kind, t.Array):
                 kind = kind.of
-            if isinstance(kind, t.Record) and (kind.name in as_bytes or kind.union):
+            if isinstance(kind, t.Record) and (kind.name in as_bytes or _overlaps(kind)):
                 _move(local)
+
+
+def _overlaps(kind: t.Type) -> bool:
+    """Whether *kind* is a union or has one in it."""
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    return isinstance(kind, t.Record) and (kind.union or any(_overlaps(f.type) for f in kind.fields))
 
 
 def _move(local: Local) -> None:

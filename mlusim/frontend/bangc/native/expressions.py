@@ -135,7 +135,7 @@ def address(c: ProgramRendering, at: ir.Place) -> str:
             raise NoForm("a constant variable at file scope")
         return f"PLACES_(m)[{c.place(at.variable)}]"
     if isinstance(at, ir.Member):
-        return f"moved_({address(c, at.base)}, {at.offset}, 1)"
+        return f"moved_({records.pointer_to(c, at.base)}, {at.offset}, 1)"
     raise NoForm("the address of a value")
 
 
@@ -154,7 +154,7 @@ def _direct(at: ir.Place) -> str | None:
 def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
     """The value at a place."""
     if isinstance(at.type, t.Record):
-        return records.record(c, at)
+        return records.record(c, at, span)
     direct = _direct(at)
     if direct is not None:
         return direct
@@ -162,6 +162,9 @@ def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
         return value(c, at.value)
     if isinstance(at, ir.GlobalPlace) and not at.variable.space:
         return _constant(at)
+    found = records.of_value(at)
+    if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
+        return records.read(c, *found, at.type)
     return records.member(c, at, spread(c, at, lambda p, i: fetched(c, at.type, p, i, span)))
 
 

@@ -55,6 +55,32 @@ def member(c: Any, at: ir.Place, far: str) -> str:
     return far
 
 
+def pointer_to(c: Any, at: ir.Place) -> str:
+    """A pointer to a record that is going to be accessed; one in an array that is a member of another is in that array."""
+    from mlusim.frontend.bangc.native.expressions import address, spread  # noqa: PLC0415 - two halves of one subject
+
+    if isinstance(at, ir.Element):
+        return spread(c, at, lambda p, i: f"moved_({p}, {i}, {at.type.size})")
+    return address(c, at)
+
+
+def of_value(at: ir.Place) -> tuple[ir.Expr, int] | None:
+    """The record by value that *at* is a member of, and how far from its beginning; None elsewhere."""
+    offset = 0
+    while isinstance(at, ir.Member):
+        offset, at = offset + at.offset, at.base
+    return (at.value, offset) if isinstance(at, ir.Temporary) and isinstance(at.type, t.Record) else None
+
+
+def read(c: Any, given: ir.Expr, offset: int, kind: t.Type) -> str:
+    """The *kind* that lies *offset* bytes into a record by value."""
+    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+
+    held, found = c.temporary(), c.temporary()
+    read_ = f"{ctype(kind)} {found}; memcpy(&{found}, {held}.b + {offset}, sizeof {found});"
+    return f"({{ const {ctype(given.type)} {held} = {value(c, given)}; {read_} {found}; }})"
+
+
 def inside(c: Any, at: ir.Element, make: Callable[[str, str], str]) -> Callable[[str, str], str]:
     """*make* of an element's pointer and index, which is checked where the array is a member of a record."""
     from mlusim.frontend.bangc.native.expressions import address, effectful  # noqa: PLC0415 - two halves of one subject
@@ -74,23 +100,31 @@ def _array(at: ir.Place) -> ir.Place | None:
     return _array(at.pointer.place) if isinstance(at.pointer, ir.AddressOf) else None
 
 
-def record(c: Any, at: ir.Place) -> str:
-    """A record by value."""
-    from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
+def record(c: Any, at: ir.Place, span: ir.Span) -> str:
+    """A record by value: its bytes where it is a variable, otherwise what loads of its fields give."""
+    from mlusim.frontend.bangc.native.expressions import fetched, value  # noqa: PLC0415 - two halves of one subject
 
-    place = raw(at)
     if isinstance(at, ir.Temporary):
         return value(c, at.value)
-    if place is None:
-        raise NoForm(f"a copy of a {at.type} in memory")
-    made = ctype(at.type)
-    return f"({{ {made} r_; memcpy(&r_, {place}, sizeof r_); r_; }})"
+    found = of_value(at)
+    if found is not None:
+        return read(c, *found, at.type)
+    made, place, held = ctype(at.type), raw(at), c.temporary()
+    if place is not None:
+        return f"({{ {made} {held}; memcpy(&{held}, {place}, sizeof {held}); {held}; }})"
+
+    def load(kind: t.Type, pointer: str, offset: str) -> str:
+        given = fetched(c, kind, pointer, "0", span)
+        return f"{{ {ctype(kind)} f_ = {given}; memcpy({held}.b + {offset}, &f_, sizeof f_); }}"
+
+    bytes_ = f"memcpy(&{held}, n_, sizeof {held});"
+    return f"({{ {made} {held} = {{{{0}}}}; {_each(c, at.type, pointer_to(c, at), bytes_, load)} {held}; }})"
 
 
 def compose(c: Any, node: ir.Compose) -> str:
     """A record from the values of its fields."""
     kind = node.type
-    if not isinstance(kind, t.Record) or kind.union:
+    if not isinstance(kind, t.Record):
         raise NoForm("this initial value")
     held = c.temporary()
     parts = " ".join(_parts(c, held, kind, 0, node))
@@ -101,7 +135,7 @@ def _parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iter
     """Stores of what *given* has for *kind*, which begins *offset* bytes behind *held*."""
     from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
 
-    if isinstance(given, ir.Compose) and isinstance(kind, t.Record) and not kind.union:
+    if isinstance(given, ir.Compose) and isinstance(kind, t.Record):
         for field_, one in zip(kind.fields, given.values, strict=False):
             yield from _parts(c, held, field_.type, offset + field_.offset, one)
     elif isinstance(given, ir.Compose) and isinstance(kind, t.Array):
@@ -114,13 +148,47 @@ def _parts(c: Any, held: str, kind: t.Type, offset: int, given: ir.Expr) -> Iter
 
 
 def assigned(c: Any, at: ir.Place, node: ir.Assign) -> str:
-    """A store of a whole record."""
+    """A store of a whole record; the value that is stored comes first."""
     from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
 
     place, held = raw(at), c.temporary()
-    if place is None:
-        raise NoForm(f"a copy of a {at.type} to memory")
-    return f"({{ {ctype(at.type)} {held} = {value(c, node.value)}; memcpy({place}, &{held}, sizeof {held}); {held}; }})"
+    if place is not None:
+        stored = f"memcpy({place}, &{held}, sizeof {held});"
+    else:
+        stored = put_record(c, at.type, pointer_to(c, at), held, node.span)
+    return f"({{ {ctype(at.type)} {held} = {value(c, node.value)}; {stored} {held}; }})"
+
+
+def put_record(c: Any, kind: t.Type, pointer: str, held: str, span: ir.Span) -> str:
+    """Statements that store *held*, a variable of C, behind *pointer*."""
+    from mlusim.frontend.bangc.native.expressions import put  # noqa: PLC0415 - two halves of one subject
+
+    def store(kind: t.Type, pointer: str, offset: str) -> str:
+        stored = put(c, kind, pointer, "0", "f_", span)
+        return f"{{ {ctype(kind)} f_; memcpy(&f_, {held}.b + {offset}, sizeof f_); {stored}; }}"
+
+    return _each(c, kind, pointer, f"memcpy((uint8_t *)n_, &{held}, sizeof {held});", store)
+
+
+def _each(c: Any, kind: t.Type, pointer: str, whole: str, access: Callable[[t.Type, str, str], str]) -> str:
+    """*whole* where the *kind* behind *pointer* is a variable, with its bytes at n_; elsewhere *access* to each of its fields."""
+    at = c.temporary()
+    fields = " ".join(_scalars(c, kind, "0", lambda part, o: access(part, f"moved_({at}, {o}, 1)", o)))
+    found = f"const Ptr {at} = {pointer}; const uint8_t *n_ = record_(m, {at}, {kind.size});"
+    return f"{found} if (LIKELY(n_)) {{ {whole} }} else {{ {fields} }}"
+
+
+def _scalars(c: Any, kind: t.Type, offset: str, access: Callable[[t.Type, str], str]) -> Iterator[str]:
+    """*access* to each number and pointer in a *kind* that begins *offset* bytes into a record, in order."""
+    if isinstance(kind, t.Record):
+        for field_ in kind.fields:
+            yield from _scalars(c, field_.type, f"{offset} + {field_.offset}", access)
+    elif isinstance(kind, t.Array):
+        turn = c.temporary()
+        inner = " ".join(_scalars(c, kind.of, f"{offset} + {turn} * {kind.of.size}", access))
+        yield f"for (int64_t {turn} = 0; {turn} < {kind.count}; {turn}++) {{ {inner} }}"
+    else:
+        yield access(kind, offset)
 
 
 def assembly(_c: Any, node: ir.Asm) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
+from mlusim.frontend.bangc.native import records
 from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
 from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
-from mlusim.frontend.bangc.native.records import looked_up
 
 
 def prototype(function: ir.Function) -> str:
@@ -38,7 +38,7 @@ def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
     for local in form.locals:
         lines += _local(c, local, form)
-    lines += [*looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
+    lines += [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
     if not isinstance(form.result, t.Void):
         lines.append(f"  return {_zero(form.result)};")
     return "\n".join(_at_their_lines([*lines, "}"]))
@@ -76,9 +76,12 @@ def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[
             yield f"  {ctype(kind)} {made} = {_zero(kind)};"
     elif local.storage is ir.Storage.CELL:
         yield from _cell_of(local)
-    elif local.storage is ir.Storage.MEMORY and not local.parameter:
+    elif local.storage is ir.Storage.MEMORY:
         place = c.place((form.symbol, local))
         yield f"  Ptr {made} = PLACES_(m)[{place}];"
+        if local.parameter:
+            yield from _met(c, local, place, local.span)
+            yield f"{{ {records.put_record(c, kind, made, _given(local), local.span)} }}"
     else:
         raise NoForm(f"a {local.storage.value} variable")
 
@@ -123,14 +126,18 @@ def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[s
         return [f"{name(local)} = {given};"]
     if local.storage is ir.Storage.CELL:
         return _cell(c, node)
-    place, site = c.place((form.symbol, local)), c.site(node.span)
+    place = c.place((form.symbol, local))
     lines = [f"{name(local)} = PLACES_(m)[{place}];"]
-    lines.append(
-        f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = CALL_UP(m, {c.function('__declare')}, {site}, a_integer({place}, -1)).bits;"
-    )
+    lines += _met(c, local, place, node.span)
     if node.value is not None:
         lines += _filled(c, node.value, kind, name(local), node.span)
     return lines
+
+
+def _met(c: ProgramRendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
+    """Lines that declare the memory of *local*, number *place*, where nothing has done so yet."""
+    declared = f"CALL_UP(m, {c.function('__declare')}, {c.site(span)}, a_integer({place}, -1)).bits"
+    yield f"if (UNLIKELY(!{name(local)})) {name(local)} = PLACES_(m)[{place}] = {declared};"
 
 
 def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
@@ -145,17 +152,27 @@ def _cell(c: ProgramRendering, node: ir.Declare) -> list[str]:
 
 
 def _filled(c: ProgramRendering, node: ir.Expr, kind: t.Type, pointer: str, span: ir.Span) -> list[str]:
-    """Stores of the values of an array, or of one number."""
+    """Stores of the values of an array, of one number, or of a record; an array without *node* is zero."""
     if isinstance(kind, t.Arithmetic):
         return [put(c, kind, pointer, "0", value(c, node), span) + ";"]
+    if isinstance(kind, t.Record):
+        held = c.temporary()
+        stored = records.put_record(c, kind, pointer, held, span)
+        return [f"{{ {ctype(kind)} {held} = {value(c, node)}; {stored} }}"]
     if not isinstance(node, ir.Compose) or not isinstance(kind, t.Array):
         raise NoForm("this initial value")
     of = kind.of
-    if isinstance(of, t.Array) or any(isinstance(v, ir.Compose) for v in node.values):
-        raise NoForm("an initial value with parts")
-    lines = [put(c, of, pointer, str(n), value(c, v), span) + ";" for n, v in enumerate(node.values)]
-    rest = range(len(node.values), kind.count)
-    return lines + [put(c, of, pointer, str(n), _zero(of), span) + ";" for n in rest]
+    lines: list[str] = []
+    for n in range(kind.count):
+        given = node.values[n] if n < len(node.values) else None
+        if isinstance(of, t.Array | t.Record):
+            whole = ir.Compose((), of, span) if given is None else given
+            lines += _filled(c, whole, of, f"moved_({pointer}, {n * of.size}, 1)", span)
+        else:
+            lines.append(
+                put(c, of, pointer, str(n), _zero(of) if given is None else value(c, given), span) + ";"
+            )
+    return lines
 
 
 def _evaluate(c: ProgramRendering, node: ir.Evaluate, _: ir.Function) -> list[str]:

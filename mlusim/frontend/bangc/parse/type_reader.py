@@ -137,7 +137,9 @@ class TypeReader:
             record.closure = name.startswith(CLOSURE)
             own = (
                 t.Field(
-                    f.spelling or f"captured_{n}",
+                    f.spelling
+                    if f.spelling.isidentifier()
+                    else f"{'captured_' if record.closure else t.UNNAMED}{n}",
                     self.of(f.type),
                     f.get_field_offsetof() // 8,
                     f.is_bitfield(),

@@ -37,7 +37,9 @@ def stored(c: Context, at: ir.Place, given: ast.expr) -> list[ast.stmt]:
         if isinstance(at, ir.LocalStorage) and at.local.storage is ir.Storage.CELL:
             # The object stays the same: there may be pointers to it.
             return [ast.Expr(b.call(b.attribute(b.name(at.local.name), "assign"), given))]
-        return [ast.Expr(b.call(b.attribute(record(c, at), "assign"), given))]
+        name = c.temporary()  # what is stored comes before the place
+        stored = b.call(b.attribute(record(c, at), "assign"), b.name(name))
+        return [b.assign(b.target(name), given), ast.Expr(stored)]
     if isinstance(at.type, t.VectorRegister):
         return [ast.Expr(b.call("_c_set_register", record(c, at), given))]
     if isinstance(at, ir.Element) and elements(at.pointer) and at.type == t.FLOAT:
@@ -131,7 +133,8 @@ def assigned(c: Context, node: ir.Assign) -> ast.expr:
     ):
         return b.held(at.local.name, given)
     if isinstance(at.type, t.Record):
-        return b.first(b.call(b.attribute(record(c, at), "assign"), given))
+        name = c.temporary()
+        return b.first(b.held(name, given), b.call(b.attribute(record(c, at), "assign"), b.name(name)))
     name = c.temporary()
     return b.first(b.held(name, given), _put(c, at, b.name(name)))
 

@@ -23,17 +23,18 @@ class RecordLayout:
         self.name = record.name
         self.names = record.names
         self.virtual = record.virtual
+        self.union = record.union
         self.size = record.size
         self.fields: dict[str, tuple[Any, int]] = {}
         self.cls: Any = type(record.name, (Object,), {"__slots__": (), "layout": self})
 
     def make(self, *values: Any) -> "Object":
-        """An object from the values of its fields; those that are absent are zero."""
+        """An object from the values of its fields, zero where there is none; what a union is given is stored last."""
         made: Object = self.cls.__new__(self.cls)
-        given = iter(values)
-        for name, (layout, _) in self.fields.items():
-            value = next(given, None)
-            made.__dict__[name] = fresh(layout) if value is None else value
+        given, names = dict(zip(self.fields, values, strict=False)), [*self.fields]
+        for name in names[len(values) :] + names[: len(values)] if self.union else names:
+            value = given.get(name)
+            made.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
         return made
 
     def of(self, pointer: Any) -> Any:
@@ -89,8 +90,14 @@ class Object:
         return made
 
     def assign(self, other: Any) -> None:
-        """Take the values of another record."""
-        self.__dict__.update({name: getattr(other, name) for name in type(self).layout.fields})
+        """Take the values of another record; parts that are records or arrays stay the same: there may be pointers to them."""
+        mine = self.__dict__
+        for name, (layout, _) in type(self).layout.fields.items():
+            value = getattr(other, name)
+            if isinstance(layout, RecordLayout | ArrayLayout) and name in mine:
+                mine[name].assign(value)
+            else:
+                mine[name] = value
 
     def cast(self, layout: Any) -> Any:
         """The pointer to this record as one to *layout*."""
@@ -247,7 +254,7 @@ class RecordPointer:
 
     def assign(self, other: Any) -> None:
         """Take the values of another record."""
-        for name in self.layout.fields:
+        for name in other.__dict__ if isinstance(other, Object) else self.layout.fields:
             setattr(self, name, getattr(other, name))
 
     def field(self, name: str) -> Any:
@@ -388,5 +395,6 @@ def _by_value(value: Any, layout: Any) -> Any:
     """A field as an object has it."""
     if isinstance(layout, ArrayLayout):
         count = layout.size // layout.leaf.size
-        return Items([copy(value[n]) for n in range(count)], layout.leaf)
+        records = isinstance(layout.leaf, RecordLayout)
+        return Items([copy(value + n if records else value[n]) for n in range(count)], layout.leaf)
     return copy(value)

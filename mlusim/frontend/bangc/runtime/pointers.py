@@ -230,6 +230,14 @@ class Items(VariableAddress):
         """Behind the last value of a list in braces."""
         return self + len(self.items)
 
+    def assign(self, other: "Items") -> None:
+        """Take the values of another array; records stay the same: there may be pointers to them."""
+        if not hasattr(self.layout, "fields"):
+            self.items[:] = other.items
+            return
+        for mine, given in zip(self.items, other.items, strict=True):
+            mine.assign(given)
+
     def copy(self) -> "Items":
         """Another array with the same values; records are copied too."""
         return Items([copy(v) for v in self.items], self.layout, self.offset)
