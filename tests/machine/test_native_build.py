@@ -1,8 +1,10 @@
 """The C compiler of the native engine: which one, the cache, what goes wrong."""
 
+import ctypes
 import errno
 import os
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -131,23 +133,61 @@ def test_no_compiler_is_said_in_one_sentence(tmp_path):
         build("int a;", wrong | {"MLUSIM_CACHE": str(tmp_path)})
 
 
-def test_a_library_that_cannot_be_loaded_is_compiled_again(environ):
-    """A file that something has damaged does not stay."""
+@pytest.fixture
+def temporary(tmp_path, monkeypatch):
+    """The folder for temporary files, a test's own."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "temporary"
+
+
+def test_a_library_that_cannot_be_loaded_is_tried_elsewhere(environ, temporary):
+    """A folder may be mounted so that nothing in it is executed; where the temporary one does not help, one sentence says so."""
     path = build("int d;", environ)
 
-    with pytest.raises(OSError, match=path.name):
+    with pytest.raises(BuildError, match=f"{path}.*name another folder in MLUSIM_CACHE, or another compiler"):
         native.load("int d;", environ)
+    assert [path.name] == [made.name for made in temporary.glob("*/*")]
     assert calls(environ) == 2
 
 
+def test_a_folder_without_programs_is_passed(environ, temporary, monkeypatch):
+    """The library comes from the temporary folder, and is compiled there once."""
+    opened = []
+
+    def load(name):
+        opened.append(Path(name))
+        if temporary not in opened[-1].parents:
+            raise OSError(f"{name}: failed to map segment from shared object")
+        return name
+
+    monkeypatch.setattr(ctypes, "PyDLL", load)
+    twice = [native.load("int j;", environ) for _ in range(2)]
+
+    assert twice == [str(opened[1])] * 2
+    assert len(opened) == 4
+    assert calls(environ) == 2
+
+
+def test_a_library_that_another_process_removes_is_compiled_again(environ, temporary, monkeypatch):
+    """Between its compilation and its loading, as another process that empties the cache does."""
+    path = build("int k;", environ)
+    monkeypatch.setattr(ctypes, "PyDLL", lambda name: name)
+    look = native._whole
+    monkeypatch.setattr(native, "_whole", lambda path: (path.unlink(), look(path))[1])
+
+    assert native.load("int k;", environ) == str(path)
+    assert path.exists()
+    assert not temporary.exists()
+
+
 @pytest.mark.parametrize("left", [0, 3, 4096, -1])
-def test_a_library_that_lost_its_end_is_compiled_again(environ, left):
+def test_a_library_that_lost_its_end_is_compiled_again(environ, temporary, left):
     """After a crash of the machine, say: to load it would end the process."""
     path = build("int h;", environ)
     whole = path.read_bytes()
     path.write_bytes(whole[:left])
 
-    with pytest.raises(OSError, match=path.name):
+    with pytest.raises(BuildError, match=path.name):
         native.load("int h;", environ)
     assert whole == path.read_bytes()
 

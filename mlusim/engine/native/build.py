@@ -13,14 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from mlusim.errors import MlusimError
+from mlusim.files.user_cache import FOLDER, user_cache
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
-FOLDER = "MLUSIM_CACHE"  # names the folder for compiled kernels, and
-OFF = "off"  # keeps nothing there
 ZIG = "zig"  # the folder for what the ziglang package keeps, beside the kernels
 ZIG_FOLDER = "ZIG_GLOBAL_CACHE_DIR"  # names another one
 ELF = b"\x7fELF"  # how libraries begin that may end with a checksum; others are signed
@@ -104,20 +103,26 @@ def machine_flags() -> tuple[str, ...]:
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where compiled kernels are kept: the user's cache, or a folder of this user's among the temporary ones."""
-    given = environ.get(FOLDER)
+    """Where compiled kernels are kept.  Raises `BuildError` where there is no folder."""
+    return next(_folders(environ))
+
+
+def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
+    """The folders of this user that can be written, one at least: the user's cache, and one among the temporary ones."""
+    chosen, found = user_cache(environ), False
     own = Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}"
-    folder = (
-        Path(given) if given else Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "mlusim"
-    )
-    for place in (own,) if given == OFF else (folder, own):
+    for place in filter(None, (chosen, own)):
         with contextlib.suppress(OSError):
             place.mkdir(parents=True, exist_ok=True, mode=0o700)
             if os.access(place, os.W_OK) and (
                 not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
             ):
-                return place
-    raise BuildError(f"{folder} cannot be written, nor can a temporary folder; name one in {FOLDER}")
+                found = True
+                yield place
+    if not found:
+        raise BuildError(
+            f"{chosen or own} cannot be written, nor can a temporary folder; name one in {FOLDER}"
+        )
 
 
 def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
@@ -132,8 +137,8 @@ def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
     return removed
 
 
-def build(text: str, environ: Mapping[str, str] = os.environ) -> Path:
-    """The library compiled from *text*, from the cache where it was compiled before.
+def build(text: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None) -> Path:
+    """The library compiled from *text*, from the cache, which is *folder* if given, where it was compiled before.
 
     The name is the digest of text, flags and compiler.  A library appears under its name when it is complete, so
     two processes may compile the same.  Raises `BuildError`.
@@ -147,7 +152,7 @@ def build(text: str, environ: Mapping[str, str] = os.environ) -> Path:
         *_unless("-fsanitize", UNGUARDED, command),
         *machine_flags(),
     )
-    target = cache_folder(environ) / f"{_digest(text, command, flags)}.so"
+    target = (folder or cache_folder(environ)) / f"{_digest(text, command, flags)}.so"
     if target.exists():
         with contextlib.suppress(OSError):
             os.utime(target)  # used now: the oldest go first
@@ -164,20 +169,37 @@ def build(text: str, environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
-    """Compile *text*, or take it from the cache, and load it; what cannot be loaded is compiled once more."""
-    path = build(text, environ)
-    if _whole(path):
-        with contextlib.suppress(OSError):
+    """Compile *text*, or take it from the cache, and load it.  Raises `BuildError`.
+
+    A library that is not whole is compiled once more, and so is one that another process removed;
+    the second folder serves where the first may not hold programs, as homes that are mounted so.
+    """
+    why: OSError | None = None
+    for folder in _folders(environ):
+        try:
+            path = build(text, environ, folder)
+            if not _whole(path):
+                path.unlink(missing_ok=True)
+                path = build(text, environ, folder)
             return ctypes.PyDLL(str(path))
-    path.unlink(missing_ok=True)
-    return ctypes.PyDLL(str(build(text, environ)))
+        except OSError as error:
+            why = why or error
+    raise BuildError(
+        f"the C of a kernel was compiled and cannot be loaded: {why}; name another folder in {FOLDER}, "
+        f"or another compiler in {CHOICE}"
+    )
 
 
 def _whole(path: Path) -> bool:
     """Whether a library is what was compiled: one that lost its end would end the process when it is used."""
-    content = path.read_bytes()
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return False
+    if not content.startswith(ELF):
+        return sys.platform == "darwin"  # there the loader checks the signature
     kept = content[: -len(_sum(b""))]
-    return not content.startswith(ELF) or content == kept + _sum(kept)
+    return content == kept + _sum(kept)
 
 
 def _sum(content: bytes) -> bytes:

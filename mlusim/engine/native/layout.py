@@ -18,9 +18,10 @@ CELL = len(
     SPACES
 )  # the number of the space that variables with an address live in; it is no memory of the board
 NOWHERE = CELL + 1  # that of the null pointer
-TURNS = 1 << 11  # of loops, after which Python looks after signals
+FUEL = 16 << 20  # bytes that instructions take, a few milliseconds, after which Python looks after signals
+TURN_BYTES = FUEL >> 11  # as how many a turn of a loop counts, and a call of a function that calls others
 OFFSET_BITS = 48  # of a pointer; above them is the number of its allocation
-MOST_ARGUMENTS = 24
+MOST_ARGUMENTS = 24  # of a call that Python executes
 CELL_BYTES = 4 << 20  # a core's room for variables that have an address, and
 MOST_CELLS = 30000  # how many there may be
 MOST_ALLOCATIONS = (1 << 64 - OFFSET_BITS) - MOST_CELLS - 1  # besides them
@@ -143,7 +144,7 @@ def preamble() -> str:
     constants: dict[str, int] = {
         "ROWS": len(ISA), "PLACES": quantities.PLACES, "COLUMNS": log.COLUMNS, "LOG_ROWS": log.CHUNK, "LOG_SUMS": log.SUMS,
         "POLLED": POLLED, "SPIN_LOADS": SPIN_LOADS, "POLL_BYTES": POLL_BYTES, "POLL_COPIES": POLL_COPIES,
-        "TURNS": TURNS, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
+        "FUEL": FUEL, "TURN_BYTES": TURN_BYTES, "SPACES": len(SPACES), "CELL": CELL, "NOWHERE": NOWHERE, "OFFSET_BITS": OFFSET_BITS,
         "CELL_BYTES": CELL_BYTES, "MOST_CELLS": MOST_CELLS, "LINE": work.LINE, "VECTOR_BYTES": work.VECTOR_BYTES, "UNIT": work.UNIT, "START": work.START, "OPENING": first_loads.OPENING, "LONGEST": first_loads.LONGEST,
         "K_END": log.END, "K_IO": log.IO_FLIGHT, "K_MOVE": log.MOVE_FLIGHT, "K_WAIT": log.WAIT, "K_MEET": log.MEET,
         "FOR_IO": log.FOR_IO, "FOR_MOVE": log.FOR_MOVE, "FOR_COMPUTE": log.FOR_COMPUTE, "FOR_ALL": log.FOR_ALL,

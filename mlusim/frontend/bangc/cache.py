@@ -1,4 +1,4 @@
-"""The user's cache directory: what can be made again at any time."""
+"""What belongs to BANG C in the user's cache directory: translations and compiled headers."""
 
 import contextlib
 import hashlib
@@ -10,26 +10,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mlusim.files.user_cache import user_cache
+
 FOLDER = "bangc"
 """Holds what belongs to BANG C in the cache."""
 MOST_BYTES = 128 << 20
 """Translations that are kept, the ones used last."""
 MOST_FOLDERS = 16
 """Headers that are kept, each for one state of mlusim and one architecture."""
-
-
-def directory() -> Path | None:
-    """Where mlusim keeps what it can make again: ``MLUSIM_CACHE``, else the user's cache; None where it is "off"."""
-    chosen = os.environ.get("MLUSIM_CACHE")
-    if chosen == "off":
-        return None
-    if chosen:
-        return Path(chosen)
-    base = os.environ.get("XDG_CACHE_HOME")
-    try:
-        return (Path(base) if base else Path.home() / ".cache") / "mlusim"
-    except RuntimeError:  # there is no home directory
-        return None
 
 
 def key_of(*parts: str | bytes) -> str:
@@ -52,7 +40,7 @@ def stamp_of(paths: Iterable[Path]) -> str:
 
 def read(name: str) -> Any:
     """What is kept under *name*; None where nothing is, or nothing that can be read."""
-    base = directory()
+    base = user_cache()
     if base is None:
         return None
     try:
@@ -66,7 +54,7 @@ def read(name: str) -> Any:
 
 def write(name: str, value: Any) -> None:
     """Keep *value* under *name*, where the directory can be written."""
-    base = directory()
+    base = user_cache()
     if base is not None:
         with contextlib.suppress(OSError, RecursionError, pickle.PicklingError):
             put(base / name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
@@ -100,7 +88,7 @@ def _bound(kept: Path) -> None:
 
 def clean() -> int:
     """Remove the translations and headers that are kept; returns how many translations there were."""
-    base = directory()
+    base = user_cache()
     if base is None:
         return 0
     removed = sum(1 for _ in (base / FOLDER).glob("*.ir"))

@@ -100,7 +100,7 @@ class Seat:
         c.up = ctypes.cast(self._up, ctypes.c_void_p)
         c.call, c.drop, c.look = CALL, DROP, id(_look)
         c.loops = ctypes.addressof(table())
-        c.nallocs, c.fuel, c.source, c.pending = 1, layout.TURNS, -1, OPENING
+        c.nallocs, c.fuel, c.source, c.pending = 1, layout.FUEL, -1, OPENING
 
     def _call(self, _: int, why: int, a: int, b: int) -> int:
         assert self.core is not None

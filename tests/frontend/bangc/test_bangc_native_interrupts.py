@@ -25,6 +25,21 @@ __mlu_global__ void memory(int *out, int n) {
 __mlu_global__ void rows(int *out, int n) {
   while (n) { __bang_add(buf, buf, buf, 64); }
 }
+__mlu_func__ int tree(int n) { return n > 0 ? tree(n - 1) + tree(n - 1) : n; }
+__mlu_global__ void calls(int *out, int n) {
+  out[0] = tree(n * 200);
+}
+#define OVER(N, BELOW) __mlu_func__ int N(int n) { return BELOW(n) + BELOW(n ^ 1) + BELOW(n ^ 2) + BELOW(n ^ 3); }
+__mlu_func__ int t0(int n) { return n ? n * 3 + 1 : 0; }
+OVER(t1, t0) OVER(t2, t1) OVER(t3, t2) OVER(t4, t3) OVER(t5, t4) OVER(t6, t5) OVER(t7, t6) OVER(t8, t7)
+OVER(t9, t8) OVER(t10, t9) OVER(t11, t10) OVER(t12, t11) OVER(t13, t12) OVER(t14, t13) OVER(t15, t14) OVER(t16, t15)
+OVER(t17, t16) OVER(t18, t17) OVER(t19, t18) OVER(t20, t19) OVER(t21, t20) OVER(t22, t21) OVER(t23, t22) OVER(t24, t23)
+__mlu_global__ void tower(int *out, int n) {
+  if (n) out[0] = t24(n);
+}
+__mlu_global__ void copies(int *out, int n) {
+  for (int i = 1; n; i++) { out[0] = i; __memcpy(out + (4 << 20), out + 1, 4 * (3 << 20), GDRAM2GDRAM); }
+}
 """
 
 
@@ -44,10 +59,12 @@ def interrupt_soon():
         ("barrier", "k.mlu:6 in task 1"),
         ("memory", "k.mlu:10 in memory core of cluster 0"),
         ("rows", "k.mlu:14 in task 0"),
+        ("calls", "k.mlu:16 in task 0"),
+        ("tower", "in task 0"),
     ],
 )
 def test_an_interrupt_tells_the_line_of_the_kernel(tmp_path, interrupt_soon, name, where):
-    """Ctrl-C ends a loop without end, while others wait at a barrier too, with the line, the task and the kernel."""
+    """Ctrl-C ends loops and trees of calls, while others wait at a barrier too, with the line, the task and the kernel."""
     (tmp_path / "k.mlu").write_text(ENDLESS)
     kernel, data = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")[name], np.zeros(4, np.int32)
     options = {"dim": (4, 1, 1), "kind": mlusim.UNION1}
@@ -57,3 +74,19 @@ def test_an_interrupt_tells_the_line_of_the_kernel(tmp_path, interrupt_soon, nam
         run(kernel, (data, 1), NATIVE, **options)
 
     assert NATIVE == "python" or f"{where} of kernel {name}" in stop.value.__notes__[0]
+
+
+def test_long_instructions_are_interrupted_after_few(tmp_path, interrupt_soon):
+    """A loop of copies looks after signals sooner than one of scalars, whose turns take a nanosecond."""
+    (tmp_path / "k.mlu").write_text(ENDLESS)
+    device = mlusim.Device("MLU370-X4")
+    kernel, tensor = (
+        bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["copies"],
+        device.empty(8 << 20, np.int32),
+    )
+    device.launch(kernel, args=(tensor, 0), engine=NATIVE)  # compiled
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        device.launch(kernel, args=(tensor, 1), engine=NATIVE)
+
+    assert 0 < device.get(tensor)[0] < 2048

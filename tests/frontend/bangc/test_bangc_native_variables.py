@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from engines import alike, run
+from engines import NATIVE, alike, run
 
 from mlusim import bangc
+from mlusim.errors import OutOfBounds, UsageError
 
 SOURCE = """\
 __nram__ float buf[64];
@@ -122,3 +123,52 @@ def test_a_function_without_its_return_and_bytes_of_a_variable(tmp_path):
     said = str(alike(kernel, (np.zeros(2, np.int32), 0)))
 
     assert said.startswith("sign ends without a return of its int; return a value")
+
+
+MANY = """\
+__mlu_global__ void dumped(int *o, int a) {{ o[0] = a; __breakdump_scalar({}); }}
+"""
+
+
+@pytest.mark.parametrize("count", [23, 24, 25, 60])
+def test_a_call_with_more_values_than_a_core_has_room_for(tmp_path, count):
+    """24 values go up to Python; a kernel that gives more runs there as a whole, and "native" says why."""
+    (tmp_path / "k.mlu").write_text(MANY.format(", ".join(f"a + {n}" for n in range(count))))
+    kernel, data = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["dumped"], np.zeros(4, np.int32)
+    outcome, stored = run(kernel, (data, 3), "auto")
+
+    assert f"dump of {count} scalars: 3, 4" in str(outcome)
+    assert stored[0][0] == 3
+    if count > 24 and NATIVE == "native":
+        with pytest.raises(UsageError, match=f"a call with {count} arguments"):
+            raise run(kernel, (data, 3), NATIVE)[0]
+
+
+FAR = """\
+__mlu_global__ void back(int *o, long a) { int *p = o; p -= a; p += a; *p = 7; }
+__mlu_global__ void and_back(int *o, long a) { int *p = o; p += a; p += -a; *p = 7; }
+__mlu_global__ void at(int *o, long a) { int *p = &o[a]; p = &p[-a]; *p = 7; }
+"""
+
+
+@pytest.mark.parametrize("name", ["back", "and_back", "at"])
+@pytest.mark.parametrize("elements", [5, (1 << 44) - 1, -(1 << 44) + 1])
+def test_a_pointer_comes_back(tmp_path, name, elements):
+    """From anywhere within its reach."""
+    (tmp_path / "k.mlu").write_text(FAR)
+    kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")[name]
+
+    alike(kernel, (np.zeros(64, np.int32), elements))
+
+
+@pytest.mark.skipif(NATIVE == "python", reason="no C compiler")
+@pytest.mark.parametrize("name", ["back", "and_back", "at"])
+@pytest.mark.parametrize("elements", [1 << 44, (1 << 44) + 1, -(1 << 44) - 1, 1 << 50, 1 << 62])
+def test_a_pointer_from_beyond_its_reach_stays_outside(tmp_path, name, elements):
+    """In C it is a fault, never another element."""
+    (tmp_path / "k.mlu").write_text(FAR)
+    kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")[name]
+    outcome, stored = run(kernel, (np.zeros(64, np.int32), elements), "native")
+
+    assert isinstance(outcome, OutOfBounds)
+    assert not stored[0].any()

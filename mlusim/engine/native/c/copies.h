@@ -62,6 +62,7 @@ PART void memcpy_rows(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int6
   settle_(m, far_direction(d) ? P_IO : P_MOVE);
   m->counts[row]++;
   m->traffic[d] += nbytes;
+  m->fuel -= nbytes + rows * COSTLY_;
   rows_load_(d, dst.o & (UNIT - 1), ts, src.o & (UNIT - 1), fs, size, rows, l);
   if (far_direction(d)) { m->work[W_IO] += nbytes; m->work[W_IO_STARTS]++; m->work[W_TRANSACTIONS] += l[0]; }
   else { m->work[W_MOVE] += nbytes; m->work[W_MOVE_STARTS]++; m->work[W_LINES] += l[3]; m->work[W_SRAM_BYTES] += l[4]; }
@@ -90,6 +91,7 @@ PART void memcpy_start(Core *m, int row, Ptr dst_p, Ptr src_p, int64_t size, int
   m->work[pipe == P_IO ? W_IO : W_MOVE] += nbytes;
   m->counts[row]++;
   m->traffic[d] += nbytes;
+  m->fuel -= nbytes + rows * COSTLY_;
   src.a->read += nbytes;
   remember_(m, src_p, dst, src, shaped ? POLL_BYTES + 1 : size);
 }

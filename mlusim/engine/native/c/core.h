@@ -75,17 +75,18 @@ COLD Argument library_up(Core *m, int name, int site, int n, const Argument *giv
 }
 #define CALL_UP(m, name, site, ...) library_up(m, name, site, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
 ALWAYS double float_of(Argument a) { double f; memcpy(&f, &a.bits, 8); return f; }
-/* Loops let Python look after signals now and then. */
-COLD void tick_(Core *m, int site) { m->fuel = TURNS; m->site = site;
+/* Loops and calls let Python look after signals now and then: sooner where instructions are long. */
+COLD void tick_(Core *m, int site) { m->fuel = FUEL; m->site = site;
   void *done = ((void *(*)(void *))m->call)(m->look); /* an interrupt is raised in there, and then where C was called */
   if (!done) longjmp(*(jmp_buf *)m->jump, 1);
   ((void (*)(void *))m->drop)(done);
 }
-#define TURN(m, site) do { if (UNLIKELY(--(m)->fuel < 0)) tick_(m, site); } while (0)
+#define TURN(m, site) do { if (UNLIKELY(((m)->fuel -= TURN_BYTES) < 0)) tick_(m, site); } while (0)
 
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)
 
 /* ---- accounts ---- */
+#define COSTLY_ 16 /* functions and elements that are moved singly, in bytes of simple instructions: roughly */
 #define COUNT(m, row) ((m)->counts[row]++)
 ALWAYS void lines_(Core *m, int row, int64_t used, int64_t paid) {
   ((int64_t *)m->lines)[row] += paid;
@@ -94,15 +95,18 @@ ALWAYS void lines_(Core *m, int row, int64_t used, int64_t paid) {
 ALWAYS void vector_(Core *m, int row, int64_t used) {
   int64_t paid = (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
   m->counts[row]++;
+  m->fuel -= used;
   m->work[W_VECTOR] += paid + START;
   lines_(m, row, used, paid);
 }
 ALWAYS void function_(Core *m, int row, int64_t used) {
   m->work[W_FUNCTIONS] += (used + VECTOR_BYTES - 1) / VECTOR_BYTES;
+  m->fuel -= used * COSTLY_;
   vector_(m, row, used);
 }
 ALWAYS void transpose_(Core *m, int row, int64_t used, int64_t elements) {
   m->counts[row]++;
+  m->fuel -= elements * COSTLY_;
   m->work[W_VECTOR] += START;
   m->work[W_TRANSPOSED] += elements;
   lines_(m, row, used, (used + VECTOR_BYTES - 1) / VECTOR_BYTES);
@@ -113,11 +117,13 @@ ALWAYS int64_t read_first_(int64_t start, int64_t size) {
   return start / UNIT == (start + size - 1) / UNIT ? first | last : first + last;
 }
 ALWAYS void io_line(Core *m, int reads, int writes, int64_t to, int64_t frm, int64_t size) {
+  m->fuel -= size;
   m->work[W_IO] += size; m->work[W_IO_STARTS]++;
   if (reads) m->work[W_TRANSACTIONS] += ((frm + size + UNIT - 1) / UNIT) - (frm / UNIT);
   if (writes) m->work[W_TRANSACTIONS] += ((to + size + UNIT - 1) / UNIT) - (to / UNIT) + read_first_(to, size);
 }
 ALWAYS void move_line(Core *m, int in_sram, int64_t size) {
+  m->fuel -= size;
   m->work[W_MOVE] += size; m->work[W_MOVE_STARTS]++;
   m->work[W_LINES] += (size + LINE - 1) / LINE;
   m->work[W_SRAM_BYTES] += size * in_sram;

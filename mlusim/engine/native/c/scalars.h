@@ -5,12 +5,16 @@ COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argumen
   up_(m, UP_ACCESS, store, 0);
   return m->argv[0];
 }
-/* Pointers move by bytes; beyond what any memory has they stay outside of all.  Not cold: the compiler may ask a function
-   without effects ahead of time, and then holds everything behind it for cold too. */
-PART __attribute__((noinline)) Ptr far_away_(Ptr p, int forward) { return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? REACH : -REACH); }
+/* Pointers move by bytes; beyond what any memory has they stay outside of all: from the ends of the offset no step leads
+   back, and no pointer to other bytes is made of one that had no offset.  An address that leads to no memory is a number.
+   Not cold: the compiler may ask a function without effects ahead of time, and then holds everything behind it for cold too. */
+PART __attribute__((noinline)) Ptr far_away_(Ptr p, int forward) {
+  const int64_t end = number_(p) ? INT64_C(1) << (OFFSET_BITS - 1) : REACH;
+  return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? end - (end > REACH) : -end);
+}
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   if (__builtin_constant_p(count) && count == 0) return p; /* within reach already */
-  const int64_t most = 2 * REACH / size; /* a wider step leaves every reach, and its product might wrap */
+  const int64_t most = (REACH - 1) / size; /* a wider step leaves every reach, and its product might wrap */
   if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_away_(p, count > 0);
   int64_t to = offset_(p) + count * size;
   if (UNLIKELY((uint64_t)(to + REACH) / (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
@@ -62,9 +66,10 @@ ALWAYS uint64_t shown_(Core *m, Ptr p, int site) {
   return address_(m, p);
 }
 /* Elements between two pointers; where that means nothing, Python says so. */
+ALWAYS int64_t reached_(int64_t offset) { return smaller_(larger_(offset, -REACH), REACH); }
 ALWAYS int64_t distance_(Core *m, Ptr p, Ptr q, int64_t size, int dtype, int site) {
   At a = see(m, p), b = see(m, q);
-  int64_t apart = (int64_t)(a.a->address + (uint64_t)a.o - b.a->address - (uint64_t)b.o);
+  int64_t apart = (int64_t)(a.a->address + (uint64_t)reached_(a.o) - b.a->address - (uint64_t)reached_(b.o));
   if (LIKELY((a.a == b.a || (OWN(a.a->space) && a.a->space == b.a->space)) && apart % size == 0)) return apart / size;
   m->argv[0] = a_pointer(p, dtype); m->argv[1] = a_pointer(q, dtype); m->argc = 2; m->site = site;
   up_(m, UP_DISTANCE, 0, 0);
@@ -99,8 +104,8 @@ PART Ptr cell_(Core *m, int64_t size, int64_t element) {
 COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int site) {
   if (out(see(m, array), count * size)) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record is not there */
   const int64_t most = REACH / size;
-  if (offset_(p) == REACH || at > most) at = most; /* as far as pointers reach */
-  if (offset_(p) == -REACH || at < -most) at = -most;
+  if (offset_(p) >= REACH || at > most) at = most; /* as far as pointers reach */
+  if (offset_(p) <= -REACH || at < -most) at = -most;
   m->argv[0] = a_integer(at, -1); m->argv[1] = a_integer(count, -1); m->argv[2] = a_integer(size, -1);
   m->site = site;
   up_(m, UP_FAULT, FAULT_ELEMENT, 3);

@@ -82,8 +82,9 @@ class BangForm:
         variables = [v for part in plan.parts for v in _variables(part)]
         for variable in variables:
             c.place(variable)
-        deep = circles(_calls(forms))
-        bodies = [function(c, f, recursive=f.symbol in deep) for f in forms]
+        calls = _calls(forms)
+        deep = circles(calls)
+        bodies = [function(c, f, calls=bool(calls[f.symbol]), recursive=f.symbol in deep) for f in forms]
         heads = [f"{prototype(f)};" for f in forms]
         check_room(forms, bodies, deep)
         sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies)))})

@@ -23,9 +23,10 @@ def _given(local: ir.Local) -> str:
     return name(local) if local.storage is ir.Storage.VALUE else f"g_{local.name}"
 
 
-def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
+def function(c: ProgramRendering, form: ir.Function, *, calls: bool, recursive: bool) -> str:
     """A function: its locals at its beginning, its statements at their lines.
 
+    One that *calls* others counts as a turn of a loop: a tree of calls may take as long.
     Variables that have an address lie in cells, which are given back when the function is left.
     """
     if form.problem is not None:
@@ -36,6 +37,8 @@ def function(c: ProgramRendering, form: ir.Function, *, recursive: bool) -> str:
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
     if recursive:
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
+    if calls:
+        lines.append(f"  TURN(m, {c.site(form.span)});")
     for local in form.locals:
         lines += _local(c, local, form)
     lines += [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from mlusim import isa
 from mlusim.arch.board import Board
+from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.parse.library import Library
 
@@ -37,7 +38,7 @@ class Headers:
 
 def headers(library: Library, board: Board, *, cached: bool = True) -> Headers:
     """The supplied headers for *board*; without *cached* as text."""
-    base = cache.directory() if cached else None
+    base = user_cache() if cached else None
     return _headers(library, tuple(prelude.architecture_flags(board)), base)
 
 

@@ -1,0 +1,24 @@
+"""The user's cache directory: where mlusim keeps what it can make again at any time."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+FOLDER = "MLUSIM_CACHE"  # names another directory, and
+OFF = "off"  # keeps nothing
+_HOMES = "XDG_CACHE_HOME"  # names the directory of all programs
+
+
+def user_cache(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The absolute path of the directory, which may not exist yet; None where nothing is kept, or no home is known."""
+    given, homes = environ.get(FOLDER), environ.get(_HOMES, "")
+    if given == OFF:
+        return None
+    try:
+        if given:
+            return Path(given).expanduser().absolute()
+        # XDG's rule: a relative path does not count
+        base = Path(homes) if Path(homes).is_absolute() else Path.home() / ".cache"
+        return (base / "mlusim").absolute()
+    except RuntimeError:  # there is no home directory
+        return None
