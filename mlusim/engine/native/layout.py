@@ -75,6 +75,7 @@ _CORE: tuple[tuple[str, str, int], ...] = (
     ("cells_top", "i64", 1),
     ("met", "i64", 1),
     ("many", "i64", 1),
+    ("asked", "i64", 3),
     ("stack_end", "u64", 1),
     ("log", "ptr", 1),
     ("flights", "ptr", 1),

@@ -52,7 +52,6 @@ class NativeCore(Core):
         self.views: list[View | None] = [None]  # the first view of each allocation, by number
         self._pythons: dict[int, Flight] = {}  # effects in flight that Python issued
         self._issued = 0
-        self._failure: BaseException | None = None
         self._meets = False  # whether it is in a barrier that C called for
         self._declaring: tuple[str, int] | None = None
         self._loaded: Loaded = session.native
@@ -68,9 +67,7 @@ class NativeCore(Core):
         start, c, seat = self._start, self.c, self.seat
         assert seat is not None
         try:
-            failed = self._loaded.entry(seat.at, seat.given.at)
-            if failed:
-                raise self._failed()
+            self._loaded.entry(seat.at, seat.given.at)
             self._from_c()
             if self.flights or c.nflights:
                 self.drain()
@@ -123,11 +120,6 @@ class NativeCore(Core):
             give(self.seat)
             self.seat = self.c = self._start = None
 
-    def _failed(self) -> BaseException:
-        failure, self._failure = self._failure, None
-        assert failure is not None
-        return failure
-
     def _sit(self, seat: "Seat") -> None:
         session, mlu, tally = self.session, self.mlu, self.session.tally
         directions = self._loaded.directions(
@@ -142,7 +134,7 @@ class NativeCore(Core):
         self.loads, self.stores = counters[LOADS.name], counters[STORES.name]  # type: ignore[assignment]
         for field in (WORK, TRAFFIC, COUNTS):
             setattr(mlu, field.name, counters[field.name])
-        self.polls = NativePolls(self, self.c, self._loaded.library)  # type: ignore[assignment]
+        self.polls = NativePolls(self.c, self._loaded.library)  # type: ignore[assignment]
 
     # -- what C and Python tell each other -------------------------------------------------------
 
@@ -163,24 +155,21 @@ class NativeCore(Core):
         self.c.pending, self.c.fence = self.pending, self.fence
         self.c.head_transactions, self.c.head_transfers = self.head.transactions, self.head.transfers
 
-    def called(self, why: int, a: int, b: int) -> int:
-        """Do what C calls for, *why* with *a* and *b*; 1 where that raised something, which ends the kernel."""
+    def called(self, why: int, a: int, b: int) -> None:
+        """Do what C calls for, *why* with *a* and *b*; what this raises ends the kernel."""
         try:
             if why == layout.MEET:  # this and the next need nothing of what C changed
                 self._meet(a)
-                return 0
-            if why == layout.ATOMIC:
+            elif why == layout.ATOMIC:
                 self.atomic_step(bool(a))
-                return 0
-            self._from_c()
-            _UPS[why](self, a, b)
-            self._to_c()
-        except BaseException as error:  # noqa: BLE001 - C ends, and what was raised is raised again behind it
-            self._failure = error
-            if isinstance(error, Fault) and error.file is None:
+            else:
+                self._from_c()
+                _UPS[why](self, a, b)
+                self._to_c()
+        except Fault as error:
+            if error.file is None:
                 self.blame(error)
-            return 1
-        return 0
+            raise
 
     def _meet(self, number: int) -> None:
         """A barrier, before which C has waited for the own pipes."""
@@ -312,10 +301,10 @@ class NativeCore(Core):
     def _act(self, function: Any, argument: int) -> None:
         """Let C act amid what Python does for it: what C then calls for begins with what Python has changed by now."""
         self._to_c()
-        failed = function(ctypes.addressof(self.c), argument)
-        self._from_c()
-        if failed:
-            raise self._failed()
+        try:
+            function(ctypes.addressof(self.c), argument)
+        finally:
+            self._from_c()
 
     def _land_python(self, number: int, _: int) -> None:
         self._land(self._pythons.pop(number))

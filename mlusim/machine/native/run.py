@@ -35,7 +35,7 @@ def library_of(text: str, compiler: tuple[str, ...] | None) -> ctypes.PyDLL:
         "mlusim_poll_again",
     ):
         function = getattr(library, name)
-        function.argtypes, function.restype = [ctypes.c_void_p, ctypes.c_uint64], ctypes.c_int64
+        function.argtypes, function.restype = [ctypes.c_void_p, ctypes.c_uint64], None
     return library
 
 
@@ -44,7 +44,7 @@ def entry_of(program: NativeProgram, compiler: tuple[str, ...] | None) -> tuple[
     """The library of *program* and the function that runs its kernel."""
     library = library_of(program.text, compiler)
     entry = getattr(library, program.entry)
-    entry.argtypes, entry.restype = [ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int64
+    entry.argtypes, entry.restype = [ctypes.c_void_p, ctypes.c_void_p], None
     return library, entry
 
 

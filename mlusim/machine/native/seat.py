@@ -28,7 +28,6 @@ FIRST_FLIGHTS = 64
 FIRST_WORDS = 64  # of a kernel's arguments, and of its variables at file scope
 KEPT = 128  # seats without a core that a process keeps: those of the largest union; a page that was never touched takes no memory
 
-UP = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 CALL, DROP = (
     ctypes.cast(f, ctypes.c_void_p).value
     for f in (ctypes.pythonapi.PyObject_CallNoArgs, ctypes.pythonapi.Py_DecRef)
@@ -38,6 +37,7 @@ REST = getattr(layout.Core, LAUNCH[0].name).offset  # behind what all tasks of t
 SITUATION = getattr(layout.Core, layout.BUILTINS[0]).offset  # the built-in variables and what follows them
 TASK_ID, X, Y, Z, CORE_ID = map(layout.BUILTINS.index, ("taskId", "taskIdX", "taskIdY", "taskIdZ", "coreId"))
 MET = layout.Core.met.offset
+ASKED = layout.Core.asked.offset
 NO_SUMS = bytes(OWN_SUMS)
 
 
@@ -87,7 +87,8 @@ class Seat:
         self.flights = (layout.Flight * FIRST_FLIGHTS)()
         self.most_flights = FIRST_FLIGHTS
         self.given, self.places = WordBuffer(), WordBuffer()
-        self._up = UP(self._call)
+        self.asked = self.bytes[ASKED:][:24].cast("q")  # why C calls, and two numbers that say more
+        self._up = self._call
         self._describe()
         self._empty = bytes(self.bytes)
 
@@ -97,14 +98,13 @@ class Seat:
         c.log, c.allocs, c.cells = _where(self.log), _where(self.allocs), _where(self.cells)
         c.flights, c.most_flights = self.flights_at, self.most_flights
         c.globals = self.places.at
-        c.up = ctypes.cast(self._up, ctypes.c_void_p)
-        c.call, c.drop, c.look = CALL, DROP, id(_look)
+        c.call, c.drop, c.up, c.look = CALL, DROP, id(self._up), id(_look)
         c.loops = ctypes.addressof(table())
         c.nallocs, c.fuel, c.source, c.pending = 1, layout.FUEL, -1, OPENING
 
-    def _call(self, _: int, why: int, a: int, b: int) -> int:
+    def _call(self) -> None:
         assert self.core is not None
-        return self.core.called(why, a, b)
+        self.core.called(*self.asked)
 
     def take(self, core: "NativeCore", situation: Sequence[int], lines: int, spare: int) -> None:
         """Let *core* sit here: the structure is as at the beginning, but for what *situation* says and where it counts lines."""

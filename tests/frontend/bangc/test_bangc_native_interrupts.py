@@ -37,6 +37,15 @@ OVER(t17, t16) OVER(t18, t17) OVER(t19, t18) OVER(t20, t19) OVER(t21, t20) OVER(
 __mlu_global__ void tower(int *out, int n) {
   if (n) out[0] = t24(n);
 }
+__mlu_global__ void atomics(int *out, int n) {
+  while (n) { __bang_atomic_add((int *)buf, out, (int *)buf, 1); }
+}
+__mlu_global__ void locks(int *out, int n) {
+  while (n) { __bang_lock(0, 1); __bang_unlock(0, 1); }
+}
+__mlu_global__ void barriers(int *out, int n) {
+  while (n) { __sync_cluster(); }
+}
 __mlu_global__ void copies(int *out, int n) {
   for (int i = 1; n; i++) { out[0] = i; __memcpy(out + (4 << 20), out + 1, 4 * (3 << 20), GDRAM2GDRAM); }
 }
@@ -90,3 +99,16 @@ def test_long_instructions_are_interrupted_after_few(tmp_path, interrupt_soon):
         device.launch(kernel, args=(tensor, 1), engine=NATIVE)
 
     assert 0 < device.get(tensor)[0] < 2048
+
+
+@pytest.mark.parametrize("name", ["atomics", "locks", "barriers"])
+def test_no_interrupt_is_lost_on_the_way_to_python(tmp_path, interrupt_soon, name):
+    """C is in Python nearly all of the time here: the interrupt comes before, amid and behind what Python does."""
+    (tmp_path / "k.mlu").write_text(ENDLESS)
+    kernel, data = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")[name], np.zeros(4, np.int32)
+    options = {"dim": (4, 1, 1), "kind": mlusim.UNION1}
+    run(kernel, (data, 0), NATIVE, **options)  # compiled
+    for _ in range(8):
+        interrupt_soon()
+        with pytest.raises(KeyboardInterrupt):
+            run(kernel, (data, 1), NATIVE, **options)

@@ -48,9 +48,14 @@ ALWAYS int64_t either(int64_t a, int64_t b) { return a ? a : b; }
 ALWAYS int64_t times_(int64_t a, int64_t b) { int64_t r; return __builtin_mul_overflow(a, b, &r) || r > 1ll << 50 || r < -(1ll << 50) ? 1ll << 50 : r; }
 
 /* ---- the way up: Python does what is rare; where that raises, the kernel ends ---- */
-typedef int64_t (*Up)(Core *, int64_t, int64_t, int64_t);
+COLD void call_(Core *m, void *object) { /* what it raises, an interrupt too, is raised where C was called */
+  void *done = ((void *(*)(void *))m->call)(object);
+  if (!done) longjmp(*(jmp_buf *)m->jump, 1);
+  ((void (*)(void *))m->drop)(done);
+}
 COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
-  if (((Up)m->up)(m, why, a, b)) longjmp(*(jmp_buf *)m->jump, 1);
+  m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;
+  call_(m, m->up);
   return 0;
 }
 ALWAYS Argument a_pointer(Ptr p, int dtype) { return (Argument){IS_POINTER, dtype, p}; }
@@ -76,11 +81,7 @@ COLD Argument library_up(Core *m, int name, int site, int n, const Argument *giv
 #define CALL_UP(m, name, site, ...) library_up(m, name, site, (int)(sizeof(Argument[]){__VA_ARGS__} / sizeof(Argument)), (Argument[]){__VA_ARGS__})
 ALWAYS double float_of(Argument a) { double f; memcpy(&f, &a.bits, 8); return f; }
 /* Loops and calls let Python look after signals now and then: sooner where instructions are long. */
-COLD void tick_(Core *m, int site) { m->fuel = FUEL; m->site = site;
-  void *done = ((void *(*)(void *))m->call)(m->look); /* an interrupt is raised in there, and then where C was called */
-  if (!done) longjmp(*(jmp_buf *)m->jump, 1);
-  ((void (*)(void *))m->drop)(done);
-}
+COLD void tick_(Core *m, int site) { m->fuel = FUEL; m->site = site; call_(m, m->look); }
 #define TURN(m, site) do { if (UNLIKELY(((m)->fuel -= TURN_BYTES) < 0)) tick_(m, site); } while (0)
 
 #define FAR(space) ((space) == GDRAM || (space) == LDRAM)
@@ -279,10 +280,10 @@ COLD void poll_copy(Core *m, uint64_t address) {
 
 /* ---- what Python calls ---- */
 VISIBLE int64_t mlusim_sizeof(void) { return sizeof(Core); }
-#define GUARDED(m, what) jmp_buf outer; memcpy(outer, m->jump, sizeof outer); int64_t failed = setjmp(*(jmp_buf *)m->jump); \
-  if (!failed) { what; } memcpy(m->jump, outer, sizeof outer); return failed
-VISIBLE int64_t mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
-VISIBLE int64_t mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED(m, land_inside_(m)); }
-VISIBLE int64_t mlusim_poll_load(Core *m, uint64_t address) { GUARDED(m, poll_load(m, address)); }
-VISIBLE int64_t mlusim_poll_copy(Core *m, uint64_t address) { GUARDED(m, poll_copy(m, address)); }
-VISIBLE int64_t mlusim_poll_again(Core *m, int64_t unused) { (void)unused; GUARDED(m, poll_again(m)); }
+#define GUARDED(m, what) jmp_buf outer; memcpy(outer, m->jump, sizeof outer); \
+  if (!setjmp(*(jmp_buf *)m->jump)) { what; } memcpy(m->jump, outer, sizeof outer)
+VISIBLE void mlusim_drain(Core *m, int64_t pipes) { GUARDED(m, drain_(m, (int)pipes)); }
+VISIBLE void mlusim_land_inside(Core *m, int64_t unused) { (void)unused; GUARDED(m, land_inside_(m)); }
+VISIBLE void mlusim_poll_load(Core *m, uint64_t address) { GUARDED(m, poll_load(m, address)); }
+VISIBLE void mlusim_poll_copy(Core *m, uint64_t address) { GUARDED(m, poll_copy(m, address)); }
+VISIBLE void mlusim_poll_again(Core *m, int64_t unused) { (void)unused; GUARDED(m, poll_again(m)); }

@@ -104,9 +104,9 @@ class BangForm:
     def _entry(self) -> str:
         given = [_taken(f"w[{n}]", p.type) for n, p in enumerate(self.form.parameters)]
         return (
-            '#line 1 "entry"\nVISIBLE int64_t mlusim_enter(Core *m, const uint64_t *w) {\n  (void)w;\n'
-            "  if (setjmp(*(jmp_buf *)m->jump)) return 1;\n  BEGIN_(m);\n"
-            f"  k_{self.form.symbol}({', '.join(['m', *given])});\n  return 0;\n}}\n"
+            '#line 1 "entry"\nVISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n  (void)w;\n'
+            "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"
+            f"  k_{self.form.symbol}({', '.join(['m', *given])});\n}}\n"
         )
 
     # -- while it runs ---------------------------------------------------------------------------
