@@ -115,7 +115,7 @@ class Grid:
             show_edge=False,
             show_header=headed and any(column.heading for column in self.columns),
             header_style="bold",
-            title=self.title if headed else None,
+            title=Text(self.title) if headed and self.title else None,
             title_justify="left",
             title_style="bold",
         )

@@ -38,7 +38,11 @@ def add_call_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare ``-I``, ``-D``, and what says how a kernel is called."""
     add_source_arguments(parser)
     add = parser.add_argument
-    add("--kernel", metavar="K<float>", help="the kernel of a BANG C file; templates are instantiated")
+    add(
+        "--kernel",
+        metavar="K<float>",
+        help="the kernel of a BANG C file: K, ns::K, 'K(float *)', or K<float> of a template",
+    )
     add("--dim", metavar="X,Y,Z", help="tasks of the kernel (default: 1,1,1)")
     add("--kind", metavar="KIND", help="block (default), union1, union2, ...")
     add(

@@ -184,7 +184,8 @@ class Device(Presented):
             engine,
             request.kernel,
             self.board,
-            watched=looks_inside(watching) or bound.instructions is not None,
+            watched=looks_inside(watching),
+            counted=bound.instructions is not None,
             drawn=choices is not None or request.seed is not None,
         )
         meter = None if bound == UNLIMITED else Meter(bound)

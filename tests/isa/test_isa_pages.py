@@ -35,6 +35,14 @@ def test_every_row_has_its_section_and_is_linked():
         assert f"\n## `{anchor}`\n" in pages[page]
 
 
+def test_the_page_of_engines_counts_the_rows_that_python_executes():
+    """As many as there are sections that say so."""
+    text = "\n".join(isa_pages().values())
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "engines.md").read_text(encoding="utf-8")
+
+    assert f"{text.count('native engine: Python')} of {len(ISA)} rows" in page
+
+
 def test_a_section_says_everything_that_the_row_says():
     """Prototypes beside calls, formula, extents, rules, architectures, certainty and source."""
     pages = isa_pages()

@@ -118,7 +118,7 @@ def test_what_compilers_leave_goes(environ):
     assert str(folder / "zig") == Path(environ["MLUSIM_CC"].split()[-1] + ".zig").read_text()
     assert [False, False, True, True] == [path.exists() for path in left]
     assert clean_cache(environ) == 2
-    assert [] == list(folder.iterdir())
+    assert [folder / "making-new"] == list(folder.iterdir())  # where a compiler may be at work
 
 
 def test_no_compiler_is_said_in_one_sentence(tmp_path):
@@ -203,3 +203,21 @@ def test_a_full_disk_is_said(environ, monkeypatch):
         build("int e;", environ)
 
     assert [] == list(native.cache_folder(environ).iterdir())
+
+
+def test_a_compiler_may_write_what_it_likes_and_reads_nothing(environ, tmp_path):
+    """Bytes that are no UTF-8 on its way, and no input of the user's."""
+    wrapper = tmp_path / "wrapper.py"
+    wrapper.write_text(
+        "import os, sys\n"
+        "sys.stdin.read()\n"
+        "os.write(2, b'\\xff: error: no\\xefn\\n')\n"
+        "if 'broken' in open([a for a in sys.argv if a.endswith('.c')][0]).read():\n"
+        "    sys.exit(1)\n"
+        "open(sys.argv[sys.argv.index('-o') + 1], 'wb').write(b'\\x7fELF')\n"
+    )
+    environ["MLUSIM_CC"] = f"{sys.executable} {wrapper}"
+
+    assert build("int l;", environ).exists()
+    with pytest.raises(BuildError, match="failed on the C of a kernel: \ufffd: error: no"):
+        build("broken", environ)

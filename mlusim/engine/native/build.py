@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mlusim.errors import MlusimError
@@ -23,7 +23,7 @@ CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
 ZIG = "zig"  # the folder for what the ziglang package keeps, beside the kernels
 ZIG_FOLDER = "ZIG_GLOBAL_CACHE_DIR"  # names another one
 ELF = b"\x7fELF"  # how libraries begin that may end with a checksum; others are signed
-HOUR = 3600  # seconds: no compiler runs for so long
+LONGEST = 600  # seconds: no compiler runs for so long
 MAKING = "making-"  # begins the names of folders in which something is compiled
 MOST_BYTES = 256 << 20  # of compiled kernels that are kept
 NAMES = ("cc", "gcc", "clang")
@@ -126,15 +126,26 @@ def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
 
 
 def clean_cache(environ: Mapping[str, str] = os.environ) -> int:
-    """Remove every compiled kernel, and what compilers that were killed have left; returns how many kernels there were."""
+    """Remove every compiled kernel, and what compilers that were killed have left; returns how many kernels there were.
+
+    The folder of a compiler that may still run stays.
+    """
     removed, folder = 0, cache_folder(environ)
     for path in folder.glob("*.so"):
         with contextlib.suppress(OSError):
             path.unlink()
             removed += 1
-    for left in (*folder.glob(f"{MAKING}*"), folder / ZIG):
-        shutil.rmtree(left, ignore_errors=True)
+    _sweep(folder.glob(f"{MAKING}*"))
+    shutil.rmtree(folder / ZIG, ignore_errors=True)
     return removed
+
+
+def _sweep(left: Iterable[Path]) -> None:
+    """Remove those of the folders in which no compiler can be at work any more."""
+    for folder in left:
+        with contextlib.suppress(OSError):
+            if folder.stat().st_mtime < time.time() - LONGEST:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def build(text: str, environ: Mapping[str, str] = os.environ, folder: Path | None = None) -> Path:
@@ -230,7 +241,15 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
         whole = (*command, *flags, str(source), "-o", str(made), "-lm")
         try:
             own = {ZIG_FOLDER: str(target.parent / ZIG), **os.environ}
-            done = subprocess.run(whole, capture_output=True, text=True, check=False, env=own)  # noqa: S603 - the user's
+            done = subprocess.run(  # noqa: S603 - the user's
+                whole,
+                capture_output=True,
+                encoding="utf-8",
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                check=False,
+                env=own,
+            )
         except OSError as error:
             raise BuildError(f"{shlex.join(command)} cannot be run: {error}") from None
         if done.returncode:
@@ -258,10 +277,7 @@ def _bound(folder: Path, keep: Path) -> None:
     objects = (
         path.parent for path in folder.glob(f"{ZIG}/o/*/kernel.o")
     )  # which zig keeps, and never finds again
-    for left in (*objects, *folder.glob(f"{MAKING}*")):
-        with contextlib.suppress(OSError):
-            if left.stat().st_mtime < time.time() - HOUR:
-                shutil.rmtree(left, ignore_errors=True)
+    _sweep((*objects, *folder.glob(f"{MAKING}*")))
     total = sum(size for _, size, _ in found)
     for _, size, path in sorted(found):
         if total <= MOST_BYTES:

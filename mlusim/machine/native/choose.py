@@ -2,6 +2,7 @@
 
 import sys
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.board import Arch, Board
@@ -13,23 +14,33 @@ if TYPE_CHECKING:
     from mlusim.machine.native.run import Loaded
 
 
-def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool) -> "Loaded | None":
+COVERAGE = "coverage"  # the package whose trace function is no debugger's
+_failing: "weakref.WeakKeyDictionary[Any, set[tuple[str, ...]]]" = weakref.WeakKeyDictionary()
+"""Of kernels that a compiler failed on: the architectures with the compilers."""
+
+
+def choose(
+    engine: str, kernel: Any, board: Board, *, watched: bool, counted: bool, drawn: bool
+) -> "Loaded | None":
     """The compiled program of *kernel* where C runs it, None where Python does.
 
-    *watched* launches have observers, *drawn* ones another schedule; both are Python's.  "native" raises `UsageError`
+    *watched* launches have observers, *counted* ones a limit of instructions, *drawn* ones another schedule; all are Python's.  "native" raises `UsageError`
     where C cannot run the launch, and warns where there is no compiler; "auto" takes Python,
-    also under a debugger of Python, whose breakpoints C would pass.  Raises `UsageError`
+    also under a debugger of Python, whose breakpoints C would pass, and where the compiler has failed before.  Raises `UsageError`
     for a name that is no engine's.
     """
     engine = preferred() if engine_of(engine) == AUTO else engine
     if engine == PYTHON or (engine == AUTO and debugged()):
         return None
-    why = _why_not(kernel, board, watched=watched, drawn=drawn)
+    why = _why_not(kernel, board, watched=watched, counted=counted, drawn=drawn)
     if why is None:
         compiler = available()
         if compiler is None:
             if engine == NATIVE:
                 warnings.warn(no_compiler(), EngineWarning, stacklevel=3)
+            return None
+        key = (board.arch.name, *compiler)
+        if engine == AUTO and key in _failing.get(kernel.native, ()):
             return None
         try:
             loaded: Loaded | None = kernel.native.loaded(board.arch, compiler)
@@ -38,7 +49,8 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
         except BuildError as error:
             if engine == NATIVE:
                 raise
-            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=4)
+            _failing.setdefault(kernel.native, set()).add(key)
+            warnings.warn(f"{error}; the Python engine runs {kernel.name}", EngineWarning, stacklevel=3)
             return None
         what = getattr(kernel.native, "problem", None) or "something"
         why = f"{kernel.name} uses what has no C: {what}"
@@ -48,11 +60,14 @@ def choose(engine: str, kernel: Any, board: Board, *, watched: bool, drawn: bool
 
 
 def debugged() -> bool:
-    """Whether a debugger of Python, as pdb or debugpy, watches lines."""
-    monitoring = getattr(sys, "monitoring", None)
-    return sys.gettrace() is not None or (
-        monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None
-    )
+    """Whether a debugger of Python, as pdb or debugpy, watches lines: any trace function but that of coverage."""
+    monitoring, tracer = getattr(sys, "monitoring", None), sys.gettrace()
+    traced = tracer is not None and COVERAGE not in (_package(tracer), _package(type(tracer)))
+    return traced or (monitoring is not None and monitoring.get_tool(monitoring.DEBUGGER_ID) is not None)
+
+
+def _package(found: Any) -> str:
+    return str(getattr(found, "__module__", "")).partition(".")[0]
 
 
 def compiles(arch: Arch) -> bool:
@@ -72,11 +87,13 @@ def engine_of_operators(engine: str) -> str:
     return PYTHON
 
 
-def _why_not(kernel: Any, board: Board, *, watched: bool, drawn: bool) -> str | None:
+def _why_not(kernel: Any, board: Board, *, watched: bool, counted: bool, drawn: bool) -> str | None:
     if getattr(kernel, "native", None) is None:
         return f"{kernel.name} is Python; only kernels of BANG C sources become C"
     if watched:
         return "it is observed; leave the observers out, or take the Python engine"
+    if counted:
+        return "its limit of instructions is counted by the Python engine; limit seconds or growth, or take that engine"
     if drawn:
         return (
             "a seed draws the schedule where Python announces; leave the seed out, or take the Python engine"

@@ -1,4 +1,4 @@
-"""Cores that run one Block task after another: what each task gets fresh, and what the core keeps."""
+"""Cores that run one Block task after another, and one union after another: what each task gets fresh, and what the core keeps."""
 
 import functools
 import sys

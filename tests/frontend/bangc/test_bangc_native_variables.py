@@ -172,3 +172,44 @@ def test_a_pointer_from_beyond_its_reach_stays_outside(tmp_path, name, elements)
 
     assert isinstance(outcome, OutOfBounds)
     assert not stored[0].any()
+
+
+GIVEN = """\
+__mlu_func__ void kept(int *o, float f, half h, long l, char c, bool t, int *p) {
+  __memcpy(o, &f, 4, LDRAM2GDRAM);
+  __memcpy(o + 2, &l, 8, LDRAM2GDRAM);
+  __memcpy(o + 4, &h, 2, LDRAM2GDRAM);
+  __memcpy(o + 5, &c, 1, LDRAM2GDRAM);
+  __memcpy(o + 6, &t, 1, LDRAM2GDRAM);
+  p[7] = 9;
+}
+__mlu_func__ int deep(int *o, int n) {
+  if (n == 0) { return 0; }
+  __memcpy(o + n, &n, 4, LDRAM2GDRAM);
+  return deep(o, n - 1) + n;
+}
+__mlu_global__ void taken(int *o, int n) { __memcpy(&n, o, 4, GDRAM2LDRAM); o[1] = n; }
+__mlu_global__ void stored(int *o, int n) { n += 3; __memcpy(o, &n, 4, LDRAM2GDRAM); }
+__mlu_global__ void types(int *o, int n) { kept(o, n + 0.5f, n, n * 10000000000l, n, n, o); }
+__mlu_global__ void recursive(int *o, int n) { o[20] = deep(o, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("taken", [100, 100]),
+        ("stored", [8, 101]),
+        ("types", [0x40B00000, 101, 0xA43B7400 - (1 << 32), 11, 0x4500, 5, 1, 9]),
+        ("recursive", [100, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_an_instruction_takes_the_address_of_a_parameter(tmp_path, name, expected):
+    """It lies in memory then, with the value that was given."""
+    (tmp_path / "k.mlu").write_text(GIVEN)
+    kernel = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")[name]
+    data = np.arange(100, 132, dtype=np.int32)
+    data[4:7] = 0
+
+    assert alike(kernel, (data, 5)).engine == NATIVE
+    assert expected == run(kernel, (data, 5), NATIVE)[1][0].tolist()[: len(expected)]

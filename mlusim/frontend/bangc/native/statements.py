@@ -84,7 +84,10 @@ def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[
         yield f"  Ptr {made} = PLACES_(m)[{place}];"
         if local.parameter:
             yield from _met(c, local, place, local.span)
-            yield f"{{ {records.put_record(c, kind, made, _given(local), local.span)} }}"
+            if isinstance(kind, t.Record):
+                yield f"{{ {records.put_record(c, kind, made, _given(local), local.span)} }}"
+            else:
+                yield put(c, kind, made, "0", _given(local), local.span) + ";"
     else:
         raise NoForm(f"a {local.storage.value} variable")
 
