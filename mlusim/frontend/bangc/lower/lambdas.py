@@ -21,6 +21,7 @@ from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, Key, numb
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 THIS = "this"
+UNEVALUATED = "CXX_UNARY_EXPR"  # sizeof and alignof
 
 
 def value(scope: FunctionScope, node: Node) -> Expr:
@@ -57,30 +58,46 @@ def _key(captured: Declaration | None) -> Key:
 def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declaration | None]:
     """The variables in the order of the record's members; None is the object around the lambda."""
     named = [c.decl for c in node.children if c.kind == "VARIABLE_REF" and c.decl is not None]
-    rest = _met(scope, node, {id(d) for d in named})
-    for member in kind.fields:
+    members = list(kind.fields)
+    # In an instance of a template the library shows the captures themselves instead of the body.
+    body = next((c for c in reversed(node.children) if c.kind == "COMPOUND_STMT"), node)
+    used = list(_met(scope, body, {_key(d) for d in named}))
+    # A constant is captured only where its address matters, which its use does not tell: by their number all are, or none.
+    constants = [d for d in used if d.constant and isinstance(d.type, t.Arithmetic) and d.value is not None]
+    others = len(used) - len(constants)
+    if len(members) - len(named) - any(_is_this(scope, m.type) for m in members) <= others:
+        used = [d for d in used if d not in constants]
+    for member in members:
         if named and _fits(member.type, named[0].type):
             yield named.pop(0)
         elif _is_this(scope, member.type):
             yield None
+        elif used and _fits(member.type, used[0].type):
+            yield used.pop(0)
         else:
-            found = next((d for d in rest if _fits(member.type, d.type)), None)
-            if found is None:
-                return
-            yield found
+            return
+    if used:
+        scope.refuse(
+            "lambda",
+            "which constants this lambda captures is not known; name each variable in [ ]",
+            node.span,
+        )
 
 
-def _met(scope: FunctionScope, node: Node, known: set[int]) -> Iterator[Declaration]:
+def _met(scope: FunctionScope, node: Node, known: set[Key]) -> Iterator[Declaration]:
     """Variables of the function around a lambda in the order in which its body uses them."""
+    if node.kind == UNEVALUATED:
+        return
     for inner in node.children:
         declaration = inner.decl
         if (
             inner.kind == "DECL_REF_EXPR"
             and declaration is not None
-            and id(declaration) not in known
+            and _key(declaration) not in known
             and scope.knows(declaration)
+            and not declaration.static
         ):
-            known.add(id(declaration))
+            known.add(_key(declaration))
             yield declaration
         yield from _met(scope, inner, known)
 

@@ -67,7 +67,8 @@ class Lowering:
     def run(self, *, host: bool = True) -> TranslationUnit:
         """Every function of the file, those that were requested, and those that these reach."""
         for declaration in (*self.unit.functions, *self.unit.requested.values()):
-            if host or kind_of(declaration) != "host":
+            # The function around a lambda comes first: it knows what is captured.
+            if not declaration.of_lambda and (host or kind_of(declaration) != "host"):
                 self.need(declaration)
         while self._work or dispatch.fill(self.around):
             while self._work:

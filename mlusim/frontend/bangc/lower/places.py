@@ -130,12 +130,12 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
     """A variable at file scope or of a class."""
-    if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL"):
-        scope.refuse("captured variable", f"{declaration.name} belongs to another function", node.span)
     if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
         known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
         if known is not None:
             return temporary(number(known, declaration.type, node))
+    if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.automatic:
+        scope.refuse("captured variable", f"{declaration.name} belongs to another function", node.span)
     variable = scope.around.variable(declaration)
     return GlobalPlace(variable, variable.type, node.span)
 

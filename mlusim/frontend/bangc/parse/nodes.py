@@ -56,6 +56,16 @@ def _integer(cursor: Any, n: int) -> int:
     return 1 if cursor.get_template_argument_unsigned_value(n) == 1 else signed
 
 
+_FUNCTIONS = (
+    "FUNCTION_DECL",
+    "CXX_METHOD",
+    "CONSTRUCTOR",
+    "DESTRUCTOR",
+    "CONVERSION_FUNCTION",
+    "FUNCTION_TEMPLATE",
+)
+
+
 class Declaration:
     """A function, a variable, a parameter, a field, an enumerator or a type of the sources."""
 
@@ -202,6 +212,13 @@ class Declaration:
     def static(self) -> bool:
         """Whether it is declared ``static``."""
         return bool(self._cursor.storage_class == self._reader.library.ci.StorageClass.STATIC)
+
+    @property
+    def automatic(self) -> bool:
+        """Whether it is a variable of a function, which ends with the call."""
+        parent = self._cursor.semantic_parent
+        inside = parent is not None and parent.kind.name in _FUNCTIONS
+        return inside and self.kind == "VAR_DECL" and not self.static
 
     @property
     def static_method(self) -> bool:
