@@ -41,6 +41,10 @@ class MlusimError(Exception):
     shown: str = ""
 
 
+class Remark(RuntimeWarning):
+    """A warning of mlusim's own, which the command line tells as a note."""
+
+
 class UsageError(MlusimError):
     """Something that the caller can put right: an unknown name, a wrong shape, a broken file."""
 

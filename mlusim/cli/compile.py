@@ -14,6 +14,7 @@ from mlusim.errors import UsageError
 from mlusim.files.paths import lines_shown
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import SourceError
+from mlusim.frontend.bangc.lower.module import ERROR
 from mlusim.frontend.bangc.survey import SPACES, FileFacts, survey
 
 EXAMPLES = """examples:
@@ -123,8 +124,9 @@ def _show(facts: FileFacts, capacity: dict[str, int]) -> None:
     console.print(Text(facts.file, style="bold"))
     for kernel in facts.kernels:
         parameters = ", ".join(f"{kind} {name}" for name, kind in kernel.parameters)
+        called = kernel.name.partition("(")[0]  # of several that share a name, with their types
         mark = "" if kernel.translated else "   does not translate"
-        console.print(f"  kernel {kernel.name}({parameters}), line {kernel.line}{mark}", soft_wrap=True)
+        console.print(f"  kernel {called}({parameters}), line {kernel.line}{mark}", soft_wrap=True)
         used = [f"{n} {kib(b)} of {kib(capacity[n])} KiB" for n, b in kernel.memory.items() if b]
         if used:
             console.print(f"    memory: {', '.join(used)}")
@@ -134,7 +136,8 @@ def _show(facts: FileFacts, capacity: dict[str, int]) -> None:
         if names:
             console.print(f"  {title}: {', '.join(names)}", soft_wrap=True)
     for u in facts.untranslated:
-        console.print(f"  {u.function} does not translate ({u.construct}):", style="red", soft_wrap=True)
+        kind = "" if u.construct == ERROR else f" ({u.construct})"
+        console.print(f"  {u.function} does not translate{kind}:", style="red", soft_wrap=True)
         console.print(f"{u.file}:{u.line}:{u.column}: {u.message}", soft_wrap=True)
         if u.excerpt:
             console.print(u.excerpt, soft_wrap=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from mlusim.cli.plain_text import remark
 from mlusim.engine.preference import AUTO, ENGINES, NATIVE, PYTHON
-from mlusim.errors import UsageError
+from mlusim.errors import Remark, UsageError
 
 WHERE_IT_CAN = "what executes the kernels: auto takes C for unobserved kernels of BANG C (default: auto)"
 
@@ -50,15 +50,16 @@ def settled(args: argparse.Namespace) -> str:
 
 @contextmanager
 def telling_engines() -> Iterator[None]:
-    """While it lasts, a warning that Python runs in place of C is one line, and not one of a program's."""
+    """While it lasts, a warning that Python runs in place of C, or that a function does not compile, is one line."""
     with warnings.catch_warnings():
         before = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *more: Any) -> None:
-            if category.__name__ == "EngineWarning":  # by its name: the engine is loaded where it warns
+            if issubclass(category, Remark):
                 remark(f"note: {message}")
             else:
                 before(message, category, *more)
 
         warnings.showwarning = show  # type: ignore[assignment]
+        warnings.simplefilter("default", Remark)
         yield

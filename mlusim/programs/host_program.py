@@ -42,6 +42,7 @@ class HostProgram:
         """The sources, loaded once."""
         if self._module is None:
             self._module = self.sources.load()
+            self._module.warn_of_broken()
         return self._module
 
     @property

@@ -13,7 +13,7 @@ from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
-from mlusim.frontend.bangc.errors import excerpt_of
+from mlusim.frontend.bangc.errors import SourceError, diagnostic_of, excerpt_of
 from mlusim.frontend.bangc.fitting import other_elements
 from mlusim.frontend.bangc.module import Module, load_module
 from mlusim.frontend.bangc.parse.sources import read
@@ -110,9 +110,12 @@ class KernelCall:
 
     def loaded(self) -> BangKernel:
         """The kernel, from the sources, which are loaded once."""
-        if self._module is None:
-            self._module = self.sources.load()
-        return self._found(self._module)
+        if self._module is not None:
+            return self._found(self._module)
+        self._module = self.sources.load()
+        found = self._found(self._module)
+        self._module.warn_of_broken()
+        return found
 
     def _found(self, module: Module) -> BangKernel:
         if self.kernel is not None:
@@ -120,6 +123,9 @@ class KernelCall:
         names = list(module.kernels)
         if len(names) == 1:
             return module[names[0]]
+        absent = [f for _, f in module.functions_of("kernel") if f.problem is not None]
+        if absent and not names:
+            raise SourceError(tuple(diagnostic_of(f) for f in absent))
         what = f"{', '.join(names)} are in it" if names else "it has no kernel that could be launched"
         raise UsageError(f"name the kernel of {self.sources.paths[0]} with --kernel; {what}")
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from mlusim.errors import MlusimError
+from mlusim.errors import MlusimError, Remark
 from mlusim.files.user_cache import FOLDER, user_cache
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
@@ -49,7 +49,7 @@ class BuildError(MlusimError):
     """No compiler was found, or it failed; the message says which and what it said."""
 
 
-class EngineWarning(RuntimeWarning):
+class EngineWarning(Remark):
     """Python runs where C was asked for or would have been taken; the message says why."""
 
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.errors import UsageError
+from mlusim.errors import Remark, UsageError
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
@@ -53,6 +53,10 @@ class SourceError(UsageError):
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (super().__str__(), self.shown)))
+
+
+class SourceWarning(Remark):
+    """A function of a file does not compile, whose other functions run."""
 
 
 def diagnostic_of(function: "Function") -> Diagnostic:

@@ -1,20 +1,24 @@
 """The names by which kernels are asked for: where several share one, with namespace or parameters."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 
 from mlusim.frontend.bangc import ir
 
-_PART = re.compile(r"\d+")
 
+def named_kernels(functions: Iterable[ir.Function]) -> dict[str, tuple[ir.Function, ...]]:
+    """The kernels by the shortest of their names that no other has: ``K``, ``a::K``, ``a::K(float *)``.
 
-def named_kernels(functions: Iterable[ir.Function]) -> dict[str, ir.Function]:
-    """Each kernel by the shortest of its names that no other has: ``K``, ``a::K``, ``a::K(float *)``."""
-    every = list({f.symbol: f for f in functions}.values())
+    Static kernels of several files may share all of them.
+    """
+    every = list({f.definition: f for f in functions}.values())
     forms: tuple[Callable[[ir.Function], str], ...] = (lambda f: f.name, qualified, signature)
     counts = [Counter(form(f) for f in every) for form in forms]
-    return {_shortest(f, forms, counts): f for f in every}
+    named: dict[str, tuple[ir.Function, ...]] = {}
+    for function in every:
+        name = _shortest(function, forms, counts)
+        named[name] = (*named.get(name, ()), function)
+    return named
 
 
 def _shortest(
@@ -27,14 +31,8 @@ def _shortest(
 
 
 def qualified(function: ir.Function) -> str:
-    """The name behind the namespaces around it, which the mangled name has: ``_ZN1a1KEPi`` is ``a::K``."""
-    symbol, parts = function.symbol, []
-    at = len("_ZN") if symbol.startswith("_ZN") else len(symbol)
-    while (found := _PART.match(symbol, at)) is not None:
-        at = found.end() + int(found.group())
-        parts.append(symbol[found.end() : at])
-    outer = [part for part in parts[:-1] if not part.startswith("_GLOBAL__N")]
-    return "::".join([*outer, function.name])
+    """The name behind the namespaces around it, ``a::K``."""
+    return function.scope + function.name
 
 
 def signature(function: ir.Function) -> str:

@@ -1,5 +1,6 @@
 """A loaded module: BANG C files, translated and linked, whose kernels a device launches."""
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,19 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.entry import BangKernel
-from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
+from mlusim.frontend.bangc.errors import Diagnostic, SourceError, SourceWarning, diagnostic_of
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.functions import HostFunctions, run_main
 from mlusim.frontend.bangc.kernel_names import called, named_kernels
 from mlusim.frontend.bangc.link import link
+from mlusim.frontend.bangc.lower.module import ERROR
 from mlusim.frontend.bangc.parse.unit import Options
 from mlusim.frontend.bangc.runtime.host import Process
 from mlusim.frontend.bangc.translate import Translated, translate
 from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
+
+MOST_WARNINGS = 3  # of functions that do not compile
 
 
 class Module:
@@ -51,9 +55,33 @@ class Module:
 
     @property
     def kernels(self) -> Mapping[str, BangKernel]:
-        """The kernels that the sources define or instantiate, by name; those that do not translate are left out."""
+        """The kernels that the sources define or instantiate, by name.
+
+        Those that do not translate are left out, and static ones of several files that share a name.
+        """
         named = named_kernels(function for _, function in self.functions_of("kernel"))
-        return {name: self[name] for name, function in named.items() if function.problem is None}
+        return {
+            name: self[name]
+            for name, (function, *more) in named.items()
+            if function.problem is None and not more
+        }
+
+    @property
+    def broken(self) -> tuple[Diagnostic, ...]:
+        """The errors of the compiler in functions of the sources; without one in each of a file's kernels the file is loaded."""
+        every = (f for file in self.files for f in file.form.functions.values())
+        return tuple(
+            diagnostic_of(f) for f in every if f.problem is not None and f.problem.construct == ERROR
+        )
+
+    def warn_of_broken(self) -> None:
+        """Warn of functions that do not compile: those that are asked for run beside them."""
+        broken = self.broken
+        for diagnostic in broken[:MOST_WARNINGS]:
+            warnings.warn(f"{diagnostic.head}; other functions of the file run", SourceWarning, stacklevel=3)
+        if len(broken) > MOST_WARNINGS:
+            more = len(broken) - MOST_WARNINGS
+            warnings.warn(f"{more} more functions do not compile", SourceWarning, stacklevel=3)
 
     def __getitem__(self, name: str) -> BangKernel:
         """The kernel called *name*; a template is instantiated.
@@ -69,13 +97,24 @@ class Module:
 
     def _kernel(self, name: str) -> BangKernel:
         have = list(self.functions_of("kernel"))
-        found = {f.symbol: (file, f) for file, f in reversed(have) if called(f, name)}
+        named = named_kernels(function for _, function in have)
+        exact = {f.definition for f in named.get(name, ())}  # K is the one at file scope, beside a::K
+        found = {
+            f.definition: (file, f)
+            for file, f in reversed(have)
+            if (f.definition in exact if exact else called(f, name))
+        }
         if len(found) > 1:
-            named = named_kernels(function for _, function in have)
-            several = [f"{n} (line {f.span.line})" for n, f in named.items() if f.symbol in found]
+            several = [
+                f"{n} ({Path(f.span.file).name} line {f.span.line})"
+                for n, functions in named.items()
+                for f in functions
+                if f.definition in found
+            ]
+            apart = all(len(named[n]) == 1 for n in named if any(f.definition in found for f in named[n]))
             raise UsageError(
                 f"{name!r} is the name of {len(found)} kernels of {', '.join(self.paths)}; "
-                f"give one of {', '.join(several)}"
+                f"{'give one of' if apart else 'load one of their files alone, or rename one:'} {', '.join(several)}"
             )
         for file, function in found.values():
             return self._wrapped(file, function)

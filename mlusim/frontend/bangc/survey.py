@@ -61,7 +61,7 @@ def survey(module: Module) -> tuple[FileFacts, ...]:
 def _file(module: Module, file: File, number: int) -> FileFacts:
     own = [f for f in file.form.functions.values() if not f.external]
     named = named_kernels(f for f in own if f.kind == "kernel")
-    kernels = tuple(_kernel(module, file, f, name) for name, f in named.items())
+    kernels = tuple(_kernel(module, file, f, name) for name, several in named.items() for f in several)
     return FileFacts(
         module.paths[number],
         tuple(f.name for f in own if f.kind != "kernel" and not f.span.file.startswith(str(INCLUDE))),

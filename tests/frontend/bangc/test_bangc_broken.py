@@ -106,3 +106,35 @@ def test_a_file_without_a_good_kernel_is_refused(load):
         load(bad.format("A") + bad.format("B"))
 
     assert [1, 2] == [one.line for one in caught.value.diagnostics]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__mlu_func__ auto wrong(int x) { return x + nope; }",
+        "__mlu_func__ decltype(auto) wrong(int x) { return x + nope; }",
+        "template <class T> __mlu_func__ auto wrong(T x) { return x.nope(); }",
+        "__mlu_func__ auto wrong(int x) { if (x) return 1; return 2.5f; }",
+        "__mlu_func__ int wrong(int x) { return 1; } __mlu_func__ int wrong(int x) { return 2; }",
+        "__mlu_func__ int wrong(int x) { return x; } enum E { a = nope, b };",
+    ],
+)
+def test_an_error_that_other_functions_do_not_show_refuses_the_file(load, source):
+    """Of a function whose type its body tells the compiler leaves out the calls; and behind a body on its line is no body."""
+    with pytest.raises(SourceError, match=r":2:\d+: "):
+        load(
+            f"\n{source}\n"
+            "__mlu_global__ void K(int *o) { int x = wrong(1); o[0] = x + 5; }\n"
+            "__mlu_global__ void Good(int *o) { o[0] = 7; }\n"
+        )
+
+
+def test_a_broken_lambda_is_its_functions_error(load):
+    """Its type is deduced, too, and its function has the error."""
+    module = load(
+        "__mlu_global__ void K(int *o) { auto f = [&](int x) { return x + nope; }; o[0] = f(1); }\n"
+        "__mlu_global__ void Good(int *o) { o[0] = 7; }\n"
+    )
+
+    assert ["Good"] == list(module.kernels)
+    assert ["K does not translate: use of undeclared identifier 'nope'"] == [d.message for d in module.broken]

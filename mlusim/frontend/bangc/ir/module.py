@@ -36,6 +36,12 @@ class Function:
     problem: TranslationProblem | None = None
     external: bool = False  # declared here, defined in another file: found by symbol when linked
     variadic: bool = False  # takes more arguments than it has parameters
+    scope: str = ""  # the namespaces and classes around it, with "::" behind each
+
+    @property
+    def definition(self) -> tuple[str, str, int]:
+        """What tells it from every other function: static ones of two files share a symbol."""
+        return self.symbol, self.span.file, self.span.line
 
 
 @define(eq=False)

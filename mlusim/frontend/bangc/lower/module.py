@@ -126,6 +126,7 @@ class Lowering:
             problem,
             external,
             declaration.variadic,
+            declaration.scope,
         )
 
     def _captures(self, declaration: Declaration) -> Captures:

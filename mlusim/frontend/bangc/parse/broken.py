@@ -14,6 +14,7 @@ from mlusim.frontend.bangc.parse.type_reader import block
 
 _SEMANTIC = "Semantic Issue"  # the library's category of what is not about the grammar
 _FATAL = 4  # its severity of what ends the parse
+DEDUCED = "AUTO"  # the result of a function that only its body tells
 _INSTANCE = "in instantiation of "
 _SCOPES = frozenset(
     (
@@ -53,13 +54,26 @@ def confined(errors: Iterable[Any], root: Any, own: Container[str]) -> bool:
         error.category_name == _SEMANTIC
         and error.severity < _FATAL
         and error.location.file is not None
-        and any(error.location in body for body in bodies)
+        and any(_within(body, error.location) for body in bodies)
         for error in errors
     )
 
 
+def _within(body: Any, place: Any) -> bool:
+    """Whether *place* is in the extent *body*, whose own question does not look at all columns."""
+    first, last = body.start, body.end
+    return bool(
+        first.file is not None
+        and first.file.name == place.file.name
+        and (first.line, first.column) <= (place.line, place.column) <= (last.line, last.column)
+    )
+
+
 def _bodies(cursor: Any, own: Container[str]) -> Iterator[Any]:
-    """Where the bodies of functions and methods are."""
+    """Where the bodies of functions and methods are that have a type without their body.
+
+    Of a broken one whose type is deduced the compiler leaves out the calls in other functions, and does not say so.
+    """
     for child in cursor.get_children():
         file = child.location.file
         if file is None or file.name not in own:
@@ -69,7 +83,7 @@ def _bodies(cursor: Any, own: Container[str]) -> Iterator[Any]:
             yield from _bodies(child, own)
         elif child.is_definition():
             body = block(child)
-            if body is not None:
+            if body is not None and child.result_type.kind.name != DEDUCED:
                 yield body.extent
 
 

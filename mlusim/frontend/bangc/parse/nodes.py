@@ -114,11 +114,6 @@ class Declaration:
         return self._reader.types.of(self._cursor.result_type)
 
     @cached_property
-    def result_spelling(self) -> str:
-        """What a function returns, as written in canonical C."""
-        return str(self._cursor.result_type.get_canonical().spelling)
-
-    @cached_property
     def symbol(self) -> str:
         """The mangled name, or the plain one of what has none."""
         if self.of_lambda:  # the library numbers those of a function again each time
@@ -288,6 +283,16 @@ class Declaration:
                 return f"{kind}::{name}"
             name, parent = f"{parent.spelling}::{name}", parent.semantic_parent
         return name
+
+    @property
+    def scope(self) -> str:
+        """The names of what it is in, each with "::" behind it; what has no name is left out."""
+        names, parent = "", self._cursor.semantic_parent
+        while parent is not None and parent.kind.name != "TRANSLATION_UNIT":
+            if parent.spelling and not parent.is_anonymous():
+                names = f"{parent.spelling}::{names}"
+            parent = parent.semantic_parent
+        return names
 
     @cached_property
     def initialisers(self) -> "tuple[Node, ...]":
