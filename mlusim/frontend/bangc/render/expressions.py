@@ -61,13 +61,13 @@ def as_number(c: Context, made: ast.expr, kind: t.Type) -> ast.expr:
         return made
     if kind.kind == "float":
         return b.call("float", made)
-    return b.compare(made, ast.NotEq(), b.constant(0)) if kind.kind == "bool" else b.call("int", made)
+    return b.call("bool" if kind.kind == "bool" else "int", made)
 
 
 def _element(c: Context, at: ir.Element) -> ast.expr:
     if refers(c, at):
         made = b.attribute(value(c, at.pointer), "v")
-        return b.compare(made, ast.NotEq(), b.constant(0)) if at.type.kind == "bool" else made  # type: ignore[union-attr]
+        return b.call("bool", made) if at.type.kind == "bool" else made  # type: ignore[union-attr]
     pointer, index = value(c, at.pointer), value(c, at.index)
     if isinstance(at.type, t.Pointer):
         return b.call("_c_pointer_at", pointer, index, c.layout(at.type.to))
