@@ -6,10 +6,20 @@ from engines import NATIVE, alike, run
 
 TYPES = """\
 struct Flags { bool first; int number; bool rest[3]; };
+enum Mask : uint8_t { M1 = 1, M8 = 0x80, MF = 255 };
+enum class Colour : uint8_t { red = 200, blue, none = 0 };
+enum class Switch : bool { off, on };
+enum Wide : uint64_t { most = 0xffffffffffffffffull };
+enum Short : int8_t { below = -3 };
 __nram__ bool flags[4];
+__nram__ Colour colours[4];
 __nram__ Flags records[2];
 __mlu_func__ int by_reference(bool &b) { return b + 1; }
 __mlu_func__ int by_pointer(bool *b, int n) { return b[n] + *b; }
+__mlu_func__ int chosen(Colour c) {
+  switch (c) { case Colour::red: return 1; case Colour::blue: return 2; default: return 3; }
+}
+template <Colour c> __mlu_func__ int of_template() { return (int)c; }
 """
 # What a kernel does, and what the C++ compiler's program gives for out; in[i] is i, and n is 3.
 BODIES = {
@@ -34,6 +44,18 @@ BODIES = {
         out[7] = by_pointer(p->rest, 1); out[8] = by_pointer(v.rest, 2); out[9] = p->first + 1;
         """,
         [2, -1, 2, -2, 2, 1, 2, 2, 2, 2],
+    ),
+    "enumerations_have_the_sign_of_their_type": (
+        """
+        Mask f = (Mask)(M1 | M8);
+        Colour c = n == 3 ? Colour::blue : Colour::none;
+        colours[1] = Colour::red;
+        out[0] = M1 | M8; out[1] = ~M8; out[2] = M8 >> 3; out[3] = f; out[4] = f == (M1 | M8);
+        out[5] = (int)Colour::red; out[6] = (int)c; out[7] = chosen(c) * 10 + chosen(colours[1]);
+        out[8] = (int)Switch::on + (int)Switch::off; out[9] = most == ~0ull; out[10] = below; out[11] = (signed char)M8;
+        out[12] = of_template<Colour::red>();
+        """,
+        [129, -129, 16, 129, 1, 200, 201, 21, 1, 1, -3, -128, 200],
     ),
 }
 

@@ -236,7 +236,7 @@ class Declaration:
     def value(self) -> int | float | None:
         """The value of an enumerator or of a constant variable; None where there is none."""
         if self.kind == "ENUM_CONSTANT_DECL":
-            return int(self._cursor.enum_value)
+            return self._reader.types.enumerator(self._cursor)
         return self._reader.library.evaluate(self._cursor)
 
     @cached_property

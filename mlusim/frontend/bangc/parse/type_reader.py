@@ -6,6 +6,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.parse.library import Library
+from mlusim.frontend.bangc.scalars import wrap
 
 SCALARS: Mapping[int, t.Arithmetic | t.Void] = MappingProxyType(
     {
@@ -117,8 +118,14 @@ class TypeReader:
         name = declaration.type.spelling
         if name not in self.enumerations:
             found = (c for c in declaration.get_children() if c.kind.name == "ENUM_CONSTANT_DECL")
-            self.enumerations[name] = {c.spelling: int(c.enum_value) for c in found}
+            self.enumerations[name] = {c.spelling: self.enumerator(c) for c in found}
         return t.Arithmetic(name, carrier.kind, carrier.size)
+
+    def enumerator(self, cursor: Any) -> int:
+        """The value of an enumerator; the bindings read that of a type behind a name, as uint8_t, or of bool as signed."""
+        carrier = self.of(cursor.semantic_parent.enum_type)
+        assert isinstance(carrier, t.Arithmetic)
+        return wrap(int(cursor.enum_value), carrier)
 
     def _record(self, kind: Any) -> t.Type:
         declaration = kind.get_declaration()
