@@ -19,6 +19,9 @@ __mlu_func__ int by_pointer(bool *b, int n) { return b[n] + *b; }
 __mlu_func__ int chosen(Colour c) {
   switch (c) { case Colour::red: return 1; case Colour::blue: return 2; default: return 3; }
 }
+__mlu_func__ void grow(int &x) { x += 10; }
+__mlu_func__ void take(int &&x) { x += 100; }
+template <typename A> __mlu_func__ void forward(A &&a) { grow(std::forward<A>(a)); }
 template <Colour c> __mlu_func__ int of_template() { return (int)c; }
 """
 # What a kernel does, and what the C++ compiler's program gives for out; in[i] is i, and n is 3.
@@ -57,6 +60,34 @@ BODIES = {
         """,
         [129, -129, 16, 129, 1, 200, 201, 21, 1, 1, -3, -128, 200],
     ),
+    "commas_are_places": (
+        """
+        int a = 5, b = 6, c[3] = {1, 2, 3}, i = 0;
+        (a, b) = 9; out[0] = b; (a++, b) += 2; out[1] = b; ++(a, b); out[2] = b; *&(a, b) = 3; out[3] = b;
+        int &r = (a++, b); r = 77; out[4] = b; grow((a++, b)); out[5] = b; out[6] = a;
+        (i++, c[i]) = 50; out[7] = c[1]; (i++, c[i])++; out[8] = c[2]; out[9] = (a++, b++, a);
+        Flags s = {true, 1}, t = {true, 2}; (s, t).number = 9; out[10] = t.number; (n ? (b, a) : b) = 14; out[11] = a;
+        """,
+        [9, 11, 12, 3, 77, 87, 8, 50, 4, 9, 9, 14],
+    ),
+    "what_the_library_returns_refers": (
+        """
+        int a = 3, b = 7, i = 0, c[3] = {5, 1, 3};
+        int &&r = std::move(a); r = 5; out[0] = a; take(std::move(a)); out[1] = a; forward(a); out[2] = a;
+        const int &m = std::min(a, b); out[3] = m; b = -4; out[4] = m;
+        const int &x = std::max(a, b); b = 200; out[5] = x; a = 9; out[6] = x;
+        const int &e = std::min(c[i++], c[2]); c[2] = 17; out[7] = e; out[8] = i; out[9] = std::min(std::move(a), 7);
+        """,
+        [5, 105, 115, 7, -4, 115, 9, 17, 1, 7],
+    ),
+    "casts_to_references_are_places": (
+        """
+        int a = 3; float f = 1.0f;
+        grow((int &)a); out[0] = a; (int &)a = 4; out[1] = a; int &r = (int &)a; r = 6; out[2] = a; take((int &&)a); out[3] = a;
+        (int &)f = 0x40000000; out[4] = (int)f; out[5] = (int &)f; out[6] = (char)a; out[7] = (unsigned char &)a;
+        """,
+        [13, 4, 6, 106, 2, 0x40000000, 106, 106],
+    ),
 }
 
 
@@ -66,6 +97,14 @@ def source_of(bodies):
         f"__mlu_global__ void {name}(int *out, int *in, int n) {{ {body} }}" for name, body in bodies.items()
     ]
     return "\n".join([TYPES, *kernels])
+
+
+def test_casts_to_values_are_no_places(load_once):
+    """A constant reference to what a cast gives does not follow the variable."""
+    body = "int a = n; const int &s = static_cast<int>(a), &c = (int)a; a = 9; out[0] = s; out[1] = c;"
+    kernel = load_once(source_of({"values": body}), "MLU590-H8")["values"]
+    _, (found, _) = run(kernel, (np.zeros(2, np.int32), np.zeros(2, np.int32), 3), "python", board="MLU590-H8")
+    assert found.tolist() == [3, 3]
 
 
 @pytest.mark.parametrize("name", BODIES)

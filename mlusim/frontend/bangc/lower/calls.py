@@ -32,7 +32,6 @@ from mlusim.frontend.bangc.prelude import MARK
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 
 _CONFIGURE = ("__cudaPushCallConfiguration", "cudaConfigureCall")
-_TRANSPARENT = ("move", "forward")
 _FRESH = "__mlusim_fresh"  # an object that no constructor has made
 START = "__mlusim_va_start"  # how a function takes the arguments behind its parameters
 FUNCTION = "std::function"
@@ -193,7 +192,7 @@ def _same(have: t.Type, to: t.Type) -> bool:
 def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if MARK in target.annotations:
         return _intrinsic(scope, node, target)
-    if target.name in _TRANSPARENT:
+    if target.name in places.TRANSPARENT:
         return expressions.value(scope, _given(node)[0])
     known = scope.around.unit.reader.value(node) if not _given(node) else None
     if known is not None and isinstance(node.type, t.Arithmetic):

@@ -72,7 +72,7 @@ def _implicit(scope: FunctionScope, node: Node) -> Expr:
 
 
 def _cast(scope: FunctionScope, node: Node) -> Expr:
-    if node.kind == "CXX_REINTERPRET_CAST_EXPR" and not isinstance(node.type, t.Pointer):
+    if places.reinterprets(node):
         inner = node.children[-1]
         if places.is_place(inner) and inner.type != node.type:
             return _load(scope, node)

@@ -4,6 +4,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     Assign,
     Comma,
+    Compare,
     Conditional,
     Const,
     Element,
@@ -22,9 +23,12 @@ from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
-WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", "CXX_STATIC_CAST_EXPR")
+_CASTS = ("CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR")
+WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", *_CASTS)
 _NAMED = ("DECL_REF_EXPR", "MEMBER_REF_EXPR", "ARRAY_SUBSCRIPT_EXPR", "CXX_THIS_EXPR")
 _ASSIGNING = ("COMPOUND_ASSIGNMENT_OPERATOR",)
+TRANSPARENT = ("move", "forward")  # std::move and std::forward: their argument, as another kind of reference
+_CHOOSING = {"min": "<", "max": ">"}
 VARIABLES = ("VAR_DECL", "PARM_DECL", "UNEXPOSED_DECL")
 
 
@@ -37,6 +41,8 @@ def bare(node: Node) -> Node:
 
 def _same_object(node: Node, inner: Node) -> bool:
     """Whether a step is from an object to itself, or to its base, whose members it has."""
+    if node.kind in _CASTS and not _to_reference(node):
+        return False
     if inner.type == node.type:
         return True
     both = isinstance(node.type, t.Record) and isinstance(inner.type, t.Record)
@@ -47,7 +53,9 @@ def is_place(node: Node) -> bool:
     """Whether *node* names something that has an address."""
     node = bare(node)
     if node.kind in _NAMED:
-        return node.decl is None or not (node.decl.kind == "ENUM_CONSTANT_DECL" or _supplied(node, node.decl))
+        if node.decl is None:
+            return node.kind != "DECL_REF_EXPR"  # the value that an argument of a template is
+        return not (node.decl.kind == "ENUM_CONSTANT_DECL" or _supplied(node, node.decl))
     if node.kind == "UNARY_OPERATOR":
         return node.op in ("*", "++x", "--x")
     if node.kind == "CALL_EXPR":
@@ -55,8 +63,8 @@ def is_place(node: Node) -> bool:
     if node.kind == "CONDITIONAL_OPERATOR":
         return all(is_place(c) for c in node.children[1:])
     if node.kind == "BINARY_OPERATOR":
-        return node.op == "="
-    return node.kind in _ASSIGNING or _reinterprets(node)
+        return node.op == "=" or (node.op == "," and is_place(node.children[-1]))
+    return node.kind in _ASSIGNING or reinterprets(node)
 
 
 def _supplied(node: Node, variable: Declaration) -> bool:
@@ -68,9 +76,22 @@ def _refers(kind: t.Type) -> bool:
     return isinstance(kind, t.Pointer) and kind.reference
 
 
-def _reinterprets(node: Node) -> bool:
-    """``reinterpret_cast<T &>(x)``: x seen as another type."""
-    return node.kind == "CXX_REINTERPRET_CAST_EXPR" and not isinstance(node.type, t.Pointer)
+def _to_reference(node: Node) -> bool:
+    """Whether a cast is one to a reference; one to a value has an implicit load, or a copy, inside."""
+    inner = node.children[-1]
+    while inner.kind == "PAREN_EXPR":
+        inner = inner.children[-1]
+    loads = inner.kind == "UNEXPOSED_EXPR" and not isinstance(inner.type, t.Record)
+    return is_place(inner) and not loads
+
+
+def reinterprets(node: Node) -> bool:
+    """``reinterpret_cast<T &>(x)``, ``(T &)x``: x seen as another type."""
+    if node.kind == "CXX_REINTERPRET_CAST_EXPR":
+        return not isinstance(node.type, t.Pointer)
+    if node.kind != "CSTYLE_CAST_EXPR" or not isinstance(node.type, t.Arithmetic | t.Pointer | t.Record):
+        return False
+    return node.type != node.children[-1].type and _to_reference(node)
 
 
 def place(scope: FunctionScope, node: Node) -> Place:
@@ -237,6 +258,10 @@ def member_base(scope: FunctionScope, node: Node) -> Place:
 
 
 def _assignment(scope: FunctionScope, node: Node) -> Place:
+    if node.op == "," and is_place(node):
+        first, last = node.children
+        here = pointer(scope, last)
+        return referred(Comma(expressions.value(scope, first), here, here.type, node.span), node.span)
     if node.kind == "BINARY_OPERATOR" and node.op != "=":
         return temporary(expressions.value(scope, node))
     return _after(scope, node, expressions.value(scope, node))
@@ -252,10 +277,42 @@ def _conditional(scope: FunctionScope, node: Node) -> Place:
 
 
 def _call(scope: FunctionScope, node: Node) -> Place:
+    target = node.decl
+    if target is not None and target.from_prelude and target.kind == "FUNCTION_DECL":
+        given = [c for c in node.children if c.type is not None][1:]
+        if target.name in TRANSPARENT:
+            return place(scope, given[0])
+        numbers = isinstance(node.type, t.Arithmetic)
+        if target.name in _CHOOSING and len(given) == 2 and numbers and all(is_place(g) for g in given):
+            return _chosen(scope, node, _CHOOSING[target.name], given)
     made = expressions.call(scope, node)
     if isinstance(made.type, t.Pointer) and made.type.reference:
         return referred(made, node.span)
     return _after(scope, node, made) if isinstance(made, Assign) else temporary(made)
+
+
+def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> Place:
+    """Of two places the second where it is less, or greater, than the first; each is found once."""
+    before: list[Expr] = []
+    first, second = (_steady(scope, pointer(scope, g), before) for g in given)
+    better = Compare(op, _pointed_to(second), _pointed_to(first), t.BOOL, node.span)
+    made: Expr = Conditional(better, second, first, first.type, node.span)
+    for step in reversed(before):
+        made = Comma(step, made, made.type, node.span)
+    return referred(made, node.span)
+
+
+def _steady(scope: FunctionScope, at: Expr, before: list[Expr]) -> Expr:
+    """The pointer *at*, or where it acts a variable that is set to it *before*."""
+    if not effects.acts(at):
+        return at
+    held = LocalStorage(scope.hold(at.type, at.span), at.type, at.span)
+    before.append(Assign(held, at, at.type, at.span))
+    return _load(held)
+
+
+def _pointed_to(at: Expr) -> Load:
+    return _load(referred(at, at.span))
 
 
 def referred(made: Expr, span: Span) -> Element:
