@@ -60,6 +60,16 @@ BODIES = {
         """,
         [129, -129, 16, 129, 1, 200, 201, 21, 1, 1, -3, -128, 200],
     ),
+    "what_is_stored_comes_before_its_place": (
+        """
+        int a[4] = {0, 0, 7, 4}, m = 1, i = 0, *p = a + 1;
+        a[m = 2] = m; out[0] = a[2]; a[i++] = i; out[1] = a[0]; a[i++] = i; out[2] = a[1]; *p++ = *p + 7; out[3] = a[1];
+        int w = 3; in[w++] = in[w]; out[4] = in[3]; i = 0; in[i++] = in[i++] = i; out[5] = in[0] * 10 + in[1];
+        Flags s[2] = {{true, 1}, {true, 2}}; i = 0; s[i++].rest[i] = i; out[6] = s[0].rest[1]; i = 0;
+        out[7] = a[i++] * 10 + i;
+        """,
+        [1, 0, 1, 8, 3, 0, 0, 1],
+    ),
     "commas_are_places": (
         """
         int a = 5, b = 6, c[3] = {1, 2, 3}, i = 0;
@@ -103,7 +113,9 @@ def test_casts_to_values_are_no_places(load_once):
     """A constant reference to what a cast gives does not follow the variable."""
     body = "int a = n; const int &s = static_cast<int>(a), &c = (int)a; a = 9; out[0] = s; out[1] = c;"
     kernel = load_once(source_of({"values": body}), "MLU590-H8")["values"]
-    _, (found, _) = run(kernel, (np.zeros(2, np.int32), np.zeros(2, np.int32), 3), "python", board="MLU590-H8")
+    _, (found, _) = run(
+        kernel, (np.zeros(2, np.int32), np.zeros(2, np.int32), 3), "python", board="MLU590-H8"
+    )
     assert found.tolist() == [3, 3]
 
 

@@ -99,9 +99,8 @@ def effectful(node: Any) -> bool:
 
 def in_order(c: ProgramRendering, nodes: tuple[ir.Expr, ...], make: Callable[..., str]) -> str:
     """``make`` of the values of *nodes*, evaluated from left to right."""
-    if sum(effectful(n) for n in nodes) < 2 and not (
-        len(nodes) > 1 and any(isinstance(n, ir.Assign | ir.Update) for n in nodes)
-    ):
+    open_ = [n for n in nodes if not isinstance(n, ir.Const)]
+    if len(open_) < 2 or not any(effectful(n) for n in open_):
         return make(*(value(c, n) for n in nodes))
     names = [c.temporary() for _ in nodes]
     kept = " ".join(f"{ctype(n.type)} {name} = {value(c, n)};" for n, name in zip(nodes, names, strict=True))
@@ -217,7 +216,7 @@ def _assign(c: ProgramRendering, node: ir.Assign) -> str:
     direct = _direct(at)
     if direct is not None:
         return f"({direct} = {value(c, node.value)})"
-    if not effectful(node.value):
+    if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
         given = value(c, node.value)
         return spread(c, at, lambda p, i: put(c, at.type, p, i, given, node.span))
     held = c.temporary()  # what is stored comes first

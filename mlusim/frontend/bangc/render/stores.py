@@ -23,8 +23,8 @@ def statement(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
 def _chain(c: Context, node: ir.Assign, before: list[ast.stmt]) -> ast.expr:
     """``a = b = v``: v is computed once and stored from the right."""
     given = _chain(c, node.value, before) if isinstance(node.value, ir.Assign) else value(c, node.value)
-    if not b.simple(given):
-        name = c.temporary()
+    if not (isinstance(given, ast.Constant) or (b.simple(given) and isinstance(node.place, ir.LocalStorage))):
+        name = c.temporary()  # the place may change a variable
         before.append(b.at(b.assign(b.target(name), given), node.span))
         given = b.name(name)
     before.extend(b.at(s, node.span) for s in stored(c, node.place, given))
