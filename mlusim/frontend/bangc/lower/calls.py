@@ -43,7 +43,8 @@ _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first u
 def call(scope: FunctionScope, node: Node) -> Expr:
     """The expression that a call is."""
     target = node.decl
-    if target is None or (target.kind in _HOLDING and _to_function(node.children[0].type)):
+    held = target is not None and target.kind in _HOLDING and dispatch.to_function(node.children[0].type)
+    if target is None or held or dispatch.returned(node):
         return _through_pointer(scope, node)
     if target.kind == "CONSTRUCTOR":
         return _construction(scope, node, target)
@@ -67,10 +68,6 @@ def call(scope: FunctionScope, node: Node) -> Expr:
     return _ordinary(scope, node, target, passed(scope, node, target, _given(node)))
 
 
-def _to_function(kind: t.Type | None) -> bool:
-    return isinstance(kind, t.Pointer) and isinstance(kind.to, t.FunctionType)
-
-
 def _through_pointer(scope: FunctionScope, node: Node) -> Expr:
     """``(*f)(x)`` and ``f(x)`` of a pointer to a function."""
     head, *given = (c for c in node.children if c.type is not None)
@@ -92,7 +89,7 @@ def _converted(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     inner = reference.children[0]
     if isinstance(inner.type, t.ClassType):
         return Method(target.name, places.place(scope, inner), (), target.result, node.span)
-    if _to_function(node.type):
+    if dispatch.to_function(node.type):
         expressions.value(scope, inner)  # its captures are known from here on
         called = lambdas.of_object(scope, inner)
         if called is not None and not takes_this(called):

@@ -46,3 +46,18 @@ def dynamic(scope: FunctionScope, node: Node, value: Expr) -> DynamicCast:
     if not isinstance(kind, t.Pointer) or not isinstance(kind.to, t.Record):
         scope.refuse("dynamic cast", "only a pointer to an object is cast dynamically", node.span)
     return DynamicCast(value, kind.to.name, kind, node.span)
+
+
+def to_function(kind: t.Type | None) -> bool:
+    """Whether a type is that of pointers to functions."""
+    return isinstance(kind, t.Pointer) and isinstance(kind.to, t.FunctionType)
+
+
+def returned(node: Node) -> bool:
+    """Whether a call calls what another one returned, in whose place the library names the other's function."""
+    head = next((c for c in node.children if c.type is not None), None)
+    if head is None or not to_function(head.type):
+        return False
+    while head.kind in ("PAREN_EXPR", "UNEXPOSED_EXPR"):
+        head = head.children[-1]
+    return head.kind == "CALL_EXPR" and node.decl is not None and node.decl.kind != "CONSTRUCTOR"

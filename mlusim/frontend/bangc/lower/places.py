@@ -143,7 +143,8 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         return temporary(expressions.value(scope, node))  # a stream
     if local is None:
         return _outer(scope, declaration, node)
-    if isinstance(local.type, t.Pointer) and local.type.reference:
+    to_function = isinstance(local.type, t.Pointer) and isinstance(local.type.to, t.FunctionType)
+    if isinstance(local.type, t.Pointer) and local.type.reference and not to_function:
         held = Load(LocalStorage(local, local.type, node.span), local.type, node.span)
         return Element(held, number(0, t.INT64, node), local.type.to, node.span)
     return LocalStorage(local, local.type, node.span)
@@ -163,6 +164,8 @@ def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
 
 def _subscript(scope: FunctionScope, node: Node) -> Place:
     base, index = node.children[0], node.children[-1]
+    if isinstance(base.type, t.Arithmetic):  # 2[p] is p[2]
+        base, index = index, base
     at = expressions.value(scope, base)
     return Element(at, expressions.value(scope, index), node.type, node.span)
 

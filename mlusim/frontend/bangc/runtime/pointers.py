@@ -81,6 +81,10 @@ class Address(Referred):
     def __setitem__(self, i: int, value: Any) -> None:
         self.refuse("a store")
 
+    def __call__(self, *_: Any) -> NoReturn:
+        """A call through a pointer to a function that leads to none."""
+        self.refuse("a call")
+
     def __repr__(self) -> str:
         return "nullptr" if self.address == 0 else f"{self.address:#x}"
 

@@ -1,5 +1,6 @@
 """Pointers to single variables that are kept outside simulated memory, and what is beside them."""
 
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class Cell(VariableAddress):
             return
         # What is stored through void ** gets the element type of the pointer.
         inner = getattr(self.layout, "pointee", None)
-        self.v = value if inner is None or isinstance(value, Cell) else see(value, inner)
+        self.v = value if inner is None or isinstance(value, Cell | FunctionType) else see(value, inner)
 
     def __add__(self, n: int) -> "Cell | BesideVariable":
         return self if n == 0 else BesideVariable(self, n)
