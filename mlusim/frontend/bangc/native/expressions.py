@@ -22,6 +22,7 @@ from mlusim.frontend.bangc.native.numbers import (
     ctype,
     dtype_of,
     literal,
+    no_form,
     rounded,
     suffix,
 )
@@ -68,7 +69,7 @@ def value(c: ProgramRendering, node: ir.Expr) -> str:
     """The value of *node*."""
     made = _VALUES.get(type(node))
     if made is None:
-        raise NoForm(type(node).__name__.lower())
+        raise no_form(node)
     return made(c, node)
 
 

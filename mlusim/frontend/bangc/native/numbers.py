@@ -18,8 +18,23 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
+_WORDS = {
+    "Text": "a string that is no argument of a call of the device", "FunctionAddress": "a pointer to a function",
+    "Invoke": "a call through a pointer to a function", "Construct": "an object of a library class",
+    "Method": "a method of a library class", "New": "new", "Delete": "delete", "Throw": "throw", "Try": "try",
+    "Finally": "a destructor", "Dispatch": "a call of a virtual method", "DynamicCast": "dynamic_cast",
+    "KernelLaunch": "a launch of a kernel", "Labelled": "a label", "Goto": "goto",
+}  # fmt: skip
+
+
 class NoForm(Exception):
     """Something that has no C here; the message says what."""
+
+
+def no_form(node: object) -> NoForm:
+    """What *node*, an expression or a statement, is in the words of C++."""
+    name = type(node).__name__
+    return NoForm(_WORDS.get(name, name.lower()))
 
 
 def floating(kind: t.Arithmetic) -> str:

@@ -10,7 +10,7 @@ from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.native import records
 from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal, no_form
 
 
 def prototype(function: ir.Function) -> str:
@@ -120,7 +120,7 @@ def statements(c: ProgramRendering, body: tuple[ir.Statement, ...], form: ir.Fun
     for node in body:
         made = _STATEMENTS.get(type(node))
         if made is None:
-            raise NoForm(type(node).__name__.lower())
+            raise no_form(node)
         lines += [_line(node.span), *made(c, node, form)]
     return lines
 
