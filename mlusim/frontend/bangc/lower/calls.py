@@ -204,6 +204,11 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
         return LibraryCall(START, (rest,), target.result, node.span)
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
         return scope.refuse("call", f"the compiler's own {target.name} is not supported", node.span)
+    if not scope.host and target.name not in LIBRARY:
+        instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""
+        return scope.refuse(
+            "call", f"{target.name} is a function of the host, not of the device{instead}", node.span
+        )
     arguments = passed(scope, node, target, _given(node), by_value=True)
     for argument_, parameter in zip(arguments, target.parameters, strict=False):
         if scope.host and isinstance(parameter.type, t.Pointer) and isinstance(parameter.type.to, t.Void):

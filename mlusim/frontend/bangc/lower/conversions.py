@@ -13,6 +13,8 @@ def convert(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
     have = value.type
     if isinstance(to, t.Array) and to.count == 0:  # a parameter that is written as an array
         to = t.Pointer(to.of)
+    if isinstance(value, Text) and to == t.BOOL:
+        return Const(True, to, span)
     if have == to or isinstance(to, t.Void) or isinstance(value, Text) or _alike(have, to):
         return value
     if isinstance(value, Const):

@@ -1,6 +1,7 @@
 """Expressions: values, each with its type, every conversion made explicit."""
 
 import ast
+import codecs
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +15,7 @@ from mlusim.frontend.bangc.ir import (
     Compare,
     Conditional,
     Const,
+    Convert,
     Distance,
     Expr,
     FunctionAddress,
@@ -88,16 +90,22 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
         and inner.kind != "STRING_LITERAL"
     ):
         at = places.place(scope, inner)
-        if (
-            isinstance(at, Temporary)
-            and isinstance(at.value, Conditional)
-            and isinstance(at.value.then, Text)
-        ):
-            at.value.type = node.type  # one of two texts
-            return at.value
+        made = at.value if isinstance(at, Temporary) else None
+        if isinstance(made, Text):  # __func__
+            return made
+        if isinstance(made, Conditional) and isinstance(made.then, Text):
+            made.type = node.type  # one of two texts
+            return made
         return convert(scope, scope.address(at, t.Pointer(inner.type.of), node.span), node.type, node.span)
     made = value(scope, inner)
-    if isinstance(node.type, t.Void) or made.type is node.type or isinstance(made, Text):
+    if isinstance(made, Text) and not scope.host and isinstance(node.type, t.Pointer):
+        other = isinstance(node.type.to, t.Arithmetic) and node.type.to != t.INT8
+        return Convert(made, node.type, node.span) if other else made
+    if (
+        isinstance(node.type, t.Void)
+        or made.type is node.type
+        or (isinstance(made, Text) and node.type != t.BOOL)
+    ):
         return made
     if isinstance(node.type, t.ClassType | t.Record) or isinstance(made.type, t.Void):
         return made
@@ -117,10 +125,14 @@ def _literal(scope: FunctionScope, node: Node) -> Expr:
 
 def string(scope: FunctionScope, node: Node) -> Text:
     """A text."""
+    written = scope.around.unit.reader.text(node)
     try:
-        text = ast.literal_eval(scope.around.unit.reader.text(node))
+        text = ast.literal_eval(written)
+        if not text.isascii() and "\\" in written:  # \xff is a byte of C, and a character of Python
+            raw, _ = codecs.escape_decode(written[1:-1].encode())
+            text = raw.decode("utf-8", "surrogateescape") if "\\u" not in written.lower() else text
     except (SyntaxError, ValueError):
-        text = scope.around.unit.reader.text(node).strip('"')
+        text = written.strip('"')
     return Text(text, t.Pointer(t.INT8), node.span)
 
 

@@ -30,6 +30,7 @@ from mlusim.frontend.bangc.ir import (
 )  # fmt: skip
 from mlusim.frontend.bangc.ir.walk import falls
 from mlusim.frontend.bangc.lower import braces, calls, dispatch, endings, expressions, statements
+from mlusim.frontend.bangc.lower.conversions import letters
 from mlusim.frontend.bangc.lower.scope import (
     Captures,
     FunctionScope,
@@ -174,6 +175,11 @@ class Lowering:
             value: Expr = braces.compose(scope, initial, made.type)
         else:
             value = expressions.valued(scope, initial, made.type)
+        if isinstance(value, Text) and isinstance(made.type, t.Array):
+            if made.space:
+                value = letters(value.value, made.type, made.span)
+            else:
+                value.value = value.value.ljust(made.type.count - 1, "\0")
         flat = list(_flat(value, made.type))
         if all(v is not None for v in flat):
             made.initial = tuple(flat)

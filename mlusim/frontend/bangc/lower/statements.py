@@ -26,6 +26,7 @@ from mlusim.frontend.bangc.ir import (
 from mlusim.frontend.bangc.ir.walk import parts_of
 from mlusim.frontend.bangc.lower import assembly, bindings, braces, control, effects, expressions, headers
 from mlusim.frontend.bangc.lower.calls import argument
+from mlusim.frontend.bangc.lower.conversions import letters
 from mlusim.frontend.bangc.lower.scope import FunctionScope
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
@@ -118,6 +119,8 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
         return []
     if isinstance(kind, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
         value: Expr | None = braces.compose(scope, initial, kind)
+    elif isinstance(kind, t.Array) and initial.kind == "STRING_LITERAL" and not scope.host:
+        value = letters(expressions.string(scope, initial).value, kind, span)
     elif isinstance(kind, t.Array | t.Record) and initial.kind == "CALL_EXPR":
         return _constructed(scope, declaration, initial, span)
     else:

@@ -113,7 +113,8 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
     if isinstance(at, ir.GlobalPlace):
         return _global(c, at)
     made = value(c, at.value)
-    return made if isinstance(at.type, t.Record) else b.call("_c_Cell", c.layout(at.type), made)
+    whole = isinstance(at.type, t.Record) or isinstance(at.value, ir.Text)
+    return made if whole else b.call("_c_Cell", c.layout(at.type), made)
 
 
 def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:
@@ -259,7 +260,7 @@ def _intrinsic(c: Context, node: ir.IntrinsicCall) -> ast.expr:
     made = [
         _operand(c, row, n, a, k) for n, (a, k) in enumerate(zip(node.arguments, node.overload, strict=False))
     ]
-    made += [value(c, a) for a in node.arguments[len(node.overload) :]]
+    made += [_given(c, a) for a in node.arguments[len(node.overload) :]]
     return as_number(c, b.call(row.spelling, *made), node.type)
 
 
@@ -268,7 +269,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
         if isinstance(argument, ir.Const) and argument.value in range(len(DIRECTIONS)):
             return b.name(DIRECTIONS[argument.value].name)
         return b.call("_c_direction", value(c, argument))
-    made = value(c, argument)
+    made = _given(c, argument)
     if isinstance(kind, t.Arithmetic) and n in typed_arguments(row.name):
         name = layouts.NUMBER + layouts.of(kind)[0].removeprefix("_c_")
         c.uses.layouts[name] = kind
@@ -278,7 +279,7 @@ def _operand(c: Context, row: Any, n: int, argument: ir.Expr, kind: t.Type) -> a
 
 def _library(c: Context, node: ir.LibraryCall) -> ast.expr:
     c.uses.library[node.name] = None
-    made: ast.expr = b.call(f"_c_lib_{node.name}", *(value(c, a) for a in node.arguments))
+    made: ast.expr = b.call(f"_c_lib_{node.name}", *(_given(c, a) for a in node.arguments))
     if isinstance(node.type, t.Arithmetic) and node.type.kind == "float":
         return arithmetic.rounded(made, node.type)
     return made
@@ -327,8 +328,15 @@ def _asm(c: Context, node: ir.Asm) -> ast.expr:
 
 
 def _text(c: Context, node: ir.Text) -> ast.expr:
-    made = b.constant(node.value)
-    return b.call("_c_text", made) if c.host else made
+    del c
+    return b.call("_c_text", b.constant(node.value))
+
+
+def _given(c: Context, node: ir.Expr) -> ast.expr:
+    """An argument of a row or of the library; the device's take a string as it is."""
+    if isinstance(node, ir.Text) and not c.host:
+        return b.at(b.constant(node.value), node.span)  # type: ignore[no-any-return]
+    return value(c, node)
 
 
 def _builtin(c: Context, node: ir.Builtin) -> ast.expr:

@@ -26,6 +26,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, NoRecord, copy, see, seen
 from mlusim.frontend.bangc.runtime.resolve import resolve
+from mlusim.frontend.bangc.runtime.texts import TextPointer
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
@@ -64,6 +65,7 @@ def common() -> Mapping[str, Any]:
         "_c_wrap": _wrap,
         "_c_long_to": _long_to,
         "_c_member": _member,
+        "_c_text": TextPointer,
         "_c_pointer_at": _pointer_at,
         "_c_register": _register,
         "_c_set_register": _set_register,
