@@ -69,6 +69,18 @@ def divide(a: int, b: int) -> int:
     return quotient if (a >= 0) == (b > 0) else -quotient
 
 
+def int_divide(a: int, b: int) -> int:
+    """``a / b`` of int: the smallest one by -1 is itself, where C++ leaves the result undefined."""
+    quotient = divide(a, b)
+    return quotient if quotient != 1 << 31 else -quotient
+
+
+def long_divide(a: int, b: int) -> int:
+    """``a / b`` of long: the smallest one by -1 is itself, where C++ leaves the result undefined."""
+    quotient = divide(a, b)
+    return quotient if quotient != 1 << 63 else -quotient
+
+
 def remainder(a: int, b: int) -> int:
     """``a % b`` with the sign of *a*."""
     rest = abs(a) % abs(b)

@@ -67,7 +67,7 @@ def arithmetic(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: 
     if kind.kind == "float":
         return rounded(real(op, left, right), kind)
     if op in ("/", "%"):
-        return _divided(op, left, right, a, c)
+        return _divided(op, left, right, kind, a, c)
     if op in ("<<", ">>") and not (c[0] >= 0 and c[1] < 8 * kind.size):
         right = b.binary(right, ast.BitAnd(), b.constant(8 * kind.size - 1))
         c = (0, 8 * kind.size - 1)
@@ -84,11 +84,11 @@ def real(op: str, left: ast.expr, right: ast.expr) -> ast.expr:
     return b.binary(left, _PLAIN[op](), right)
 
 
-def _divided(op: str, left: ast.expr, right: ast.expr, a: Range, c: Range) -> ast.expr:
+def _divided(op: str, left: ast.expr, right: ast.expr, kind: t.Arithmetic, a: Range, c: Range) -> ast.expr:
     python = ast.FloorDiv() if op == "/" else ast.Mod()
     if a[0] >= 0 and c[0] >= 0:
         return b.binary(left, python, right)
-    helper = "_c_div" if op == "/" else "_c_mod"
+    helper = ("_c_div" if kind.size == 4 else "_c_long_div") if op == "/" else "_c_mod"
     if not b.simple(right) or c[1] <= 0:
         return b.call(helper, left, right)
     # Most operands are not negative, and Python's own operator does.
