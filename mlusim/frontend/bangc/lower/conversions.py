@@ -3,7 +3,20 @@
 import math
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import AddressOf, Compare, Compose, Const, Convert, Expr, Load, Span, Text
+from mlusim.frontend.bangc.ir import (
+    AddressOf,
+    Compare,
+    Compose,
+    Const,
+    Convert,
+    Expr,
+    Load,
+    LocalStorage,
+    Member,
+    Span,
+    Storage,
+    Text,
+)  # fmt: skip
 from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of
 from mlusim.frontend.bangc.scalars import converted
 
@@ -11,7 +24,8 @@ from mlusim.frontend.bangc.scalars import converted
 def convert(scope: FunctionScope, value: Expr, to: t.Type, span: Span) -> Expr:
     """*value* as one of type *to*."""
     have = value.type
-    if isinstance(to, t.Array) and to.count == 0:  # a parameter that is written as an array
+    if isinstance(to, t.Array) and (to.count == 0 or isinstance(have, t.Pointer)):
+        # a parameter that is written as an array
         to = t.Pointer(to.of)
     if isinstance(value, Text) and to == t.BOOL:
         return Const(True, to, span)
@@ -77,10 +91,26 @@ def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, 
         return AddressOf(value.place, to, span)
     seen = element_of(have.to)
     other = element_of(to.to)
+    puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
+    if puns and not scope.host and _variable(value):
+        what = (
+            "a pointer is seen as a number"
+            if isinstance(seen, t.Pointer)
+            else "a number is seen as a pointer"
+        )
+        scope.refuse("cast", f"{what} through another pointer; convert the value itself", span)
     related = isinstance(seen, t.Record) and isinstance(other, t.Record) and seen.related(other)
     if isinstance(seen, t.Record) and other is not seen and not related:
         scope.around.as_bytes.add(seen.name)
     return Convert(value, to, span)
+
+
+def _variable(value: Expr) -> bool:
+    """Whether *value* is the address of a variable outside memory, or of a part of one."""
+    at = value.place if isinstance(value, AddressOf) else None
+    while isinstance(at, Member):
+        at = at.base
+    return isinstance(at, LocalStorage) and at.local.storage in (Storage.VALUE, Storage.CELL)
 
 
 def letters(text: str, kind: t.Array, span: Span) -> Compose:
