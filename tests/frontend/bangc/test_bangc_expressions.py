@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from engines import NATIVE, alike, run
 
+from mlusim.frontend.bangc.errors import SourceError
+
 TYPES = """\
 struct Flags { bool first; int number; bool rest[3]; };
 enum Mask : uint8_t { M1 = 1, M8 = 0x80, MF = 255 };
@@ -22,6 +24,9 @@ __mlu_func__ int chosen(Colour c) {
 __mlu_func__ void grow(int &x) { x += 10; }
 __mlu_func__ void take(int &&x) { x += 100; }
 template <typename A> __mlu_func__ void forward(A &&a) { grow(std::forward<A>(a)); }
+typedef int Mat[2][3];
+__mlu_func__ int corner(int c[2][2][2], const int d[4]) { return c[1][0][1] + d[1]; }
+__mlu_func__ int changed(Mat m, int (*rows)[3]) { m[0][0] += 5; return rows[1][2]; }
 typedef int (*Two)(int, int);
 typedef void (*Act)(int *);
 __mlu_func__ int add(int a, int b) { return a + b; }
@@ -107,6 +112,14 @@ BODIES = {
         """,
         [13, 4, 6, 106, 2, 0x40000000, 106, 106],
     ),
+    "arrays_are_passed_as_pointers": (
+        """
+        int a[2][2][2] = {{{1, 2}, {3, 4}}, {{5, 6}, {7, 8}}}, d[4] = {10, 20, 30, 40};
+        Mat m = {{1, 2, 3}, {4, 5, 6}};
+        out[0] = corner(a, d); out[1] = changed(m, m); out[2] = m[0][0];
+        """,
+        [26, 6, 6],
+    ),
     "indices_stand_before_pointers": (
         "int a[3] = {4, 5, 6}, *p = in; out[0] = 2[a]; out[1] = 3[p]; n[out] = 1[a]++; out[2] = a[1];",
         [6, 3, 6, 5],
@@ -130,6 +143,23 @@ POINTERS = {
         "Two p = n ? nullptr : add; out[0] = p(1, 2);",
         "a call through the null pointer",
         "a pointer to a function",
+    ),
+}
+
+
+REFUSED = {
+    "pointer_as_a_number": (
+        "int *p = in; out[0] = *(long *)&p;",
+        "a pointer is seen as a number through another pointer",
+    ),
+    "number_as_a_pointer": (
+        "long a = (long)in; int *p = *(int **)&a; out[0] = p[2];",
+        "a number is seen as a pointer",
+    ),
+    "members": ("struct { int *p; } s = {in}; out[0] = *(long *)&s.p;", "a pointer is seen as a number"),
+    "variable_length": (
+        "int a[n]; a[0] = 4; out[0] = a[0];",
+        "a has a length that is no constant; give it the largest one",
     ),
 }
 
@@ -176,3 +206,25 @@ def test_pointers_to_functions_are_called(load_once, name):
         assert expected == found[: len(expected)].tolist()
     refused, _ = run(kernel, arguments, NATIVE, board="MLU590-H8")
     assert NATIVE == "python" or why in str(refused)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_expressions_without_a_value_are_refused(load_once, name):
+    """At their line, before anything runs."""
+    module = load_once(source_of({n: body for n, (body, _) in REFUSED.items()}), "MLU590-H8")
+    with pytest.raises(SourceError, match=REFUSED[name][1]):
+        module[name]
+
+
+def test_the_smallest_number_by_minus_one_is_itself(load_once):
+    """C++ leaves it undefined; both engines wrap."""
+    body = """
+    int x = -2147483647 - 1, y = n; long lx = x, lz = lx << 32, ly = n;
+    out[0] = x / y; out[1] = x % y; out[2] = (lz / ly) == lz; x /= y; out[3] = x; out[4] = (lx / ly) == 2147483648l;
+    short s = -32768; s /= y; out[5] = s;
+    """
+    kernel = load_once(source_of({"smallest": body}), "MLU590-H8")["smallest"]
+    arguments = (np.zeros(8, np.int32), np.zeros(1, np.int32), -1)
+    alike(kernel, arguments, board="MLU590-H8")
+    _, (found, _) = run(kernel, arguments, "python", board="MLU590-H8")
+    assert [-(1 << 31), 0, 1, -(1 << 31), 1, -32768] == found[:6].tolist()

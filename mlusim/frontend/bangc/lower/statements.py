@@ -104,6 +104,10 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
     """A variable of a function."""
     initial = declaration.initialiser
     kind = declaration.type
+    if isinstance(kind, t.ClassType) and kind.name.endswith("]"):
+        scope.refuse(
+            "array", f"{declaration.name} has a length that is no constant; give it the largest one", span
+        )
     if isinstance(kind, t.Pointer) and kind.reference and initial is not None:
         bound = argument(scope, initial, kind)
         return [Declare(scope.add(declaration), bound, span)]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, uint8
-from mlusim.errors import OutOfBounds
+from mlusim.errors import OutOfBounds, Unsupported
 from mlusim.frontend.bangc.runtime.pointers import (
     VariableAddress,
     beside,
@@ -172,6 +172,10 @@ class Bits(VariableAddress):
         self.offset = within(offset, 1)
 
     def _bytes(self) -> Any:
+        if not isinstance(self.cell.layout, DType):
+            raise Unsupported(
+                "a pointer is seen as a number through another pointer", hint="convert the value itself"
+            )
         return np.array([self.cell.v]).astype(self.cell.layout.dtype).view(np.uint8)
 
     def _part(self, raw: Any, i: int) -> slice:
