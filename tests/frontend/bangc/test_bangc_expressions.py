@@ -24,6 +24,12 @@ __mlu_func__ int chosen(Colour c) {
 __mlu_func__ void grow(int &x) { x += 10; }
 __mlu_func__ void take(int &&x) { x += 100; }
 template <typename A> __mlu_func__ void forward(A &&a) { grow(std::forward<A>(a)); }
+struct Point { int x, y; };
+__mlu_func__ int next(int x) { return x + 1; }
+__mlu_func__ int none(int *p = nullptr, bool b = !true) { return p == nullptr && !b; }
+__mlu_func__ int point(Point p = {1, 2}, Point q = Point{3, 4}) { return p.x * 1000 + p.y * 100 + q.x * 10 + q.y; }
+__mlu_func__ int task(int a = taskId + 4, int b = next(4)) { return a * 10 + b; }
+__mlu_func__ bool flag(bool *p = flags + 1) { return *p; }
 typedef int Mat[2][3];
 __mlu_func__ int corner(int c[2][2][2], const int d[4]) { return c[1][0][1] + d[1]; }
 __mlu_func__ int changed(Mat m, int (*rows)[3]) { m[0][0] += 5; return rows[1][2]; }
@@ -119,6 +125,10 @@ BODIES = {
         out[0] = corner(a, d); out[1] = changed(m, m); out[2] = m[0][0];
         """,
         [26, 6, 6],
+    ),
+    "arguments_have_defaults": (
+        "flags[1] = n; out[0] = none(); out[1] = point(); out[2] = point({5, 6}); out[3] = task(); out[4] = task(1); out[5] = flag();",
+        [1, 1234, 5634, 45, 15, 1],
     ),
     "indices_stand_before_pointers": (
         "int a[3] = {4, 5, 6}, *p = in; out[0] = 2[a]; out[1] = 3[p]; n[out] = 1[a]++; out[2] = a[1];",

@@ -144,7 +144,9 @@ def passed(
     parameters = target.parameters
     made: list[Expr] = []
     for n, parameter in enumerate(parameters):
-        source = given[n] if n < len(given) else _default(scope, parameter, target, n, node.span)
+        source = given[n] if n < len(given) else None
+        if source is None or (source.left_out and scope.around.unit.reader.value(source) is None):
+            source = _default(scope, parameter, target, n, node.span)
         made.append(argument(scope, source, parameter.type, by_value=by_value))
     made.extend(expressions.value(scope, extra) for extra in given[len(parameters) :])
     return tuple(made)

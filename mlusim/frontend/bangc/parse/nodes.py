@@ -44,6 +44,11 @@ class Node:
     def __repr__(self) -> str:
         return f"<{self.kind} {self.op} {self.span}>"
 
+    @property
+    def left_out(self) -> bool:
+        """Whether it is nowhere in the source: an argument that a call leaves to the default of its parameter."""
+        return self.kind == "UNEXPOSED_EXPR" and not self.children and not self.span.file
+
 
 def _vendor(spelling: Any) -> str:
     """A type as BANG C writes it: half and bfloat16_t are other words to the compiler."""
