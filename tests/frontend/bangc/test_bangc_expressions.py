@@ -25,6 +25,7 @@ __mlu_func__ void grow(int &x) { x += 10; }
 __mlu_func__ void take(int &&x) { x += 100; }
 template <typename A> __mlu_func__ void forward(A &&a) { grow(std::forward<A>(a)); }
 struct Point { int x, y; };
+template <typename... A> __mlu_func__ int count(A... values) { return sizeof...(values) * 10 + sizeof...(A); }
 __mlu_func__ int next(int x) { return x + 1; }
 __mlu_func__ int none(int *p = nullptr, bool b = !true) { return p == nullptr && !b; }
 __mlu_func__ int point(Point p = {1, 2}, Point q = Point{3, 4}) { return p.x * 1000 + p.y * 100 + q.x * 10 + q.y; }
@@ -129,6 +130,14 @@ BODIES = {
     "arguments_have_defaults": (
         "flags[1] = n; out[0] = none(); out[1] = point(); out[2] = point({5, 6}); out[3] = task(); out[4] = task(1); out[5] = flag();",
         [1, 1234, 5634, 45, 15, 1],
+    ),
+    "packs_and_exact_products": (
+        """
+        float a = 1.0000001f;
+        out[0] = count(1, 2.0f, n); out[1] = count(); out[2] = (int)ldexpf(1.5f, n); out[3] = (int)ldexp(3.0, 4);
+        out[4] = (int)(fmaf(a, a, -a * a) * 1e16f); out[5] = fmaf(1.0f, 16777216.0f, 1.5f) == 16777218.0f;
+        """,
+        [33, 0, 12, 48, 142, 1],
     ),
     "indices_stand_before_pointers": (
         "int a[3] = {4, 5, 6}, *p = in; out[0] = 2[a]; out[1] = 3[p]; n[out] = 1[a]++; out[2] = a[1];",

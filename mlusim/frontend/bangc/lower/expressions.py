@@ -356,7 +356,7 @@ _MAKERS: Mapping[str, Callable[[FunctionScope, Node], Any]] = MappingProxyType(
         "FLOATING_LITERAL": _literal,
         "CHARACTER_LITERAL": _literal,
         "CXX_BOOL_LITERAL_EXPR": _literal,
-        "CXX_UNARY_EXPR": known,
+        **dict.fromkeys(("CXX_UNARY_EXPR", "SIZE_OF_PACK_EXPR"), known),
         "STRING_LITERAL": string,
         "CXX_NULL_PTR_LITERAL_EXPR": _null,
         "GNU_NULL_EXPR": _null,

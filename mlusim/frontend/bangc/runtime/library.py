@@ -1,6 +1,7 @@
 """The C library as device code calls it: mathematics on single numbers."""
 
 import math
+import struct
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -62,6 +63,24 @@ _REAL: Mapping[str, Callable[..., float]] = MappingProxyType(
 )  # fmt: skip
 
 
+def _scaled(x: float, n: int) -> float:
+    """``ldexp``: *x* times two to the power of *n*."""
+    with np.errstate(all="ignore"):
+        return float(np.ldexp(np.float64(x), n))
+
+
+def _fused(a: float, b: float, c: float) -> float:
+    """``fmaf``: the double, of which the last bit says that there are more, that rounds to the float of ``a * b + c``."""
+    product = a * b  # exact, of floats
+    total = product + c
+    if not math.isfinite(total):
+        return total
+    part = total - product
+    rest = (product - (total - part)) + (c - part)
+    even = not struct.pack("<d", total)[0] & 1
+    return math.nextafter(total, math.copysign(math.inf, rest)) if rest and even else total
+
+
 def _not_a_number(x: float) -> bool:
     return x != x  # noqa: PLR0124 - NaN is what differs from itself
 
@@ -84,6 +103,8 @@ LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "labs": abs,
         "min": min,
         "max": max,
+        **dict.fromkeys(("ldexp", "ldexpf"), _scaled),
+        "fmaf": _fused,
         "lround": lambda x: int(_round(x)),
         "lrint": round,
         "signbit": lambda x: math.copysign(1.0, x) < 0,
