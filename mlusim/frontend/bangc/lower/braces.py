@@ -1,15 +1,26 @@
-"""Values from lists in braces."""
+"""Values from lists in braces, and of what nothing is said about."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import Compose, Const, Construct, Expr, Span
+from mlusim.frontend.bangc.ir import (
+    Assign,
+    Call,
+    Comma,
+    Compose,
+    Const,
+    Construct,
+    Expr,
+    Load,
+    LocalStorage,
+    Span,
+)
 from mlusim.frontend.bangc.lower import calls, expressions
 from mlusim.frontend.bangc.lower.containers import LISTED, element
 from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
-from mlusim.frontend.bangc.parse.nodes import Node
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 
 def value(scope: FunctionScope, node: Node) -> Expr:
@@ -43,10 +54,24 @@ def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: N
             at = _designated(scope, child, kind)
             if at < len(values):
                 scope.refuse("designator", "write the values of a list in the order of its parts", child.span)
-            values += [zero(part, child.span) for part in parts[len(values) : at]]
+            values += _rest(scope, kind, len(values), at, child.span)
             child = child.children[-1]
         values.append(_part(scope, child, given, parts[len(values)], node))
+    if most == len(parts) and has_values(scope, kind):
+        values += _rest(scope, kind, len(values), most, node.span)
     return Compose(tuple(values), kind, node.span)
+
+
+def _rest(scope: FunctionScope, kind: t.Array | t.Record, first: int, end: int, span: Span) -> list[Expr]:
+    """The parts of a *kind* from *first* to before *end*, which the list leaves out."""
+    if isinstance(kind, t.Array):
+        return [made(scope, kind.of, span) for _ in range(first, end)]
+    usual = scope.around.unit.reader.member_values(kind)
+    return [_member(scope, usual.get(f.name), f.type, span) for f in kind.fields[first:end]]
+
+
+def _member(scope: FunctionScope, given: Node | None, kind: t.Type, span: Span) -> Expr:
+    return made(scope, kind, span) if given is None else initial(scope, given, kind)
 
 
 def _designates(child: Node) -> bool:
@@ -113,3 +138,71 @@ def initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
     if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
         return compose(scope, node, kind)
     return expressions.valued(scope, node, kind)
+
+
+# -- what nothing is said about ------------------------------------------------------------------
+
+
+def made(scope: FunctionScope, kind: t.Type, span: Span) -> Expr:
+    """What is there without a value: as its class makes it, or zero."""
+    if isinstance(kind, t.Array) and has_values(scope, kind):
+        return Compose(tuple(made(scope, kind.of, span) for _ in range(kind.count)), kind, span)
+    if not isinstance(kind, t.Record):
+        return zero(kind, span)
+    constructor = constructor_of(scope, kind)
+    if constructor is None:
+        return plain(scope, kind, span)
+    return calls.built(scope, Node("CALL_EXPR", span, None), constructor, kind, [])
+
+
+def plain(scope: FunctionScope, kind: t.Record, span: Span) -> Expr:
+    """An object without a constructor of its own: members as they are declared, its base as that is made."""
+    if not has_values(scope, kind):
+        return Compose((), kind, span)
+    usual = scope.around.unit.reader.member_values(kind)
+    if kind.union:
+        return _union(scope, kind, usual, span)
+    scope.refuse_hidden(kind, span)
+    values = tuple(_member(scope, usual.get(f.name), f.type, span) for f in kind.fields)
+    whole = Compose(values, kind, span)
+    base = constructor_of(scope, kind.bases[0]) if kind.bases else None
+    if base is None:
+        return whole
+    held = LocalStorage(scope.temporary(kind, span), kind, span)
+    this = scope.address(held, t.Pointer(kind), span)
+    call = construct(scope, base, this, span)
+    return Comma(Assign(held, whole, kind, span), Comma(call, Load(held, kind, span), kind, span), kind, span)
+
+
+def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: Span) -> Expr:
+    first = kind.fields[0]
+    if [first.name] != [*usual]:
+        scope.refuse("union", f"only the first member of {kind} may be declared with a value", span)
+    return Compose((initial(scope, usual[first.name], first.type),), kind, span)
+
+
+def construct(scope: FunctionScope, constructor: Declaration, this: Expr, span: Span) -> Call:
+    """The call of a constructor without arguments for the object at *this*."""
+    given = calls.passed(scope, Node("CALL_EXPR", span, None), constructor, [])
+    return Call(scope.around.need(constructor), constructor.title, (this, *given), t.VOID, span)
+
+
+def has_values(scope: FunctionScope, kind: t.Type) -> bool:
+    """Whether something of *kind* that nothing is said about is other than zero, or made by a constructor."""
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    if not isinstance(kind, t.Record) or kind.closure:
+        return False
+    if scope.around.unit.reader.member_values(kind) or any(has_values(scope, f.type) for f in kind.fields):
+        return True
+    return any(constructor_of(scope, part) is not None for part in (kind, *kind.bases))
+
+
+def constructor_of(scope: FunctionScope, kind: t.Record) -> Declaration | None:
+    """The constructor without arguments that does something; that of a pair only sets zeros."""
+    if kind.name.startswith("std::pair<"):
+        return None
+    for found in scope.around.unit.reader.constructors(kind):
+        if calls.acts(found) and all(p.default is not None for p in found.parameters):
+            return found
+    return None

@@ -293,28 +293,11 @@ def _name_of(target: Declaration) -> str:
     return target.name
 
 
-def defaults(
-    scope: FunctionScope, target: Declaration, kind: t.Record, span: Span, own: tuple[Declaration, ...] = ()
-) -> Compose:
-    """An object whose members, and *own* ones, have the values that they are declared with, or zeros."""
-    parent = target.parent
-    given = {f.name: f.default for f in (*parent.fields, *own)} if parent is not None else {}
-    if not any(given.values()):
-        return Compose((), kind, span)
-    values = []
-    for field in kind.fields:
-        node = given.get(field.name)
-        values.append(
-            braces.zero(field.type, span) if node is None else braces.initial(scope, node, field.type)
-        )
-    return Compose(tuple(values), kind, span)
-
-
 def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     given = [c for c in node.children if c.type is not None]
     kind = node.type
     if isinstance(kind, t.Array):
-        return Compose((), kind, node.span)
+        return braces.made(scope, kind, node.span)
     if isinstance(kind, t.ClassType):
         if kind.name == FUNCTION and given and not target.makes_copy:
             return lambdas.function(scope, given[0], kind, node.span)
@@ -331,13 +314,13 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
         return scope.refuse(
             "constructor", f"{target.name} is inherited by a using that is not followed", node.span
         )
-    own = () if original is target or target.parent is None else target.parent.fields
     if not acts(original):
-        return defaults(scope, original, kind, node.span, own)
-    return _built(scope, node, original, kind, given, own)
+        return braces.plain(scope, kind, node.span)
+    own = () if original is target or target.parent is None else target.parent.fields
+    return built(scope, node, original, kind, given, own)
 
 
-def _built(
+def built(
     scope: FunctionScope,
     node: Node,
     target: Declaration,
@@ -375,7 +358,7 @@ def listed(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
     fitting = [c for c in acting if len(c.parameters) == len(node.children)]
     if len(fitting) != 1:
         scope.refuse("braces", f"write the name of the class before these braces: {kind}{{...}}", node.span)
-    return _built(scope, node, fitting[0], kind, node.children)
+    return built(scope, node, fitting[0], kind, node.children)
 
 
 def acts(target: Declaration) -> bool:

@@ -1,6 +1,7 @@
 """A whole file: which functions it has, in which specialisations, and each of them lowered."""
 
 from collections import deque
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mlusim.frontend.bangc import types as t
@@ -162,7 +163,12 @@ class Lowering:
         target = initial.decl if initial.kind == "CALL_EXPR" and not initial.children else None
         if target is None or target.kind != "CONSTRUCTOR":
             return False
-        return not calls.acts(target) and not self.unit.reader.has_defaults(target)
+        kind = initial.type
+        while isinstance(kind, t.Array):
+            kind = kind.of
+        return not calls.acts(target) and not (
+            isinstance(kind, t.Record) and self.unit.reader.member_values(kind)
+        )
 
     def _initial(self, made: Global, initial: Node) -> None:
         scope = FunctionScope(self.around, t.VOID)
@@ -261,15 +267,22 @@ def _object(this: Local, kind: t.Pointer, span: Span) -> Element:
 
 
 def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
-    """The member initialisers of a constructor, as assignments."""
-    made: list[Statement] = []
-    nodes = iter(declaration.initialisers)
+    """The base and the members of an object that a constructor makes, as it says or as they are declared."""
     assert scope.this is not None
     kind = scope.this.type
     assert isinstance(kind, t.Pointer)
+    assert isinstance(kind.to, t.Record)
+    scope.refuse_hidden(kind.to, declaration.span)
+    parent = declaration.parent
     own: dict[str, Node] = {}
+    made: list[Statement] = []
+    nodes = iter(declaration.initialisers)
     for node in nodes:
         if node.kind == "CALL_EXPR":
+            if (
+                node.decl is not None and node.decl.parent is parent
+            ):  # another constructor of the class does all
+                return _base(scope, node)
             made += _base(scope, node)
             continue
         if node.kind == "INIT_LIST_EXPR" and isinstance(node.type, t.Record):
@@ -279,19 +292,36 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
         if value is None:
             scope.refuse("member initialiser", "this member initialiser is not supported", node.span)
         own[scope.around.unit.reader.text(node)] = value
-    parent = declaration.parent
-    usual = {f.name: f.default for f in parent.fields} if parent is not None else {}
-    for field in kind.to.fields if isinstance(kind.to, t.Record) else ():
+    base = kind.to.bases[0] if kind.to.bases else None
+    constructor = None if base is None or made else braces.constructor_of(scope, base)
+    if constructor is not None:
+        span = declaration.span
+        here = Load(LocalStorage(scope.this, kind, span), kind, span)
+        made.append(Evaluate(braces.construct(scope, constructor, here, span), span))
+    done = {f.name for f in base.fields} if base is not None and made else set()
+    return [*made, *_assigned(scope, kind, own, done, declaration.span)]
+
+
+def _assigned(
+    scope: FunctionScope, kind: t.Pointer, own: Mapping[str, Node], done: set[str], span: Span
+) -> Iterator[Statement]:
+    """Assignments to the members of ``this`` that are not *done*: their values in *own*, or where they are declared."""
+    assert scope.this is not None
+    assert isinstance(kind.to, t.Record)
+    usual = scope.around.unit.reader.member_values(kind.to)
+    for field in kind.to.fields:
         given = own.get(field.name, usual.get(field.name))
-        if given is None:
+        if field.name in done or (given is None and not braces.has_values(scope, field.type)):
             continue
-        span = given.span
+        if given is None:
+            first = braces.made(scope, field.type, span)
+        else:
+            span = given.span
+            first = calls.argument(scope, given, field.type)  # a reference is bound
         at = Member(_object(scope.this, kind, span), field.name, field.offset, field.type, span)
-        first = calls.argument(scope, given, field.type)  # a reference is bound
         if isinstance(first, Load) and isinstance(field.type, t.ClassType):
             first = Construct((first,), field.type, span)  # a copy
-        made.append(Evaluate(Assign(at, first, field.type, span), span))
-    return made
+        yield Evaluate(Assign(at, first, field.type, span), span)
 
 
 def _base(scope: FunctionScope, node: Node) -> list[Statement]:

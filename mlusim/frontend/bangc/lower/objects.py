@@ -14,7 +14,7 @@ from mlusim.frontend.bangc.ir import (
     LocalStorage,
     New,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, endings, expressions
+from mlusim.frontend.bangc.lower import braces, calls, endings, expressions
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Node
 
@@ -72,7 +72,7 @@ def _filled(scope: FunctionScope, node: Node, of: t.Type, given: Node, held: Exp
         if calls.acts(target):
             arguments = calls.passed(scope, given, target, [c for c in given.children if c.type is not None])
             return Call(scope.around.need(target), target.title, (held, *arguments), t.VOID, node.span)
-        if not given.children and not scope.around.unit.reader.has_defaults(target):
+        if not given.children and not braces.has_values(scope, of):
             return None
     at = Element(held, number(0, t.INT64, node), of, node.span)
     return Assign(at, expressions.valued(scope, given, of), of, node.span)

@@ -206,6 +206,7 @@ def _member(scope: FunctionScope, node: Node) -> Place:
     kind = base.type
     if not isinstance(kind, t.Record):
         return scope.refuse("member", f"{kind} has no member {declaration.name} that is known", node.span)
+    scope.refuse_hidden(kind, node.span)
     at = _member_of(scope, base, kind, declaration.name, node)
     if at is None:
         return _inherited(scope, node, declaration)

@@ -164,6 +164,13 @@ class FunctionScope:
         self.locals.append(local)
         return local
 
+    def refuse_hidden(self, kind: t.Record, span: Span) -> None:
+        """Refuse a class with a member that has the name of one of its base: the two would be one."""
+        names = [f.name for f in kind.fields] if kind.bases else []
+        for name in names:
+            if names.count(name) > 1:
+                self.refuse("inheritance", f"{name} is a member of {kind} and of its base; rename one", span)
+
     def refuse_destructor(self, kind: t.Type, span: Span) -> None:
         """Refuse objects with a destructor: it would not be called."""
         inner = element_of(kind)

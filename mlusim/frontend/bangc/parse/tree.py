@@ -242,10 +242,13 @@ class CursorReader:
         found = [c for c in template.get_children() if c.kind.name == "PARM_DECL"]
         return self.declaration(found[n]).default if n < len(found) else None
 
-    def has_defaults(self, constructor: Declaration) -> bool:
-        """Whether members of the class of *constructor* have values where they are declared."""
-        parent = constructor.parent
-        return parent is not None and any(f.default is not None for f in parent.fields)
+    def member_values(self, record: Record) -> dict[str, Node]:
+        """The values that members of a record, and of its bases, are declared with, by name."""
+        found: dict[str, Node] = {}
+        for part in (*reversed(record.bases), record):
+            fields = self.declaration(self.types.declared[part.name]).fields
+            found |= {f.name: f.default for f in fields if f.default is not None}
+        return found
 
     def tokens(self, node: Node) -> list[str]:
         """The words of *node*'s text; none where a macro wrote it."""

@@ -1,0 +1,91 @@
+"""What nothing is said about in an object: members as they are declared, bases and members as their constructors make them."""
+
+import numpy as np
+import pytest
+from engines import NATIVE, alike, run
+
+from mlusim.frontend.bangc.errors import SourceError
+
+SOURCE = """\
+struct A { int x = 1; float y{2.5f}; };
+struct B : A { int z = 5; };
+struct C { int x; __mlu_func__ C(int v = 3) : x(v) {} };
+struct D : C { float y; __mlu_func__ D() : y(4) {} };
+struct E1 : C { int w = 7; };
+struct M { A a; int z; __mlu_func__ M() : z(1) {} };
+struct N { A a[2]; int k; };
+struct O { A i; int z = 3; };
+struct P { C c; int n = 2; };
+struct Q { C c; __mlu_func__ Q() {} };
+struct R : A { int r; __mlu_func__ R(int q) : r(q) {} };
+struct S : B { int s = 9; };
+union U { long l = 5; int i; };
+struct V { int v = 7; int w{8}; };
+struct W : C { int m; __mlu_func__ W(int q) : C(q + 1), m(q) {} };
+struct X : A { int m; __mlu_func__ X(int q) : A(), m(q) {} };
+__mlu_func__ V get(int n) { if (n) return {}; return {3}; }
+__mlu_func__ int take(V v) { return v.v * 10 + v.w; }
+__mlu_global__ void K(int *o, int n) {
+  int c = 0;
+  { B b; o[c++] = b.x; o[c++] = (int)(b.y * 10); o[c++] = b.z; }
+  { D d; o[c++] = d.x; o[c++] = (int)d.y; }
+  { E1 e; o[c++] = e.x; o[c++] = e.w; }
+  { M m; o[c++] = m.a.x; o[c++] = m.z; }
+  { N q; o[c++] = q.a[0].x; o[c++] = (int)(q.a[1].y * 10); }
+  { O q; o[c++] = q.i.x; o[c++] = q.z; }
+  { P p; o[c++] = p.c.x; o[c++] = p.n; }
+  { Q p; o[c++] = p.c.x; }
+  { R r(6); o[c++] = r.x; o[c++] = r.r; }
+  { S s; o[c++] = s.x; o[c++] = s.z; o[c++] = s.s; }
+  { V a[2]; o[c++] = a[1].v; o[c++] = a[0].w; }
+  { C a[3]; o[c++] = a[2].x; }
+  { V i{1}; o[c++] = i.v; o[c++] = i.w; }
+  { V a[3] = {{1}, {2, 3}}; o[c++] = a[0].w; o[c++] = a[1].w; o[c++] = a[2].v; }
+  { o[c++] = take({}); o[c++] = take({5}); o[c++] = take(get(1)); o[c++] = take(get(0)); }
+  { V v = {1, 2}; v = {}; o[c++] = v.v; o[c++] = v.w; }
+  { U u; o[c++] = (int)u.l; }
+  { W w(5); o[c++] = w.x; o[c++] = w.m; }
+  { X w(5); o[c++] = w.x; o[c++] = w.m; }
+  { V v{}; o[c++] = take(v); V x = V(); o[c++] = take(x); o[c++] = take(V()); o[c++] = take(V{2, 3}); }
+  { O q[2] = {{{2}, 4}}; o[c++] = q[0].i.x; o[c++] = (int)(q[0].i.y * 10); o[c++] = q[1].i.x; o[c++] = q[1].z; }
+}
+__mlu_global__ void L(int *o, int n) {
+  int c = 0;
+  { V v = {.w = 2}; o[c++] = v.v; o[c++] = v.w; }
+}
+"""
+EXPECTED = {  # by g++
+    "K": [
+        1, 25, 5, 3, 4, 3, 7, 1, 1, 1, 25, 1, 3, 3, 2, 3, 1, 6, 1, 5, 9, 7, 8, 3, 1, 8, 8, 3, 7, 78, 58, 78, 38, 7, 8, 5,
+        6, 5, 1, 5, 78, 78, 78, 23, 2, 25, 1, 3,
+    ],
+    "L": [7, 2],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_objects_begin_as_in_cpp(load, name):
+    """Bases, members, arrays, lists that leave something out, with and without constructors; by both engines."""
+    kernel, wanted = load(SOURCE)[name], EXPECTED[name]
+
+    assert alike(kernel, (np.zeros(64, np.int32), 4)).engine == NATIVE
+    assert wanted == run(kernel, (np.zeros(64, np.int32), 4), NATIVE)[1][0][: len(wanted)].tolist()
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (
+            "struct A { int x = 1; }; struct B : A { int x = 5; };",
+            "x is a member of B and of its base; rename one",
+        ),
+        (
+            "struct B { union { int i; long l = 5; }; };",
+            "only the first member of .* may be declared with a value",
+        ),
+    ],
+)
+def test_what_would_be_another_number_is_refused(load, source, why):
+    """At the line."""
+    with pytest.raises(SourceError, match=rf":\d+:\d+: K does not translate: {why}"):
+        load(f"{source}\n__mlu_global__ void K(int *o) {{ B b; B *p = &b; o[0] = sizeof(*p); }}\n")["K"]
