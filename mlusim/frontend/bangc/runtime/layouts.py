@@ -1,16 +1,17 @@
 """How values of a type are made, and how memory is seen as one."""
 
+import contextlib
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from mlusim.arch.dtypes import DType, uint8, uint64
-from mlusim.errors import Unsupported
+from mlusim.errors import MlusimError, Unsupported
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.runtime.host_memory import HostPtr
+from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, HostPtr
 from mlusim.frontend.bangc.runtime.pointers import Address, Items, copy, no_number, number, see, within
 from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.frontend.bangc.runtime.variables import BesideVariable, Cell, past, size_of
-from mlusim.isa.register import Register
 from mlusim.memory.pointer import Ptr
 
 NULL = Address()
@@ -29,12 +30,24 @@ class RecordLayout:
         self.cls: Any = type(record.name, (Object,), {"__slots__": (), "layout": self})
 
     def make(self, *values: Any) -> "Object":
-        """An object from the values of its fields, zero where there is none; what a union is given is stored last."""
+        """An object from the values of its fields, zero where there is none."""
         made: Object = self.cls.__new__(self.cls)
-        given, names = dict(zip(self.fields, values, strict=False)), [*self.fields]
-        for name in names[len(values) :] + names[: len(values)] if self.union else names:
-            value = given.get(name)
+        for name, value in itertools.zip_longest(self.fields, values):
             made.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
+        if not self.union or not values:
+            return made
+        name = next(n for n, value in zip(self.fields, values, strict=False) if value is not None)
+        return self._seen(name, made)
+
+    def _seen(self, name: str, made: "Object") -> "Object":
+        """A union that holds what *made* has in *name*: the other members show its bytes; what has none shows zeros."""
+        value = made.__dict__[name]
+        raw: Any = HostPtr(HostBlock(HostMemory(), bytearray(self.size), self.name).view(uint8), 0)
+        with contextlib.suppress(MlusimError, AttributeError):  # a pointer to a variable has no bytes
+            setattr(RecordPointer(raw, self), name, value)
+            made = RecordPointer(raw, self).copied()
+        del made.__dict__[name]
+        made.__dict__[name] = value  # stored last where a union is stored
         return made
 
     def of(self, pointer: Any) -> Any:
@@ -345,19 +358,6 @@ class PointerArray:
     def cast(self, layout: Any) -> Any:
         """The same address as a pointer to something else."""
         return see(self.raw, layout)
-
-
-class RegisterLayout:
-    """A vector register."""
-
-    size = 2048
-
-    def __init__(self, dtype: DType) -> None:
-        self.dtype = dtype
-
-    def make(self, *_values: Any) -> Register:
-        """A register that nothing has written."""
-        return Register(self.dtype)
 
 
 def fresh(layout: Any) -> Any:

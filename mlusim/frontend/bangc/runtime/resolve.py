@@ -8,7 +8,8 @@ from attrs import frozen
 from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import layouts
-from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout, RegisterLayout
+from mlusim.frontend.bangc.runtime.layouts import ArrayLayout, PointerLayout, RecordLayout
+from mlusim.isa.register import Register
 
 Find = Callable[[int, Any], Any]
 
@@ -19,6 +20,19 @@ class HostTypes:
 
     double: DType
     classes: Callable[[str, tuple[Any, ...]], Any]
+
+
+class RegisterLayout:
+    """A vector register."""
+
+    size = 2048
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype = dtype
+
+    def make(self, *_values: Any) -> Register:
+        """A register that nothing has written."""
+        return Register(self.dtype)
 
 
 def resolve(wanted: Mapping[str, t.Type], find: Find, host: HostTypes | None = None) -> dict[str, Any]:
