@@ -36,8 +36,7 @@ class RecordLayout:
             made.__dict__[name] = fresh(self.fields[name][0]) if value is None else value
         if not self.union or not values:
             return made
-        name = next(n for n, value in zip(self.fields, values, strict=False) if value is not None)
-        return self._seen(name, made)
+        return self._seen([*self.fields][len(values) - 1], made)  # what stands before it is zeros
 
     def _seen(self, name: str, made: "Object") -> "Object":
         """A union that holds what *made* has in *name*: the other members show its bytes; what has none shows zeros."""
