@@ -89,3 +89,33 @@ def test_what_would_be_another_number_is_refused(load, source, why):
     """At the line."""
     with pytest.raises(SourceError, match=rf":\d+:\d+: K does not translate: {why}"):
         load(f"{source}\n__mlu_global__ void K(int *o) {{ B b; B *p = &b; o[0] = sizeof(*p); }}\n")["K"]
+
+
+ENDS = """\
+struct Base { int v; __mlu_func__ virtual int get() { return v; } };
+struct Other : Base { int k; __mlu_func__ int get() override { return v * 100; } };
+struct Counted { int *p; __mlu_func__ Counted(int *q) : p(q) { p[4]++; } __mlu_func__ ~Counted() { p[5] += 10; } };
+__mlu_global__ void K(int *o, int n) {
+  for (int i = 0; i < 3; i++) {
+    Counted w(o);
+    if (i == 1) continue;
+    o[6 + i] = o[5];
+  }
+  Other a; a.v = 3; Base *p = &a; o[0] = p->get();
+  Base b; b.v = 2; p = &b; o[1] = p->get();
+}
+__mlu_global__ void New(int *o, int n) { int *p = new int; *p = 3; o[0] = *p; }
+"""
+
+
+def test_objects_of_kernels_end_and_choose_their_methods(load):
+    """Destructors and virtual methods run in Python; memory of the host's heap is refused."""
+    module = load(ENDS)
+    launch, stored = run(module["K"], (np.zeros(10, np.int32), 1), "auto")
+
+    assert launch.engine == "python"
+    assert [300, 2, 0, 0, 3, 30, 0, 0, 20, 0] == stored[0].tolist()
+    with pytest.raises(
+        SourceError, match="13:51: New does not translate: new is of the host, not of the device"
+    ):
+        module["New"]

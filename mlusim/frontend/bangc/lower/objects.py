@@ -21,6 +21,12 @@ from mlusim.frontend.bangc.parse.nodes import Node
 
 def new(scope: FunctionScope, node: Node) -> Expr:
     """``new T``, ``new T(values)`` and ``new T[count]``."""
+    if not scope.host:
+        scope.refuse(
+            "new",
+            "new is of the host, not of the device; declare an array, or give the kernel memory",
+            node.span,
+        )
     text = _behind(scope, node)
     if not text.startswith("new") and _makes_one(node):
         text = "new T(0)"  # one object, from a macro

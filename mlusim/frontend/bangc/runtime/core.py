@@ -23,6 +23,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
     RecordLayout,
     RecordPointer,
 )  # fmt: skip
+from mlusim.frontend.bangc.runtime.leaving import LEAVING
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, NoRecord, copy, see, seen
 from mlusim.frontend.bangc.runtime.resolve import resolve
@@ -70,6 +71,7 @@ def common() -> Mapping[str, Any]:
         "_c_pointer_at": _pointer_at,
         "_c_register": _register,
         "_c_set_register": _set_register,
+        **LEAVING,
         **{f"_c_lib_{name}": function for name, function in LIBRARY.items()},
     }
 

@@ -35,7 +35,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
     RecordLayout,
     RecordPointer,
 )
-from mlusim.frontend.bangc.runtime.leaving import LEAVING, Thrown, uncaught
+from mlusim.frontend.bangc.runtime.leaving import Thrown, uncaught
 from mlusim.frontend.bangc.runtime.pointers import Address, Items
 from mlusim.frontend.bangc.runtime.resolve import HostTypes, resolve
 from mlusim.frontend.bangc.runtime.variables import Cell
@@ -100,7 +100,6 @@ class Process:
             "_c_new": self.new,
             "_c_delete": self.delete,
             "_c_launch": self.launch,
-            **LEAVING,
         }
 
     # -- functions -------------------------------------------------------------------------------
