@@ -138,7 +138,7 @@ def perform_all(jobs: Sequence[Job], workers: int = 1, done: Done | None = None)
     """Run *jobs* in *workers* processes (1: in this one) and return their records in the order of *jobs*.
 
     Long cases start first, and the jobs of one case run in one process, as do all large cases in C.  *done* is called
-    with each record as it comes.  Raises `UsageError` when a process dies.
+    with each record when its process is through with what runs one after the other.  Raises `UsageError` when a process dies.
     """
     started = _portions(longest_first(jobs))
 

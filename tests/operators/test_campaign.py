@@ -2,10 +2,11 @@
 
 import pytest
 
+from mlusim.engine.preference import NATIVE, PYTHON
 from mlusim.errors import UsageError
 from mlusim.operators import campaign
 from mlusim.operators.campaign import Job, longest_first, matching_cases, perform, perform_all, usual_workers
-from mlusim.operators.registry import find_operator, operators
+from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.runner import made_of
 
 JOBS = [
@@ -97,3 +98,30 @@ def test_workers_are_few():
     assert 1 == usual_workers([])
     assert 1 == usual_workers(JOBS[:1])
     assert 1 <= usual_workers(JOBS * 10) <= 4
+
+
+def test_large_cases_in_c_share_a_process(monkeypatch):
+    """The largest first, on all boards; in Python each is for a process of its own, as are the others."""
+    started = []
+
+    def spread(_work, portions, _workers, _tell):
+        started.append([list(dict.fromkeys(job.case for job in of.jobs)) for of in portions])
+        return [[None] * len(of.jobs) for of in portions]
+
+    monkeypatch.setattr(campaign, "spread", spread)
+    names = ("case_19", "case_1", "case_20", "case_7", "case_2")
+    cases = [find_case(find_operator("three_interpolate_backward"), name) for name in names]
+    for engine in (NATIVE, PYTHON):
+        perform_all(
+            [
+                Job("three_interpolate_backward", case.name, board, engine=engine)
+                for case in cases
+                for board in ("MLU370-X4", "MLU590-H8")
+            ]
+        )
+    large = [c.name for c in sorted(cases, key=lambda c: -c.memory) if c.memory]
+
+    assert len(large) > 1
+    assert started[0][0] == large
+    assert sorted(started[0][1:]) == sorted([c.name] for c in cases if not c.memory)
+    assert sorted(started[1]) == sorted([c.name] for c in cases)

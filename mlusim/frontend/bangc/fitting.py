@@ -7,6 +7,7 @@ from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.machine.tensor import DeviceTensor
 
+LONG = 128  # bits of a number that is written out
 _BITS_OF_BFLOAT16 = 2  # bytes; files have no bfloat16, and integers carry it
 
 
@@ -55,8 +56,19 @@ def misfit(parameter: ir.Local, argument: Any) -> str | None:
         if isinstance(value, float) and not value.is_integer():
             return f"{value!r}; it takes a whole number"
         if isinstance(value, int | float) and not kind.low <= value <= kind.high:
-            return f"{value!r}; it takes {kind.low} to {kind.high}"
+            return f"{_said(value)}; it takes {kind.low} to {kind.high}"
+    if isinstance(kind, t.Arithmetic) and kind.kind == "float" and isinstance(argument, int):
+        try:
+            float(argument)
+        except OverflowError:
+            return f"{_said(argument)}; it takes what a double holds"
     return None
+
+
+def _said(value: float) -> str:
+    """A number as a sentence has room for it."""
+    long = isinstance(value, int) and value.bit_length() > LONG
+    return f"a number of {int(value).bit_length()} bits" if long else repr(value)
 
 
 def other_elements(have: DType, to: t.Type) -> DType | None:

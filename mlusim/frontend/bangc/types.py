@@ -104,6 +104,7 @@ class Record:
     virtual: bool = False  # an object's class chooses its methods
     bases: "tuple[Record, ...]" = ()  # the first base class, its first base, and so on
     closure: bool = False  # it is what a lambda captured
+    others: "tuple[Record, ...]" = ()  # bases behind the first, whose members lie elsewhere in it
 
     def field(self, name: str) -> Field:
         """The member called *name*."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import mlusim
-from mlusim.errors import LaunchError, UsageError
+from mlusim.errors import LaunchError, Unsupported, UsageError
 from mlusim.frontend.bangc.errors import SourceError
 
 SCALE = """\
@@ -193,3 +193,40 @@ def test_a_debugger_of_python_gets_the_python_engine(load):
 
     assert "python" == launch.engine
     assert 2 in seen
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((10**400, 1), "float f of k .* is given a number of 1329 bits; it takes what a double holds"),
+        ((1, 10**5000), "int n of k .* is given a number of 16610 bits; it takes -2147483648 to 2147483647"),
+    ],
+)
+def test_numbers_that_no_parameter_holds_are_refused(load, arguments, said):
+    """By their size: Python would write no more than 4,300 digits."""
+    kernel = load("__mlu_global__ void k(float *o, float f, int n) { o[0] = f; }\n")["k"]
+    device = mlusim.Device("MLU370-X4")
+
+    with pytest.raises(LaunchError, match=said):
+        device.launch(kernel, args=(device.empty(4, np.float32), *arguments))
+
+
+@pytest.mark.parametrize(("loops", "runs"), [(20, True), (21, False)])
+def test_loops_inside_each_other(load, loops, runs):
+    """As many as Python takes; beyond them a sentence says what to do."""
+    source = "while (n-- > 0) { " * loops + "o[0]++; " + "} " * loops
+    module = load(f"__mlu_global__ void k(int *o, int n) {{ {source}}}\n")
+    device = mlusim.Device("MLU370-X4")
+    tensor = device.put(np.zeros(4, np.int32))
+
+    def launch():
+        device.launch(module["k"], args=(tensor, 100))
+
+    if runs:
+        launch()
+    else:
+        with pytest.raises(
+            Unsupported, match="deeper than the 20 that Python takes; put the inner ones into a function"
+        ):
+            launch()
+    assert bool(device.get(tensor)[0]) == runs

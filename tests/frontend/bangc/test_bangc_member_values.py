@@ -119,3 +119,25 @@ def test_objects_of_kernels_end_and_choose_their_methods(load):
         SourceError, match="13:51: New does not translate: new is of the host, not of the device"
     ):
         module["New"]
+
+
+BASES = """\
+struct A { int a = 1; };
+struct B { int b = 2; __mlu_func__ int get() { return b; } };
+struct Tag { __mlu_func__ int tag() { return 9; } };
+struct C : A, B { int c = 3; };
+struct D : A, Tag { int d = 4; };
+__mlu_global__ void Called(int *o) { C c; o[0] = c.get(); }
+__mlu_global__ void Seen(int *o) { C c; B *p = &c; o[0] = p->b; }
+__mlu_global__ void Fine(int *o) { C c; D d; o[0] = c.a + c.c; o[1] = sizeof(C); o[2] = d.tag() + d.d; }
+"""
+
+
+@pytest.mark.parametrize("name", ["Called", "Seen"])
+def test_a_base_behind_the_first_is_refused(load, name):
+    """Its members lie elsewhere; the others, and those of a base without members, are right."""
+    module = load(BASES)
+
+    assert [4, 12, 13, 0] == run(module["Fine"], (np.zeros(4, np.int32),), NATIVE)[1][0].tolist()
+    with pytest.raises(SourceError, match=f"{name} does not translate: B is a base of C behind the first"):
+        module[name]

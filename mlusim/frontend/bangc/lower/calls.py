@@ -273,6 +273,8 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     arguments = passed(scope, node, target, given)
     if not takes_this(target):
         return _ordinary(scope, node, target, arguments)
+    if isinstance(receiver.type, t.Record) and target.parent is not None:
+        scope.refuse_beside(receiver.type, target.parent.type, node.span)
     this = places.address_of(scope, receiver, node.span)
     if target.virtual and scope.around.unit.reader.is_dynamic(node):
         return dispatch.call(scope, target, (this, *arguments), node)

@@ -91,6 +91,8 @@ def _pointer(scope: FunctionScope, value: Expr, have: t.Pointer, to: t.Pointer, 
         return AddressOf(value.place, to, span)
     seen = element_of(have.to)
     other = element_of(to.to)
+    if isinstance(seen, t.Record):
+        scope.refuse_beside(seen, other, span)
     puns = {type(seen), type(other)} == {t.Pointer, t.Arithmetic} and other.size > 1  # bytes may be copied
     if puns and not scope.host and _variable(value):
         what = (

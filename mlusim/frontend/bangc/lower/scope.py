@@ -171,6 +171,13 @@ class FunctionScope:
             if names.count(name) > 1:
                 self.refuse("inheritance", f"{name} is a member of {kind} and of its base; rename one", span)
 
+    def refuse_beside(self, kind: t.Record, base: t.Type, span: Span) -> None:
+        """Refuse to see an object as a base of its class that is not the first one: that lies elsewhere in it."""
+        if base in kind.others:
+            self.refuse(
+                "inheritance", f"{base} is a base of {kind} behind the first, which is not supported", span
+            )
+
     def refuse_destructor(self, kind: t.Type, span: Span) -> None:
         """Refuse objects with a destructor: it would not be called."""
         inner = element_of(kind)

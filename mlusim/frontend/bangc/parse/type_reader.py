@@ -153,7 +153,7 @@ class TypeReader:
                 )
                 for n, f in enumerate(kind.get_fields())
             )
-            record.bases = self._bases(declaration)
+            record.bases, record.others = self._bases(declaration)
             record.fields = (*(record.bases[0].fields if record.bases else ()), *own)
             record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
             record.union = declaration.kind.name == "UNION_DECL"
@@ -170,13 +170,15 @@ class TypeReader:
             )
         return record
 
-    def _bases(self, declaration: Any) -> tuple[t.Record, ...]:
-        """The first base class and its own; the members of a second one are not known."""
+    def _bases(self, declaration: Any) -> tuple[tuple[t.Record, ...], tuple[t.Record, ...]]:
+        """The first base class and its own; those beside them that have members, which are not known."""
         definition = declaration.get_definition() or declaration
         found = (c for c in definition.get_children() if c.kind.name == "CXX_BASE_SPECIFIER")
-        first = next(found, None)
-        base = None if first is None else self.of(first.type)
-        return (base, *base.bases) if isinstance(base, t.Record) else ()
+        base, *others = [self.of(c.type) for c in found] or [t.VOID]
+        beside = [o for b in others if isinstance(b, t.Record) for o in (b, *b.bases, *b.others) if o.fields]
+        if not isinstance(base, t.Record):
+            return (), tuple(beside)
+        return (base, *base.bases), (*base.others, *beside)
 
     def _is_class(self, declaration: Any) -> bool:
         """Whether it is a class of a supplied header that has methods; structures for data have none.

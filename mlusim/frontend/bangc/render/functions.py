@@ -5,11 +5,14 @@ from types import CodeType
 
 from attrs import frozen
 
+from mlusim.errors import Unsupported
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.ir.walk import casts, changed, walk
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render import declarations, statements
 from mlusim.frontend.bangc.render.context import Uses
+
+DEEPEST = 20  # blocks of Python inside each other
 
 
 @frozen(eq=False)
@@ -48,6 +51,13 @@ def render(function: ir.Function, *, deep: bool = False) -> Rendered:
     b.at(definition, function.span)
     module = ast.Module([definition], [])
     b.located(module, (1, 0, 1, 0))
-    code = compile(module, function.span.file, "exec")
+    try:
+        code = compile(module, function.span.file, "exec")
+    except SyntaxError:  # nothing else can be wrong with the code that is made here
+        where = f"{function.span.file}:{function.span.line}"
+        raise Unsupported(
+            f"{function.name} ({where}) has loops inside each other, deeper than the {DEEPEST} that Python takes; "
+            "put the inner ones into a function"
+        ) from None
     own = next(k for k in code.co_consts if isinstance(k, CodeType))
     return Rendered(function, own.replace(co_name=function.name, co_qualname=function.name), c.uses)

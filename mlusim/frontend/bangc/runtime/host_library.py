@@ -1,11 +1,13 @@
 """The C library of a host program: memory, texts, printing, random numbers, the clock, the end of the program."""
 
 import functools
-import math
+import re
 import sys
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
+
+import numpy as np
 
 from mlusim.arch.dtypes import uint8
 from mlusim.errors import MemoryFault, RuleFault, WrongSpace
@@ -72,7 +74,7 @@ class CLibrary:
             "puts": lambda text: self.printf_text(text_of(text) + "\n"), "putchar": self.putchar,
             "fflush": lambda _file: 0, "perror": self.perror, **self.disk.functions(),
             **texts.FUNCTIONS,
-            **{name: functools.partial(_strict, name=name) for name in (*_WORDS, "stof", "stod")},
+            **{name: functools.partial(_strict, name=name) for name in _WORDS},
             "to_string": self.to_string,
             "operator+": lambda a, b: self.string(_joined(a) + _joined(b)),
             "operator==": lambda a, b: text_of(a) == text_of(b), "operator!=": lambda a, b: text_of(a) != text_of(b),
@@ -244,30 +246,29 @@ def snprintf(target: Any, room: int, form: Any, *values: Any) -> int:
     return len(raw)
 
 
-_WORDS = {
+_WORDS: dict[str, tuple[float, float]] = {
     "stoi": (-(1 << 31), (1 << 31) - 1),
     **dict.fromkeys(("stol", "stoll"), (-(1 << 63), (1 << 63) - 1)),
+    **dict.fromkeys(("stoul", "stoull"), (-(1 << 64) + 1, (1 << 64) - 1)),
+    "stof": (-float(np.finfo(np.float32).max), float(np.finfo(np.float32).max)),
+    "stod": (-sys.float_info.max, sys.float_info.max),
 }
-_WORDS |= dict.fromkeys(("stoul", "stoull"), (-(1 << 64) + 1, (1 << 64) - 1))
+_FLOATS = ("stof", "stod")
+_NUMBERS = re.compile(r"[-+]?(\d|\.\d|inf|nan)", re.IGNORECASE), re.compile(r"[-+]?\d")
 
 
 def _strict(text: Any, name: str) -> float:
-    word = text_of(text).strip()
-    if (
-        not word
-        or (not word[0].isdigit() and word[0] not in "+-.")
-        or not math.isfinite(number_at(word, whole=False))
-    ):
+    word, real = text_of(text).strip(), name in _FLOATS
+    found = _NUMBERS[not real].match(word)
+    if found is None:
         raise RuleFault(f"{word!r} is no number, which std::{name} wants", hint="test the text first")
-    if name not in _WORDS:
-        return number_at(word, whole=False)
+    value = number_at(word, whole=not real)
     low, high = _WORDS[name]
-    found = number_at(word, whole=True)
-    if not low <= found <= high:
+    if not (low <= value <= high or (real and found[1].lower() in ("inf", "nan"))):
         raise RuleFault(
             f"{word} is out of the range of std::{name}", legal=f"{low} to {high}", hint="test the text first"
         )
-    return found
+    return value
 
 
 def sort(first: Any, last: Any) -> None:
