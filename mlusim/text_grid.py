@@ -115,9 +115,8 @@ class Grid:
             show_edge=False,
             show_header=headed and any(column.heading for column in self.columns),
             header_style="bold",
-            title=Text(self.title) if headed and self.title else None,
+            title=Text(self.title, style="bold") if headed and self.title else None,
             title_justify="left",
-            title_style="bold",
         )
         for column, width in zip(self.columns, widths, strict=True):
             justify: Any = "right" if column.right else "left"

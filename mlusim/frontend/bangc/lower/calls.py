@@ -25,7 +25,7 @@ from mlusim.frontend.bangc.ir import (
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import braces, containers, dispatch, expressions, lambdas, places
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
+from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number, temporary
 from mlusim.frontend.bangc.lower.storage import to_memory
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
@@ -230,10 +230,25 @@ def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     overload = tuple(p.type for p in target.parameters)
     if row is None:
         return scope.refuse("intrinsic", f"{target.name} is not in the instruction set", node.span)
-    for argument_, parameter in zip(arguments, overload, strict=False):
+    made = list(arguments[: len(given)])
+    for n, (operand, parameter) in enumerate(zip(made, overload, strict=False)):
         if isinstance(parameter, t.Pointer):
-            to_memory(argument_)  # an instruction is given its address
-    return IntrinsicCall(row, overload, arguments[: len(given)], target.result, node.span)
+            made[n] = _operand(scope, operand, parameter)
+    return IntrinsicCall(row, overload, tuple(made), target.result, node.span)
+
+
+def _operand(scope: FunctionScope, pointer: Expr, kind: t.Pointer) -> Expr:
+    """A pointer that an instruction is given: a variable that it leads to is memory, records are bytes."""
+    local = to_memory(pointer)
+    inner = pointer.value if isinstance(pointer, Convert) else pointer
+    of = element_of(inner.type.to if isinstance(inner.type, t.Pointer) else inner.type)
+    if local is not None and isinstance(element_of(local.type), t.Pointer):
+        scope.refuse(
+            "operand", f"{local.source_name} is a pointer, whose bytes no instruction takes", pointer.span
+        )
+    if isinstance(kind.to, t.Void) and isinstance(of, t.Record):
+        return Convert(pointer, t.Pointer(t.UINT8), pointer.span)
+    return pointer
 
 
 # -- methods, constructors, launches ---------------------------------------------------------------

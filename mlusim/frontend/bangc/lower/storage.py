@@ -18,14 +18,16 @@ from mlusim.frontend.bangc.ir import (
 )
 
 
-def to_memory(pointer: Expr) -> None:
-    """The local that *pointer* is the address of is memory: an instruction reads or writes its bytes."""
+def to_memory(pointer: Expr) -> Local | None:
+    """The local that *pointer* is the address of, which is memory: an instruction reads or writes its bytes."""
     while isinstance(pointer, Convert | Offset):
         pointer = pointer.value if isinstance(pointer, Convert) else pointer.pointer
     if isinstance(pointer, AddressOf):
         local = root(pointer.place)
         if local is not None:
             _move(local)
+        return local
+    return None
 
 
 def root(place: Place) -> Local | None:
