@@ -2,6 +2,7 @@
 
 import io
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
@@ -73,3 +74,15 @@ def test_columns_stand_below_each_other():
         "plain  1234567  as short",
         "  a         22  one",
     ] == shown(rows, 80)
+
+
+@pytest.mark.parametrize("width", [20, 200])
+def test_brackets_of_a_title_are_no_markup(width):
+    """Whether the columns are side by side or below each other."""
+    console = Console(file=io.StringIO(), width=width)
+    made = table("name", "number", title="of t[bold]x")
+    made.add_row("a name that is rather long", "and a cell that is long, too")
+    with console.capture() as captured:
+        console.print(made)
+
+    assert captured.get().split("\n")[0].rstrip() == "of t[bold]x"
