@@ -141,3 +141,25 @@ def test_a_base_behind_the_first_is_refused(load, name):
     assert [4, 12, 13, 0] == run(module["Fine"], (np.zeros(4, np.int32),), NATIVE)[1][0].tolist()
     with pytest.raises(SourceError, match=f"{name} does not translate: B is a base of C behind the first"):
         module[name]
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "Named s = {.n = 3, .f = 2.5f}; o[0] = s.n;",
+        "int s[4] = {[1 ... 3] = 2}; o[0] = s[2];",
+        "int s[2][2] = {[1][1] = 2}; o[0] = s[1][1];",
+    ],
+)
+def test_designators_that_are_refused_have_their_place(load, what):
+    """Into an anonymous member, of a range, of several steps."""
+    source = (
+        "struct Named { int n; union { float f; int i; }; };\n__mlu_global__ void k(int *o) { "
+        + what
+        + " }\n"
+    )
+
+    with pytest.raises(
+        SourceError, match=r":2:\d+: k does not translate: a designator of a range, of several steps"
+    ):
+        load(source)["k"]

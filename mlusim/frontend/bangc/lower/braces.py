@@ -51,7 +51,7 @@ def _filled(scope: FunctionScope, given: "Iterator[Node]", kind: t.Type, node: N
         if child is None:
             break
         if _designates(child):
-            at = _designated(scope, child, kind)
+            at = _designated(scope, child, kind, child.span if child.span.line else node.span)
             if at < len(values):
                 scope.refuse("designator", "write the values of a list in the order of its parts", child.span)
             values += _rest(scope, kind, len(values), at, child.span)
@@ -79,12 +79,14 @@ def _designates(child: Node) -> bool:
     return child.kind == "UNEXPOSED_EXPR" and child.type == t.VOID and len(child.children) > 1
 
 
-def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record) -> int:
+def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record, span: Span) -> int:
     """The number of the part of a *kind* that *child* is the value of."""
     designator, *others = child.children[:-1]
     if others:
         scope.refuse(
-            "designator", "a designator of several steps is not supported; nest the braces", child.span
+            "designator",
+            "a designator of a range, of several steps or into an anonymous member is not supported; nest the braces",
+            span,
         )
     if isinstance(kind, t.Array):
         found = scope.around.unit.reader.value(designator)
@@ -94,7 +96,7 @@ def _designated(scope: FunctionScope, child: Node, kind: t.Array | t.Record) -> 
     for n, field in enumerate(kind.fields if isinstance(kind, t.Record) else ()):
         if field.name == name:
             return n
-    return scope.refuse("designator", "this designator is not supported", child.span)
+    return scope.refuse("designator", "this designator is not supported", span)
 
 
 def _elements(scope: FunctionScope, child: Node, kind: t.ClassType) -> Compose:
