@@ -8,13 +8,14 @@ COLD Argument access_up(Core *m, int store, Ptr p, int64_t i, int dtype, Argumen
 /* Pointers move by bytes; beyond what any memory has they stay outside of all: from the ends of the offset no step leads
    back, and no pointer to other bytes is made of one that had no offset.  An address that leads to no memory is a number.
    Not cold: the compiler may ask a function without effects ahead of time, and then holds everything behind it for cold too. */
+#define WHOLE_ 4096 /* the far ends are whole multiples of every element */
 PART __attribute__((noinline)) Ptr far_away_(Ptr p, int forward) {
   const int64_t end = number_(p) ? INT64_C(1) << (OFFSET_BITS - 1) : REACH;
-  return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? end - (end > REACH) : -end);
+  return ((uint64_t)number_(p) << OFFSET_BITS) + (uint64_t)(forward ? end - (end > REACH ? WHOLE_ : 0) : -end);
 }
 ALWAYS Ptr moved_(Ptr p, int64_t count, int64_t size) {
   if (__builtin_constant_p(count) && count == 0) return p; /* within reach already */
-  const int64_t most = (REACH - 1) / size; /* a wider step leaves every reach, and its product might wrap */
+  const int64_t most = (REACH - WHOLE_) / size; /* a wider step leaves every reach, and its product might wrap */
   if (UNLIKELY((uint64_t)(count + most) > (uint64_t)(2 * most))) return far_away_(p, count > 0);
   int64_t to = offset_(p) + count * size;
   if (UNLIKELY((uint64_t)(to + REACH) / (uint64_t)(2 * REACH))) return far_away_(p, to > 0);
