@@ -9,10 +9,11 @@ from attrs import define, frozen
 from mlusim.frontend.bangc import cache, ir
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import ERROR, lower
+from mlusim.frontend.bangc.parse.interrupts import kept_interrupts
 from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.precompiled import state
 from mlusim.frontend.bangc.parse.sources import read
-from mlusim.frontend.bangc.parse.unit import Options, ParsedFile, digest, parse
+from mlusim.frontend.bangc.parse.unit import Options, ParsedFile, digest, parsed
 
 
 @frozen
@@ -33,17 +34,17 @@ class Translated:
 
 
 def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
-    """Translate a file; raises as `parse` does, and `SourceError` where every kernel has an error."""
+    """Translate a file; raises as `parsed` does, and `SourceError` where every kernel has an error."""
     source = read(path)
     where = (path, *options.include, repr(options.define), options.board.name, *requests)
     name = f"{cache.FOLDER}/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"
     kept = cache.read(name)
     if isinstance(kept, Translated) and _fresh(kept.form):
         return kept
-    unit = parse(path, options, requests)
-    templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
-    requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
-    made = Translated(_lowered(unit, path, options, requests), templates, requested)
+    with kept_interrupts(), parsed(path, options, requests) as unit:
+        templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
+        requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
+        made = Translated(_lowered(unit, path, options, requests), templates, requested)
     cache.write(name, made)
     return made
 
@@ -58,7 +59,8 @@ def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[s
     if not names:
         return form
     try:
-        return lower(parse(path, options, (*requests, *names)))[0]
+        with parsed(path, options, (*requests, *names)) as again:
+            return lower(again)[0]
     except SourceError:  # a class that has no name outside its function
         return form
 

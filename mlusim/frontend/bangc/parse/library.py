@@ -58,6 +58,16 @@ class Library:
             function.argtypes, function.restype = [ctypes.c_void_p], result
         lib.clang_EvalResult_dispose.argtypes = [ctypes.c_void_p]
 
+    def dispose(self, tree: Any) -> None:
+        """Free a parsed tree, none of whose cursors is used any more.
+
+        The bindings would do so in a finaliser, which takes milliseconds, whenever the collector comes: amid a kernel, too, where
+        a Ctrl-C of that time would be lost.
+        """
+        handle, tree.obj, tree._as_parameter_ = tree.obj, None, None
+        tree.__class__ = self.ci.ClangObject  # which has no finaliser
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("clang_disposeTranslationUnit", self.lib))(handle)
+
     def used(self, owner: Any) -> Iterator[Any]:
         """The declarations that the ``using`` of a class make its own: of a template, those of the instance."""
         for child in owner.get_children():

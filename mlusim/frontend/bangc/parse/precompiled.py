@@ -92,6 +92,9 @@ def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
     cache.put(place / prelude.INTRINSICS, text.encode(), once=True)
     cache.put(place / "rows.json", json.dumps(rows).encode(), once=True)
     unit = library.index.parse(str(prelude.INCLUDE / "mlu.h"), [*common, f"-I{place}"], options=_INCOMPLETE)
-    with tempfile.TemporaryDirectory(dir=place) as scratch:
-        unit.save(str(Path(scratch) / "mlu.pch"))
-        (Path(scratch) / "mlu.pch").replace(place / "mlu.pch")
+    try:
+        with tempfile.TemporaryDirectory(dir=place) as scratch:
+            unit.save(str(Path(scratch) / "mlu.pch"))
+            (Path(scratch) / "mlu.pch").replace(place / "mlu.pch")
+    finally:
+        library.dispose(unit)

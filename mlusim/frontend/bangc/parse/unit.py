@@ -3,7 +3,8 @@
 import hashlib
 import linecache
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -81,8 +82,9 @@ class ParsedFile:
         return found
 
 
-def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFile:
-    """Parse a file; *requests* are instantiations of kernels, as ``K<float>``.
+@contextmanager
+def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterator[ParsedFile]:
+    """Parse a file, of which nothing can be read after the block; *requests* are instantiations of kernels, as ``K<float>``.
 
     Raises `SourceError` with every error of the compiler, unless each stands in the body of a function, and `UsageError` for a
     file that cannot be read.
@@ -95,21 +97,37 @@ def parse(path: str, options: Options, requests: Sequence[str] = ()) -> ParsedFi
     supply = headers(found, options.board)
     tree = _parsed(found, path, overlay, supply, options)
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
+        if tree is not None:
+            found.dispose(tree)
         supply = headers(found, options.board, cached=False)  # the kept header is not taken
         tree = _parsed(found, path, overlay, supply, options)
+    try:
+        broken = _broken(path, source, wanted, tree)
+        reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources)
+        unit = _unit(path, source, wanted, reader, tree)
+        unit.broken = broken
+        _ends(unit)
+        yield unit
+    finally:
+        found.dispose(tree)
+
+
+def _broken(path: str, source: str, wanted: Sequence[str], tree: Any) -> tuple[BrokenCall, ...]:
+    """The errors of the compiler, where each stands in the body of a function."""
     errors = [d for d in tree.diagnostics if d.severity >= _ERROR]
-    said = [BrokenCall(_diagnostic(d, path, source, wanted), instance_of(d)) for d in errors]
+    said = tuple(BrokenCall(_diagnostic(d, path, source, wanted), instance_of(d)) for d in errors)
     if errors and not confined(errors, tree.cursor, {path, *_included(tree)}):
         raise SourceError(tuple(one.diagnostic for one in said))
-    reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources)
-    unit = _unit(path, source, wanted, reader, tree)
-    unit.broken = tuple(said)
+    return said
+
+
+def _ends(unit: ParsedFile) -> None:
+    """Tell the reader of the destructors that were asked for."""
     for name, helping in unit.named.items():
         body = helping.body
         called = None if body is None else body.children[0].children[0]
         if name.startswith(END) and called is not None and called.decl is not None:
-            reader.ends[name.removeprefix(END)[:-1]] = called.decl
-    return unit
+            unit.reader.ends[name.removeprefix(END)[:-1]] = called.decl
 
 
 def _parsed(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:

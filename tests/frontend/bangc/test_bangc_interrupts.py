@@ -1,0 +1,55 @@
+"""Ctrl-C and the parser's library: it is not lost in callbacks, nor in a finaliser amid a kernel."""
+
+import contextlib
+import ctypes
+import gc
+
+import pytest
+
+from mlusim import bangc
+from mlusim.frontend.bangc import translate
+from mlusim.frontend.bangc.errors import SourceError
+from mlusim.frontend.bangc.parse.library import library
+
+GOOD = "__mlu_global__ void K(float *p) { p[0] = 1; }\n"
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """No kept translation is found."""
+    monkeypatch.setenv("MLUSIM_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize(
+    ("source", "requests"),
+    [(GOOD, ()), ("template <typename T> " + GOOD, ("K<float>",)), (GOOD + "int f( {\n", ()), ("}\n", ())],
+)
+def test_no_tree_of_the_library_is_left_to_a_finaliser(tmp_path, own_cache, monkeypatch, source, requests):
+    """Freeing a tree takes milliseconds; a finaliser that does it would drop an interrupt of that time."""
+    finalised = []
+    monkeypatch.setattr(library().ci.TranslationUnit, "__del__", finalised.append)
+    (tmp_path / "k.mlu").write_text(source)
+    with contextlib.suppress(SourceError):
+        module = bangc.load(tmp_path / "k.mlu")
+        for request in requests:
+            module[request]
+    gc.collect()
+
+    assert [] == finalised
+
+
+def test_an_interrupt_in_a_callback_of_the_parser_ends_the_translation(tmp_path, own_cache, monkeypatch):
+    """What a callback raises is dropped by ctypes; the translation raises it at its end."""
+    real = translate.lower
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    def lower(unit):
+        ctypes.CFUNCTYPE(None)(interrupted)()
+        return real(unit)
+
+    monkeypatch.setattr(translate, "lower", lower)
+    (tmp_path / "k.mlu").write_text(GOOD)
+    with pytest.raises(KeyboardInterrupt):
+        bangc.load(tmp_path / "k.mlu")
