@@ -7,6 +7,7 @@ import gc
 import pytest
 
 from mlusim import bangc
+from mlusim.errors import UsageError
 from mlusim.frontend.bangc import translate
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.parse.library import library
@@ -38,8 +39,11 @@ def test_no_tree_of_the_library_is_left_to_a_finaliser(tmp_path, own_cache, monk
     assert [] == finalised
 
 
-def test_an_interrupt_in_a_callback_of_the_parser_ends_the_translation(tmp_path, own_cache, monkeypatch):
-    """What a callback raises is dropped by ctypes; the translation raises it at its end."""
+@pytest.mark.parametrize("problem", [None, UsageError("it lacks something")])
+def test_an_interrupt_in_a_callback_of_the_parser_ends_the_translation(
+    tmp_path, own_cache, monkeypatch, problem
+):
+    """What a callback raises is dropped by ctypes; the translation raises it at its end, whatever it lacks by then."""
     real = translate.lower
 
     def interrupted():
@@ -47,6 +51,8 @@ def test_an_interrupt_in_a_callback_of_the_parser_ends_the_translation(tmp_path,
 
     def lower(unit):
         ctypes.CFUNCTYPE(None)(interrupted)()
+        if problem is not None:
+            raise problem
         return real(unit)
 
     monkeypatch.setattr(translate, "lower", lower)

@@ -29,5 +29,5 @@ def kept_interrupts() -> Iterator[None]:
         yield
     finally:
         sys.unraisablehook = before
-    if dropped:
-        raise dropped[0]
+        if dropped:  # and whatever the block said of what was left out
+            raise dropped[0]

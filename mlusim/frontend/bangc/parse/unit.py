@@ -95,12 +95,12 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     wanted = [*_explicit(source), *requests]
     overlay = source + "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted))
     supply = headers(found, options.board)
-    tree = _parsed(found, path, overlay, supply, options)
+    tree = _tree(found, path, overlay, supply, options)
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
         if tree is not None:
             found.dispose(tree)
         supply = headers(found, options.board, cached=False)  # the kept header is not taken
-        tree = _parsed(found, path, overlay, supply, options)
+        tree = _tree(found, path, overlay, supply, options)
     try:
         broken = _broken(path, source, wanted, tree)
         reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources)
@@ -130,7 +130,7 @@ def _ends(unit: ParsedFile) -> None:
             unit.reader.ends[name.removeprefix(END)[:-1]] = called.decl
 
 
-def _parsed(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:
+def _tree(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:
     made = {**prelude.supplied(), **supply.unsaved, path: overlay + "\n"}
     try:
         return found.index.parse(path, [*supply.flags, *options.flags], unsaved_files=list(made.items()))
