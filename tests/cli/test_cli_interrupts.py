@@ -17,6 +17,8 @@ INTERRUPTED = """
             if name == sys.argv[0]:
                 os.kill(os.getpid(), signal.SIGINT)
 
+    # A shell that runs this in the background tells it to ignore Ctrl-C.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.meta_path.insert(0, Key())
     sys.argv = sys.argv[1:]
     runpy.run_module("mlusim", run_name="__main__", alter_sys=False)
