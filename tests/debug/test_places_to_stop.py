@@ -32,6 +32,28 @@ KERNELS = """
         mlu.bang_write_value(buffer, 64, float32(1.0))
         mluop_exp(mlu, buffer, buffer, None, 0, 64)
 """
+ODD = """
+    import mlusim
+    from mlusim.bang import kernel
+
+    class Lazy:
+        def __getattr__(self, name):
+            raise SystemExit(f"{name} was asked for")
+
+    class Closed:
+        @property
+        def body(self):
+            raise ValueError("closed")
+
+    lazy, closed = Lazy(), Closed()
+
+    @kernel
+    def plain(mlu):
+        lazy, closed
+        mlu.sync()
+
+    mlusim.Device("MLU370-X4").launch(plain)
+"""
 
 
 @pytest.fixture
@@ -74,3 +96,15 @@ def test_a_condition_is_checked_when_it_is_set():
         assert "times" in wrong
         assert "scaled does not have" in refuses(console, "break scaled if buffer > 1")
         assert "does not have" in refuses(console, "condition 1 nothing")
+
+
+def test_objects_of_a_script_are_not_asked_for_what_they_lack(tmp_path):
+    """A module's lazy objects and properties may do anything; looking for functions asks none of them."""
+    (tmp_path / "odd.py").write_text(textwrap.dedent(ODD))
+    session = DebugSession(ScriptProgram(str(tmp_path / "odd.py")))
+    console = Console(session)
+
+    assert "odd.py:19" in says(console, "break odd.py:19")
+    assert "Breakpoint 1" in says(console, "run")
+    assert "plain" in says(console, "info functions")
+    session.close()

@@ -1,6 +1,7 @@
 """Which code a kernel can reach: for breakpoints by function and by line, and for completion."""
 
 import dis
+import inspect
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -49,12 +50,17 @@ def _function(value: Any) -> FunctionType | None:
     for _ in range(8):
         if isinstance(value, FunctionType):
             return value
-        value = (
-            getattr(value, "body", None)
-            or getattr(value, "__wrapped__", None)
-            or getattr(value, "__func__", None)
-        )
+        value = _own(value, "body") or _own(value, "__wrapped__") or _own(value, "__func__")
     return None
+
+
+def _own(value: Any, name: str) -> Any:
+    """An attribute that *value* has, else None: a ``__getattr__`` of a user's object is not asked, it may do anything."""
+    try:
+        inspect.getattr_static(value, name)
+        return getattr(value, name)
+    except Exception:  # noqa: BLE001 - and a property of it may raise anything
+        return None
 
 
 def _named(function: FunctionType) -> Iterator[Any]:
