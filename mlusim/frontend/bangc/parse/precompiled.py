@@ -22,6 +22,7 @@ from mlusim.frontend.bangc.parse.library import Library
 FLAGS = (
     "-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-std=c++17", "-w", "-ferror-limit=100",
     "-nostdinc", "-nostdinc++", "-fspell-checking",
+    "-target", "x86_64-unknown-linux-gnu",  # the widths and signs of the vendor's hosts, whatever this machine is
 )  # fmt: skip
 _INCOMPLETE = 0x02 | 0x10  # a header, to be kept
 
