@@ -2,12 +2,10 @@
 
 import ast
 import sys
-from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/explanation/architecture.md"
-CATALOGUES = ("mlusim/isa", "mlusim/cli")  # one file a family of instructions, one file a verb
 
 
 def modules():
@@ -92,13 +90,6 @@ def depth(edges):
     return len(longest), longest
 
 
-def rooms(known):
-    """How many files each folder holds, flat."""
-    return Counter(
-        path.parent.relative_to(ROOT).as_posix() for path in known.values() if path.stem != "__init__"
-    )
-
-
 def room_of(name):
     """The room of a module: the folder below mlusim."""
     return name.split(".")[1]
@@ -137,7 +128,6 @@ def told():
     length, way = depth(graph(known, types=False))
     yield f"circles of {', '.join(str(len(group)) for group in found)} files; the largest: {' '.join(found[0])}"
     yield f"depth {length}: {' > '.join(way)}"
-    yield "files: " + ", ".join(f"{room} {count}" for room, count in sorted(rooms(known).items()))
 
 
 if __name__ == "__main__":

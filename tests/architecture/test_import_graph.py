@@ -1,8 +1,8 @@
-"""How the files hang together, held where it is: circles, depth, files in a room."""
+"""How the files hang together, held where it is: circles and depth."""
 
 import re
 
-from import_graph import CATALOGUES, PAGE, circles, depth, floors, graph, modules, room_of, rooms
+from import_graph import PAGE, circles, depth, floors, graph, modules, room_of
 
 KNOWN = modules()
 SLACK = 4  # files or floors that a row of the page may lag behind; `import_graph.py --write` renews it
@@ -26,17 +26,6 @@ def test_depth_does_not_grow():
     length, way = depth(graph(KNOWN, types=False))
 
     assert length <= limit("A way down the imports has"), way
-
-
-def test_rooms_stay_small():
-    """A folder that is no catalogue holds as many files as the page says, at most."""
-    large = {
-        room: count
-        for room, count in rooms(KNOWN).items()
-        if count > limit("A folder has") and room not in CATALOGUES
-    }
-
-    assert {} == large
 
 
 def test_the_page_knows_every_room():
