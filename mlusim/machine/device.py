@@ -2,13 +2,13 @@
 
 import contextlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from mlusim.arch.board import Board
-from mlusim.arch.dtypes import DType, as_dtype
+from mlusim.arch.dtypes import DType, as_dtype, uint8
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
@@ -32,11 +32,15 @@ from mlusim.time.timeline import Forecast
 
 
 class Device(Presented):
-    """A simulated board.  Its GDRAM and its launches are its own; many devices may live at once."""
+    """A simulated board.  Its GDRAM and its launches are its own; many devices may live at once.
 
-    def __init__(self, board: str | Board = "MLU370-X4") -> None:
+    *base* is the address at which its GDRAM begins.
+    """
+
+    def __init__(self, board: str | Board = "MLU370-X4", *, base: int = GDRAM_BASE) -> None:
         self.board = board_for(board)
-        self._heap = Heap(GDRAM, GDRAM_BASE, self.board.gdram)
+        self.base = base
+        self._heap = Heap(GDRAM, base, self.board.gdram)
         self._running: list[set[Allocation]] = []  # what the launches that run were given
 
     def __repr__(self) -> str:
@@ -73,6 +77,23 @@ class Device(Presented):
         raw = fresh_bytes(nbytes)
         raw.fill(POISON)
         return self._adopt(raw, sizes, found, filled=False)
+
+    def cut(self, memory: Bytes, nbytes: int, told: Callable[[], str] | None = None) -> DeviceTensor:
+        """A tensor of *nbytes* bytes in *memory*, which stands for this GDRAM from its first byte on.
+
+        The bytes are as they are there: nothing poisons them, and none counts as given.  *told* says what they are, in
+        words.  Raises `OutOfMemory` when the board's GDRAM, or *memory*, is exhausted.
+        """
+        declared = MemoryDeclaration(GDRAM, uint8, nbytes, shape=(nbytes,), told=told)
+        start = self._heap.place_of(nbytes, memory.size)
+        return DeviceTensor(
+            self, self._heap.allocate(memory[start : start + nbytes], declared), (nbytes,), uint8
+        )
+
+    @property
+    def used(self) -> int:
+        """Bytes of GDRAM that are allocated."""
+        return self._heap.used
 
     def get(self, tensor: DeviceTensor) -> np.ndarray[Any, Any]:
         """Copy a tensor from GDRAM to the host."""

@@ -225,6 +225,18 @@ class Heap:
         allocation.heap = self
         return allocation
 
+    def place_of(self, nbytes: int, most: int) -> int:
+        """The first byte, from the base on, of the next allocation; it ends before byte *most*, and fits."""
+        self.reserve(nbytes)
+        start = self._next - self.base
+        if start + nbytes > most:
+            raise OutOfMemory(
+                f"the {most} addresses of GDRAM are used up: none is used twice",
+                space=self.space.name,
+                hint="allocate once and use it again",
+            )
+        return start
+
     def reserve(self, nbytes: int) -> None:
         """Raise `OutOfMemory` unless *nbytes* more bytes fit."""
         if self.used + nbytes > self.capacity:

@@ -1,9 +1,10 @@
 """What declared a piece of memory, as a value."""
 
+from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
-from attrs import frozen
+from attrs import field, frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import RuleFault
@@ -16,7 +17,8 @@ class MemoryDeclaration:
 
     On the chip *file* and *line* are those of the kernel's statement, and *name* is the variable's where the front end
     knows it; a tensor of the host has its *shape* instead, and *const* where a kernel may not write it.
-    *stack* is true for a local array of BANG C, which a compiler has on its stack.
+    *stack* is true for a local array of BANG C, which a compiler has on its stack.  *told* says in words what a
+    tensor is, where a program has another name for it than its shape.
     """
 
     space: Space
@@ -28,6 +30,7 @@ class MemoryDeclaration:
     shape: tuple[int, ...] | None = None
     const: bool = False
     stack: bool = False
+    told: Callable[[], str] | None = field(default=None, eq=False)
 
     @property
     def counted(self) -> Space:
@@ -40,6 +43,8 @@ class MemoryDeclaration:
         return f"{PurePath(self.file).name}:{self.line}" if self.file else ""
 
     def __str__(self) -> str:
+        if self.told is not None:
+            return self.told()
         if self.shape is not None:
             return f"{'const ' if self.const else ''}tensor {self.dtype}{list(self.shape)}"
         return f"{self.space} {self.dtype}[{self.count}] declared at {self.place}"

@@ -29,6 +29,7 @@ LAYERS = {
     "bang": 5,
     "bangc": 5,
     "report": 5,
+    "toolkit": 5,
     "operators": 6,
     "programs": 6,
     "check": 6,

@@ -1,0 +1,259 @@
+// The run-time of the driver.  Numbers of errors, attributes and types are inferred; programs have them by name.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#pragma GCC visibility push(default)
+
+#define CNRT_MAJOR_VERSION 6
+#define CNRT_MINOR_VERSION 99
+#define CNRT_PATCH_VERSION 0
+#define CNRT_VERSION 69900
+
+// ---- types ------------------------------------------------------------------------------------
+#define MLUSIM_CNRT_ERRORS(X) \
+  X(cnrtSuccess, 0, "no error") \
+  X(cnrtErrorNotReady, 100002, "the work is not done yet") \
+  X(cnrtErrorInit, 100003, "the driver is not initialised") \
+  X(cnrtErrorNoDevice, 100011, "there is no such device") \
+  X(cnrtErrorDeviceInvalid, 100012, "the device is invalid") \
+  X(cnrtErrorNoMem, 100014, "the device has not that much memory left") \
+  X(cnrtErrorNoKernel, 100031, "there is no such kernel") \
+  X(cnrtErrorKernelTrap, 100032, "a kernel did what the machine cannot do") \
+  X(cnrtErrorQueueInvalid, 100041, "this is no queue") \
+  X(cnrtErrorNotifierInvalid, 100042, "this is no notifier") \
+  X(cnrtErrorArgsInvalid, 100053, "an argument is invalid") \
+  X(cnrtErrorInvalidSymbol, 100060, "there is no such symbol") \
+  X(cnrtErrorNotSupport, 100061, "the simulator does not do this") \
+  X(cnrtErrorSys, 100062, "the system refused") \
+  X(cnrtErrorUnknown, 999999, "an error without a name")
+typedef enum {
+#define MLUSIM_ERROR(name, number, text) name = number,
+  MLUSIM_CNRT_ERRORS(MLUSIM_ERROR)
+#undef MLUSIM_ERROR
+} cnrtRet_t;
+typedef cnrtRet_t cnrtError_t;
+#define CNRT_RET_SUCCESS cnrtSuccess
+#define CNRT_RET_ERR_INVALID cnrtErrorArgsInvalid
+#define CNRT_RET_ERR_NOMEM cnrtErrorNoMem
+#define CNRT_RET_ERR_NODEV cnrtErrorNoDevice
+#define CNRT_RET_ERR_UNKNOWN cnrtErrorUnknown
+
+typedef struct cnrtDim3 {
+  unsigned int x, y, z;
+} cnrtDim3_t;
+typedef struct dim3 {
+  unsigned int x, y, z;
+} dim3_t;
+typedef enum {
+  cnrtFuncTypeBlock = 1,
+  cnrtFuncTypeUnion1 = 4,
+  cnrtFuncTypeUnion2 = 8,
+  cnrtFuncTypeUnion4 = 16,
+  cnrtFuncTypeUnion8 = 32,
+  cnrtFuncTypeUnion16 = 64,
+  cnrtFuncTypeMutable = 128,
+} cnrtFunctionType_t;
+#define CNRT_FUNC_TYPE_BLOCK cnrtFuncTypeBlock
+#define CNRT_FUNC_TYPE_UNION1 cnrtFuncTypeUnion1
+#define CNRT_FUNC_TYPE_UNION2 cnrtFuncTypeUnion2
+#define CNRT_FUNC_TYPE_UNION4 cnrtFuncTypeUnion4
+#define CNRT_FUNC_TYPE_UNION8 cnrtFuncTypeUnion8
+#define CNRT_FUNC_TYPE_UNION16 cnrtFuncTypeUnion16
+#define CNRT_FUNC_TYPE_MUTABLE cnrtFuncTypeMutable
+typedef struct cnrtQueueSt *cnrtQueue_t;
+typedef struct cnrtNotifierSt *cnrtNotifier_t;
+typedef void (*cnrtHostFn_t)(void *);
+typedef unsigned long long cnrtDev_t;
+
+typedef enum {
+  cnrtMemcpyHostToDev,
+  cnrtMemcpyDevToDev,
+  cnrtMemcpyDevToHost,
+  cnrtMemcpyHostToHost,
+  cnrtMemcpyPeerToPeer,
+  cnrtMemcpyNoDirection,
+} cnrtMemTransDir_t;
+#define CNRT_MEM_TRANS_DIR_HOST2DEV cnrtMemcpyHostToDev
+#define CNRT_MEM_TRANS_DIR_DEV2HOST cnrtMemcpyDevToHost
+#define CNRT_MEM_TRANS_DIR_DEV2DEV cnrtMemcpyDevToDev
+#define CNRT_MEM_TRANS_DIR_HOST2HOST cnrtMemcpyHostToHost
+#define CNRT_MEM_TRANS_DIR_PEER2PEER cnrtMemcpyPeerToPeer
+#define CNRT_MEM_TRANS_DIR_NODIR cnrtMemcpyNoDirection
+typedef enum { cnrtMemTypeUnregistered, cnrtMemTypeHost, cnrtMemTypeDevice } cnrtMemType_t;
+typedef struct {
+  cnrtMemType_t type;
+  int device;
+  void *devicePointer, *hostPointer;
+} cnrtPointerAttributes_t;
+
+#define MLUSIM_CNRT_ATTRIBUTES(X) \
+  X(cnrtAttrClusterCount) X(cnrtAttrMcorePerCluster) X(cnrtAttrNramSizePerMcore) X(cnrtAttrWeightRamSizePerMcore) \
+  X(cnrtAttrSramSizePerMcluster) X(cnrtAttrMaxUnionTypePerTask) X(cnrtAttrComputeCapabilityMajor) \
+  X(cnrtAttrComputeCapabilityMinor) X(cnrtAttrISAVersion) X(cnrtAttrClusterClockRate) X(cnrtAttrMemClockRate) \
+  X(cnrtAttrGmemBusWidth) X(cnrtAttrMaxL2CacheSize) X(cnrtAttrMaxDimX) X(cnrtAttrMaxDimY) X(cnrtAttrMaxDimZ) \
+  X(cnrtAttrTotalMemSize) X(cnrtAttrMaxQueueCount) X(cnrtAttrMaxNotifierCount) X(cnrtAttrPciBusId) \
+  X(cnrtAttrPciDeviceId) X(cnrtAttrPciDomainId)
+typedef enum {
+#define MLUSIM_ATTRIBUTE(name) name,
+  MLUSIM_CNRT_ATTRIBUTES(MLUSIM_ATTRIBUTE)
+#undef MLUSIM_ATTRIBUTE
+} cnrtDeviceAttr_t;
+typedef struct {
+  char name[64];
+  size_t availableMem, totalMem;  // MiB
+  int clusterCount, McorePerCluster, mcorePerCluster, clusterClockRate, ISAVersion, computeCapabilityMajor, computeCapabilityMinor;
+  int nramSizePerMcore, wramSizePerMcore, sramSizePerMcluster, maxL2CacheSize, maxUnionTypePerTask, memClockRate, gmemBusWidth;
+  int pciBusID, pciDeviceID, pciDomainID;
+} cnrtDeviceProp_t;
+typedef struct {
+  char device_name[64];
+  int core_num;
+} cnrtDeviceInfo_t;
+
+typedef enum {
+  cnrtInt = 1, cnrtFloat, cnrtHalf, cnrtDouble, cnrtBfloat, cnrtChar, cnrtShort, cnrtLonglong, cnrtBoolean, cnrtUchar, cnrtUshort,
+  cnrtUint, cnrtUlonglong
+} cnrtDataType_V2_t;
+typedef enum { cnrtRounding_rm, cnrtRounding_to_zero, cnrtRounding_rn } cnrtQuantizedMode_t;
+typedef struct cnrtQuantizedParam *cnrtQuantizedParam_t;
+typedef enum {
+  CNRT_INVALID = 0x0, CNRT_FLOAT16 = 0x12, CNRT_FLOAT32 = 0x13, CNRT_FLOAT64 = 0x14,
+  CNRT_INT4 = 0x20, CNRT_INT8 = 0x21, CNRT_INT16 = 0x22, CNRT_INT32 = 0x23, CNRT_INT64 = 0x24,
+  CNRT_UINT8 = 0x31, CNRT_UINT16 = 0x32, CNRT_UINT32 = 0x33, CNRT_UINT64 = 0x34, CNRT_BOOL = 0x41
+} cnrtDataType_t;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+// ---- errors and devices -----------------------------------------------------------------------
+cnrtRet_t cnrtGetLastError(void);
+cnrtRet_t cnrtPeekAtLastError(void);
+const char *cnrtGetErrorStr(cnrtRet_t);
+const char *cnrtGetErrorName(cnrtRet_t);
+cnrtRet_t cnrtGetLibVersion(int *, int *, int *);
+cnrtRet_t cnrtDriverGetVersion(int *, int *, int *);
+cnrtRet_t cnrtGetDeviceCount(unsigned int *);
+cnrtRet_t cnrtSetDevice(int);
+cnrtRet_t cnrtGetDevice(int *);
+cnrtRet_t cnrtGetDeviceProperties(cnrtDeviceProp_t *, int);
+cnrtRet_t cnrtDeviceGetAttribute(int *, cnrtDeviceAttr_t, int);
+cnrtRet_t cnrtDeviceGetPCIBusId(char *, int, int);
+cnrtRet_t cnrtDeviceGetByPCIBusId(int *, const char *);
+cnrtRet_t cnrtDeviceReset(void);
+cnrtRet_t cnrtSyncDevice(void);
+cnrtRet_t cnrtSetDeviceFlag(unsigned int);
+cnrtRet_t cnrtGetDeviceFlag(unsigned int *);
+cnrtRet_t cnrtDeviceCanAccessPeer(int *, int, int);
+cnrtRet_t cnrtGetPeerAccessibility(unsigned int *, int, int);
+// ---- memory -----------------------------------------------------------------------------------
+cnrtRet_t cnrtMalloc(void **, size_t);
+cnrtRet_t cnrtMallocConstant(void **, size_t);
+cnrtRet_t cnrtMallocFrameBuffer(void **, size_t, int);
+cnrtRet_t cnrtFree(void *);
+cnrtRet_t cnrtFreeArray(void **, int);
+cnrtRet_t cnrtHostMalloc(void **, size_t);
+cnrtRet_t cnrtHostMallocFlag(void **, size_t, unsigned int);
+cnrtRet_t cnrtMallocHost(void **, size_t);
+cnrtRet_t cnrtFreeHost(void *);
+cnrtRet_t cnrtMemcpy(void *, const void *, size_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpyAsync(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpyAsync_V2(void *, const void *, size_t, cnrtQueue_t, cnrtMemTransDir_t);
+cnrtRet_t cnrtMemcpyPeer(void *, int, void *, int, size_t);
+cnrtRet_t cnrtMemcpyPeerAsync(void *, int, void *, int, size_t, cnrtQueue_t);
+cnrtRet_t cnrtMemset(void *, int, size_t);
+cnrtRet_t cnrtMemsetAsync(void *, int, size_t, cnrtQueue_t);
+cnrtRet_t cnrtMemsetD8(void *, unsigned char, size_t);
+cnrtRet_t cnrtMemsetD32(void *, unsigned int, size_t);
+cnrtRet_t cnrtMemsetD8Async(void *, unsigned char, size_t, cnrtQueue_t);
+cnrtRet_t cnrtMemsetD32Async(void *, unsigned int, size_t, cnrtQueue_t);
+cnrtRet_t cnrtMemGetInfo(size_t *, size_t *);
+cnrtRet_t cnrtPointerGetAttributes(cnrtPointerAttributes_t *, const void *);
+// ---- queues and notifiers ---------------------------------------------------------------------
+cnrtRet_t cnrtQueueCreate(cnrtQueue_t *);
+cnrtRet_t cnrtQueueCreateWithPriority(cnrtQueue_t *, unsigned int, int);
+cnrtRet_t cnrtQueueGetPriority(cnrtQueue_t, int *);
+cnrtRet_t cnrtDeviceGetQueuePriorityRange(int *, int *);
+cnrtRet_t cnrtQueueDestroy(cnrtQueue_t);
+cnrtRet_t cnrtQueueSync(cnrtQueue_t);
+cnrtRet_t cnrtQueueQuery(cnrtQueue_t);
+cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t, cnrtQueue_t, unsigned int);
+cnrtRet_t cnrtQueueWaitNotifierWithFlags(cnrtNotifier_t, cnrtQueue_t, unsigned int);
+cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t, cnrtHostFn_t, void *);
+cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *);
+cnrtRet_t cnrtNotifierCreateWithFlags(cnrtNotifier_t *, unsigned int);
+cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t);
+cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t, cnrtQueue_t);
+cnrtRet_t cnrtPlaceNotifierWithFlags(cnrtNotifier_t, cnrtQueue_t, unsigned int);
+cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t);
+cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t);
+cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t, cnrtNotifier_t, float *);     // us
+cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t, cnrtNotifier_t, float *);  // ms
+// ---- launches ---------------------------------------------------------------------------------
+cnrtRet_t cnrtInvokeKernel(const void *, cnrtDim3_t, cnrtFunctionType_t, void **, size_t, cnrtQueue_t);
+// ---- numbers ----------------------------------------------------------------------------------
+cnrtRet_t cnrtCastDataType_V2(void *, cnrtDataType_V2_t, void *, cnrtDataType_V2_t, int, cnrtQuantizedParam_t, cnrtQuantizedMode_t);
+cnrtRet_t cnrtCreateQuantizedParam(cnrtQuantizedParam_t *, int, float, int);
+cnrtRet_t cnrtDestroyQuantizedParam(cnrtQuantizedParam_t);
+cnrtRet_t cnrtCastDataType(void *, cnrtDataType_t, void *, cnrtDataType_t, int, cnrtQuantizedParam_t);
+cnrtRet_t cnrtConvertFloatToHalf(uint16_t *, float);
+cnrtRet_t cnrtConvertHalfToFloat(float *, uint16_t);
+cnrtRet_t cnrtConvertFloatToHalfArray(uint16_t *, const float *, int);
+cnrtRet_t cnrtConvertHalfToFloatArray(float *, const uint16_t *, int);
+// ---- names of older drivers -------------------------------------------------------------------
+typedef enum { CNRT_CHANNEL_TYPE_DUPLICATE = -1, CNRT_CHANNEL_TYPE_0 = 0 } cnrtChannelType_t;
+typedef struct cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
+typedef struct cnrtKernelInitParam *cnrtKernelInitParam_t;
+typedef struct {
+  unsigned int *affinity;
+} cnrtInvokeParam_t;
+cnrtRet_t cnrtInit(unsigned int);
+void cnrtDestroy(void);
+cnrtRet_t cnrtGetDeviceHandle(cnrtDev_t *, int);
+cnrtRet_t cnrtSetCurrentDevice(cnrtDev_t);
+cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *);
+cnrtRet_t cnrtGetDeviceInfo(cnrtDeviceInfo_t *, cnrtDev_t);
+cnrtRet_t cnrtCreateQueue(cnrtQueue_t *);
+cnrtRet_t cnrtDestroyQueue(cnrtQueue_t);
+cnrtRet_t cnrtSyncQueue(cnrtQueue_t);
+cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *);
+cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *);
+cnrtRet_t cnrtGetKernelParamsBuffer(cnrtKernelParamsBuffer_t *);
+cnrtRet_t cnrtKernelParamsBufferAddParam(cnrtKernelParamsBuffer_t, void *, size_t);
+cnrtRet_t cnrtKernelParamsBufferMarkParam(cnrtKernelParamsBuffer_t);
+cnrtRet_t cnrtDestroyKernelParamsBuffer(cnrtKernelParamsBuffer_t);
+cnrtRet_t cnrtCreateKernelInitParam(cnrtKernelInitParam_t *);
+cnrtRet_t cnrtInitKernelMemory(const void *, cnrtKernelInitParam_t);
+cnrtRet_t cnrtDestroyKernelInitParamAndMemory(cnrtKernelInitParam_t);
+cnrtRet_t cnrtInvokeKernel_V2(const void *, cnrtDim3_t, cnrtKernelParamsBuffer_t, cnrtFunctionType_t, cnrtQueue_t);
+cnrtRet_t cnrtInvokeKernel_V3(const void *, cnrtKernelInitParam_t, cnrtDim3_t, cnrtKernelParamsBuffer_t, cnrtFunctionType_t, cnrtQueue_t, void *);
+// ---- what the compiler calls ------------------------------------------------------------------
+void __bangRegisterFunction(void **, const char *, char *, const char *, int, cnrtDim3_t *, cnrtDim3_t *, int *);
+void __mlusim_check(cnrtRet_t, const char *, const char *, int);  // says what failed, and ends the program
+#ifdef __cplusplus
+}
+template <class T> __attribute__((always_inline)) static inline cnrtRet_t cnrtMalloc(T **p, size_t n) { return cnrtMalloc((void **)p, n); }
+template <class T> __attribute__((always_inline)) static inline cnrtRet_t cnrtHostMalloc(T **p, size_t n) { return cnrtHostMalloc((void **)p, n); }
+#endif
+#ifndef CNRT_CHECK
+#define CNRT_CHECK(call) __mlusim_check((call), #call, __FILE__, __LINE__)
+#endif
+
+#ifdef __CUDA__  // what clang makes of `kernel<<<dim, type, queue>>>` calls the driver's own names, which others may hook
+extern "C" {
+unsigned __cudaPushCallConfiguration(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);
+int cudaConfigureCall(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);
+__attribute__((used, visibility("hidden"))) inline int cudaLaunchKernel(
+    const void *stub, cnrtDim3_t dim, cnrtDim3_t block, void **args, size_t, cnrtQueue_t queue) {
+  return (int)cnrtInvokeKernel(stub, dim, (cnrtFunctionType_t)block.x, args, 0, queue);
+}
+__attribute__((used, visibility("hidden"))) inline int __cudaRegisterFunction(
+    void **handle, const char *stub, char *device, const char *name, int limit, void *, void *, void *, void *, int *size) {
+  __bangRegisterFunction(handle, stub, device, name, limit, nullptr, nullptr, size);
+  return 0;
+}
+}
+#endif
+#pragma GCC visibility pop

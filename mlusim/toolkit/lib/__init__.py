@@ -1,0 +1,1 @@
+"""The driver's libraries in C++, and what compiles them."""

@@ -1,0 +1,444 @@
+// cnrt: devices, memory, queues, notifiers, errors.  Work is done when it is given to a queue.
+#include "cnrt.h"
+
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <fcntl.h>
+#include <cstdarg>
+#include <map>
+#include <mutex>
+#include <string>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
+
+#include "wire.h"
+
+using namespace mlusim;
+
+namespace {
+
+// ---- host functions of queues: one thread runs them in order, and who waits for a queue waits for them ---------------
+struct HostFunctions {
+  std::mutex lock;
+  std::condition_variable changed;
+  std::deque<std::pair<cnrtHostFn_t, void *>> waiting;
+  bool running = false, started = false;
+  std::thread::id thread;
+};
+HostFunctions &host_functions() {
+  static HostFunctions *one = new HostFunctions;
+  return *one;
+}
+void run_host_functions() {
+  HostFunctions &h = host_functions();
+  std::unique_lock<std::mutex> held(h.lock);
+  for (;;) {
+    h.changed.wait(held, [&] { return !h.waiting.empty(); });
+    auto [function, data] = h.waiting.front();
+    h.waiting.pop_front();
+    h.running = true;
+    held.unlock();
+    function(data);
+    held.lock();
+    h.running = false;
+    h.changed.notify_all();
+  }
+}
+
+// ---- what the host has of pinned memory --------------------------------------------------------
+struct Pinned {
+  std::mutex lock;
+  std::map<const void *, size_t> bytes;
+};
+Pinned &pinned() {
+  static Pinned *one = new Pinned;
+  return *one;
+}
+
+std::string plain(const char *call, const char *what) { return std::string(call) + " is given " + what; }
+
+cnrtRet_t allocate(void **pointer, size_t bytes, void *caller, const char *call) {
+  if (!pointer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no place for the pointer"));
+  if (!bytes) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "0 bytes"));
+  Reply reply = ask(OP_MALLOC, {bytes}, caller);
+  *pointer = reply.code == cnrtSuccess ? (void *)reply.value : nullptr;
+  return done(reply.code);
+}
+
+cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t direction, uint64_t queue, void *caller, const char *call) {
+  if (direction == cnrtMemcpyNoDirection) {
+    bool from = (int64_t)ask(OP_KIND, {(uint64_t)source}).value >= 0, to = (int64_t)ask(OP_KIND, {(uint64_t)target}).value >= 0;
+    direction = from ? to ? cnrtMemcpyDevToDev : cnrtMemcpyDevToHost : to ? cnrtMemcpyHostToDev : cnrtMemcpyHostToHost;
+  }
+  if ((unsigned)direction > cnrtMemcpyPeerToPeer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no direction that there is"));
+  if (!bytes) return cnrtSuccess;
+  if (!target || !source) return refuse(cnrtErrorArgsInvalid, caller, plain(call, target ? "a null pointer as source" : "a null pointer as target"));
+  wait_for_host_functions();
+  Reply reply = ask(OP_COPY, {(uint64_t)target, (uint64_t)source, bytes, (uint64_t)direction, queue}, caller);
+  if (reply.code != cnrtSuccess) return done(reply.code);
+  bool to = direction == cnrtMemcpyHostToDev || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
+  bool from = direction == cnrtMemcpyDevToHost || direction == cnrtMemcpyDevToDev || direction == cnrtMemcpyPeerToPeer;
+  memmove(to ? mapped((uint64_t)target) : target, from ? mapped((uint64_t)source) : source, bytes);
+  return cnrtSuccess;
+}
+
+cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t queue, void *caller) {
+  if (!count) return cnrtSuccess;
+  wait_for_host_functions();
+  Reply reply = ask(OP_SET, {(uint64_t)target, width * count, queue}, caller);
+  if (reply.code != cnrtSuccess) return done(reply.code);
+  char *at = mapped((uint64_t)target);
+  if (width == 1) memset(at, (int)value, count);
+  else for (size_t i = 0; i < count; ++i) memcpy(at + 4 * i, &value, 4);
+  return cnrtSuccess;
+}
+
+int attribute(cnrtDeviceAttr_t which, int device) {
+  static const char *const names[] = {
+#define MLUSIM_ATTRIBUTE(name) #name,
+      MLUSIM_CNRT_ATTRIBUTES(MLUSIM_ATTRIBUTE)
+#undef MLUSIM_ATTRIBUTE
+  };
+  return (unsigned)which < sizeof names / sizeof *names ? (int)board_attribute(names[which], device) : 0;
+}
+
+bool there_is(int device) { return device >= 0 && (uint64_t)device < ask(OP_DEVICES).value; }
+
+cnrtRet_t no_device(int device, void *caller) {
+  return refuse(cnrtErrorNoDevice, caller,
+                "there is no device " + std::to_string(device) + "; " + std::to_string(ask(OP_DEVICES).value) + " are there, counted from 0");
+}
+
+}  // namespace
+
+void mlusim::wait_for_host_functions() {
+  HostFunctions &h = host_functions();
+  std::unique_lock<std::mutex> held(h.lock);
+  if (h.thread == std::this_thread::get_id()) return;
+  h.changed.wait(held, [&] { return h.waiting.empty() && !h.running; });
+}
+
+extern "C" {
+
+// ---- errors ------------------------------------------------------------------------------------
+cnrtRet_t cnrtGetLastError(void) { return last_error(true); }
+cnrtRet_t cnrtPeekAtLastError(void) { return last_error(false); }
+const char *cnrtGetErrorStr(cnrtRet_t code) {
+  switch (code) {
+#define MLUSIM_ERROR(name, number, text) case name: return text;
+    MLUSIM_CNRT_ERRORS(MLUSIM_ERROR)
+#undef MLUSIM_ERROR
+  }
+  return "an error without a name";
+}
+const char *cnrtGetErrorName(cnrtRet_t code) {
+  switch (code) {
+#define MLUSIM_ERROR(name, number, text) case name: return #name;
+    MLUSIM_CNRT_ERRORS(MLUSIM_ERROR)
+#undef MLUSIM_ERROR
+  }
+  return "cnrtErrorUnknown";
+}
+void __mlusim_check(cnrtRet_t code, const char *call, const char *file, int line) {
+  if (code == cnrtSuccess) return;
+  fflush(stdout);
+  fprintf(stderr, "%s:%d: %s: %s (%s)\n", file, line, call, cnrtGetErrorStr(code), cnrtGetErrorName(code));
+  exit(1);
+}
+cnrtRet_t cnrtGetLibVersion(int *major, int *minor, int *patch) {
+  *major = CNRT_MAJOR_VERSION, *minor = CNRT_MINOR_VERSION, *patch = CNRT_PATCH_VERSION;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtDriverGetVersion(int *major, int *minor, int *patch) {
+  *major = 6, *minor = 0, *patch = 0;
+  return cnrtSuccess;
+}
+
+// ---- devices -----------------------------------------------------------------------------------
+cnrtRet_t cnrtInit(unsigned) { return cnrtSuccess; }
+void cnrtDestroy(void) {}
+cnrtRet_t cnrtGetDeviceCount(unsigned *count) {
+  *count = (unsigned)ask(OP_DEVICES).value;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtSetDevice(int device) {
+  if (!there_is(device)) return no_device(device, CALLER);
+  choose_device(device);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtGetDevice(int *device) {
+  *device = current_device();
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtDeviceGetAttribute(int *value, cnrtDeviceAttr_t which, int device) {
+  if (!there_is(device)) return no_device(device, CALLER);
+  if ((unsigned)which > cnrtAttrPciDomainId) return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtDeviceGetAttribute is given no attribute that there is");
+  *value = attribute(which, device);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtGetDeviceProperties(cnrtDeviceProp_t *p, int device) {
+  if (!there_is(device)) return no_device(device, CALLER);
+  *p = {};
+  snprintf(p->name, sizeof p->name, "%s", ask(OP_NAME, {}, nullptr, nullptr, 0, device).data.c_str());
+  std::string memory = ask(OP_MEMORY, {}, nullptr, nullptr, 0, device).data;
+  uint64_t both[2] = {};
+  if (memory.size() == sizeof both) memcpy(both, memory.data(), sizeof both);
+  p->availableMem = both[0] >> 20, p->totalMem = both[1] >> 20;
+  auto of = [device](cnrtDeviceAttr_t which) { return attribute(which, device); };
+  p->clusterCount = of(cnrtAttrClusterCount);
+  p->McorePerCluster = p->mcorePerCluster = of(cnrtAttrMcorePerCluster);
+  p->clusterClockRate = of(cnrtAttrClusterClockRate), p->ISAVersion = of(cnrtAttrISAVersion);
+  p->computeCapabilityMajor = of(cnrtAttrComputeCapabilityMajor), p->computeCapabilityMinor = of(cnrtAttrComputeCapabilityMinor);
+  p->nramSizePerMcore = of(cnrtAttrNramSizePerMcore), p->wramSizePerMcore = of(cnrtAttrWeightRamSizePerMcore);
+  p->sramSizePerMcluster = of(cnrtAttrSramSizePerMcluster), p->maxL2CacheSize = of(cnrtAttrMaxL2CacheSize);
+  p->maxUnionTypePerTask = of(cnrtAttrMaxUnionTypePerTask), p->memClockRate = of(cnrtAttrMemClockRate);
+  p->gmemBusWidth = of(cnrtAttrGmemBusWidth), p->pciBusID = device;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtDeviceGetPCIBusId(char *text, int bytes, int device) {
+  if (!there_is(device)) return no_device(device, CALLER);
+  snprintf(text, bytes, "0000:%02x:00.0", device);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtDeviceGetByPCIBusId(int *device, const char *text) {
+  unsigned domain = 0, bus = 0;
+  if (sscanf(text, "%x:%x", &domain, &bus) != 2 || !there_is((int)bus)) return no_device((int)bus, CALLER);
+  *device = (int)bus;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtSyncDevice(void) {
+  wait_for_host_functions();
+  return done(ask(OP_SYNC, {1}, CALLER).code);
+}
+cnrtRet_t cnrtDeviceReset(void) {
+  wait_for_host_functions();
+  return done(ask(OP_RESET, {}, CALLER).code);
+}
+cnrtRet_t cnrtSetDeviceFlag(unsigned) { return cnrtSuccess; }
+cnrtRet_t cnrtGetDeviceFlag(unsigned *flag) {
+  *flag = 0;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtDeviceCanAccessPeer(int *can, int device, int peer) {
+  *can = device != peer && there_is(device) && there_is(peer);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtGetPeerAccessibility(unsigned *can, int device, int peer) {
+  *can = device != peer && there_is(device) && there_is(peer);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtGetDeviceHandle(cnrtDev_t *handle, int device) {
+  if (!there_is(device)) return no_device(device, CALLER);
+  *handle = (cnrtDev_t)device;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtSetCurrentDevice(cnrtDev_t handle) {
+  if (!there_is((int)handle)) return no_device((int)handle, CALLER);
+  choose_device((int)handle);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *handle) {
+  *handle = (cnrtDev_t)current_device();
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtGetDeviceInfo(cnrtDeviceInfo_t *info, cnrtDev_t handle) {
+  if (!there_is((int)handle)) return no_device((int)handle, CALLER);
+  snprintf(info->device_name, sizeof info->device_name, "%s", ask(OP_NAME, {}, nullptr, nullptr, 0, (int)handle).data.c_str());
+  info->core_num = attribute(cnrtAttrClusterCount, (int)handle) * attribute(cnrtAttrMcorePerCluster, (int)handle);
+  return cnrtSuccess;
+}
+
+// ---- memory ------------------------------------------------------------------------------------
+cnrtRet_t cnrtMalloc(void **pointer, size_t bytes) { return allocate(pointer, bytes, CALLER, "cnrtMalloc"); }
+cnrtRet_t cnrtMallocConstant(void **pointer, size_t bytes) { return allocate(pointer, bytes, CALLER, "cnrtMallocConstant"); }
+cnrtRet_t cnrtMallocFrameBuffer(void **pointer, size_t bytes, int) { return allocate(pointer, bytes, CALLER, "cnrtMallocFrameBuffer"); }
+cnrtRet_t cnrtFree(void *pointer) {
+  if (!pointer) return cnrtSuccess;
+  wait_for_host_functions();
+  return done(ask(OP_FREE, {(uint64_t)pointer}, CALLER).code);
+}
+cnrtRet_t cnrtFreeArray(void **pointers, int count) {
+  cnrtRet_t code = cnrtSuccess;
+  for (int i = 0; i < count; ++i) {
+    cnrtRet_t one = pointers[i] ? done(ask(OP_FREE, {(uint64_t)pointers[i]}, CALLER).code) : cnrtSuccess;
+    if (one != cnrtSuccess) code = one;
+  }
+  return code;
+}
+cnrtRet_t cnrtHostMalloc(void **pointer, size_t bytes) {
+  if (!pointer) return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtHostMalloc is given no place for the pointer");
+  if (posix_memalign(pointer, 64, bytes ? bytes : 1) != 0) {
+    *pointer = nullptr;
+    return refuse(cnrtErrorNoMem, CALLER, "the host has not " + std::to_string(bytes) + " bytes left");
+  }
+  std::lock_guard<std::mutex> held(pinned().lock);
+  pinned().bytes[*pointer] = bytes;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtHostMallocFlag(void **pointer, size_t bytes, unsigned) { return cnrtHostMalloc(pointer, bytes); }
+cnrtRet_t cnrtMallocHost(void **pointer, size_t bytes) { return cnrtHostMalloc(pointer, bytes); }
+cnrtRet_t cnrtFreeHost(void *pointer) {
+  if (!pointer) return cnrtSuccess;
+  wait_for_host_functions();
+  {
+    std::lock_guard<std::mutex> held(pinned().lock);
+    if (pinned().bytes.erase(pointer)) {
+      free(pointer);
+      return cnrtSuccess;
+    }
+  }
+  return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtFreeHost is given memory that cnrtHostMalloc did not give, or that was freed before");
+}
+cnrtRet_t cnrtMemcpy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t direction) {
+  return copy(target, source, bytes, direction, 0, CALLER, "cnrtMemcpy");
+}
+cnrtRet_t cnrtMemcpyAsync(void *target, const void *source, size_t bytes, cnrtQueue_t queue, cnrtMemTransDir_t direction) {
+  return copy(target, source, bytes, direction, queue ? (uint64_t)queue : 2, CALLER, "cnrtMemcpyAsync");
+}
+cnrtRet_t cnrtMemcpyAsync_V2(void *target, const void *source, size_t bytes, cnrtQueue_t queue, cnrtMemTransDir_t direction) {
+  return copy(target, source, bytes, direction, queue ? (uint64_t)queue : 2, CALLER, "cnrtMemcpyAsync_V2");
+}
+cnrtRet_t cnrtMemcpyPeer(void *target, int, void *source, int, size_t bytes) {
+  return copy(target, source, bytes, cnrtMemcpyPeerToPeer, 0, CALLER, "cnrtMemcpyPeer");
+}
+cnrtRet_t cnrtMemcpyPeerAsync(void *target, int, void *source, int, size_t bytes, cnrtQueue_t queue) {
+  return copy(target, source, bytes, cnrtMemcpyPeerToPeer, queue ? (uint64_t)queue : 2, CALLER, "cnrtMemcpyPeerAsync");
+}
+cnrtRet_t cnrtMemset(void *target, int value, size_t bytes) { return set(target, (uint32_t)value, 1, bytes, 0, CALLER); }
+cnrtRet_t cnrtMemsetAsync(void *target, int value, size_t bytes, cnrtQueue_t queue) {
+  return set(target, (uint32_t)value, 1, bytes, queue ? (uint64_t)queue : 2, CALLER);
+}
+cnrtRet_t cnrtMemsetD8(void *target, unsigned char value, size_t count) { return set(target, value, 1, count, 0, CALLER); }
+cnrtRet_t cnrtMemsetD32(void *target, unsigned value, size_t count) { return set(target, value, 4, count, 0, CALLER); }
+cnrtRet_t cnrtMemsetD8Async(void *target, unsigned char value, size_t count, cnrtQueue_t queue) {
+  return set(target, value, 1, count, queue ? (uint64_t)queue : 2, CALLER);
+}
+cnrtRet_t cnrtMemsetD32Async(void *target, unsigned value, size_t count, cnrtQueue_t queue) {
+  return set(target, value, 4, count, queue ? (uint64_t)queue : 2, CALLER);
+}
+cnrtRet_t cnrtMemGetInfo(size_t *free, size_t *total) {
+  std::string memory = ask(OP_MEMORY).data;
+  uint64_t both[2] = {};
+  if (memory.size() == sizeof both) memcpy(both, memory.data(), sizeof both);
+  if (free) *free = both[0];
+  if (total) *total = both[1];
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtPointerGetAttributes(cnrtPointerAttributes_t *attributes, const void *pointer) {
+  int64_t device = (int64_t)ask(OP_KIND, {(uint64_t)pointer}).value;
+  *attributes = {};
+  if (device >= 0) {
+    attributes->type = cnrtMemTypeDevice, attributes->device = (int)device, attributes->devicePointer = (void *)pointer;
+    return cnrtSuccess;
+  }
+  std::lock_guard<std::mutex> held(pinned().lock);
+  auto after = pinned().bytes.upper_bound(pointer);
+  bool ours = after != pinned().bytes.begin() && (const char *)pointer < (const char *)std::prev(after)->first + std::prev(after)->second;
+  attributes->type = ours ? cnrtMemTypeHost : cnrtMemTypeUnregistered;
+  attributes->hostPointer = (void *)pointer;
+  return cnrtSuccess;
+}
+
+// ---- queues ------------------------------------------------------------------------------------
+static cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller) {
+  if (!queue) return refuse(cnrtErrorArgsInvalid, caller, "cnrtQueueCreate is given no place for the queue");
+  *queue = (cnrtQueue_t)ask(OP_QUEUE, {}, caller).value;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtQueueCreate(cnrtQueue_t *queue) { return make_queue(queue, CALLER); }
+cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue) { return make_queue(queue, CALLER); }
+cnrtRet_t cnrtQueueCreateWithPriority(cnrtQueue_t *queue, unsigned, int) { return make_queue(queue, CALLER); }
+cnrtRet_t cnrtQueueGetPriority(cnrtQueue_t, int *priority) {
+  *priority = 0;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtDeviceGetQueuePriorityRange(int *low, int *high) {
+  *low = *high = 0;
+  return cnrtSuccess;
+}
+static cnrtRet_t end_queue(cnrtQueue_t queue, void *caller) {
+  wait_for_host_functions();
+  return done(ask(OP_QUEUE_END, {(uint64_t)queue}, caller).code);
+}
+cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) { return end_queue(queue, CALLER); }
+cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue) { return end_queue(queue, CALLER); }
+static cnrtRet_t sync_queue(cnrtQueue_t queue, void *caller) {
+  wait_for_host_functions();
+  return done(ask(OP_SYNC, {(uint64_t)queue}, caller).code);
+}
+cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) { return sync_queue(queue, CALLER); }
+cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue) { return sync_queue(queue, CALLER); }
+cnrtRet_t cnrtQueueQuery(cnrtQueue_t queue) { return sync_queue(queue, CALLER); }
+cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t, cnrtHostFn_t function, void *data) {
+  if (!function) return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtInvokeHostFunc is given no function");
+  HostFunctions &h = host_functions();
+  std::lock_guard<std::mutex> held(h.lock);
+  if (!h.started) {
+    h.started = true;
+    std::thread thread(run_host_functions);
+    h.thread = thread.get_id();
+    thread.detach();
+  }
+  h.waiting.emplace_back(function, data);
+  h.changed.notify_all();
+  return cnrtSuccess;
+}
+
+// ---- notifiers ---------------------------------------------------------------------------------
+static cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller) {
+  if (!notifier) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierCreate is given no place for the notifier");
+  *notifier = (cnrtNotifier_t)ask(OP_NOTIFIER, {}, caller).value;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *notifier) { return make_notifier(notifier, CALLER); }
+cnrtRet_t cnrtNotifierCreateWithFlags(cnrtNotifier_t *notifier, unsigned) { return make_notifier(notifier, CALLER); }
+cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier) { return make_notifier(notifier, CALLER); }
+cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) { return done(ask(OP_NOTIFIER_END, {(uint64_t)notifier}, CALLER).code); }
+cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier) {
+  return done(ask(OP_NOTIFIER_END, {notifier ? (uint64_t)*notifier : 0}, CALLER).code);
+}
+static cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller) {
+  return done(ask(OP_PLACE, {(uint64_t)notifier, (uint64_t)queue}, caller).code);
+}
+cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) { return place(notifier, queue, CALLER); }
+cnrtRet_t cnrtPlaceNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return place(notifier, queue, CALLER); }
+static cnrtRet_t wait(cnrtNotifier_t notifier, void *caller) {
+  wait_for_host_functions();
+  return done(ask(OP_WAIT, {(uint64_t)notifier}, caller).code);
+}
+cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) { return wait(notifier, CALLER); }
+cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier) { return wait(notifier, CALLER); }
+static cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller) {
+  if (!found) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierDuration is given no place for the time");
+  Reply reply = ask(OP_DURATION, {(uint64_t)from, (uint64_t)to}, caller);
+  double us = 0;
+  memcpy(&us, &reply.value, sizeof us);
+  if (reply.code == cnrtSuccess) *found = (float)(us / unit);
+  return done(reply.code);
+}
+cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t from, cnrtNotifier_t to, float *us) { return duration(from, to, us, 1, CALLER); }
+cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t from, cnrtNotifier_t to, float *ms) { return duration(from, to, ms, 1000, CALLER); }
+cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) {
+  return done(ask(OP_QUEUE_WAIT, {(uint64_t)queue, (uint64_t)notifier}, CALLER).code);
+}
+cnrtRet_t cnrtQueueWaitNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) {
+  return done(ask(OP_QUEUE_WAIT, {(uint64_t)queue, (uint64_t)notifier}, CALLER).code);
+}
+
+// ---- the kernel driver's files: programs ask them whether a card is theirs alone; this `open` comes before libc's -----------
+__attribute__((visibility("default"))) int open(const char *path, int flags, ...) {
+  va_list rest;
+  va_start(rest, flags);
+  int mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(rest, int) : 0;
+  va_end(rest);
+  if (!strncmp(path, "/proc/driver/cambricon/", 23)) {
+    int file = memfd_create("cambricon", 0);
+    if (file >= 0 && (write(file, "0", 1) != 1 || lseek(file, 0, SEEK_SET) != 0)) return -1;
+    return file;
+  }
+  return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+}

@@ -1,0 +1,200 @@
+#include "kernels.h"
+
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "wire.h"
+
+namespace mlusim {
+namespace {
+
+constexpr char MAGIC[] = "MLUSIMR1";  // before the length of a record, u64, and its bytes
+
+struct Wrapper {  // what clang registers
+  int magic, version;
+  const char *data;
+  void *unused;
+};
+struct Registered {
+  size_t record;
+  const void *stub;
+  std::string symbol;
+};
+struct Kernels {
+  std::mutex lock;
+  std::vector<const char *> records;
+  std::vector<uint64_t> numbers;  // what the simulator calls them
+  std::vector<Registered> kernels;
+  size_t told_records = 0, told_kernels = 0;
+  std::map<const void *, std::vector<uint32_t>> sizes;
+};
+
+Kernels &all() {
+  static Kernels *one = new Kernels;  // constructors of other files come before ours
+  return *one;
+}
+
+struct Configuration {
+  cnrtDim3_t dim;
+  cnrtFunctionType_t kind;
+  cnrtQueue_t queue;
+};
+thread_local std::vector<Configuration> configurations;
+
+bool sizes_of(const void *stub, std::vector<uint32_t> &sizes, cnrtRet_t &code) {
+  {
+    std::lock_guard<std::mutex> held(all().lock);
+    auto found = all().sizes.find(stub);
+    if (found != all().sizes.end()) {
+      sizes = found->second;
+      return true;
+    }
+  }
+  Reply reply = ask(OP_SIZES, {(uint64_t)stub});
+  code = reply.code;
+  if (code != cnrtSuccess) return false;
+  sizes.resize(reply.data.size() / 4);
+  memcpy(sizes.data(), reply.data.data(), 4 * sizes.size());
+  std::lock_guard<std::mutex> held(all().lock);
+  all().sizes[stub] = sizes;
+  return true;
+}
+
+}  // namespace
+
+void tell_kernels(const Teller &tell) {
+  Kernels &k = all();
+  if (k.told_records == k.records.size() && k.told_kernels == k.kernels.size()) return;
+  std::lock_guard<std::mutex> held(k.lock);
+  for (; k.told_records < k.records.size(); ++k.told_records) {
+    const char *data = k.records[k.told_records];
+    uint64_t length = 0;
+    if (memcmp(data, MAGIC, 8) == 0) memcpy(&length, data + 8, 8);
+    k.numbers.push_back(tell(OP_RECORD, {}, data + 16, length));
+  }
+  for (; k.told_kernels < k.kernels.size(); ++k.told_kernels) {
+    const Registered &one = k.kernels[k.told_kernels];
+    tell(OP_KERNEL, {k.numbers[one.record], (uint64_t)one.stub}, one.symbol.data(), one.symbol.size());
+  }
+}
+
+void forget_told() {
+  Kernels &k = all();
+  new (&k.lock) std::mutex;
+  k.told_records = k.told_kernels = 0;
+  k.numbers.clear();
+  k.sizes.clear();
+}
+
+cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, const std::string &bytes, cnrtQueue_t queue, void *caller) {
+  wait_for_host_functions();
+  return done(ask(OP_LAUNCH,
+                  {(uint64_t)stub, dim.x | (uint64_t)dim.y << 32, dim.z | (uint64_t)kind << 32, (uint64_t)queue},
+                  caller, bytes.data(), bytes.size())
+                  .code);
+}
+
+}  // namespace mlusim
+
+using namespace mlusim;
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+void **__cudaRegisterFatBinary(void *wrapper) {
+  std::lock_guard<std::mutex> held(all().lock);
+  all().records.push_back(((Wrapper *)wrapper)->data);
+  return (void **)all().records.size();
+}
+void __cudaRegisterFatBinaryEnd(void **) {}
+void __cudaUnregisterFatBinary(void **) {}
+void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int) {}
+
+void __bangRegisterFunction(void **handle, const char *stub, char *, const char *name, int, cnrtDim3_t *, cnrtDim3_t *, int *) {
+  std::lock_guard<std::mutex> held(all().lock);
+  all().kernels.push_back({(size_t)handle - 1, stub, name});
+}
+
+unsigned __cudaPushCallConfiguration(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue) {
+  configurations.push_back({dim, kind, queue});
+  return 0;
+}
+unsigned __cudaPopCallConfiguration(cnrtDim3_t *dim, cnrtDim3_t *block, size_t *shared, void *queue) {
+  Configuration given = configurations.back();
+  configurations.pop_back();
+  *dim = given.dim;
+  *block = {(unsigned)given.kind, 1, 1};
+  *shared = 0;
+  *(cnrtQueue_t *)queue = given.queue;
+  return 0;
+}
+
+cnrtRet_t cnrtInvokeKernel(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, size_t, cnrtQueue_t queue) {
+  std::vector<uint32_t> sizes;
+  cnrtRet_t code = cnrtSuccess;
+  if (!sizes_of(stub, sizes, code)) return done(code);
+  std::string bytes;
+  for (size_t i = 0; i < sizes.size(); ++i) bytes.append((const char *)args[i], sizes[i]);
+  return launch(stub, dim, kind, bytes, queue, CALLER);
+}
+
+// ---- launches of older drivers -----------------------------------------------------------------
+struct cnrtKernelParamsBuffer {
+  std::vector<std::string> params;
+};
+struct cnrtKernelInitParam {};
+
+cnrtRet_t cnrtGetKernelParamsBuffer(cnrtKernelParamsBuffer_t *params) {
+  *params = new cnrtKernelParamsBuffer;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtKernelParamsBufferAddParam(cnrtKernelParamsBuffer_t params, void *data, size_t bytes) {
+  if (!params || !data) return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtKernelParamsBufferAddParam is given a null pointer");
+  params->params.emplace_back((const char *)data, bytes);
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtKernelParamsBufferMarkParam(cnrtKernelParamsBuffer_t) { return cnrtSuccess; }
+cnrtRet_t cnrtDestroyKernelParamsBuffer(cnrtKernelParamsBuffer_t params) {
+  delete params;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtCreateKernelInitParam(cnrtKernelInitParam_t *param) {
+  *param = new cnrtKernelInitParam;
+  return cnrtSuccess;
+}
+cnrtRet_t cnrtInitKernelMemory(const void *, cnrtKernelInitParam_t) { return cnrtSuccess; }
+cnrtRet_t cnrtDestroyKernelInitParamAndMemory(cnrtKernelInitParam_t param) {
+  delete param;
+  return cnrtSuccess;
+}
+static cnrtRet_t invoke_older(const void *stub, cnrtDim3_t dim, cnrtKernelParamsBuffer_t params, cnrtFunctionType_t kind, cnrtQueue_t queue, void *caller) {
+  std::vector<uint32_t> sizes;
+  cnrtRet_t code = cnrtSuccess;
+  if (!sizes_of(stub, sizes, code)) return done(code);
+  size_t count = params ? params->params.size() : 0;
+  if (count != sizes.size())
+    return refuse(cnrtErrorArgsInvalid, caller,
+                  "the kernel takes " + std::to_string(sizes.size()) + " parameters and its buffer has " + std::to_string(count));
+  std::string bytes;
+  for (size_t i = 0; i < count; ++i) {
+    std::string one = params->params[i];
+    if (one.size() != sizes[i] && !(one.size() < sizes[i] && sizes[i] == 8))
+      return refuse(cnrtErrorArgsInvalid, caller,
+                    "parameter " + std::to_string(i) + " of the kernel has " + std::to_string(sizes[i]) + " bytes and was added with " +
+                        std::to_string(one.size()));
+    one.resize(sizes[i]);
+    bytes += one;
+  }
+  return launch(stub, dim, kind, bytes, queue, caller);
+}
+cnrtRet_t cnrtInvokeKernel_V2(const void *stub, cnrtDim3_t dim, cnrtKernelParamsBuffer_t params, cnrtFunctionType_t kind, cnrtQueue_t queue) {
+  return invoke_older(stub, dim, params, kind, queue, CALLER);
+}
+cnrtRet_t cnrtInvokeKernel_V3(const void *stub, cnrtKernelInitParam_t, cnrtDim3_t dim, cnrtKernelParamsBuffer_t params, cnrtFunctionType_t kind, cnrtQueue_t queue, void *) {
+  return invoke_older(stub, dim, params, kind, queue, CALLER);
+}
+}
+#pragma GCC visibility pop

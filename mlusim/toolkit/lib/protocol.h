@@ -1,0 +1,53 @@
+// What a program and its simulator say to each other, over a SOCK_SEQPACKET socket; the server reads the numbers from here.
+#pragma once
+#include <cstdint>
+
+enum Op : uint32_t {
+  OP_RECORD = 1,            // payload: what the compiler embedded; answers its number
+  OP_KERNEL = 2,            // a: record, stub; payload: the kernel's symbol
+  OP_SIZES = 3,             // a: stub; answers the sizes in bytes of its parameters, u32 each
+  OP_LAUNCH = 4,            // a: stub, x | y << 32, z | kind << 32, queue; payload: the bytes of the parameters
+  OP_MALLOC = 5,            // a: bytes; answers the address
+  OP_FREE = 6,              // a: address
+  OP_COPY = 7,              // a: target, source, bytes, direction, queue; asked before the program moves the bytes
+  OP_SET = 8,               // a: address, bytes, queue; asked before the program sets them
+  OP_QUEUE = 9,             // answers a new queue
+  OP_QUEUE_END = 10,        // a: queue
+  OP_SYNC = 11,             // a: queue, or 1 for every queue of the device
+  OP_NOTIFIER = 12,         // answers a new notifier
+  OP_NOTIFIER_END = 13,     // a: notifier
+  OP_PLACE = 14,            // a: notifier, queue
+  OP_WAIT = 15,             // a: notifier
+  OP_DURATION = 16,         // a: from, to; answers microseconds, a double
+  OP_QUEUE_WAIT = 17,       // a: queue, notifier
+  OP_ATTRIBUTE = 18,        // payload: its name; answers the value
+  OP_NAME = 19,             // payload of the answer: the board's name
+  OP_MEMORY = 20,           // payload of the answer: free and all bytes of GDRAM, u64 each
+  OP_WHERE = 21,            // a: address; payload of the answer: what lies there, in words
+  OP_KIND = 22,             // a: address; answers the number of the device whose memory it is, -1 for none
+  OP_DEVICES = 23,          // answers how many there are
+  OP_RESET = 24,            // forgets the memory of the device
+  OP_RANGE = 25,            // a: address; payload of the answer: first address and bytes of its allocation, u64 each
+  OP_REFUSED = 26,          // payload: a sentence about a call that the library refused by itself
+  OP_CNNL = 27,             // payload: a call of cnnl
+  OP_END = 28,              // the program ends
+};
+
+struct Request {
+  uint32_t op;
+  int32_t device;
+  uint64_t caller;          // the address from which the program called
+  uint64_t a[5];
+  uint64_t payload;         // bytes that follow, in this packet and in more
+};
+
+struct Answer {
+  int32_t code;             // as cnrtRet_t
+  uint32_t said;            // bytes of what is to be said on standard error, which follow
+  uint32_t printed;         // bytes for standard output, behind them
+  uint32_t payload;         // bytes behind those
+  uint64_t value;
+};
+
+constexpr uint64_t PACKET = 65536;             // bytes of the longest packet
+constexpr uint64_t GDRAM_BASE = 0x1000000000;  // the first address of device 0

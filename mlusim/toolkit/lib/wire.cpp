@@ -1,0 +1,341 @@
+#include "wire.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fstream>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <csignal>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include "kernels.h"
+
+extern char **environ;
+
+namespace mlusim {
+namespace {
+
+constexpr uint64_t ADDRESSES = 1ull << 44;  // bytes of the map: addresses are never used twice, and cost nothing until they are touched
+constexpr uint64_t LEAST = 1ull << 33;      // where the system allows no more
+
+struct Wire {
+  std::mutex lock;
+  int socket = -1;
+  char *memory = nullptr;
+  uint64_t bytes = 0;
+  bool ended = false;
+  std::vector<char> packet = std::vector<char>(PACKET);
+};
+
+Wire &wire() {
+  static Wire *one = new Wire;  // never destroyed: destructors of the program may still call
+  return *one;
+}
+
+thread_local cnrtRet_t last = cnrtSuccess;
+thread_local int device = 0;
+struct sigaction before_ours;
+
+[[noreturn]] void give_up(const std::string &sentence) {
+  fprintf(stderr, "error: %s\n", sentence.c_str());
+  fflush(nullptr);
+  _exit(3);
+}
+
+std::string why() { return strerror(errno); }
+
+// ---- starting ----------------------------------------------------------------------------------
+
+struct Settings {
+  std::string python, board;
+};
+
+Settings settings() {
+  Dl_info info{};
+  dladdr((void *)&ask, &info);
+  std::string path = info.dli_fname ? info.dli_fname : "";
+  size_t slash = path.rfind('/');
+  path = (slash == std::string::npos ? std::string(".") : path.substr(0, slash)) + "/mlusim.conf";
+  std::ifstream file(path);
+  Settings found;
+  if (!std::getline(file, found.python) || !std::getline(file, found.board))
+    give_up(path + " does not say which Python and which board to take; make the folder again with `mlusim toolkit`");
+  if (const char *given = getenv("MLUSIM_BOARD")) found.board = given;
+  return found;
+}
+
+int make_memory() {
+  int memory = memfd_create("mlusim", MFD_CLOEXEC);
+  if (memory < 0) give_up("the simulator's memory cannot be made: " + why());
+  for (uint64_t bytes = ADDRESSES; bytes >= LEAST; bytes /= 2) {
+    if (ftruncate(memory, bytes) != 0) continue;
+    void *map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
+    if (map == MAP_FAILED) continue;
+    madvise(map, bytes, MADV_DONTFORK);  // a child has a device of its own
+    madvise(map, bytes, MADV_DONTDUMP);
+    wire().memory = (char *)map;
+    wire().bytes = bytes;
+    return memory;
+  }
+  give_up("the simulator's memory cannot be mapped: " + why() + "; a limit of this shell (`ulimit -v`, `ulimit -f`) may be in its way");
+}
+
+bool kept(const char *variable) {
+  for (const char *name : {"LD_PRELOAD=", "LD_LIBRARY_PATH=", "PYTHON", "MLUSIM_BOARD="})
+    if (!strncmp(variable, name, strlen(name))) return false;
+  return true;
+}
+
+// Start the server as a child of none, so that a program that waits for its children does not meet it.
+void start(int theirs, int memory) {
+  Settings found = settings();
+  std::string board = "MLUSIM_BOARD=" + found.board;
+  std::vector<char *> environment;
+  for (char **one = environ; *one; ++one)
+    if (kept(*one)) environment.push_back(*one);
+  environment.push_back((char *)board.c_str());
+  environment.push_back(nullptr);
+  const char *words[] = {found.python.c_str(), "-P", "-m", "mlusim.toolkit.server", "3", "4", nullptr};
+  theirs = fcntl(theirs, F_DUPFD, 10);
+  memory = fcntl(memory, F_DUPFD, 10);
+  int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);
+  sigset_t all, mask;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &mask);
+  pid_t child = fork();
+  if (child == 0) {  // from here on only what a child of a program with threads may call
+    if (fork() == 0) {
+      dup2(quiet, 0);
+      dup2(quiet, 1);
+      dup2(theirs, 3);
+      dup2(memory, 4);
+      syscall(SYS_close_range, 5u, ~0u, 0u);
+      sigset_t none;
+      sigemptyset(&none);
+      sigprocmask(SIG_SETMASK, &none, nullptr);
+      execve(words[0], (char **)words, environment.data());
+      _exit(127);
+    }
+    _exit(0);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  if (child < 0) give_up("the simulator cannot be started: " + why());
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {}
+  close(theirs);
+  close(memory);
+  close(quiet);
+}
+
+// A command of mlusim waits at this name, and started this program or its parent.
+int connect_to(const char *name, int memory) {
+  int own = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  size_t length = strlen(name);
+  if (own < 0 || length + 1 > sizeof address.sun_path) give_up("MLUSIM_SERVER names no simulator");
+  memcpy(address.sun_path + 1, name, length);
+  if (connect(own, (sockaddr *)&address, offsetof(sockaddr_un, sun_path) + 1 + length) != 0)
+    give_up("the command of mlusim that started this program has ended (MLUSIM_SERVER): " + why());
+  char control[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
+  iovec text{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &text;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  cmsghdr *head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(head), &memory, sizeof(int));
+  if (sendmsg(own, &message, MSG_NOSIGNAL) < 0) give_up("the simulator does not answer: " + why());
+  return own;
+}
+
+void forked() {  // in the child: it starts a simulator when it first asks
+  Wire &w = wire();
+  new (&w.lock) std::mutex;
+  if (w.socket >= 0) close(w.socket);
+  w.socket = -1;
+  w.memory = nullptr;
+  w.ended = false;
+  forget_told();
+}
+
+void reads_device(int number, siginfo_t *info, void *context) {
+  uint64_t address = (uint64_t)info->si_addr;
+  Wire &w = wire();
+  if (address >= GDRAM_BASE && address < GDRAM_BASE + w.bytes && w.socket >= 0 && w.lock.try_lock()) {
+    w.lock.unlock();
+    Reply found = ask(OP_WHERE, {address});
+    fflush(stdout);
+    fprintf(stderr, "error: the host uses the device address 0x%llx, %s; copy it with cnrtMemcpy\n", (unsigned long long)address, found.data.c_str());
+    const char *errors = getenv("MLUSIM_ERRORS");
+    if (errors && !strcmp(errors, "stop")) _exit(3);
+  }
+  sigaction(number, &before_ours, nullptr);  // the access comes again, and ends the program as it would without us
+  (void)context;
+}
+
+void boot() {  // with the lock held
+  Wire &w = wire();
+  if (w.socket >= 0) return;
+  static bool once = (pthread_atfork(nullptr, nullptr, forked), true);
+  (void)once;
+  int memory = make_memory();
+  const char *name = getenv("MLUSIM_SERVER");
+  if (name && *name) {
+    w.socket = connect_to(name, memory);
+  } else {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) give_up("the simulator cannot be reached: " + why());
+    start(pair[1], memory);
+    close(pair[1]);
+    w.socket = pair[0];
+  }
+  close(memory);
+  struct sigaction ours{}, there{};
+  if (sigaction(SIGSEGV, nullptr, &there) == 0 && there.sa_sigaction != reads_device) {
+    before_ours = there;
+    ours.sa_sigaction = reads_device;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigaction(SIGSEGV, &ours, nullptr);
+  }
+}
+
+// ---- asking ------------------------------------------------------------------------------------
+
+[[noreturn]] void gone() {
+  give_up("the simulator ended; what it said is above, if anything");
+}
+
+void send_packet(iovec *parts, size_t count) {
+  msghdr message{};
+  message.msg_iov = parts;
+  message.msg_iovlen = count;
+  while (sendmsg(wire().socket, &message, MSG_NOSIGNAL) < 0)
+    if (errno != EINTR) gone();
+}
+
+void send_all(const Request &request, const void *data) {
+  size_t left = request.payload, now = std::min<size_t>(left, PACKET - sizeof request);
+  iovec first[2] = {{(void *)&request, sizeof request}, {(void *)data, now}};
+  send_packet(first, now ? 2 : 1);
+  for (const char *at = (const char *)data + now; left -= now; at += now) {
+    now = std::min<size_t>(left, PACKET);
+    iovec more{(void *)at, now};
+    send_packet(&more, 1);
+  }
+}
+
+size_t receive(char *into, size_t most) {
+  for (;;) {
+    ssize_t got = recv(wire().socket, into, most, 0);
+    if (got > 0) return got;
+    if (got < 0 && errno == EINTR) continue;
+    gone();
+  }
+}
+
+Reply exchange(const Request &request, const void *data) {  // with the lock held
+  Wire &w = wire();
+  send_all(request, data);
+  size_t got = receive(w.packet.data(), PACKET);
+  Answer answer;
+  memcpy(&answer, w.packet.data(), sizeof answer);
+  std::string all(w.packet.data() + sizeof answer, got - sizeof answer);
+  while (all.size() < (size_t)answer.said + answer.printed + answer.payload) {
+    got = receive(w.packet.data(), PACKET);
+    all.append(w.packet.data(), got);
+  }
+  if (answer.printed) fwrite(all.data() + answer.said, 1, answer.printed, stdout);
+  if (answer.said) {
+    fflush(stdout);
+    fwrite(all.data(), 1, answer.said, stderr);
+  }
+  Reply reply;
+  reply.code = (cnrtRet_t)answer.code;
+  reply.value = answer.value;
+  if (answer.payload) reply.data.assign(all, (size_t)answer.said + answer.printed, answer.payload);
+  return reply;
+}
+
+}  // namespace
+
+Reply ask(Op op, std::initializer_list<uint64_t> words, void *caller, const void *data, size_t bytes, int which) {
+  Wire &w = wire();
+  std::lock_guard<std::mutex> held(w.lock);
+  if (w.ended) return {};
+  boot();
+  tell_kernels([](Op told, std::initializer_list<uint64_t> a, const void *d, size_t n) {
+    Request request{told, 0, 0, {}, n};
+    std::copy(a.begin(), a.end(), request.a);
+    return exchange(request, d).value;
+  });
+  Request request{op, which < 0 ? device : which, (uint64_t)caller, {}, bytes};
+  std::copy(words.begin(), words.end(), request.a);
+  return exchange(request, data);
+}
+
+cnrtRet_t done(cnrtRet_t code) {
+  if (code == cnrtSuccess) return code;
+  last = code;
+  static const char *errors = getenv("MLUSIM_ERRORS");
+  if (errors && !strcmp(errors, "stop") && code != cnrtErrorNotReady) {
+    fflush(nullptr);
+    _exit(3);
+  }
+  return code;
+}
+
+cnrtRet_t refuse(cnrtRet_t code, void *caller, const std::string &sentence) {
+  ask(OP_REFUSED, {}, caller, sentence.data(), sentence.size());
+  return done(code);
+}
+
+char *mapped(uint64_t address) { return wire().memory + (address - GDRAM_BASE); }
+
+int current_device() { return device; }
+void choose_device(int number) { device = number; }
+
+cnrtRet_t last_error(bool forget) {
+  cnrtRet_t code = last;
+  if (forget) last = cnrtSuccess;
+  return code;
+}
+
+uint64_t board_attribute(const char *name, int which) {
+  return ask(OP_ATTRIBUTE, {}, nullptr, name, strlen(name), which).value;
+}
+
+}  // namespace mlusim
+
+namespace {
+// The last to leave tells the simulator, and waits for its answer: what it found at the end is said before the shell is back.
+struct Leaving {
+  ~Leaving() {
+    using namespace mlusim;
+    Wire &w = wire();
+    if (w.socket < 0 || w.ended) return;
+    ask(OP_END);
+    std::lock_guard<std::mutex> held(w.lock);
+    w.ended = true;
+    char byte;
+    shutdown(w.socket, SHUT_WR);
+    while (recv(w.socket, &byte, 1, 0) < 0 && errno == EINTR) {}  // until the server has closed it
+  }
+};
+Leaving leaving;
+}  // namespace

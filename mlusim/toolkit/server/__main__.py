@@ -1,0 +1,49 @@
+"""``python -m mlusim.toolkit.server SOCKET MEMORY``: the simulator of the program at the other end of a socket."""
+
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+
+from mlusim.errors import MlusimError
+from mlusim.toolkit.server.protocol import ProgramSocket
+from mlusim.toolkit.server.records import load
+from mlusim.toolkit.server.session import ProgramSession
+
+USAGE = 2  # the exit code of what mlusim does not take
+BOARD, ENGINE = "MLUSIM_BOARD", "MLUSIM_ENGINE"
+UNCARED = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)  # the program's: this process ends with it
+
+
+def leave_with(end: socket.socket) -> None:
+    """End this process when the other end of the socket is closed, whatever it does then."""
+    poll = select.poll()
+    poll.register(end, 0)
+    while not any(event & (select.POLLHUP | select.POLLERR) for _, event in poll.poll()):
+        pass
+    os._exit(0)
+
+
+def main(argv: list[str]) -> int:
+    """Serve until the program ends."""
+    for number in UNCARED:
+        signal.signal(number, signal.SIG_IGN)
+    end, memory = socket.socket(fileno=int(argv[1])), int(argv[2])
+    threading.Thread(target=leave_with, args=(end,), daemon=True).start()
+    pid = int.from_bytes(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
+    boards = [name.strip() for name in os.environ.get(BOARD, "MLU370-X4").split(",")]
+    try:
+        session = ProgramSession(boards, memory, pid, load, os.environ.get(ENGINE) or "auto")
+    except MlusimError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return USAGE
+    connection = ProgramSocket(end)
+    while (request := connection.receive()) is not None:
+        connection.answer(session.handle(request))
+    return 0
+
+
+if __name__ == "__main__":
+    os._exit(main(sys.argv))  # nothing is left to tidy up, and the program waits for it

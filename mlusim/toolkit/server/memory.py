@@ -1,0 +1,142 @@
+"""The GDRAM of one board as a native program has it: pieces of a map, by address."""
+
+import mmap
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+
+from mlusim.errors import UsageError
+from mlusim.machine.device import Device
+from mlusim.machine.tensor import DeviceTensor
+from mlusim.memory.allocation import POISON, Bytes
+from mlusim.memory.pointer import Ptr
+
+MOST_POISON = 1 << 30  # bytes: more of one piece is not poisoned, and stays 0 until something is written
+REMEMBERED = 65536  # pieces that were freed
+PAGE = mmap.PAGESIZE
+
+
+@define(eq=False)
+class Piece:
+    """What one call of ``cnrtMalloc`` gave.  *caller* and *freed* are the addresses of the calls that made and freed it."""
+
+    tensor: DeviceTensor
+    start: int
+    stop: int
+    caller: int
+    freed: int | None = None
+    pending: int | None = None  # the queue of a launch that may write it and was not waited for
+    ptr: Ptr = field(init=False)
+    _poisoned: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        self.ptr = self.tensor.ptr
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes."""
+        return self.stop - self.start
+
+    def poison(self) -> None:
+        """Poison what the host has given no value, once, before anything reads it."""
+        if self._poisoned:
+            return
+        self._poisoned = True
+        allocation = self.tensor.allocation
+        if allocation.filled:
+            return
+        at = 0
+        for low, high in (*allocation.given, (self.nbytes, self.nbytes)):
+            allocation.raw[at : min(low, MOST_POISON)].fill(POISON)
+            at = high
+
+
+class MappedMemory:
+    """The pieces of *device*, which lie in *memory*, a part of *map* from byte *first* on; *where* names a caller."""
+
+    def __init__(
+        self, device: Device, memory: Bytes, mapped: mmap.mmap, first: int, where: Callable[[int], Any]
+    ) -> None:
+        self.device = device
+        self._memory, self._map, self._first, self._where = memory, mapped, first, where
+        self._starts: list[int] = []
+        self._pieces: dict[int, Piece] = {}
+        self._freed: dict[int, Piece] = {}
+
+    def malloc(self, nbytes: int, caller: int) -> int:
+        """Cut *nbytes* bytes; their address.  Raises `OutOfMemory`."""
+        named = self.name_of_call(nbytes, caller)
+        tensor = self.device.cut(self._memory, nbytes, named)
+        start = tensor.address
+        self._starts.append(start)  # addresses grow
+        self._pieces[start] = Piece(tensor, start, start + nbytes, caller)
+        return start
+
+    def name_of_call(self, nbytes: int, caller: int) -> Callable[[], str]:
+        """What says which piece it is: its bytes, and the line that asked for it."""
+        return lambda: f"{nbytes} bytes of cnrtMalloc at {self._where(caller)}"
+
+    def free(self, address: int, caller: int) -> None:
+        """Give a piece back.  Raises `UsageError` for what is none."""
+        piece = self._pieces.get(address)
+        if piece is None:
+            raise UsageError(f"cnrtFree is given {self.told(address)}; free what cnrtMalloc gave, once")
+        piece.freed = caller
+        del self._pieces[address]
+        del self._starts[bisect_right(self._starts, address) - 1]
+        if len(self._freed) >= REMEMBERED:
+            del self._freed[next(iter(self._freed))]
+        self._freed[address] = piece
+        self.device.free(piece.tensor)
+        low = -(-(piece.start - self._first_address) // PAGE) * PAGE
+        high = (piece.stop - self._first_address) // PAGE * PAGE
+        if high > low:
+            self._map.madvise(mmap.MADV_REMOVE, self._first + low, high - low)
+
+    @property
+    def _first_address(self) -> int:
+        return self.device.base
+
+    def find(self, address: int) -> Piece | None:
+        """The piece in which *address* lies; one behind its last byte is still of it."""
+        at = bisect_right(self._starts, address) - 1
+        if at < 0:
+            return None
+        piece = self._pieces[self._starts[at]]
+        return piece if address <= piece.stop else None
+
+    def span(self, address: int, nbytes: int, what: str) -> Piece:
+        """The piece that has *nbytes* bytes at *address*.  Raises `UsageError` with *what* wants them where none has."""
+        piece = self.find(address)
+        if piece is None or address == piece.stop:
+            raise UsageError(f"{what} {nbytes} bytes at {address:#x}, {self.told(address)}")
+        if address + nbytes > piece.stop:
+            raise UsageError(
+                f"{what} {nbytes} bytes at {address:#x}, where {piece.stop - address} bytes are left of "
+                f"{piece.tensor.allocation.site}"
+            )
+        return piece
+
+    def told(self, address: int) -> str:
+        """What lies at *address*, in words."""
+        piece = self.find(address)
+        if piece is not None:
+            return f"byte {address - piece.start} of {piece.tensor.allocation.site}"
+        for freed in reversed(self._freed.values()):
+            if freed.start <= address < freed.stop:
+                return (
+                    f"byte {address - freed.start} of {self.name_of_call(freed.nbytes, freed.caller)()}, "
+                    f"which was freed at {self._where(freed.freed or 0)}"
+                )
+        return f"{address:#x}, where no memory of the device is"
+
+    def pieces(self) -> list[Piece]:
+        """Those that were not freed."""
+        return list(self._pieces.values())
+
+    def clear(self, caller: int) -> None:
+        """Free everything."""
+        for start in tuple(self._pieces):
+            self.free(start, caller)

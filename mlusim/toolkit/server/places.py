@@ -1,0 +1,105 @@
+"""Where in a native program an address is: function, file and line of its debug information, where it has some."""
+
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+_HEADERS = frozenset(
+    p.name for p in (Path(__file__).parents[1] / "include").glob("cn*.h")
+)  # with small functions
+
+
+class Place(NamedTuple):
+    """A place in a program: what is known of it."""
+
+    function: str | None = None
+    file: str | None = None
+    line: int | None = None
+    module: str | None = None
+
+    def __str__(self) -> str:
+        if self.file is not None:
+            inside = f" in {self.function}" if self.function else ""
+            return f"{Path(self.file).name}:{self.line}{inside}"
+        if self.function:
+            return f"{self.function} of {self.module}"
+        return self.module or "an unknown place"
+
+
+class Places:
+    """The places of the process *pid*; each is looked up once, when it is asked for."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._known: dict[int, Place] = {}
+
+    def __call__(self, address: int) -> Place:
+        """The place of the call that returns to *address*."""
+        found = self._known.get(address)
+        if found is None:
+            found = self._known[address] = self._found(address)
+        return found
+
+    def _found(self, address: int) -> Place:
+        if not address:
+            return Place()
+        try:
+            lines = Path(f"/proc/{self._pid}/maps").read_text(encoding="utf-8", errors="replace").splitlines()
+        except OSError:
+            return Place()
+        first: dict[str, int] = {}
+        for line in lines:
+            span, _, rest = line.partition(" ")
+            low, high = (int(end, 16) for end in span.split("-"))
+            words = rest.split(None, 4)
+            path = words[4] if len(words) > 4 else ""
+            first.setdefault(path, low)
+            if low <= address < high and path.startswith("/"):
+                offset = address - 1 - (first[path] if _moves(path) else 0)
+                return _place_in(path, offset)
+        return Place()
+
+
+def _moves(path: str) -> bool:
+    """Whether the file is loaded anywhere, as libraries and most programs are."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(18)
+    except OSError:
+        return True
+    return len(head) < 18 or struct.unpack_from("<H", head, 16)[0] == 3  # ET_DYN
+
+
+def _place_in(path: str, offset: int) -> Place:
+    module = f"{Path(path).name}+{offset:#x}"
+    tool = shutil.which("addr2line") or shutil.which("llvm-addr2line")
+    if tool is None:
+        return Place(module=module)
+    words = [tool, "-f", "-C", "-i", "-e", path, hex(offset)]
+    try:
+        done = subprocess.run(  # noqa: S603 - a file that the program has loaded
+            words, capture_output=True, text=True, check=False, timeout=60
+        )
+    except (OSError, subprocess.SubprocessError):
+        return Place(module=module)
+    frames = [
+        frame
+        for frame in (_frame(*pair, path) for pair in batched(done.stdout.splitlines()))
+        if frame.file is None or Path(frame.file).name not in _HEADERS
+    ]
+    return frames[0] if frames else Place(module=module)
+
+
+def batched(lines: list[str]) -> list[tuple[str, str]]:
+    """The lines in pairs."""
+    return list(zip(lines[::2], lines[1::2], strict=False))
+
+
+def _frame(function: str, where: str, path: str) -> Place:
+    """One frame of what is inlined there, the innermost first."""
+    file, _, line = where.partition(" ")[0].rpartition(":")
+    named = function.partition("(")[0] if function and not function.startswith("?") else None
+    known = bool(file) and not file.startswith("?") and line.isdigit() and int(line) > 0
+    return Place(named, file if known else None, int(line) if known else None, Path(path).name)

@@ -1,0 +1,445 @@
+"""One program's session: what each request does, and what is answered."""
+
+import mmap
+import os
+import struct
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
+from mlusim.machine.device import Device
+from mlusim.machine.kernel import KINDS, Kind
+from mlusim.machine.launch import Launch
+from mlusim.memory.space import GDRAM_BASE
+from mlusim.near import near
+from mlusim.toolkit.server.arguments import ArgumentReader
+from mlusim.toolkit.server.attributes import ATTRIBUTES
+from mlusim.toolkit.server.memory import MappedMemory, Piece
+from mlusim.toolkit.server.places import Places
+from mlusim.toolkit.server.protocol import CODES, OPS, ProgramReply, ProgramRequest
+from mlusim.toolkit.server.queues import NativeNotifier, NativeQueue
+
+ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
+    CODES[f"cnrtError{name}"]
+    for name in (
+        "ArgsInvalid",
+        "NoMem",
+        "KernelTrap",
+        "NoKernel",
+        "QueueInvalid",
+        "NotifierInvalid",
+        "NoDevice",
+    )
+)
+FIRST_HANDLE = (
+    0x100  # smaller numbers are no queues: 0 and 2 are the usual one, waited for or not, 1 is every one
+)
+EVERY, UNWAITED = 1, 2
+_KINDS: Mapping[int, Kind] = MappingProxyType({1: KINDS[0], **{4 * k.unions: k for k in KINDS if k.unions}})
+NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
+_TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
+_FROM_DEVICE = (False, True, True, False, True)
+Loader = Callable[[bytes], Any]
+"""Makes the module of a record's payload; its kernels are had by their symbols."""
+
+
+class DriverRefusal(MlusimError):
+    """A request that the driver refuses with *code*."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+@define(eq=False)
+class NativeKernel:
+    """A kernel of the program: its symbol, its record and, once it was asked for, itself."""
+
+    symbol: str
+    record: int
+    kernel: Any = None
+    arguments: ArgumentReader | None = None
+
+
+@define(eq=False)
+class BoardMemory:
+    """A device of the program with its memory and the queue of launches without one."""
+
+    device: Device
+    memory: MappedMemory
+    usual: NativeQueue = field(factory=lambda: NativeQueue(0))
+
+
+class ProgramSession:
+    """The devices, kernels, queues and notifiers of the process *pid*, whose memory is the file *memory_fd*.
+
+    *boards* names the board of each device, *load* makes a module of a record, *engine* runs the kernels.
+    """
+
+    def __init__(
+        self, boards: Sequence[str], memory_fd: int, pid: int, load: Loader, engine: str = "auto"
+    ) -> None:
+        bytes_of_map = os.fstat(memory_fd).st_size
+        self._map = mmap.mmap(memory_fd, bytes_of_map, flags=mmap.MAP_SHARED | NO_RESERVE)
+        whole = np.frombuffer(self._map, np.uint8)
+        share = bytes_of_map // len(boards) // mmap.PAGESIZE * mmap.PAGESIZE
+        self.places = Places(pid)
+        self.boards: list[BoardMemory] = []
+        for number, board in enumerate(boards):
+            device = Device(board, base=GDRAM_BASE + number * share)
+            first = number * share
+            memory = MappedMemory(device, whole[first : first + share], self._map, first, self.places)
+            self.boards.append(BoardMemory(device, memory))
+        self._load, self._engine = load, engine
+        self._records: list[bytes] = []
+        self._modules: dict[int, Any] = {}
+        self._kernels: dict[int, NativeKernel] = {}
+        self._queues: dict[int, NativeQueue] = {}
+        self._notifiers: dict[int, NativeNotifier] = {}
+        self._next = FIRST_HANDLE
+        self._timed = False  # whether there has been a notifier
+        self._given: list[Piece] = []  # to the launch that is being read
+        self._methods = {OPS[name]: method.__get__(self) for name, method in _METHODS.items()}
+
+    def handle(self, request: ProgramRequest) -> ProgramReply:
+        """Do what *request* asks for."""
+        try:
+            reply: ProgramReply = self._methods.get(request.op, self._unknown)(request)
+        except OutOfMemory as error:
+            return self._refused(request, NO_MEMORY, error)
+        except DriverRefusal as error:
+            return self._refused(request, error.code, error)
+        except Fault as error:
+            return self._refused(request, TRAP, error)
+        except MlusimError as error:
+            return self._refused(request, ARGS, error)
+        except Exception as error:  # noqa: BLE001 - a program never sees a traceback
+            at = traceback.extract_tb(sys.exc_info()[2])[-1]
+            text = f"unexpected {type(error).__name__} at {Path(at.filename).name}:{at.lineno}: {said(error)}; this is a bug of mlusim"
+            return self._refused(request, CODES["cnrtErrorUnknown"], MlusimError(text))
+        return reply
+
+    def _refused(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
+        sentence = " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
+        called = f" (called at {self.places(request.caller)})" if request.caller else ""
+        shown = f"\n{error.shown}" if error.shown else ""
+        return ProgramReply(code=code, said=f"error: {sentence}{called}{shown}\n")
+
+    def _unknown(self, request: ProgramRequest) -> ProgramReply:
+        raise UsageError(f"the program asks for {request.op}, which this version of mlusim does not know")
+
+    def board(self, request: ProgramRequest) -> BoardMemory:
+        """The device that *request* is for.  Raises `DriverRefusal` where there is none."""
+        if not 0 <= request.device < len(self.boards):
+            raise DriverRefusal(
+                NO_DEVICE, f"there is no device {request.device}; {len(self.boards)} are there"
+            )
+        return self.boards[request.device]
+
+    def memory_at(self, address: int) -> MappedMemory:
+        """The memory in whose addresses *address* lies; that of the last device where it lies in none."""
+        return next(
+            (b.memory for b in self.boards if b.memory.find(address) is not None), self.boards[-1].memory
+        )
+
+    # -- kernels ---------------------------------------------------------------------------------
+
+    def record(self, request: ProgramRequest) -> ProgramReply:
+        """Keep what the compiler embedded in a file of the program."""
+        self._records.append(request.payload)
+        return ProgramReply(len(self._records) - 1)
+
+    def kernel(self, request: ProgramRequest) -> ProgramReply:
+        """Keep the name of a kernel."""
+        record, stub = request.words[:2]
+        self._kernels[stub] = NativeKernel(request.payload.decode(), record)
+        return ProgramReply()
+
+    def sizes(self, request: ProgramRequest) -> ProgramReply:
+        """The sizes of a kernel's parameters."""
+        found = self._prepared(request.words[0])
+        assert found.arguments is not None
+        return ProgramReply(payload=struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes))
+
+    def _prepared(self, stub: int) -> NativeKernel:
+        found = self._kernels.get(stub)
+        if found is None:
+            raise DriverRefusal(NO_KERNEL, "what is launched is no kernel of this program")
+        if found.arguments is None:
+            module = self._modules.get(found.record)
+            if module is None:
+                module = self._modules[found.record] = self._load(self._records[found.record])
+            found.kernel = module[found.symbol]
+            found.arguments = ArgumentReader(found.kernel.form.parameters, self._pointing)
+        return found
+
+    def _pointing(self, address: int) -> Any:
+        if not address:
+            return None
+        for board in self.boards:
+            piece = board.memory.find(address)
+            if piece is not None:
+                piece.poison()
+                self._given.append(piece)
+                return piece.ptr + (address - piece.start) if address != piece.start else piece.ptr
+        raise LaunchError(
+            f"an argument points to {self.boards[-1].memory.told(address)}; give memory of cnrtMalloc"
+        )
+
+    def launch(self, request: ProgramRequest) -> ProgramReply:
+        """Launch a kernel at once.  A fault is kept for the sync of its queue, too."""
+        stub, xy, z_kind, handle = request.words[:4]
+        queue, board = self.queue(handle, request), self.board(request)
+        found = self._prepared(stub)
+        assert found.arguments is not None
+        if len(request.payload) != found.arguments.nbytes:
+            raise LaunchError(
+                f"{found.kernel.name} takes {found.arguments.nbytes} bytes of arguments, {len(request.payload)} came"
+            )
+        self._given.clear()
+        kind = _KINDS.get(z_kind >> 32)
+        if kind is None:
+            raise LaunchError(f"{z_kind >> 32} is no task type; use cnrtFuncTypeBlock or one of the unions")
+        dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
+        arguments = found.arguments(request.payload)
+        try:
+            launch = board.device.launch(found.kernel, dim, kind, arguments, engine=self._engine)
+        except Fault:
+            queue.error = TRAP
+            raise
+        return self._launched(launch, queue, handle)
+
+    def _launched(self, launch: Launch, queue: NativeQueue, handle: int) -> ProgramReply:
+        if self._timed:
+            queue.add(launch)
+        for piece in self._given:
+            piece.pending = handle
+        return ProgramReply(
+            printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
+        )
+
+    # -- memory ----------------------------------------------------------------------------------
+
+    def malloc(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtMalloc``."""
+        return ProgramReply(self.board(request).memory.malloc(request.words[0], request.caller))
+
+    def free(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtFree``."""
+        address = request.words[0]
+        self.memory_at(address).free(address, request.caller)
+        return ProgramReply()
+
+    def copy(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right."""
+        target, source, nbytes, direction = request.words[:4]
+        if _FROM_DEVICE[direction]:
+            self.memory_at(source).span(source, nbytes, "a copy reads").poison()
+        elif self.memory_at(source).find(source) is not None:
+            raise UsageError(
+                f"a copy from the host reads {self.memory_at(source).told(source)}; name another direction"
+            )
+        if _TO_DEVICE[direction]:
+            piece = self.memory_at(target).span(target, nbytes, "a copy writes")
+            piece.tensor.allocation.give(target - piece.start, target - piece.start + nbytes)
+        elif self.memory_at(target).find(target) is not None:
+            raise UsageError(
+                f"a copy to the host writes {self.memory_at(target).told(target)}; name another direction"
+            )
+        return ProgramReply()
+
+    def set(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtMemset`` and its kin."""
+        address, nbytes = request.words[:2]
+        piece = self.memory_at(address).span(address, nbytes, "cnrtMemset writes")
+        piece.tensor.allocation.give(address - piece.start, address - piece.start + nbytes)
+        return ProgramReply()
+
+    def where(self, request: ProgramRequest) -> ProgramReply:
+        """What lies at an address, in words."""
+        address = request.words[0]
+        return ProgramReply(payload=self.memory_at(address).told(address).encode())
+
+    def kind(self, request: ProgramRequest) -> ProgramReply:
+        """Whose memory an address is: the number of the device, -1 for none."""
+        found = (n for n, b in enumerate(self.boards) if b.memory.find(request.words[0]) is not None)
+        return ProgramReply(next(found, -1))
+
+    def range(self, request: ProgramRequest) -> ProgramReply:
+        """Where the piece of an address begins, and its bytes."""
+        address = request.words[0]
+        piece = self.memory_at(address).span(address, 1, "cnMemGetAddressRange asks for")
+        return ProgramReply(payload=struct.pack("<QQ", piece.start, piece.nbytes))
+
+    def memory(self, request: ProgramRequest) -> ProgramReply:
+        """Free and all bytes of GDRAM."""
+        device = self.board(request).device
+        return ProgramReply(payload=struct.pack("<QQ", device.board.gdram - device.used, device.board.gdram))
+
+    def reset(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtDeviceReset``."""
+        self.board(request).memory.clear(request.caller)
+        return ProgramReply()
+
+    # -- queues and notifiers --------------------------------------------------------------------
+
+    def queue(self, handle: int, request: ProgramRequest) -> NativeQueue:
+        """The queue that *handle* names.  Raises `DriverRefusal` where there is none."""
+        if handle in (0, UNWAITED):
+            return self.board(request).usual
+        found = self._queues.get(handle)
+        if found is None:
+            raise DriverRefusal(
+                NO_QUEUE, "this is no queue, or one that was destroyed; make one with cnrtQueueCreate"
+            )
+        return found
+
+    def notifier(self, handle: int) -> NativeNotifier:
+        """The notifier that *handle* names.  Raises `DriverRefusal` where there is none."""
+        found = self._notifiers.get(handle)
+        if found is None:
+            raise DriverRefusal(
+                NO_NOTIFIER,
+                "this is no notifier, or one that was destroyed; make one with cnrtNotifierCreate",
+            )
+        return found
+
+    def _placed(self, handle: int) -> NativeNotifier:
+        found = self.notifier(handle)
+        if found.queue is None:
+            raise DriverRefusal(
+                NO_NOTIFIER, "this notifier was placed in no queue; place it with cnrtPlaceNotifier first"
+            )
+        return found
+
+    def make_queue(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtQueueCreate``."""
+        self._next += 1
+        self._queues[self._next] = NativeQueue(self._next, request.caller)
+        return ProgramReply(self._next)
+
+    def end_queue(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtQueueDestroy``."""
+        self.queue(request.words[0], request)
+        self._queues.pop(request.words[0], None)
+        return ProgramReply()
+
+    def sync(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtQueueSync`` and ``cnrtSyncDevice``: the error of a launch since the last one."""
+        handle = request.words[0]
+        every = handle == EVERY
+        waited = (
+            [self.board(request).usual, *self._queues.values()] if every else [self.queue(handle, request)]
+        )
+        code = next((queue.error for queue in waited if queue.error), 0)
+        for queue in waited:
+            queue.error = 0
+        return ProgramReply(code=code)
+
+    def make_notifier(self, _: ProgramRequest) -> ProgramReply:
+        """``cnrtNotifierCreate``: from now on launches keep what their time follows from."""
+        self._timed = True
+        self._next += 1
+        self._notifiers[self._next] = NativeNotifier()
+        return ProgramReply(self._next)
+
+    def end_notifier(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtNotifierDestroy``."""
+        self.notifier(request.words[0])
+        del self._notifiers[request.words[0]]
+        return ProgramReply()
+
+    def place(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtPlaceNotifier``: it is met when the launches before it are done."""
+        notifier, queue = self.notifier(request.words[0]), self.queue(request.words[1], request)
+        notifier.queue, notifier.step = queue, queue.steps
+        return ProgramReply()
+
+    def wait(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtWaitNotifier``."""
+        queue = self._placed(request.words[0]).queue
+        assert queue is not None
+        code, queue.error = queue.error, 0
+        return ProgramReply(code=code)
+
+    def duration(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtNotifierDuration``: us from one notifier to another."""
+        first, second = (self._placed(handle) for handle in request.words[:2])
+        return ProgramReply(struct.unpack("<Q", struct.pack("<d", second.us - first.us))[0])
+
+    def queue_waits(self, request: ProgramRequest) -> ProgramReply:
+        """``cnrtQueueWaitNotifier``."""
+        queue, notifier = self.queue(request.words[0], request), self._placed(request.words[1])
+        assert notifier.queue is not None
+        if notifier.queue is not queue:
+            queue.add((notifier.queue, notifier.step))
+        return ProgramReply()
+
+    # -- the board -------------------------------------------------------------------------------
+
+    def attribute(self, request: ProgramRequest) -> ProgramReply:
+        """An attribute of the board, by its name."""
+        name = request.payload.decode()
+        answer = ATTRIBUTES.get(name)
+        if answer is None:
+            guess = "".join(f"; {other} is known" for other in near(name, list(ATTRIBUTES), 1))
+            raise UsageError(f"the simulator does not know the attribute {name}{guess}")
+        return ProgramReply(answer(self.board(request).device.board))
+
+    def name(self, request: ProgramRequest) -> ProgramReply:
+        """The board's name."""
+        return ProgramReply(payload=self.board(request).device.board.name.encode())
+
+    def devices(self, _: ProgramRequest) -> ProgramReply:
+        """How many devices there are."""
+        return ProgramReply(len(self.boards))
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def refused(self, request: ProgramRequest) -> ProgramReply:
+        """Say what the library refused by itself."""
+        return self._refused(request, 0, UsageError(request.payload.decode("utf-8", "replace")))
+
+    def end(self, _: ProgramRequest) -> ProgramReply:
+        """The program ends."""
+        return ProgramReply()
+
+
+_METHODS: Mapping[str, Callable[..., ProgramReply]] = MappingProxyType(
+    {
+        "RECORD": ProgramSession.record,
+        "KERNEL": ProgramSession.kernel,
+        "SIZES": ProgramSession.sizes,
+        "LAUNCH": ProgramSession.launch,
+        "MALLOC": ProgramSession.malloc,
+        "FREE": ProgramSession.free,
+        "COPY": ProgramSession.copy,
+        "SET": ProgramSession.set,
+        "QUEUE": ProgramSession.make_queue,
+        "QUEUE_END": ProgramSession.end_queue,
+        "SYNC": ProgramSession.sync,
+        "NOTIFIER": ProgramSession.make_notifier,
+        "NOTIFIER_END": ProgramSession.end_notifier,
+        "PLACE": ProgramSession.place,
+        "WAIT": ProgramSession.wait,
+        "DURATION": ProgramSession.duration,
+        "QUEUE_WAIT": ProgramSession.queue_waits,
+        "ATTRIBUTE": ProgramSession.attribute,
+        "NAME": ProgramSession.name,
+        "MEMORY": ProgramSession.memory,
+        "WHERE": ProgramSession.where,
+        "KIND": ProgramSession.kind,
+        "DEVICES": ProgramSession.devices,
+        "RESET": ProgramSession.reset,
+        "RANGE": ProgramSession.range,
+        "REFUSED": ProgramSession.refused,
+        "END": ProgramSession.end,
+    }
+)
