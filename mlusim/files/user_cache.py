@@ -4,13 +4,23 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from mlusim.files.ownership import own
+
 FOLDER = "MLUSIM_CACHE"  # names another directory, and
 OFF = "off"  # keeps nothing
 _HOMES = "XDG_CACHE_HOME"  # names the directory of all programs
 
 
 def user_cache(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The absolute path of the directory, which may not exist yet; None where nothing is kept, or no home is known."""
+    """The absolute path of the directory, which may not exist yet.
+
+    None where nothing is kept, no home is known, or the directory is not the user's `own`.
+    """
+    folder = _named(environ)
+    return folder if folder is not None and own(folder) else None
+
+
+def _named(environ: Mapping[str, str]) -> Path | None:
     given, homes = environ.get(FOLDER), environ.get(_HOMES, "")
     if given == OFF:
         return None

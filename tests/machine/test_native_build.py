@@ -12,6 +12,8 @@ import pytest
 
 from mlusim.engine.native import build as native
 from mlusim.engine.native.build import BuildError, available, build, clean_cache, no_compiler
+from mlusim.files import ownership
+from mlusim.files.ownership import CacheWarning
 
 FAKE = """\
 import errno
@@ -52,6 +54,21 @@ def test_what_was_compiled_is_kept(environ):
     assert first != other
     assert calls(environ) == 2
     assert {first.name, other.name} == {p.name for p in first.parent.iterdir()}
+
+
+def test_a_library_that_others_may_write_is_compiled_again(environ, monkeypatch):
+    """It may hold anything; the compiler's umask does not count."""
+    monkeypatch.setattr(ownership, "_said", set())
+    before = os.umask(0)
+    try:
+        path = build("int a;", environ)
+    finally:
+        os.umask(before)
+    assert native._whole(path)
+    path.chmod(0o777)
+
+    with pytest.warns(CacheWarning, match=f"the cached file {path} is not read"):
+        assert not native._whole(path)
 
 
 def test_a_command_chooses_its_sanitizers(environ):

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from mlusim.errors import MlusimError, Remark
+from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.user_cache import FOLDER, user_cache
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
@@ -110,18 +111,16 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 def _folders(environ: Mapping[str, str]) -> Iterator[Path]:
     """The folders of this user that can be written, one at least: the user's cache, and one among the temporary ones."""
     chosen, found = user_cache(environ), False
-    own = Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}"
-    for place in filter(None, (chosen, own)):
+    temporary = Path(tempfile.gettempdir()) / f"mlusim-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    for place in filter(None, (chosen, temporary)):
         with contextlib.suppress(OSError):
-            place.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if os.access(place, os.W_OK) and (
-                not hasattr(os, "getuid") or place.stat().st_uid == os.getuid()
-            ):
+            make_own_folder(place)
+            if os.access(place, os.W_OK) and own(place):
                 found = True
                 yield place
     if not found:
         raise BuildError(
-            f"{chosen or own} cannot be written, nor can a temporary folder; name one in {FOLDER}"
+            f"{chosen or temporary} cannot be written, nor can a temporary folder; name one in {FOLDER}"
         )
 
 
@@ -202,7 +201,9 @@ def load(text: str, environ: Mapping[str, str] = os.environ) -> ctypes.PyDLL:
 
 
 def _whole(path: Path) -> bool:
-    """Whether a library is what was compiled: one that lost its end would end the process when it is used."""
+    """Whether a library is what this user compiled: one that lost its end would end the process when it is used."""
+    if not own(path):
+        return False
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -240,7 +241,7 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
         source.write_text(text, encoding="utf-8")
         whole = (*command, *flags, str(source), "-o", str(made), "-lm")
         try:
-            own = {ZIG_FOLDER: str(target.parent / ZIG), **os.environ}
+            environ = {ZIG_FOLDER: str(target.parent / ZIG), **os.environ}
             done = subprocess.run(  # noqa: S603 - the user's
                 whole,
                 capture_output=True,
@@ -248,7 +249,7 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
                 errors="replace",
                 stdin=subprocess.DEVNULL,
                 check=False,
-                env=own,
+                env=environ,
             )
         except OSError as error:
             raise BuildError(f"{shlex.join(command)} cannot be run: {error}") from None
@@ -264,6 +265,7 @@ def _compile(text: str, command: tuple[str, ...], flags: tuple[str, ...], target
         content = made.read_bytes()
         if content.startswith(ELF):
             made.write_bytes(content + _sum(content))
+        made.chmod(0o700)  # whatever the umask: a file that others may write is not read again
         made.replace(target)
 
 

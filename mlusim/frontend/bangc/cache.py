@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from mlusim.files.ownership import make_own_folder, read_own
 from mlusim.files.user_cache import user_cache
 
 FOLDER = "bangc"
@@ -44,7 +45,9 @@ def read(name: str) -> Any:
     if base is None:
         return None
     try:
-        content = (base / name).read_bytes()
+        content = read_own(base / name, base)
+        if content is None:
+            return None
         with contextlib.suppress(OSError):
             os.utime(base / name)  # used now: the oldest go first
         return pickle.loads(content)  # noqa: S301 - the user's own directory
@@ -98,7 +101,7 @@ def clean() -> int:
 
 def put(path: Path, content: bytes, *, once: bool = False) -> None:
     """Write a file in one step, so that no reader sees half of it; with *once* only where there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_own_folder(path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:

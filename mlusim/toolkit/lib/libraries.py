@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from mlusim.errors import UsageError
 from mlusim.files.locking import changing
+from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.user_cache import FOLDER, OFF, user_cache
 
 SOURCES = Path(__file__).parent
@@ -52,6 +53,7 @@ def build_libraries(directory: str | os.PathLike[str], compiler: Sequence[str] =
                 "-ldl",
             ]
             _run(words)
+            target.chmod(0o755)  # whatever the umask: a file that others may write is not used again
             made.append(target)
         return [Path(shutil.move(target, into / target.name)) for target in made]
 
@@ -67,16 +69,17 @@ def kept_libraries(compiler: Sequence[str] = ("g++",)) -> Path:
             f"the driver's libraries need a folder to be kept in; set {FOLDER} to one, not to {OFF!r}"
         )
     folder = home / "toolkit" / digest(compiler)
-    if not _complete(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    if not _complete(folder, home):
+        make_own_folder(folder)
         with changing(str(folder / "lib")):
-            if not _complete(folder):
+            if not _complete(folder, home):
                 build_libraries(folder, compiler)
     return folder
 
 
-def _complete(folder: Path) -> bool:
-    return all((folder / f"lib{name}.so").exists() for name in LIBRARIES)
+def _complete(folder: Path, home: Path) -> bool:
+    made = [folder / f"lib{name}.so" for name in LIBRARIES]
+    return all(path.exists() and own(path, home) for path in made)
 
 
 def _run(words: Sequence[str]) -> None:

@@ -5,6 +5,8 @@ import pytest
 
 import mlusim
 from mlusim import bangc
+from mlusim.files import ownership
+from mlusim.files.ownership import CacheWarning
 from mlusim.frontend.bangc import cache, translate
 from mlusim.frontend.bangc.cache import MOST_FOLDERS
 from mlusim.frontend.bangc.parse import precompiled
@@ -47,6 +49,29 @@ def test_a_broken_cache_is_made_again(result, tmp_path):
         path.write_bytes(b"broken")
 
     assert result(7) == 7
+
+
+def test_what_others_may_write_is_made_again(result, tmp_path, monkeypatch):
+    """A translation in such a file, and a compiled header in such a folder: the file is said, and the source parsed."""
+    monkeypatch.setattr(ownership, "_said", set())
+    result(7)
+    precompiled._headers.cache_clear()
+    (kept,) = (tmp_path / "cache").rglob("*.ir")
+    (header,) = (tmp_path / "cache").rglob("*.pch")
+    kept.chmod(0o666)
+    header.parent.chmod(0o777)
+    parsed, files = translate.parsed, []
+    monkeypatch.setattr(
+        translate, "parsed", lambda *given, **named: files.append(given) or parsed(*given, **named)
+    )
+
+    with pytest.warns(CacheWarning) as said:
+        assert result(7) == 7
+    assert len(files) == 1
+    assert [str(w.message).split(" is not read")[0] for w in said] == [
+        f"the cached file {kept}",
+        f"the cache folder {header.parent}",
+    ]
 
 
 def test_translations_are_bounded(result, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from attrs import frozen
 
 from mlusim import isa
 from mlusim.arch.board import Board
+from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import cache, prelude
 from mlusim.frontend.bangc.parse.library import Library
@@ -51,6 +52,8 @@ def _headers(library: Library, arch: tuple[str, ...], base: Path | None) -> Head
         try:
             if not (place / "mlu.pch").exists():
                 _make(library, place, common)
+            if not all(own(path, base) for path in place.iterdir()):
+                raise PermissionError(place)  # said; the headers are given as text
             cache.bound_folders(place)
             rows = {int(n): row for n, row in json.loads((place / "rows.json").read_text()).items()}
         except (
@@ -88,7 +91,7 @@ def _intrinsics() -> tuple[str, dict[int, str]]:
 def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
     """Compile the headers into *place*, in one step as others see it."""
     text, rows = _intrinsics()
-    place.parent.mkdir(parents=True, exist_ok=True)
+    make_own_folder(place)
     # The compiled header knows when the text was written: the first of several processes writes it.
     cache.put(place / prelude.INTRINSICS, text.encode(), once=True)
     cache.put(place / "rows.json", json.dumps(rows).encode(), once=True)
@@ -96,6 +99,7 @@ def _make(library: Library, place: Path, common: tuple[str, ...]) -> None:
     try:
         with tempfile.TemporaryDirectory(dir=place) as scratch:
             unit.save(str(Path(scratch) / "mlu.pch"))
+            (Path(scratch) / "mlu.pch").chmod(0o600)
             (Path(scratch) / "mlu.pch").replace(place / "mlu.pch")
     finally:
         library.dispose(unit)

@@ -1,0 +1,64 @@
+"""Whether only this user can have written a file: what is kept to be run later is read from no other."""
+
+import os
+import stat
+import warnings
+from pathlib import Path
+
+from mlusim.errors import Remark
+
+_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+_said: set[Path] = set()
+
+
+class CacheWarning(Remark):
+    """A kept file or folder is not read, since others than the user can have written it."""
+
+
+def own(path: Path, within: Path | None = None) -> bool:
+    """Whether *path* belongs to this user and no other may write it, and so do the folders above it up to *within*.
+
+    What does not exist is the user's own.  Otherwise a `CacheWarning` says which file or folder it is, once in a process.
+    """
+    if not hasattr(os, "getuid"):  # a system where files have no single owner
+        return True
+    for place in (path, *path.parents):
+        if not _own(place):
+            return False
+        if within is None or place == within:
+            return True
+    return True
+
+
+def read_own(path: Path, within: Path) -> bytes | None:
+    """The bytes of *path*, None where it or a folder above it up to *within* is not `own`.  Raises `OSError`."""
+    return path.read_bytes() if own(path, within) else None
+
+
+def make_own_folder(path: Path) -> None:
+    """Make *path*, and what is missing above it, for this user alone, whatever the umask.  Raises `OSError`."""
+    for place in (*reversed(path.parents), path):
+        if not place.exists():
+            place.mkdir(mode=0o700, exist_ok=True)
+
+
+def _own(place: Path) -> bool:
+    try:
+        state = place.stat()
+    except OSError:  # it does not exist, or cannot be read anyway
+        return True
+    if state.st_uid != os.getuid():
+        why, cure = f"belongs to another user (uid {state.st_uid})", "remove it"
+    elif state.st_mode & _OTHERS:
+        why, cure = f"may be written by others (mode {state.st_mode & 0o777:o})", f"`chmod go-w {place}`"
+    else:
+        return True
+    if place not in _said:
+        _said.add(place)
+        kind = "cache folder" if stat.S_ISDIR(state.st_mode) else "cached file"
+        warnings.warn(
+            f"the {kind} {place} is not read: it {why}; {cure}, or name another folder in MLUSIM_CACHE",
+            CacheWarning,
+            stacklevel=3,
+        )
+    return False
