@@ -60,6 +60,25 @@ Pinned &pinned() {
 
 std::string plain(const char *call, const char *what) { return std::string(call) + " is given " + what; }
 
+int attribute(cnrtDeviceAttr_t which, int device) {
+  static const char *const names[] = {
+#define MLUSIM_ATTRIBUTE(name) #name,
+      MLUSIM_CNRT_ATTRIBUTES(MLUSIM_ATTRIBUTE)
+#undef MLUSIM_ATTRIBUTE
+  };
+  return (unsigned)which < sizeof names / sizeof *names ? (int)board_attribute(names[which], device) : 0;
+}
+
+cnrtRet_t no_device(int device, void *caller) {
+  return refuse(cnrtErrorNoDevice, caller,
+                "there is no device " + std::to_string(device) + "; " + std::to_string(ask(OP_DEVICES).value) + " are there, counted from 0");
+}
+
+}  // namespace
+
+// ---- what other libraries call, too --------------------------------------------------------------
+namespace mlusim {
+
 cnrtRet_t allocate(void **pointer, size_t bytes, void *caller, const char *call) {
   if (!pointer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no place for the pointer"));
   if (!bytes) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "0 bytes"));
@@ -96,30 +115,79 @@ cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t
   return cnrtSuccess;
 }
 
-int attribute(cnrtDeviceAttr_t which, int device) {
-  static const char *const names[] = {
-#define MLUSIM_ATTRIBUTE(name) #name,
-      MLUSIM_CNRT_ATTRIBUTES(MLUSIM_ATTRIBUTE)
-#undef MLUSIM_ATTRIBUTE
-  };
-  return (unsigned)which < sizeof names / sizeof *names ? (int)board_attribute(names[which], device) : 0;
+cnrtRet_t give_back(void *pointer, void *caller) {
+  if (!pointer) return cnrtSuccess;
+  wait_for_host_functions();
+  return done(ask(OP_FREE, {(uint64_t)pointer}, caller).code);
 }
 
 bool there_is(int device) { return device >= 0 && (uint64_t)device < ask(OP_DEVICES).value; }
 
-cnrtRet_t no_device(int device, void *caller) {
-  return refuse(cnrtErrorNoDevice, caller,
-                "there is no device " + std::to_string(device) + "; " + std::to_string(ask(OP_DEVICES).value) + " are there, counted from 0");
+cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller) {
+  if (!queue) return refuse(cnrtErrorArgsInvalid, caller, "cnrtQueueCreate is given no place for the queue");
+  *queue = (cnrtQueue_t)ask(OP_QUEUE, {}, caller).value;
+  return cnrtSuccess;
 }
 
-}  // namespace
+cnrtRet_t end_queue(cnrtQueue_t queue, void *caller) {
+  wait_for_host_functions();
+  return done(ask(OP_QUEUE_END, {(uint64_t)queue}, caller).code);
+}
 
-void mlusim::wait_for_host_functions() {
+cnrtRet_t sync_queue(uint64_t queue, void *caller) {
+  wait_for_host_functions();
+  return done(ask(OP_SYNC, {queue}, caller).code);
+}
+
+cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller) {
+  if (!notifier) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierCreate is given no place for the notifier");
+  *notifier = (cnrtNotifier_t)ask(OP_NOTIFIER, {}, caller).value;
+  return cnrtSuccess;
+}
+
+cnrtRet_t end_notifier(cnrtNotifier_t notifier, void *caller) { return done(ask(OP_NOTIFIER_END, {(uint64_t)notifier}, caller).code); }
+
+cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller) {
+  return done(ask(OP_PLACE, {(uint64_t)notifier, (uint64_t)queue}, caller).code);
+}
+
+cnrtRet_t wait_for(cnrtNotifier_t notifier, void *caller) {
+  wait_for_host_functions();
+  return done(ask(OP_WAIT, {(uint64_t)notifier}, caller).code);
+}
+
+cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller) {
+  if (!found) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierDuration is given no place for the time");
+  Reply reply = ask(OP_DURATION, {(uint64_t)from, (uint64_t)to}, caller);
+  double us = 0;
+  memcpy(&us, &reply.value, sizeof us);
+  if (reply.code == cnrtSuccess) *found = (float)(us / unit);
+  return done(reply.code);
+}
+
+cnrtRet_t call_host_function(cnrtHostFn_t function, void *data, void *caller) {
+  if (!function) return refuse(cnrtErrorArgsInvalid, caller, "cnrtInvokeHostFunc is given no function");
+  HostFunctions &h = host_functions();
+  std::lock_guard<std::mutex> held(h.lock);
+  if (!h.started) {
+    h.started = true;
+    std::thread thread(run_host_functions);
+    h.thread = thread.get_id();
+    thread.detach();
+  }
+  h.waiting.emplace_back(function, data);
+  h.changed.notify_all();
+  return cnrtSuccess;
+}
+
+void wait_for_host_functions() {
   HostFunctions &h = host_functions();
   std::unique_lock<std::mutex> held(h.lock);
   if (h.thread == std::this_thread::get_id()) return;
   h.changed.wait(held, [&] { return h.waiting.empty() && !h.running; });
 }
+
+}  // namespace mlusim
 
 extern "C" {
 
@@ -210,8 +278,7 @@ cnrtRet_t cnrtDeviceGetByPCIBusId(int *device, const char *text) {
   return cnrtSuccess;
 }
 cnrtRet_t cnrtSyncDevice(void) {
-  wait_for_host_functions();
-  return done(ask(OP_SYNC, {1}, CALLER).code);
+  return sync_queue(EVERY, CALLER);
 }
 cnrtRet_t cnrtDeviceReset(void) {
   wait_for_host_functions();
@@ -255,15 +322,11 @@ cnrtRet_t cnrtGetDeviceInfo(cnrtDeviceInfo_t *info, cnrtDev_t handle) {
 cnrtRet_t cnrtMalloc(void **pointer, size_t bytes) { return allocate(pointer, bytes, CALLER, "cnrtMalloc"); }
 cnrtRet_t cnrtMallocConstant(void **pointer, size_t bytes) { return allocate(pointer, bytes, CALLER, "cnrtMallocConstant"); }
 cnrtRet_t cnrtMallocFrameBuffer(void **pointer, size_t bytes, int) { return allocate(pointer, bytes, CALLER, "cnrtMallocFrameBuffer"); }
-cnrtRet_t cnrtFree(void *pointer) {
-  if (!pointer) return cnrtSuccess;
-  wait_for_host_functions();
-  return done(ask(OP_FREE, {(uint64_t)pointer}, CALLER).code);
-}
+cnrtRet_t cnrtFree(void *pointer) { return give_back(pointer, CALLER); }
 cnrtRet_t cnrtFreeArray(void **pointers, int count) {
   cnrtRet_t code = cnrtSuccess;
   for (int i = 0; i < count; ++i) {
-    cnrtRet_t one = pointers[i] ? done(ask(OP_FREE, {(uint64_t)pointers[i]}, CALLER).code) : cnrtSuccess;
+    cnrtRet_t one = give_back(pointers[i], CALLER);
     if (one != cnrtSuccess) code = one;
   }
   return code;
@@ -296,28 +359,28 @@ cnrtRet_t cnrtMemcpy(void *target, const void *source, size_t bytes, cnrtMemTran
   return copy(target, source, bytes, direction, 0, CALLER, "cnrtMemcpy");
 }
 cnrtRet_t cnrtMemcpyAsync(void *target, const void *source, size_t bytes, cnrtQueue_t queue, cnrtMemTransDir_t direction) {
-  return copy(target, source, bytes, direction, queue ? (uint64_t)queue : 2, CALLER, "cnrtMemcpyAsync");
+  return copy(target, source, bytes, direction, unwaited(queue), CALLER, "cnrtMemcpyAsync");
 }
 cnrtRet_t cnrtMemcpyAsync_V2(void *target, const void *source, size_t bytes, cnrtQueue_t queue, cnrtMemTransDir_t direction) {
-  return copy(target, source, bytes, direction, queue ? (uint64_t)queue : 2, CALLER, "cnrtMemcpyAsync_V2");
+  return copy(target, source, bytes, direction, unwaited(queue), CALLER, "cnrtMemcpyAsync_V2");
 }
 cnrtRet_t cnrtMemcpyPeer(void *target, int, void *source, int, size_t bytes) {
   return copy(target, source, bytes, cnrtMemcpyPeerToPeer, 0, CALLER, "cnrtMemcpyPeer");
 }
 cnrtRet_t cnrtMemcpyPeerAsync(void *target, int, void *source, int, size_t bytes, cnrtQueue_t queue) {
-  return copy(target, source, bytes, cnrtMemcpyPeerToPeer, queue ? (uint64_t)queue : 2, CALLER, "cnrtMemcpyPeerAsync");
+  return copy(target, source, bytes, cnrtMemcpyPeerToPeer, unwaited(queue), CALLER, "cnrtMemcpyPeerAsync");
 }
 cnrtRet_t cnrtMemset(void *target, int value, size_t bytes) { return set(target, (uint32_t)value, 1, bytes, 0, CALLER); }
 cnrtRet_t cnrtMemsetAsync(void *target, int value, size_t bytes, cnrtQueue_t queue) {
-  return set(target, (uint32_t)value, 1, bytes, queue ? (uint64_t)queue : 2, CALLER);
+  return set(target, (uint32_t)value, 1, bytes, unwaited(queue), CALLER);
 }
 cnrtRet_t cnrtMemsetD8(void *target, unsigned char value, size_t count) { return set(target, value, 1, count, 0, CALLER); }
 cnrtRet_t cnrtMemsetD32(void *target, unsigned value, size_t count) { return set(target, value, 4, count, 0, CALLER); }
 cnrtRet_t cnrtMemsetD8Async(void *target, unsigned char value, size_t count, cnrtQueue_t queue) {
-  return set(target, value, 1, count, queue ? (uint64_t)queue : 2, CALLER);
+  return set(target, value, 1, count, unwaited(queue), CALLER);
 }
 cnrtRet_t cnrtMemsetD32Async(void *target, unsigned value, size_t count, cnrtQueue_t queue) {
-  return set(target, value, 4, count, queue ? (uint64_t)queue : 2, CALLER);
+  return set(target, value, 4, count, unwaited(queue), CALLER);
 }
 cnrtRet_t cnrtMemGetInfo(size_t *free, size_t *total) {
   std::string memory = ask(OP_MEMORY).data;
@@ -343,11 +406,6 @@ cnrtRet_t cnrtPointerGetAttributes(cnrtPointerAttributes_t *attributes, const vo
 }
 
 // ---- queues ------------------------------------------------------------------------------------
-static cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller) {
-  if (!queue) return refuse(cnrtErrorArgsInvalid, caller, "cnrtQueueCreate is given no place for the queue");
-  *queue = (cnrtQueue_t)ask(OP_QUEUE, {}, caller).value;
-  return cnrtSuccess;
-}
 cnrtRet_t cnrtQueueCreate(cnrtQueue_t *queue) { return make_queue(queue, CALLER); }
 cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue) { return make_queue(queue, CALLER); }
 cnrtRet_t cnrtQueueCreateWithPriority(cnrtQueue_t *queue, unsigned, int) { return make_queue(queue, CALLER); }
@@ -359,66 +417,23 @@ cnrtRet_t cnrtDeviceGetQueuePriorityRange(int *low, int *high) {
   *low = *high = 0;
   return cnrtSuccess;
 }
-static cnrtRet_t end_queue(cnrtQueue_t queue, void *caller) {
-  wait_for_host_functions();
-  return done(ask(OP_QUEUE_END, {(uint64_t)queue}, caller).code);
-}
 cnrtRet_t cnrtQueueDestroy(cnrtQueue_t queue) { return end_queue(queue, CALLER); }
 cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue) { return end_queue(queue, CALLER); }
-static cnrtRet_t sync_queue(cnrtQueue_t queue, void *caller) {
-  wait_for_host_functions();
-  return done(ask(OP_SYNC, {(uint64_t)queue}, caller).code);
-}
-cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) { return sync_queue(queue, CALLER); }
-cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue) { return sync_queue(queue, CALLER); }
-cnrtRet_t cnrtQueueQuery(cnrtQueue_t queue) { return sync_queue(queue, CALLER); }
-cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t, cnrtHostFn_t function, void *data) {
-  if (!function) return refuse(cnrtErrorArgsInvalid, CALLER, "cnrtInvokeHostFunc is given no function");
-  HostFunctions &h = host_functions();
-  std::lock_guard<std::mutex> held(h.lock);
-  if (!h.started) {
-    h.started = true;
-    std::thread thread(run_host_functions);
-    h.thread = thread.get_id();
-    thread.detach();
-  }
-  h.waiting.emplace_back(function, data);
-  h.changed.notify_all();
-  return cnrtSuccess;
-}
+cnrtRet_t cnrtQueueSync(cnrtQueue_t queue) { return sync_queue((uint64_t)queue, CALLER); }
+cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue) { return sync_queue((uint64_t)queue, CALLER); }
+cnrtRet_t cnrtQueueQuery(cnrtQueue_t queue) { return sync_queue((uint64_t)queue, CALLER); }
+cnrtRet_t cnrtInvokeHostFunc(cnrtQueue_t, cnrtHostFn_t function, void *data) { return call_host_function(function, data, CALLER); }
 
 // ---- notifiers ---------------------------------------------------------------------------------
-static cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller) {
-  if (!notifier) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierCreate is given no place for the notifier");
-  *notifier = (cnrtNotifier_t)ask(OP_NOTIFIER, {}, caller).value;
-  return cnrtSuccess;
-}
 cnrtRet_t cnrtNotifierCreate(cnrtNotifier_t *notifier) { return make_notifier(notifier, CALLER); }
 cnrtRet_t cnrtNotifierCreateWithFlags(cnrtNotifier_t *notifier, unsigned) { return make_notifier(notifier, CALLER); }
 cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier) { return make_notifier(notifier, CALLER); }
-cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) { return done(ask(OP_NOTIFIER_END, {(uint64_t)notifier}, CALLER).code); }
-cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier) {
-  return done(ask(OP_NOTIFIER_END, {notifier ? (uint64_t)*notifier : 0}, CALLER).code);
-}
-static cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller) {
-  return done(ask(OP_PLACE, {(uint64_t)notifier, (uint64_t)queue}, caller).code);
-}
+cnrtRet_t cnrtNotifierDestroy(cnrtNotifier_t notifier) { return end_notifier(notifier, CALLER); }
+cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier) { return end_notifier(notifier ? *notifier : nullptr, CALLER); }
 cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue) { return place(notifier, queue, CALLER); }
 cnrtRet_t cnrtPlaceNotifierWithFlags(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) { return place(notifier, queue, CALLER); }
-static cnrtRet_t wait(cnrtNotifier_t notifier, void *caller) {
-  wait_for_host_functions();
-  return done(ask(OP_WAIT, {(uint64_t)notifier}, caller).code);
-}
-cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) { return wait(notifier, CALLER); }
-cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier) { return wait(notifier, CALLER); }
-static cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller) {
-  if (!found) return refuse(cnrtErrorArgsInvalid, caller, "cnrtNotifierDuration is given no place for the time");
-  Reply reply = ask(OP_DURATION, {(uint64_t)from, (uint64_t)to}, caller);
-  double us = 0;
-  memcpy(&us, &reply.value, sizeof us);
-  if (reply.code == cnrtSuccess) *found = (float)(us / unit);
-  return done(reply.code);
-}
+cnrtRet_t cnrtWaitNotifier(cnrtNotifier_t notifier) { return wait_for(notifier, CALLER); }
+cnrtRet_t cnrtQueryNotifier(cnrtNotifier_t notifier) { return wait_for(notifier, CALLER); }
 cnrtRet_t cnrtNotifierDuration(cnrtNotifier_t from, cnrtNotifier_t to, float *us) { return duration(from, to, us, 1, CALLER); }
 cnrtRet_t cnrtNotifierElapsedTime(cnrtNotifier_t from, cnrtNotifier_t to, float *ms) { return duration(from, to, ms, 1000, CALLER); }
 cnrtRet_t cnrtQueueWaitNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue, unsigned) {

@@ -19,6 +19,10 @@ INCLUDE = SOURCES.parent / "include"
 LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
         "cnrt": (("wire", "kernels", "cnrt", "cnrt_numbers"), ()),
+        "cndrv": (("cndrv",), ("cnrt",)),
+        "cndev": (("cndev",), ("cnrt",)),
+        "cnpapi": (("cnpapi",), ("cnrt",)),
+        "cnbin": (("cnbin",), ()),
     }
 )
 """Each library with the names of its sources, and of the libraries that it needs; in the order in which they are linked."""

@@ -9,6 +9,7 @@
 
 #define CALLER ((void *)__builtin_return_address(0))
 
+#pragma GCC visibility push(default)
 namespace mlusim {
 
 struct Reply {
@@ -32,6 +33,25 @@ int current_device();
 void choose_device(int number);
 uint64_t board_attribute(const char *name, int device = -1);  // 0 where it has none
 cnrtRet_t last_error(bool forget);
+// What several libraries have calls for; *caller* is the address to which the program's call returns.
+cnrtRet_t allocate(void **pointer, size_t bytes, void *caller, const char *call);
+cnrtRet_t give_back(void *pointer, void *caller);
+cnrtRet_t copy(void *target, const void *source, size_t bytes, cnrtMemTransDir_t direction, uint64_t queue, void *caller, const char *call);
+cnrtRet_t set(void *target, uint32_t value, size_t width, size_t count, uint64_t queue, void *caller);
+cnrtRet_t make_queue(cnrtQueue_t *queue, void *caller);
+cnrtRet_t end_queue(cnrtQueue_t queue, void *caller);
+cnrtRet_t sync_queue(uint64_t queue, void *caller);
+cnrtRet_t make_notifier(cnrtNotifier_t *notifier, void *caller);
+cnrtRet_t end_notifier(cnrtNotifier_t notifier, void *caller);
+cnrtRet_t place(cnrtNotifier_t notifier, cnrtQueue_t queue, void *caller);
+cnrtRet_t wait_for(cnrtNotifier_t notifier, void *caller);
+cnrtRet_t duration(cnrtNotifier_t from, cnrtNotifier_t to, float *found, double unit, void *caller);
+cnrtRet_t call_host_function(cnrtHostFn_t function, void *data, void *caller);
+cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, cnrtQueue_t queue, void *caller);
+bool there_is(int device);
+constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device, and the usual one without waiting
+inline uint64_t unwaited(cnrtQueue_t queue) { return queue ? (uint64_t)queue : UNWAITED; }
 void wait_for_host_functions();  // those that were given to queues are done
 
 }  // namespace mlusim
+#pragma GCC visibility pop

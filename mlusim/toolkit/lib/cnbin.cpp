@@ -1,0 +1,5 @@
+// cnbin: programs link it and call nothing of it.
+extern "C" __attribute__((visibility("default"))) int cnbinGetLibVersion(int *major, int *minor, int *patch) {
+  *major = 0, *minor = 0, *patch = 0;
+  return 0;
+}

@@ -1,0 +1,196 @@
+"""Names of the driver's libraries, from plain C++ programs: devices, queues, host functions, numbers, older names."""
+
+import re
+import subprocess
+
+import pytest
+
+from mlusim.arch.catalog import find_board
+from mlusim.toolkit.lib.libraries import INCLUDE, LIBRARIES
+from mlusim.toolkit.server.attributes import ATTRIBUTES
+from mlusim.toolkit.server.queues import NativeQueue
+
+HEADERS = {"cnrt": "cnrt.h", "cndrv": "cn_api.h", "cndev": "cndev.h", "cnpapi": "cnpapi.h"}
+OWN = {"__cudaRegisterFunction", "cudaLaunchKernel"}  # inline
+
+DEVICES = r"""
+#include "cn_api.h"
+#include "cndev.h"
+int main() {
+  unsigned count;
+  cnrtGetDeviceCount(&count);
+  for (unsigned i = 0; i < count; ++i) {
+    cnrtDeviceProp_t p;
+    CNRT_CHECK(cnrtGetDeviceProperties(&p, i));
+    int cores;
+    cnDeviceGetAttribute(&cores, CN_DEVICE_ATTRIBUTE_MAX_CORE_COUNT_PER_CLUSTER, i);
+    cndevDDRInfo_t ddr;
+    cndevGetDDRInfo(&ddr, i);
+    printf("%s %d %d %d.%d\n", p.name, p.clusterCount, cores, ddr.bandWidth, ddr.bandWidthDecimal);
+  }
+  cnrtRet_t code = cnrtSetDevice(2);
+  printf("%s\n", cnrtGetErrorName(code));
+  int *a, *b, value = 7, device;
+  CNRT_CHECK(cnrtMalloc(&a, 4));
+  CNRT_CHECK(cnrtSetDevice(1));
+  CNRT_CHECK(cnrtMalloc(&b, 4));
+  CNRT_CHECK(cnrtMemcpy(a, &value, 4, cnrtMemcpyHostToDev));
+  CNRT_CHECK(cnrtMemcpyPeer(b, 1, a, 0, 4));
+  value = 0;
+  CNRT_CHECK(cnrtMemcpy(&value, b, 4, cnrtMemcpyNoDirection));
+  cnrtPointerAttributes_t attributes;
+  cnrtPointerGetAttributes(&attributes, b);
+  cnCtxGetDevice(&device);
+  CNaddr first;
+  cn_uint64_t bytes;
+  cnGetMemAddressRange(&first, &bytes, (CNaddr)b + 2);
+  printf("%d %d %d %d\n", value, attributes.device, device, first == (CNaddr)b && bytes == 4);
+}
+"""
+QUEUES = r"""
+#include "cn_api.h"
+#include <atomic>
+#include <thread>
+#include <vector>
+static std::atomic<int> done{0};
+static void slow(void *add) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  done += *(int *)add;
+}
+int main() {
+  cnrtQueue_t queue;
+  cnrtCreateQueue(&queue);
+  int add = 2;
+  for (int i = 0; i < 5; ++i) cnrtInvokeHostFunc(queue, slow, &add);
+  cnrtSyncQueue(queue);
+  printf("%d\n", done.load());
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        int *d, value = 100 * t + i, back = -1;
+        cnrtMalloc(&d, 4);
+        cnrtMemcpy(d, &value, 4, cnrtMemcpyHostToDev);
+        cnrtMemcpy(&back, d, 4, cnrtMemcpyDevToHost);
+        wrong += back != value || cnrtFree(d) != cnrtSuccess;
+      }
+    });
+  for (auto &thread : threads) thread.join();
+  printf("%d\n", wrong.load());
+  cnrtNotifier_t start, end;
+  cnrtCreateNotifier(&start);
+  cnNotifierDuration(start, start, nullptr);
+  cnCreateNotifier(&end, 0);
+  float us = -1;
+  cnrtRet_t code = cnrtNotifierDuration(start, end, &us);
+  printf("%s\n", cnrtGetErrorName(code));
+  cnrtPlaceNotifier(start, queue), cnrtPlaceNotifier(end, nullptr);
+  code = cnrtNotifierElapsedTime(start, end, &us);
+  printf("%d %g\n", code, us);
+  cnrtDestroyQueue(queue);
+  code = cnrtQueueSync(queue);
+  printf("%s\n", cnrtGetErrorName(code));
+}
+"""
+NUMBERS = r"""
+#include "cnrt.h"
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+int main() {
+  int wrong = 0;
+  for (unsigned h = 0; h < 65536; ++h) {
+    _Float16 half;
+    unsigned short bits = h, back;
+    memcpy(&half, &bits, 2);
+    float f;
+    cnrtConvertHalfToFloat(&f, bits);
+    cnrtConvertFloatToHalf(&back, f);
+    if (std::isnan((float)half)) wrong += !std::isnan(f) || (back & 0x7c00) != 0x7c00 || !(back & 0x3ff);
+    else wrong += f != (float)half || back != bits;
+    // the middle between two neighbours, and a little more
+    float middle = f + (float)(f == 0 ? 0 : std::ldexp(1.0, std::max(-25, std::ilogb(f) - 11)));
+    for (float one : {middle, std::nextafter(middle, 1e9f)}) {
+      half = (_Float16)one;
+      memcpy(&bits, &half, 2);
+      cnrtConvertFloatToHalf(&back, one);
+      if (!std::isnan(one)) wrong += back != bits;
+    }
+  }
+  float values[3] = {1.5f, -2.75f, 300.f};
+  signed char bytes[3];
+  unsigned short brain[3];
+  cnrtCastDataType_V2(values, cnrtFloat, brain, cnrtBfloat, 3, nullptr, cnrtRounding_rm);
+  cnrtCastDataType(values, CNRT_FLOAT32, bytes, CNRT_INT8, 2, nullptr);
+  cnrtRet_t code = cnrtCastDataType(values, CNRT_FLOAT32, bytes, CNRT_INT4, 2, nullptr);
+  printf("%d %x %d %d %s\n", wrong, brain[1], bytes[0], bytes[1], cnrtGetErrorName(code));
+}
+"""
+
+
+def declared(header):
+    """The functions that *header* declares."""
+    text = re.sub(r"//.*", "", (INCLUDE / header).read_text())
+    return set(re.findall(r"\b((?:__)?[a-z]\w+)\([^;{}]*\);", text)) - OWN
+
+
+@pytest.mark.parametrize("library", HEADERS)
+def test_every_declared_name_is_there(libraries, library):
+    """Whatever a header declares, its library has."""
+    words = ["nm", "-D", "--defined-only", str(libraries / f"lib{library}.so")]
+    symbols = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    there = {line.split()[-1] for line in symbols.splitlines()}
+
+    assert library in LIBRARIES
+    assert declared(HEADERS[library]) - there - {"cudaConfigureCall"} == set()
+
+
+def test_every_attribute_has_an_answer():
+    """An attribute that a header names is a row of the server's table."""
+    text = (INCLUDE / "cnrt.h").read_text() + (INCLUDE / "cn_api.h").read_text()
+    named = set(re.findall(r"X\((cnrtAttr\w+|CN_DEVICE_ATTRIBUTE_\w+)\)", text))
+
+    assert {name for name in named if ATTRIBUTES[name](find_board("MLU370-X4")) < 0} == set()
+    assert named == {name for name in ATTRIBUTES if not name.startswith("mlusim")}
+
+
+def test_several_boards(native):
+    """Devices of different boards, copies between them, and a number that is no device's."""
+    done = native.run(
+        native.compile(DEVICES, needs=("cndrv", "cndev", "cnrt")), MLUSIM_BOARD="MLU370-X4,MLU590-H8"
+    )
+
+    assert done.stdout.splitlines() == [
+        "MLU370-X4 8 4 307.2",
+        "MLU590-H8 12 4 2048.0",
+        "cnrtErrorNoDevice",
+        "7 1 1 1",
+    ]
+    assert "there is no device 2; 2 are there" in done.stderr
+
+
+def test_queues_threads_and_host_functions(native):
+    """Host functions are done after a sync, threads take turns, and handles that are none are refused."""
+    done = native.run(native.compile(QUEUES, needs=("cndrv", "cnrt")))
+
+    assert done.stdout.splitlines() == ["10", "0", "cnrtErrorNotifierInvalid", "0 0", "cnrtErrorQueueInvalid"]
+    assert "this notifier was placed in no queue" in done.stderr
+
+
+def test_numbers(native):
+    """Halves and their neighbours as the compiler rounds them; types that there are not are refused."""
+    done = native.run(native.compile(NUMBERS))
+
+    assert done.stdout == "0 c030 1 -2 cnrtErrorArgsInvalid\n"
+
+
+def test_a_queue_that_waits_begins_later():
+    """A queue that waits for another's notifier goes on when that is met."""
+    first, second, last = NativeQueue(1), NativeQueue(2), NativeQueue(3)
+    first._times.append(5.0)
+    second.add((first, 1))
+    last._times.append(7.0)
+    last.add((second, 1))
+
+    assert (second.at(1), last.at(2), second.steps) == (5.0, 7.0, 1)
