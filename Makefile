@@ -26,7 +26,8 @@ $(VENV)/check.stamp: pyproject.toml | $(BIN)/python
 	touch $(VENV)/test.stamp $@
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/mlusim demo
+	mkdir -p out
+	$(BIN)/mlusim demo -o out/mlusim-report.html
 
 test: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --max-worker-restart 2

@@ -9,6 +9,7 @@ from concurrent.futures import Executor, Future
 from typing import Any
 
 from mlusim.errors import UsageError
+from mlusim.installing import missing_packages
 
 CONNECT = 10  # seconds for the scheduler to answer
 PATIENCE = 30.0  # seconds without a worker
@@ -62,7 +63,7 @@ def cluster(address: str) -> Iterator[DaskExecutor]:
     try:
         from distributed import Client  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError("--dask needs distributed; install it with `pip install 'mlusim[dask]'`") from None
+        raise missing_packages("--dask", "dask", "distributed") from None
     for name in (*CHATTY, *logging.root.manager.loggerDict):
         if name.partition(".")[0] in CHATTY:  # each part has a logger, which reports each broken connection
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)

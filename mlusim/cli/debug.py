@@ -23,6 +23,7 @@ from mlusim.debug.tui.terminal import Terminal, terminal_taken
 from mlusim.debug.worker import interruptible
 from mlusim.errors import Fault, UsageError
 from mlusim.files.reading import read_text
+from mlusim.installing import missing_packages
 
 PROMPT = "(mlusim) "
 
@@ -195,9 +196,7 @@ def _at(terminal: Terminal, args: argparse.Namespace, history: int, recording: R
     try:
         from mlusim.debug.tui.app import show as show_screen  # noqa: PLC0415 - an extra
     except ImportError as error:
-        raise UsageError(
-            f"the full-screen view needs Textual ({error}); install it with `pip install 'mlusim[tui]'`"
-        ) from None
+        raise missing_packages(f"the full-screen view ({error})", "tui", "textual") from None
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("--tui needs a terminal; without one give commands with --command or in a pipe")
 

@@ -12,6 +12,7 @@ LAYERS = {
     "errors": 0,
     "kernel_frames": 0,
     "near": 0,
+    "installing": 0,
     "text_grid": 0,
     "presenting": 0,
     "arch": 0,

@@ -160,7 +160,7 @@ def test_a_missing_scheduler_is_a_sentence(cli, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     done = cli(*TIN[:-2], "--dask", "tcp://localhost:1")
 
-    assert (2, "error: --dask needs distributed; install it with `pip install 'mlusim[dask]'`\n") == (
+    assert (2, "error: --dask needs distributed; install it with `pip install 'distributed>=2024.8'`\n") == (
         done.code,
         done.err,
     )

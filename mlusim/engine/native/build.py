@@ -19,6 +19,7 @@ from pathlib import Path
 from mlusim.errors import MlusimError, Remark
 from mlusim.files.ownership import make_own_folder, own
 from mlusim.files.user_cache import FOLDER, user_cache
+from mlusim.installing import install_command
 
 CHOICE = "MLUSIM_CC"  # names a compiler, with arguments if it needs some
 ZIG = "zig"  # the folder for what the ziglang package keeps, beside the kernels
@@ -86,7 +87,7 @@ def no_compiler(environ: Mapping[str, str] = os.environ) -> str:
         why, instead = f"{CHOICE}={environ[CHOICE]} names no program", "name a C compiler, or unset it"
     else:
         why = f"no C compiler was found ({', '.join(NAMES)})"
-        instead = "install one, or `pip install 'mlusim[native]'`"
+        instead = f"install one, or `{install_command('native')}`"
     return f"{why}: the Python engine runs, many times slower; {instead}"
 
 

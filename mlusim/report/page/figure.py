@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
-from mlusim.errors import UsageError
+from mlusim.installing import missing_packages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,9 +53,7 @@ def require() -> None:
     try:
         import matplotlib as mpl  # noqa: PLC0415, F401 - an extra
     except ImportError:
-        raise UsageError(
-            "the HTML report needs matplotlib; install it with `pip install 'mlusim[report]'`"
-        ) from None
+        raise missing_packages("the HTML report", "report", "matplotlib") from None
 
 
 @define

@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import define, field
 
-from mlusim.errors import UsageError
+from mlusim.installing import missing_packages
 
 SCRIPTS = ("bokeh.min.js", "bokeh-api.min.js")
 
@@ -68,9 +68,7 @@ def library() -> str:
     try:
         import bokeh  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError(
-            "the HTML report needs bokeh; install it with `pip install 'mlusim[report]'`"
-        ) from None
+        raise missing_packages("the HTML report", "report", "bokeh") from None
     folder = Path(bokeh.__file__).parent / "server" / "static" / "js"
     text = "\n".join((folder / name).read_text(encoding="utf-8") for name in SCRIPTS)
     return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mlusim.errors import UsageError
+from mlusim.installing import missing_packages
 from mlusim.report.compare import headline, lines
 from mlusim.report.explain import explained, waves
 from mlusim.report.page.excerpt import pipe_data, pipe_picture
@@ -31,9 +31,7 @@ def rendered(template: str, version: str, **contents: Any) -> str:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError(
-            "the HTML report needs jinja2; install it with `pip install 'mlusim[report]'`"
-        ) from None
+        raise missing_packages("the HTML report", "report", "jinja2") from None
     require()
     environment = Environment(
         loader=PackageLoader("mlusim.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mlusim.errors import UsageError
+from mlusim.installing import missing_packages
 
 BINARY = (
     "?", ".*", "->*", "*", "/", "%", "+", "-", "<<", ">>", "<=>", "<", ">", "<=", ">=", "==", "!=",
@@ -121,9 +122,7 @@ def library() -> Library:
     try:
         import clang.cindex as ci  # noqa: PLC0415 - an extra
     except ImportError:
-        raise UsageError(
-            "BANG C sources need libclang; install it with: pip install 'mlusim[bangc]'"
-        ) from None
+        raise missing_packages("a source in BANG C", "bangc", "libclang") from None
     chosen = os.environ.get("MLUSIM_LIBCLANG")
     if chosen and not ci.Config.loaded:
         ci.Config.set_library_file(chosen)

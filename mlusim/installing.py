@@ -1,0 +1,58 @@
+"""What an extra of mlusim needs, and the one command that installs it: the extra's packages by their own names.
+
+The name mlusim is on no public index, so no sentence asks for ``mlusim[extra]`` from one.
+"""
+
+import importlib.util
+import re
+import shlex
+import sys
+from pathlib import Path
+
+from mlusim.errors import UsageError
+
+PROJECT = "mlusim"
+_MODULES = {"libclang": "clang"}  # where the package is called otherwise
+_CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def install_command(extra: str) -> str:
+    """What to type so that the packages of *extra* are there, whether mlusim comes from a checkout or a wheel."""
+    return _command(extra, _requirements(extra))
+
+
+def missing_packages(what: str, extra: str, package: str = "") -> UsageError:
+    """The error that *what* needs packages of *extra* that are not installed, *package* one of them: all at once."""
+    lacking = [line for line in _requirements(extra) if _name(line) == package or not _there(_name(line))]
+    names = ", ".join(_name(line) for line in lacking) or package
+    it = "them" if len(lacking) > 1 else "it"
+    return UsageError(f"{what} needs {names}; install {it} with `{_command(extra, lacking)}`")
+
+
+def _command(extra: str, lines: list[str]) -> str:
+    if not lines:  # nothing says what the extra holds: a checkout that was never installed
+        return f"pip install -e {shlex.quote(f'{_CHECKOUT}[{extra}]')}"
+    return f"pip install {shlex.join(lines)}"
+
+
+def _requirements(extra: str) -> list[str]:
+    """The requirements of *extra* as the installed project declares them."""
+    import importlib.metadata  # noqa: PLC0415 - takes a while, and is wanted for an error alone
+
+    try:
+        declared = importlib.metadata.requires(PROJECT) or []
+    except importlib.metadata.PackageNotFoundError:
+        return []
+    wanted = re.compile(rf"(.*?)\s*;\s*extra == [\"']{extra}[\"']")
+    return [found[1] for line in declared if (found := wanted.fullmatch(line))]
+
+
+def _name(requirement: str) -> str:
+    return re.split(r"[\s<>=!~\[;]", requirement, maxsplit=1)[0]
+
+
+def _there(name: str) -> bool:
+    module = _MODULES.get(name, name)
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    return importlib.util.find_spec(module) is not None
