@@ -1,7 +1,10 @@
 """Ctrl-C in native code: wherever the cores are, the launch ends and says where."""
 
+import contextlib
 import gc
 import signal
+import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -38,31 +41,38 @@ OVER(t17, t16) OVER(t18, t17) OVER(t19, t18) OVER(t20, t19) OVER(t21, t20) OVER(
 __mlu_global__ void tower(int *out, int n) {
   if (n) out[0] = t24(n);
 }
-__mlu_global__ void atomics(int *out, int n) {
-  while (n) { __bang_atomic_add((int *)buf, out, (int *)buf, 1); }
-}
-__mlu_global__ void locks(int *out, int n) {
-  if (__is_mpu()) { return; }
-  while (n) { __bang_lock(0, 0); __bang_unlock(0, 0); }
-}
-__mlu_global__ void barriers(int *out, int n) {
-  while (n) { __sync_cluster(); }
-}
 __mlu_global__ void copies(int *out, int n) {
   for (int i = 1; n; i++) { out[0] = i; __memcpy(out + (4 << 20), out + 1, 4 * (3 << 20), GDRAM2GDRAM); }
+}
+"""
+BUSY = """\
+__nram__ float buf[64];
+__mlu_shared__ float shared[64];
+__mlu_global__ void busy(int *out, int n) {
+  for (int i = 0; i < n; i++) {
+    if (!__is_mpu()) {
+      __memcpy_async(buf, out, 64, GDRAM2NRAM);
+      __sync_io();
+      __bang_atomic_add((int *)buf, out, 1, 1);
+      __bang_lock(0, 0); __bang_unlock(0, 0);
+      __bang_printf("%d\\n", out[0]);
+      __memcpy(shared, buf, 256, NRAM2SRAM);
+    }
+    for (int k = 0; k < 4; k++) { __sync_cluster(); }
+  }
 }
 """
 
 
 @pytest.fixture
 def interrupt_soon():
-    """Starts the time after which this process is interrupted as by Ctrl-C."""
-    before, callbacks = signal.signal(signal.SIGALRM, signal.default_int_handler), [*gc.callbacks]
+    """Starts the time, of this process's own CPU, after which it is interrupted as by Ctrl-C."""
+    before, callbacks = signal.signal(signal.SIGPROF, signal.default_int_handler), [*gc.callbacks]
     gc.callbacks.clear()  # an interrupt that comes while Python collects would be lost in one, as Hypothesis has
-    yield lambda: signal.setitimer(signal.ITIMER_REAL, 0.2)
+    yield lambda: signal.setitimer(signal.ITIMER_PROF, 0.2)
     gc.callbacks.extend(callbacks)
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
 
 
 @pytest.mark.parametrize(
@@ -105,14 +115,52 @@ def test_long_instructions_are_interrupted_after_few(tmp_path, interrupt_soon):
     assert 0 < device.get(tensor)[0] < 2048
 
 
-@pytest.mark.parametrize("name", ["atomics", "locks", "barriers"])
-def test_no_interrupt_is_lost_on_the_way_to_python(tmp_path, interrupt_soon, name):
-    """C is in Python nearly all of the time here: the interrupt comes before, amid and behind what Python does."""
-    (tmp_path / "k.mlu").write_text(ENDLESS)
-    kernel, data = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")[name], np.zeros(4, np.int32)
-    options = {"dim": (4, 1, 1), "kind": mlusim.UNION1, "limit": "growth=1GiB"}
-    run(kernel, (data, 0), NATIVE, **options)  # compiled
-    for _ in range(8):
-        interrupt_soon()
-        with pytest.raises(KeyboardInterrupt):
-            run(kernel, (data, 1), NATIVE, **options)
+@contextmanager
+def heard(called):
+    """Calls *called* with the code of each function in Python that is called meanwhile, as it begins."""
+
+    def hear(frame, event, _argument):
+        if event == "call" and frame.f_code.co_filename not in (__file__, contextlib.__file__):
+            called(frame.f_code)
+
+    sys.setprofile(hear)
+    try:
+        yield
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize("engine", [NATIVE, "python"])
+def test_no_interrupt_is_lost_in_any_function_that_a_launch_calls(tmp_path, engine):
+    """Whichever function in Python an interrupt comes in, called from C or not, the launch ends with it."""
+    (tmp_path / "k.mlu").write_text(BUSY)
+    kernel, data = bangc.load(tmp_path / "k.mlu", board="MLU370-X4")["busy"], np.zeros(64, np.int32)
+    device, options = mlusim.Device("MLU370-X4"), {"dim": (4, 1, 1), "kind": mlusim.UNION1, "engine": engine}
+    arguments, codes, lost = (device.put(data), 4), {}, []
+    collects = gc.isenabled()
+    gc.disable()  # what it would call is not the launch's: an interrupt is lost in its callbacks
+    try:
+        device.launch(kernel, args=arguments, **options)  # compiled, and whatever is done once
+        with heard(codes.setdefault):
+            device.launch(kernel, args=arguments, **options)
+        for code in codes:
+            stopped = []
+
+            def interrupt(called, code=code, stopped=stopped):
+                if called is code and not stopped:
+                    stopped.append(code.co_qualname)
+                    raise KeyboardInterrupt
+
+            try:
+                with heard(interrupt):
+                    device.launch(kernel, args=arguments, **options)
+                lost += stopped
+            except KeyboardInterrupt:
+                pass
+    finally:
+        if collects:
+            gc.enable()
+
+    own = "Log.note" if engine == "python" else "NativeCore._from_c"
+    assert {"Scheduler.run", own} <= {code.co_qualname for code in codes}
+    assert lost == []
