@@ -49,6 +49,11 @@ VERBS = (
     ),
     Verb("compile", "mlusim.cli.compile", "what is in BANG C files, and what of it does not translate"),
     Verb(
+        "toolkit",
+        "mlusim.cli.toolkit",
+        "a folder with cncc, headers and libraries: your own build on the simulator",
+    ),
+    Verb(
         "profile",
         "mlusim.cli.profile",
         "every launch of a script, operator, BANG C file or test: time, bound, why, lines",

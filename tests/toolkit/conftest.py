@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from mlusim.arch.catalog import find_board
+from mlusim.toolkit.folder import make
 from mlusim.toolkit.lib.libraries import INCLUDE, kept_libraries
 
 
@@ -50,3 +52,11 @@ def native(libraries, tmp_path):
     shutil.copytree(libraries, lib)
     (lib / "mlusim.conf").write_text(f"{sys.executable}\nMLU370-X4\n")
     return Native(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def toolkit(tmp_path_factory):
+    """A toolkit folder for an MLU370-X4."""
+    folder = tmp_path_factory.mktemp("toolkit") / "neuware"
+    make(folder, find_board("MLU370-X4"))
+    return folder

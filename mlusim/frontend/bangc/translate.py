@@ -36,7 +36,14 @@ class Translated:
 def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
     """Translate a file; raises as `parsed` does, and `SourceError` where every kernel has an error."""
     source = read(path)
-    where = (path, *options.include, repr(options.define), options.board.name, *requests)
+    where = (
+        path,
+        *options.include,
+        repr(options.define),
+        options.board.name,
+        repr(options.vouched),
+        *requests,
+    )
     name = f"{cache.FOLDER}/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"
     kept = cache.read(name)
     if isinstance(kept, Translated) and _fresh(kept.form):
@@ -53,7 +60,11 @@ def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[s
     """*unit* lowered; where methods of templates are wanted that it does not show, parsed again with functions that name them."""
     form, hidden = lower(unit)
     kernels = (f for f in form.functions.values() if f.kind == "kernel" and not f.external)
-    if unit.broken and all(f.problem is not None and f.problem.construct == ERROR for f in kernels):
+    if (
+        unit.broken
+        and not options.vouched
+        and all(f.problem is not None and f.problem.construct == ERROR for f in kernels)
+    ):
         raise SourceError(tuple(one.diagnostic for one in unit.broken))
     names = [name for name in sorted(hidden) if "(" not in name]
     if not names:

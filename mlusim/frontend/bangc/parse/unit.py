@@ -27,17 +27,23 @@ from mlusim.isa.header import ANNOTATION
 HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to see what they call
 REQUEST = "mlusim_request_"
 _ERROR = 3  # the library's severity of what stops a compiler
+_ON = 0x200  # parse on behind a header that is not found
 _NOTES = 3  # shown of those that an error has
 _EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b(\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
 
 
 @frozen
 class Options:
-    """How a file is parsed: include directories, definitions, the board."""
+    """How a file is parsed: include directories, definitions, the board.
+
+    With *vouched* a compiler that has the real headers of host code accepts the file: what is an error here, and stands in no
+    function of the device, is only unknown to the headers that stand in.
+    """
 
     include: tuple[str, ...]
     define: tuple[tuple[str, str | None], ...]
     board: Board
+    vouched: bool = False
 
     @property
     def flags(self) -> list[str]:
@@ -102,7 +108,7 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
         supply = headers(found, options.board, cached=False)  # the kept header is not taken
         tree = _tree(found, path, overlay, supply, options)
     try:
-        broken = _broken(path, source, wanted, tree)
+        broken = _broken(path, source, wanted, tree, vouched=options.vouched)
         reader = CursorReader(found, (str(prelude.INCLUDE), supply.directory), supply.rows, sources)
         unit = _unit(path, source, wanted, reader, tree)
         unit.broken = broken
@@ -112,11 +118,13 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
         found.dispose(tree)
 
 
-def _broken(path: str, source: str, wanted: Sequence[str], tree: Any) -> tuple[BrokenCall, ...]:
-    """The errors of the compiler, where each stands in the body of a function."""
+def _broken(
+    path: str, source: str, wanted: Sequence[str], tree: Any, *, vouched: bool
+) -> tuple[BrokenCall, ...]:
+    """The errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for."""
     errors = [d for d in tree.diagnostics if d.severity >= _ERROR]
     said = tuple(BrokenCall(_diagnostic(d, path, source, wanted), instance_of(d)) for d in errors)
-    if errors and not confined(errors, tree.cursor, {path, *_included(tree)}):
+    if errors and not vouched and not confined(errors, tree.cursor, {path, *_included(tree)}):
         raise SourceError(tuple(one.diagnostic for one in said))
     return said
 
@@ -133,7 +141,12 @@ def _ends(unit: ParsedFile) -> None:
 def _tree(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:
     made = {**prelude.supplied(), **supply.unsaved, path: overlay + "\n"}
     try:
-        return found.index.parse(path, [*supply.flags, *options.flags], unsaved_files=list(made.items()))
+        return found.index.parse(
+            path,
+            [*supply.flags, *options.flags],
+            unsaved_files=list(made.items()),
+            options=_ON if options.vouched else 0,
+        )
     except found.ci.TranslationUnitLoadError:
         if supply.unsaved:
             raise UsageError(f"{path} cannot be parsed; the parser gives no reason") from None

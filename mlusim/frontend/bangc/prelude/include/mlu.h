@@ -10,11 +10,11 @@
 #define __mlu_vector__ __attribute__((device))
 #define __mlu_host__ __attribute__((host))
 #define __mlu_builtin__ extern
-#define __nram__ __attribute__((annotate("nram")))
-#define __wram__ __attribute__((annotate("wram")))
-#define __mlu_shared__ __attribute__((annotate("sram")))
-#define __ldram__ __attribute__((annotate("ldram")))
-#define __mlu_const__ __attribute__((annotate("const")))
+#define __nram__ __mlusim_space__("nram")
+#define __wram__ __mlusim_space__("wram")
+#define __mlu_shared__ __mlusim_space__("sram")
+#define __ldram__ __mlusim_space__("ldram")
+#define __mlu_const__ __mlusim_space__("const")
 
 #define __MLU_NRAM_SIZE__ __mlusim_nram_kib__
 #define __MLU_WRAM_SIZE__ __mlusim_wram_kib__

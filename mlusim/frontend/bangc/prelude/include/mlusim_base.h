@@ -61,6 +61,7 @@ typedef signed char int8;
 
 // Functions of the C and C++ library that the run-time has, on the host and on the device.
 #define __mlusim_both__ __attribute__((host, device))
+#define __mlusim_space__(name) __attribute__((annotate(name)))
 
 namespace std {
 using ::int8_t;

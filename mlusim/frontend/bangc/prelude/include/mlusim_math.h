@@ -68,8 +68,6 @@ __mlusim_half1__(fabs)
 
 __mlusim_both__ int abs(int);
 __mlusim_both__ long abs(long);
-__mlusim_both__ float abs(float);
-__mlusim_both__ double abs(double);
 __mlusim_both__ half abs(half);
 __mlusim_both__ float ldexpf(float, int);
 __mlusim_both__ double ldexp(double, int);
@@ -77,19 +75,23 @@ __mlusim_both__ float fmaf(float, float, float);
 __mlusim_both__ long labs(long);
 __mlusim_both__ long lround(double);
 __mlusim_both__ long lrint(double);
+__mlusim_both__ bool isnan(half);
+__mlusim_both__ bool isinf(half);
+
+template <class A, class B> __mlusim_both__ auto min(A a, B b) -> decltype(a < b ? a : b);
+template <class A, class B> __mlusim_both__ auto max(A a, B b) -> decltype(a < b ? a : b);
+
+#ifndef __mlusim_native__
+__mlusim_both__ float abs(float);
+__mlusim_both__ double abs(double);
 __mlusim_both__ bool signbit(float);
 __mlusim_both__ bool signbit(double);
-__mlusim_both__ bool isnan(half);
 __mlusim_both__ bool isnan(float);
 __mlusim_both__ bool isnan(double);
-__mlusim_both__ bool isinf(half);
 __mlusim_both__ bool isinf(float);
 __mlusim_both__ bool isinf(double);
 __mlusim_both__ bool isfinite(float);
 __mlusim_both__ bool isfinite(double);
-
-template <class A, class B> __mlusim_both__ auto min(A a, B b) -> decltype(a < b ? a : b);
-template <class A, class B> __mlusim_both__ auto max(A a, B b) -> decltype(a < b ? a : b);
 
 namespace std {
 using ::abs;
@@ -157,6 +159,37 @@ template <class T> __mlusim_both__ constexpr void swap(T &a, T &b) {
   b = t;
 }
 }  // namespace std
+#else  // the real library has those above as constexpr, which is both sides', and the ones below not at all
+namespace std {
+#define __mlusim_std1__(name) __mlusim_both__ float name##f(float);
+#define __mlusim_stdh__(name) __mlusim_both__ half name(half);
+__mlusim_std1__(ceil)
+__mlusim_std1__(cos)
+__mlusim_std1__(exp)
+__mlusim_std1__(fabs)
+__mlusim_std1__(floor)
+__mlusim_std1__(log)
+__mlusim_std1__(round)
+__mlusim_std1__(sin)
+__mlusim_std1__(sqrt)
+__mlusim_std1__(tanh)
+__mlusim_std1__(trunc)
+__mlusim_both__ float powf(float, float);
+__mlusim_stdh__(abs)
+__mlusim_stdh__(ceil)
+__mlusim_stdh__(cos)
+__mlusim_stdh__(exp)
+__mlusim_stdh__(fabs)
+__mlusim_stdh__(floor)
+__mlusim_stdh__(log)
+__mlusim_stdh__(sin)
+__mlusim_stdh__(sqrt)
+__mlusim_both__ bool isnan(half);
+__mlusim_both__ bool isinf(half);
+#undef __mlusim_std1__
+#undef __mlusim_stdh__
+}  // namespace std
+#endif
 
 extern "C" {
 __mlusim_both__ int printf(const char *, ...);

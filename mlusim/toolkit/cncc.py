@@ -1,0 +1,323 @@
+"""``cncc``: compiles BANG C and C++ for the simulator, with the flags of the vendor's compiler.
+
+Host code is clang's, in its CUDA mode; device code goes through the front end, and what it makes is embedded in the object.
+"""
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import define, field
+
+import mlusim
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import BOARDS, find_board
+from mlusim.errors import MlusimError, UsageError
+from mlusim.frontend.bangc import ir_text, prelude
+from mlusim.frontend.bangc.errors import Diagnostic, SourceError, diagnostic_of
+from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.frontend.bangc.translate import translate
+from mlusim.toolkit import record
+from mlusim.toolkit.compiler import Compiler, host_compiler
+from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, taken
+
+VERSION = "4.15.2"
+"""Of the vendor's compiler, whose flags these are."""
+FAILED, USAGE = 1, 2
+BANG, PLAIN = (".mlu", ".mluh"), (".c", ".cc", ".cpp", ".cxx", ".c++", ".C", ".CPP", ".i", ".ii", ".s", ".S")
+LANGUAGES = {"bang": ".mlu", "mlu": ".mlu", "c++": ".cpp", "c": ".c", "none": ""}
+QUIET = (
+    "-Wno-unknown-cuda-version",
+    "-Wno-ignored-attributes",  # memory spaces on locals
+    "-Wno-undefined-internal",  # variables of a memory space that another file defines
+    "-Wno-unused-but-set-variable",  # what the vendor's clang does not have yet
+    "-Wno-unused-but-set-parameter",
+    "-Wno-unknown-pragmas",
+    "-Wno-unknown-warning-option",
+)
+STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
+"""Modes in which no object is made."""
+FOLDERS = frozenset({"-I", "-isystem", "-iquote", "-idirafter"})
+DEPTH = 10  # files of flags that name each other
+
+
+@define
+class CompileCommand:
+    """A command line, read."""
+
+    inputs: list[tuple[str, str]] = field(factory=list)  # each file with the ending that tells its language
+    link: list[str | int] = field(
+        factory=list
+    )  # what the linker gets, in order; a number is that of an input
+    flags: list[str] = field(factory=list)  # clang's
+    include: list[str] = field(factory=list)
+    define: list[tuple[str, str | None]] = field(factory=list)
+    architectures: list[str] = field(factory=list)
+    modes: set[str] = field(factory=set)
+    output: str | None = None
+    shown: bool = False
+    dry: bool = False
+
+    @property
+    def linking(self) -> bool:
+        """Whether a program or a library is made."""
+        return not self.modes & {"-c", "-S", *STOPS}
+
+
+def main(argv: Sequence[str], home: Path) -> int:
+    """Do what the flags *argv* say, for the toolkit folder *home*; the exit code."""
+    try:
+        return _main(list(argv), home)
+    except SourceError as error:
+        for one in error.diagnostics:
+            _tell(one, "error")
+        return FAILED
+    except MlusimError as error:
+        sys.stderr.write(f"cncc: error: {error}\n")
+        return USAGE
+    except OSError as error:
+        sys.stderr.write(f"cncc: error: {error.filename or ''}: {error.strerror or error}\n")
+        return USAGE
+    except KeyboardInterrupt:
+        return 130
+
+
+def _main(argv: list[str], home: Path) -> int:
+    words = list(_expanded(argv))
+    if words in (["--version"], ["-v"]):
+        sys.stdout.write(f"cncc: v{VERSION} (mlusim {mlusim.__version__})\n{host_compiler().argv[0]}\n")
+        return 0
+    if "--help" in words or "-print-flags" in words:
+        sys.stdout.write("".join(f"{f.shown:34} {f.meaning}\n" for f in FLAGS))
+        return 0
+    command = read(words)
+    if not command.inputs and not any(
+        isinstance(one, str) and not one.startswith("-") for one in command.link
+    ):
+        raise UsageError("no input files; name a source, as in `cncc -c kernel.mlu -o kernel.o`")
+    if command.output and not command.linking and len(command.inputs) > 1:
+        raise UsageError(f"-o {command.output} is one file and {len(command.inputs)} are made; leave it out")
+    return CompilerDriver(command, home, host_compiler()).run()
+
+
+def _expanded(words: Sequence[str], depth: int = 0) -> Iterator[str]:
+    """*words*, with those of the files that ``@file`` names in its place."""
+    for word in words:
+        if not word.startswith("@") or not Path(word[1:]).is_file():
+            yield word
+            continue
+        if depth == DEPTH:
+            raise UsageError(f"{word} is read by itself; take it out of the file")
+        try:
+            inside = shlex.split(Path(word[1:]).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise UsageError(f"{word} is no list of flags: {error}") from None
+        yield from _expanded(inside, depth + 1)
+
+
+def read(words: Sequence[str]) -> CompileCommand:
+    """The command that *words* are.  Raises `UsageError` for flags that are none."""
+    command = CompileCommand()
+    language, at = "", 0
+    while at < len(words):
+        word = words[at]
+        given = taken(words, at)
+        if given is not None:
+            at += len(given.words)
+            if given.flag.spelling == "-x":
+                language = LANGUAGES.get(given.value, f".{given.value}")
+            else:
+                _take(command, given)
+        elif word.startswith("-") and word != "-":
+            at += 1
+            command.flags.append(word)
+            command.link.append(word)
+        else:
+            at += 1
+            _file(command, word, language)
+    return command
+
+
+def _file(command: CompileCommand, word: str, language: str) -> None:
+    ending = language or Path(word).suffix
+    if ending in BANG or ending in PLAIN or word == "-":
+        if word != "-" and not Path(word).is_file():
+            raise UsageError(f"{word}: there is no such file")
+        command.link.append(len(command.inputs))
+        command.inputs.append((word, ending))
+    else:
+        command.link.append(word)  # an object, a library or a script: the linker knows
+
+
+def _take(command: CompileCommand, given: GivenFlag) -> None:
+    use, name = given.flag.use, given.flag.spelling
+    if use is FlagUse.ARCH:
+        command.architectures += [architecture(one) for one in given.value.split(",")]
+    elif use is FlagUse.MODE:
+        command.modes.add(name)
+        if name == "-shared":
+            command.link.append(name)
+        elif name in STOPS:
+            command.flags.append(name)
+    elif use is FlagUse.OUTPUT:
+        command.output = given.value
+    elif use is FlagUse.LINK:
+        command.link += given.words
+    elif use is FlagUse.ASKED:
+        command.shown = True
+        command.dry |= name == "-###"
+    elif use in (FlagUse.BOTH, FlagUse.HOST):
+        command.flags += given.words
+        _note(command, name, given.value)
+
+
+def _note(command: CompileCommand, name: str, value: str) -> None:
+    """Keep what the translation of device code wants to know, too."""
+    if name in FOLDERS:
+        command.include.append(value)
+    elif name == "-D":
+        macro, equals, text = value.partition("=")
+        command.define.append((macro, text if equals else None))
+    elif name == "-U":
+        command.define = [one for one in command.define if one[0].partition("(")[0] != value]
+
+
+class CompilerDriver:
+    """Runs one *command* for the toolkit folder *home* with *clang*."""
+
+    def __init__(self, command: CompileCommand, home: Path, clang: Compiler) -> None:
+        self.command, self.home, self.clang = command, home, clang
+        self.board = find_board((home / "lib64" / "mlusim.conf").read_text(encoding="utf-8").split("\n")[1])
+        names = dict.fromkeys(command.architectures or [self.board.arch.name])
+        self.boards = [self._board(name) for name in names]
+
+    def _board(self, arch: str) -> Board:
+        return (
+            self.board
+            if self.board.arch.name == arch
+            else next(b for b in BOARDS.values() if b.arch.name == arch)
+        )
+
+    def run(self) -> int:
+        """Compile, then link where that is asked for; the exit code."""
+        command = self.command
+        with tempfile.TemporaryDirectory(prefix="cncc-") as scratch:
+            objects = []
+            for number, (path, ending) in enumerate(command.inputs):
+                target = self._target(path, number, scratch)
+                code = self._compile(path, ending, target, scratch)
+                if code:
+                    return code
+                objects.append(target or "")
+            return self._link(objects) if command.linking else 0
+
+    def _target(self, path: str, number: int, scratch: str) -> str | None:
+        """The file that is made of an input; None where clang knows, or writes to the terminal."""
+        command = self.command
+        if command.linking:
+            return str(Path(scratch) / f"{number}-{Path(path).stem}.o")
+        if command.output or command.modes & STOPS:
+            return command.output
+        return Path(path).stem + (".s" if "-S" in command.modes else ".o")
+
+    def _compile(self, path: str, ending: str, target: str | None, scratch: str) -> int:
+        command = self.command
+        modes = [m for m in ("-c", "-S") if m in command.modes] or (["-c"] if command.linking else [])
+        if ending not in BANG:
+            language = ["-x", "c"] if ending == ".c" else []
+            include = ["-isystem", str(self.home / "include")]
+            words = [*include, *command.flags, "-Wno-unknown-warning-option", *modes, *language, path]
+            return self._call([*words, *(["-o", target] if target else [])])
+        if "--bang-device-only" in command.modes:
+            return self._device_only(path, target)
+        embedded: list[str] = []
+        if not command.modes & {"-E", "-M", "-MM", "--bang-host-only"} and not command.dry:
+            blob = Path(scratch) / "record"
+            blob.write_bytes(self._record(path))
+            embedded = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+        return self._call(
+            [
+                *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
+                *("-Xclang", "-target-sdk-version=11.0", *embedded),
+                *prelude.architecture_flags(self.boards[0]),
+                *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
+                *("-include", str(self.home / "include" / "mlu.h")),
+                *([] if any(f.startswith(("-std=", "--std")) for f in command.flags) else ["-std=c++17"]),
+                *command.flags,
+                *QUIET,
+                *modes,
+                path,
+                *(["-o", target] if target else []),
+            ]
+        )
+
+    def _call(self, words: Sequence[str]) -> int:
+        """Run clang; its exit code."""
+        line = [*self.clang.argv, *words]
+        if self.command.shown:
+            sys.stderr.write(f"{shlex.join(line)}\n")
+            sys.stderr.flush()
+        return 0 if self.command.dry else subprocess.run(line, check=False).returncode  # noqa: S603 - that is what it is for
+
+    # -- device code -----------------------------------------------------------------------------
+
+    def _source(self, path: str) -> record.RecordSource:
+        own = self.home / "include"
+        folders = [str(Path(one).resolve()) for one in self.command.include]
+        kept = [one for one in folders if one != str(own.resolve()) and not _system(Path(one))]
+        return record.RecordSource(
+            str(Path(path).resolve()),
+            tuple(dict.fromkeys(kept)),
+            tuple(self.command.define),
+            tuple(board.name for board in self.boards),
+        )
+
+    def _record(self, path: str) -> bytes:
+        """What is embedded of *path*.  Raises `SourceError` where its device code does not translate."""
+        source = self._source(path)
+        for board in self.boards:
+            form = translate(source.path, Options(source.include, source.define, board, vouched=True)).form
+            broken = [f for f in form.functions.values() if f.kind != "host" and f.problem is not None]
+            if broken:
+                raise SourceError(tuple(diagnostic_of(function) for function in broken))
+        return record.write(source)
+
+    def _device_only(self, path: str, target: str | None) -> int:
+        source = self._source(path)
+        texts = []
+        for board in self.boards:
+            form = translate(source.path, Options(source.include, source.define, board, vouched=True)).form
+            texts.append(f"// {board.arch.name}\n{ir_text.module_text(form)}\n")
+        Path(target or "a.out").write_text("".join(texts), encoding="utf-8")
+        return 0
+
+    # -- linking ---------------------------------------------------------------------------------
+
+    def _link(self, objects: Sequence[str]) -> int:
+        command = self.command
+        lib = self.home / "lib64"
+        words = [objects[one] if isinstance(one, int) else one for one in command.link]
+        return self._call(
+            [
+                *words,
+                *(f"-L{lib}", "-lcnrt", f"-Wl,-rpath,{lib}", "-pthread"),
+                *("-Wno-unused-command-line-argument", "-o", command.output or "a.out"),
+            ]
+        )
+
+
+def _system(folder: Path) -> bool:
+    """Whether *folder* has the headers of the C or C++ library, for which the front end has its own."""
+    return any((folder / name).exists() for name in ("stdint.h", "cstdint", "bits/c++config.h"))
+
+
+def _tell(one: Diagnostic, kind: str) -> None:
+    below = f"\n{one.below}" if one.below else ""
+    sys.stderr.write(f"{one.file}:{one.line}:{one.column}: {kind}: {one.message}{below}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[2:], Path(sys.argv[1])))

@@ -1,0 +1,102 @@
+"""The compiler of host code: a clang that knows CUDA's two sides, found on the machine or in the ``ziglang`` wheel."""
+
+import functools
+import importlib.util
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from attrs import frozen
+
+from mlusim.errors import UsageError
+from mlusim.installing import install_command
+
+CHOICE = "MLUSIM_CLANG"
+"""The variable that names a clang, with arguments if it needs some."""
+OLDEST, NEWEST = 19, 30
+
+
+@frozen
+class Compiler:
+    """How clang is called for C++: ``argv`` begins a command, ``headers`` is the folder of clang's own headers."""
+
+    argv: tuple[str, ...]
+    version: int
+    headers: str
+
+
+def host_compiler() -> Compiler:
+    """The compiler of this machine.  Raises `UsageError` where there is none, or none that is new enough."""
+    return _found(os.environ.get(CHOICE), os.environ.get("PATH"))
+
+
+@functools.cache
+def _found(choice: str | None, path: str | None) -> Compiler:
+    if choice:
+        return _chosen(choice)
+    older = ""
+    for words in _candidates(path):
+        made = _asked(words)
+        if made is not None and made.version >= OLDEST:
+            return made
+        if made is not None:
+            older = f" ({words[0]} is clang {made.version}, which lacks numbers of the device)"
+    raise UsageError(f"no clang for host code was found{older}; {_install()}")
+
+
+def _chosen(choice: str) -> Compiler:
+    try:
+        made = _asked(tuple(shlex.split(choice)))
+    except ValueError:
+        raise UsageError(f"{CHOICE}={choice} has a quotation that does not end; name a clang++") from None
+    if made is None:
+        raise UsageError(f"{CHOICE}={choice} is no clang that can be run; {_install()}")
+    if made.version < OLDEST:
+        raise UsageError(
+            f"{CHOICE}={choice} is clang {made.version}, which lacks numbers of the device; {_install()}"
+        )
+    return made
+
+
+def _candidates(path: str | None) -> Iterator[tuple[str, ...]]:
+    for name in ("clang++", *(f"clang++-{n}" for n in range(NEWEST, OLDEST - 1, -1))):
+        found = shutil.which(name, path=path)
+        if found is not None:
+            yield (found,)
+    wheel = _wheel()
+    if wheel is not None:
+        target = f"--target={platform.machine()}-linux-gnu"  # its own default is another C library
+        yield (str(wheel / "zig"), "clang", "--driver-mode=g++", target)
+
+
+def _install() -> str:
+    return f"install clang {OLDEST} or a newer one, or its wheel with `{install_command('native')}`"
+
+
+def _wheel() -> Path | None:
+    """The folder of the ``ziglang`` package; None where it is not installed."""
+    spec = importlib.util.find_spec("ziglang")
+    return None if spec is None or not spec.origin else Path(spec.origin).parent
+
+
+def _asked(words: tuple[str, ...]) -> Compiler | None:
+    """The clang that *words* call; None where they call none."""
+    try:
+        done = subprocess.run(  # noqa: S603 - the compiler that was named or found
+            [*words, "-print-resource-dir"], capture_output=True, text=True, check=False
+        )
+    except (OSError, IndexError):
+        return None
+    place = Path(done.stdout.strip())
+    number = re.match(r"\d+", place.name)
+    if done.returncode or number is None:
+        return None
+    headers = place / "include"
+    if not headers.is_dir() and words[0].endswith("zig"):  # which keeps them beside itself
+        headers = Path(words[0]).resolve().parent / "lib" / "include"
+    return Compiler(words, int(number[0]), str(headers)) if headers.is_dir() else None

@@ -1,0 +1,96 @@
+"""The toolkit folder: ``bin``, ``include``, ``lib64``, ``cmake`` and ``version.txt``, made from what is installed."""
+
+import contextlib
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from mlusim.arch.board import Board
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import prelude
+from mlusim.isa.header import header_text
+from mlusim.toolkit.compiler import host_compiler
+from mlusim.toolkit.lib.libraries import LIBRARIES, kept_libraries
+
+HERE = Path(__file__).parent
+NEUWARE = "4.6.2"
+"""The version of the vendor's toolkit that builds look for."""
+SHARED = (
+    "mlu.h",
+    "bang.h",
+    "bang_fusor.h",
+    "mlusim_math.h",
+    "bang_device_functions.h",
+    "bang_device_functions_extra.h",
+)
+"""Headers that the front end has, too."""
+_CNCC = """#!{python}
+import os, sys
+from pathlib import Path
+sys.path[:0] = {path!r}
+try:
+    from mlusim.toolkit.cncc import main
+except ImportError as error:
+    sys.exit(f"cncc: error: {{error}}: mlusim is gone from {python}; make the folder again with `mlusim toolkit`")
+sys.exit(main(sys.argv[1:], Path(__file__).resolve().parents[1]))
+"""
+_CNMON = """#!{python}
+import sys
+from pathlib import Path
+board = (Path(__file__).resolve().parents[1] / "lib64" / "mlusim.conf").read_text().split("\\n")[1]
+print("CNMON v6.99.0" if sys.argv[1:2] == ["version"] else f"Card 0: {{board}}, simulated by mlusim; driver v6.99.0")
+"""
+
+
+def make(directory: Path, board: Board) -> None:
+    """Make the toolkit folder in *directory*, for *board*; each file is put in its place whole.
+
+    Raises `UsageError` where no compiler is found, or the folder is another's.
+    """
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory} is a file; name a folder")
+    if directory.is_dir() and any(directory.iterdir()) and not (directory / "lib64" / "mlusim.conf").exists():
+        raise UsageError(f"{directory} has other files in it and is no toolkit; name a new folder")
+    libraries = kept_libraries(host_compiler().argv)
+    for name, text in _texts(board).items():
+        _put(directory / name, text.encode(), runs=name.startswith("bin/"))
+    for name in LIBRARIES:
+        _put(directory / "lib64" / f"lib{name}.so", (libraries / f"lib{name}.so").read_bytes(), runs=True)
+
+
+def _texts(board: Board) -> Mapping[str, str]:
+    path = [one for one in sys.path if one and (Path(one) / "mlusim").is_dir()]
+    values = {"python": sys.executable, "path": path[:1]}
+    made = {
+        "bin/cncc": _CNCC.format(**values),
+        "bin/cnmon": _CNMON.format(**values),
+        "include/mlusim_intrinsics.h": header_text(),
+        "lib64/mlusim.conf": f"{sys.executable}\n{board.name}\n",
+        "cmake/modules/FindBANG.cmake": (HERE / "cmake" / "FindBANG.cmake").read_text(encoding="utf-8"),
+        "version.txt": f"Neuware Version {NEUWARE}\n",
+    }
+    return made | {f"include/{path.name}": path.read_text(encoding="utf-8") for path in _headers()}
+
+
+def _headers() -> Iterator[Path]:
+    yield from (prelude.INCLUDE / name for name in SHARED)
+    yield from sorted((HERE / "include").rglob("*.h"))
+
+
+def _put(path: Path, content: bytes, *, runs: bool = False) -> None:
+    """Write a file in one step, unless it is there as it should be: programs that have it open keep theirs."""
+    with contextlib.suppress(OSError):
+        if path.read_bytes() == content:
+            return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".making-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).chmod(0o755 if runs else 0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

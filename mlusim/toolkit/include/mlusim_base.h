@@ -1,0 +1,23 @@
+// Types and marks of the device side where host code has the real C and C++ library.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+typedef _Float16 half;
+typedef __bf16 bfloat16_t;
+typedef __bf16 bfloat16;
+typedef signed char int8;
+
+#define __mlusim_native__ 1
+#define __mlusim_both__ __attribute__((device))
+// Several files have variables of one name in a memory of the device, and the host uses none of them.
+#define __mlusim_space__(name) __attribute__((annotate(name), unused, internal_linkage))
