@@ -1,6 +1,7 @@
 """The program that a command line names: an operator's case, a script, or a kernel of BANG C sources."""
 
 import argparse
+import os
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.files import read_inputs
@@ -9,10 +10,11 @@ from mlusim.cli.sources import CALL_OPTIONS, board_of, defines, is_source, refus
 from mlusim.errors import UsageError
 from mlusim.files.reading import refuse_no_file
 from mlusim.observe.names import observers_of
-from mlusim.operators.registry import find_case, find_operator
+from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.runner import case_generator
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, Sources, arguments_of, dim_of, kind_of
+from mlusim.programs.native_program import NativeProgram, is_command
 from mlusim.programs.operator_program import OperatorProgram
 from mlusim.programs.program import Program, ScriptProgram
 from mlusim.programs.pytest_program import PytestProgram
@@ -24,7 +26,16 @@ OF_CALLS = (*OF_OPERATORS, "board", "seed")
 
 def is_program(word: str | None) -> bool:
     """Whether *word* names a script, a test or a source, and no operator."""
-    return word is not None and (is_source(word) or word.endswith(".py") or ".py::" in word)
+    return word is not None and (
+        is_source(word) or word.endswith(".py") or ".py::" in word or is_native(word)
+    )
+
+
+def is_native(word: str | None) -> bool:
+    """Whether *word* names a program of the system, and no operator, script or source."""
+    if word is None or is_source(word) or word.endswith(".py") or ".py::" in word:
+        return False
+    return is_command(word) and (os.sep in word or word not in operators())
 
 
 def program_of(args: argparse.Namespace) -> Program:
@@ -44,6 +55,8 @@ def program_of(args: argparse.Namespace) -> Program:
         return ScriptProgram(args.program, words, checks)
     if is_source(args.program):
         return source_program(args, checks)
+    if is_native(args.program):
+        return _native(args, checks, words)
     refuse_call_arguments(args)
     if words:
         raise UsageError(f"an operator takes no {words[0]!r}; cases are named with --case")
@@ -109,6 +122,22 @@ def _refuse_options(args: argparse.Namespace, who: str) -> None:
     odd = next((o for o in ("dim", "kind", "arg", "include", "define") if getattr(args, o, None)), None)
     if odd is not None:
         raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")
+
+
+def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]) -> NativeProgram:
+    unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
+    if unfit is not None:
+        raise UsageError(f"--{unfit} goes with an operator; the program decides for itself")
+    refuse_call_arguments(args)
+    board = getattr(args, "board", None)
+    boards = [board] if isinstance(board, str) else list(board or ())
+    options = {
+        "engine": getattr(args, "engine", None) or "auto",
+        "seed": getattr(args, "seed", None),
+        "effects": getattr(args, "effects", None) or "late",
+    }
+    named = tuple(find_board(name).name for one in boards for name in one.split(","))
+    return NativeProgram(args.program, words, checks, named, options)
 
 
 def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:

@@ -14,6 +14,7 @@ from mlusim.cli.show import emit, output
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
 from mlusim.programs.host_program import HostProgram
+from mlusim.programs.native_program import NativeProgram
 from mlusim.programs.program import Program
 from mlusim.report.launches import launch_facts, launches_view, write_launches
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
     if args.json:
         emit(_document(args, program, done))
     else:
-        _show(args, done)
+        _show(args, done, printed=not isinstance(program, NativeProgram))
     if args.trace and done.launches:
         write_launches(args.trace, done.launches)
     if isinstance(done.ended, SystemExit):
@@ -49,11 +50,11 @@ def _status(leaving: SystemExit) -> int:
     return 1
 
 
-def _show(args: argparse.Namespace, done: Launched) -> None:
-    """What kernels printed, their lines, and what the checkers found; the program has printed the rest."""
+def _show(args: argparse.Namespace, done: Launched, *, printed: bool) -> None:
+    """What kernels *printed*, their lines, and what the checkers found; the program has printed the rest."""
     console = output()
     for launch in done.launches:
-        for line in launch.printed:
+        for line in launch.printed if printed else ():
             console.print(Text(line.removesuffix("\n")), soft_wrap=True)
     if args.lines and done.launches:
         console.print(launches_view(list(enumerate(done.launches, 1)), lines=True, every=True))

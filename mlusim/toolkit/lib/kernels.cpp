@@ -41,8 +41,10 @@ struct Configuration {
   cnrtDim3_t dim;
   cnrtFunctionType_t kind;
   cnrtQueue_t queue;
+  void *caller;
 };
 thread_local std::vector<Configuration> configurations;
+thread_local void *launching = nullptr;  // where the launch is written whose stub runs
 
 bool sizes_of(const void *stub, std::vector<uint32_t> &sizes, cnrtRet_t &code) {
   {
@@ -129,7 +131,7 @@ void __bangRegisterFunction(void **handle, const char *stub, char *, const char 
 }
 
 unsigned __cudaPushCallConfiguration(cnrtDim3_t dim, cnrtFunctionType_t kind, cnrtQueue_t queue) {
-  configurations.push_back({dim, kind, queue});
+  configurations.push_back({dim, kind, queue, CALLER});
   return 0;
 }
 unsigned __cudaPopCallConfiguration(cnrtDim3_t *dim, cnrtDim3_t *block, size_t *shared, void *queue) {
@@ -139,11 +141,14 @@ unsigned __cudaPopCallConfiguration(cnrtDim3_t *dim, cnrtDim3_t *block, size_t *
   *block = {(unsigned)given.kind, 1, 1};
   *shared = 0;
   *(cnrtQueue_t *)queue = given.queue;
+  launching = given.caller;
   return 0;
 }
 
 cnrtRet_t cnrtInvokeKernel(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, size_t, cnrtQueue_t queue) {
-  return launch(stub, dim, kind, args, queue, CALLER);
+  void *caller = launching ? launching : CALLER;
+  launching = nullptr;
+  return launch(stub, dim, kind, args, queue, caller);
 }
 
 // ---- launches of older drivers -----------------------------------------------------------------

@@ -27,7 +27,7 @@ extern char **environ;
 namespace mlusim {
 namespace {
 
-constexpr uint64_t ADDRESSES = 1ull << 44;  // bytes of the map: addresses are never used twice, and cost nothing until they are touched
+constexpr uint64_t ADDRESSES = 1ull << 42;  // bytes of the map: addresses are never used twice, and cost nothing until they are touched
 constexpr uint64_t LEAST = 1ull << 33;      // where the system allows no more
 
 struct Wire {
@@ -148,8 +148,9 @@ int connect_to(const char *name, int memory) {
   memcpy(address.sun_path + 1, name, length);
   if (connect(own, (sockaddr *)&address, offsetof(sockaddr_un, sun_path) + 1 + length) != 0)
     give_up("the command of mlusim that started this program has ended (MLUSIM_SERVER): " + why());
-  char control[CMSG_SPACE(sizeof(int))] = {}, byte = 0;
-  iovec text{&byte, 1};
+  std::string board = settings().board;
+  char control[CMSG_SPACE(sizeof(int))] = {};
+  iovec text{(void *)board.data(), board.size()};
   msghdr message{};
   message.msg_iov = &text;
   message.msg_iovlen = 1;
@@ -218,6 +219,11 @@ void boot() {  // with the lock held
 // ---- asking ------------------------------------------------------------------------------------
 
 [[noreturn]] void gone() {
+  const char *name = getenv("MLUSIM_SERVER");
+  if (name && *name) {  // a command of mlusim has ended, and with it the programs that it watches
+    fflush(nullptr);
+    _exit(3);
+  }
   give_up("the simulator ended; what it said is above, if anything");
 }
 

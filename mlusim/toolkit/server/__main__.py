@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
     pid = int.from_bytes(end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[:4], sys.byteorder)
     boards = [name.strip() for name in os.environ.get(BOARD, "MLU370-X4").split(",")]
     try:
-        session = ProgramSession(boards, memory, pid, load, os.environ.get(ENGINE) or "auto")
+        session = ProgramSession(boards, memory, pid, load, {"engine": os.environ.get(ENGINE) or "auto"})
     except MlusimError as error:
         sys.stderr.write(f"error: {error}\n")
         return USAGE

@@ -1,5 +1,6 @@
 """One program's session: what each request does, and what is answered."""
 
+import gc
 import mmap
 import os
 import struct
@@ -80,11 +81,12 @@ class BoardMemory:
 class ProgramSession:
     """The devices, kernels, queues and notifiers of the process *pid*, whose memory is the file *memory_fd*.
 
-    *boards* names the board of each device, *load* makes a module of a record, *engine* runs the kernels.
+    *boards* names the board of each device, *load* makes a module of a record, *options* go to every launch; ``fault`` is
+    the first of a kernel.
     """
 
     def __init__(
-        self, boards: Sequence[str], memory_fd: int, pid: int, load: Loader, engine: str = "auto"
+        self, boards: Sequence[str], memory_fd: int, pid: int, load: Loader, options: Mapping[str, Any]
     ) -> None:
         bytes_of_map = os.fstat(memory_fd).st_size
         self._map = mmap.mmap(memory_fd, bytes_of_map, flags=mmap.MAP_SHARED | NO_RESERVE)
@@ -97,7 +99,8 @@ class ProgramSession:
             first = number * share
             memory = MappedMemory(device, whole[first : first + share], self._map, first, self.places)
             self.boards.append(BoardMemory(device, memory))
-        self._load, self._engine = load, engine
+        self._load, self._options = load, options
+        self.fault: Fault | None = None
         self._records: list[bytes] = []
         self._modules: dict[int, Any] = {}
         self._kernels: dict[int, NativeKernel] = {}
@@ -107,6 +110,12 @@ class ProgramSession:
         self._timed = False  # whether there has been a notifier
         self._given: list[Piece] = []  # to the launch that is being read
         self._methods = {OPS[name]: method.__get__(self) for name, method in _METHODS.items()}
+
+    def close(self) -> None:
+        """Forget the program: its memory is unmapped when no observer has an array of it any more."""
+        for held in (self._methods, self.boards, self._kernels, self._modules, self._given):
+            held.clear()
+        gc.collect()
 
     def handle(self, request: ProgramRequest) -> ProgramReply:
         """Do what *request* asks for."""
@@ -210,9 +219,10 @@ class ProgramSession:
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
         arguments = found.arguments(request.payload)
         try:
-            launch = board.device.launch(found.kernel, dim, kind, arguments, engine=self._engine)
-        except Fault:
+            launch = board.device.launch(found.kernel, dim, kind, arguments, **self._options)
+        except Fault as fault:
             queue.error = TRAP
+            self.fault = self.fault or fault
             raise
         return self._launched(launch, queue, handle)
 

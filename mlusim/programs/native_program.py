@@ -1,0 +1,55 @@
+"""A native program, or a command that starts some, as a program: its launches are those of every process of it."""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import field, frozen
+
+from mlusim.machine.hub import attending
+from mlusim.observe.names import observers_of
+from mlusim.toolkit.server.command import NativeCommand
+
+
+@frozen
+class NativeProgram:
+    """The command *path* with *arguments*; its devices are of *boards*, or of those that its toolkit names.
+
+    *options* go to every launch, as those of `Device.launch`.
+    """
+
+    path: str
+    arguments: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    boards: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return Path(self.path).name
+
+    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """None: a program has its arrays in its own memory."""
+        return {}
+
+    def run(self, observe: Iterable[Any]) -> None:
+        """Run it from the beginning, as a new process.
+
+        Raises `SystemExit` with its exit status where that is not 0, the first fault of a kernel where the program went on
+        all the same, and `UsageError` where it cannot be started.
+        """
+        command = NativeCommand([self.path, *self.arguments], self.boards, self.options)
+        with attending(observers_of((*self.checks, *observe))):
+            code = command.run()
+        if code:
+            raise SystemExit(code)
+        if command.fault is not None:
+            raise command.fault
+
+
+def is_command(word: str | None) -> bool:
+    """Whether *word* names a program of the system: an executable file, by its path or on the search path."""
+    return word is not None and not word.startswith("-") and shutil.which(word) is not None

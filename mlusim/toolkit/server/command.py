@@ -1,0 +1,138 @@
+"""A command of the user as a program of mlusim: this process is the simulator of every native program that it starts."""
+
+import contextlib
+import io
+import os
+import secrets
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlusim.errors import Fault, UsageError
+from mlusim.files.paths import brief
+from mlusim.toolkit.server.protocol import ProgramSocket
+from mlusim.toolkit.server.records import load
+from mlusim.toolkit.server.session import ProgramSession
+
+SERVER = "MLUSIM_SERVER"  # tells the driver's library at which name the simulator waits
+PATIENCE = 5.0  # seconds until a program that was asked to end is killed
+LONGEST_BOARDS = 4096  # bytes of the names of a program's boards
+
+
+class NativeCommand:
+    """The command *words*; its devices are of *boards*, by name, or of those that the program's toolkit names.
+
+    *options* go to every launch.  ``fault`` is the first of its kernels.
+    """
+
+    def __init__(
+        self, words: Sequence[str], boards: Sequence[str] = (), options: Mapping[str, Any] | None = None
+    ) -> None:
+        self._words, self._boards, self._options = list(words), list(boards), dict(options or {})
+        self._sessions: dict[int, tuple[ProgramSocket, ProgramSession]] = {}
+        self.fault: Fault | None = None
+
+    def run(self) -> int:
+        """Start it and serve it until it ends; its exit status, that of a signal as shells have it.
+
+        Raises `UsageError` where it cannot be started.
+        """
+        name = f"mlusim-{secrets.token_hex(16)}"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(f"\0{name}")  # a name without a file: nothing is left of it
+            listener.listen(64)
+            running = self._started(name)
+            ends = os.pidfd_open(running.pid)
+            try:
+                self._serve(listener, ends)
+            finally:
+                for connection, session in self._sessions.values():
+                    connection.socket.close()
+                    session.close()
+                self._sessions.clear()
+                os.close(ends)
+                _end(running)
+        code = running.returncode
+        return code if code >= 0 else 128 - code
+
+    def _started(self, name: str) -> "subprocess.Popen[bytes]":
+        sys.stdout.flush()
+        to = _output()
+        unseen = subprocess.DEVNULL if to == subprocess.DEVNULL else None
+        try:
+            return subprocess.Popen(  # noqa: S603 - what the user typed
+                self._words, env={**os.environ, SERVER: name}, stdout=to, stderr=unseen
+            )
+        except OSError as error:
+            raise UsageError(f"{self._words[0]} cannot be started: {brief(error)}") from None
+
+    def _serve(self, listener: socket.socket, ends: int) -> None:
+        poll = select.poll()
+        for number in (listener.fileno(), ends):
+            poll.register(number, select.POLLIN)
+        while True:
+            ready = [number for number, _ in poll.poll()]
+            for number in ready:
+                if number == listener.fileno():
+                    self._accept(listener, poll)
+                elif number in self._sessions:
+                    self._answer(number, poll)
+            if ready == [ends]:
+                return
+
+    def _accept(self, listener: socket.socket, poll: select.poll) -> None:
+        end, _ = listener.accept()
+        pid, uid = (
+            int.from_bytes(
+                end.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[at : at + 4], sys.byteorder
+            )
+            for at in (0, 4)
+        )
+        if uid != os.getuid():  # the name is not secret from other users of the machine
+            end.close()
+            return
+        said, files, *_ = socket.recv_fds(end, LONGEST_BOARDS, 1)
+        if not files:
+            end.close()
+            return
+        boards = self._boards or [b.strip() for b in said.decode("utf-8", "replace").split(",")]
+        try:
+            session = ProgramSession(boards, files[0], pid, load, self._options)
+        finally:
+            os.close(files[0])
+        self._sessions[end.fileno()] = ProgramSocket(end), session
+        poll.register(end, select.POLLIN)
+
+    def _answer(self, number: int, poll: select.poll) -> None:
+        connection, session = self._sessions[number]
+        request = connection.receive()
+        if request is None:
+            poll.unregister(number)
+            del self._sessions[number]
+            connection.socket.close()
+            session.close()
+            return
+        connection.answer(session.handle(request))
+        self.fault = self.fault or session.fault
+
+
+def _output() -> int:
+    """Where the program's standard output goes: to that of this process, as it is redirected now."""
+    try:
+        return sys.stdout.fileno()
+    except (OSError, ValueError, io.UnsupportedOperation):
+        return subprocess.DEVNULL
+
+
+def _end(running: "subprocess.Popen[bytes]") -> None:
+    """Wait for a program that has ended; one that has not is ended."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        if running.poll() is None:
+            running.terminate()
+        running.wait(PATIENCE)
+    if running.poll() is None:
+        running.kill()
+        running.wait()
