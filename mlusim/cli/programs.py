@@ -12,9 +12,9 @@ from mlusim.files.reading import refuse_no_file
 from mlusim.observe.names import observers_of
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.operators.runner import case_generator
+from mlusim.programs.command_program import CommandProgram, is_command
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import KernelCall, Sources, arguments_of, dim_of, kind_of
-from mlusim.programs.native_program import NativeProgram, is_command
 from mlusim.programs.operator_program import OperatorProgram
 from mlusim.programs.program import Program, ScriptProgram
 from mlusim.programs.pytest_program import PytestProgram
@@ -124,7 +124,7 @@ def _refuse_options(args: argparse.Namespace, who: str) -> None:
         raise UsageError(f"{CALL_OPTIONS[odd]} goes with a BANG C file; {who} decides for itself")
 
 
-def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]) -> NativeProgram:
+def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str, ...]) -> CommandProgram:
     unfit = next((o for o in OF_OPERATORS if getattr(args, o, None)), None)
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator; the program decides for itself")
@@ -137,7 +137,7 @@ def _native(args: argparse.Namespace, checks: tuple[str, ...], words: tuple[str,
         "effects": getattr(args, "effects", None) or "late",
     }
     named = tuple(find_board(name).name for one in boards for name in one.split(","))
-    return NativeProgram(args.program, words, checks, named, options)
+    return CommandProgram(args.program, words, checks, named, options)
 
 
 def _operator(args: argparse.Namespace, checks: tuple[str, ...]) -> Program:

@@ -13,8 +13,8 @@ from mlusim.cli.launched import Launched, launched
 from mlusim.cli.show import emit, output
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
+from mlusim.programs.command_program import CommandProgram
 from mlusim.programs.host_program import HostProgram
-from mlusim.programs.native_program import NativeProgram
 from mlusim.programs.program import Program
 from mlusim.report.launches import launch_facts, launches_view, write_launches
 
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
     if args.json:
         emit(_document(args, program, done))
     else:
-        _show(args, done, printed=not isinstance(program, NativeProgram))
+        _show(args, done, printed=not isinstance(program, CommandProgram))
     if args.trace and done.launches:
         write_launches(args.trace, done.launches)
     if isinstance(done.ended, SystemExit):

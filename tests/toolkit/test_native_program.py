@@ -10,7 +10,7 @@ import pytest
 
 from mlusim.cli.main import main
 from mlusim.errors import UsageError
-from mlusim.programs.native_program import NativeProgram, is_command
+from mlusim.programs.command_program import CommandProgram, is_command
 
 COUNTS = r"""
 #include "cnrt.h"
@@ -66,7 +66,7 @@ def test_what_is_no_program_is_an_operator(tmp_path):
     broken.write_bytes(b"\x7fELF no program")
     broken.chmod(0o755)
     with pytest.raises(UsageError, match="cannot be started"):
-        NativeProgram(str(broken)).run(())
+        CommandProgram(str(broken)).run(())
 
 
 def test_an_interruption_ends_the_program(native):

@@ -14,7 +14,7 @@ from mlusim.toolkit.server.command import NativeCommand
 
 
 @frozen
-class NativeProgram:
+class CommandProgram:
     """The command *path* with *arguments*; its devices are of *boards*, or of those that its toolkit names.
 
     *options* go to every launch, as those of `Device.launch`.
