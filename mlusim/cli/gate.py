@@ -47,6 +47,11 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
         metavar="F.json",
         help="store the figures of this run; calls that the file has besides stay in it",
     )
+    add(
+        "--allow-missing",
+        action="store_true",
+        help="pass although calls or launches of the baseline exist no more, or nothing was compared",
+    )
 
 
 @frozen
@@ -61,12 +66,15 @@ class Gate:
     threshold: float
     target: str | None
     of: str = CALLS
+    allow_missing: bool = False
 
     def compared(self, measured: Sequence[Measured], exists: Exists) -> BaselineComparison | None:
         """The comparison; None where none is asked for."""
         if self.name is None or self.baseline is None:
             return None
-        return compare(self.baseline, measured, self.name, self.threshold, exists)
+        return compare(
+            self.baseline, measured, self.name, self.threshold, exists, allow_missing=self.allow_missing
+        )
 
     def store(self, measured: Sequence[Measured], exists: Exists) -> None:
         """Write the baseline that is asked for, and say on standard error what is in it."""
@@ -88,22 +96,25 @@ def gate_in(args: argparse.Namespace, of: str = CALLS) -> Gate:
         raise UsageError("--baseline and --write-baseline exclude each other; compare first, then write")
     if args.threshold is not None and args.baseline is None:
         raise UsageError("--threshold goes with --baseline F.json, the run to compare with")
+    if args.allow_missing and args.baseline is None:
+        raise UsageError("--allow-missing goes with --baseline F.json, the run to compare with")
     target = args.write_baseline
     check_writable(target)
     if target is not None and Path(target).is_file():
         _read(target, of)  # what is no baseline is said before the work
     baseline = None if args.baseline is None else _read(args.baseline, of)
     limit = threshold(USUAL) if args.threshold is None else args.threshold
-    return Gate(args.baseline, baseline, limit, target, of)
+    return Gate(args.baseline, baseline, limit, target, of, args.allow_missing)
 
 
 def report_gate(args: argparse.Namespace, jobs: Sequence[Job]) -> Gate:
     """The gate of a report; raises `UsageError` where its baseline has none of *jobs*, before they run."""
     gate = gate_in(args)
     known = {} if gate.baseline is None else gate.baseline.entries
-    if gate.baseline is not None and not any((j.operator, j.case, j.board) in known for j in jobs):
+    needed = gate.baseline is not None and not gate.allow_missing
+    if needed and not any((j.operator, j.case, j.board) in known for j in jobs):
         raise UsageError(
-            f"{args.baseline} has none of these calls; add them with --write-baseline {args.baseline}"
+            f"{args.baseline} has none of these calls; add them with --write-baseline {args.baseline}, or pass --allow-missing"
         )
     return gate
 

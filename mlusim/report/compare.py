@@ -155,11 +155,24 @@ class BaselineComparison:
     absent: int = field(default=0)
     of: str = CALLS
     pairs: tuple[Pair, ...] = ()
+    allow_missing: bool = False
+
+    @property
+    def incomplete(self) -> str:
+        """Why the comparison proves too little to pass, for the headline; empty where it is enough.
+
+        A renamed kernel or another dim would otherwise pass every gate: its old figures have nothing to be compared with.
+        """
+        if self.allow_missing:
+            return ""
+        if not self.compared:
+            return "nothing was compared"
+        return f"{len(self.missing)} missing" if self.missing else ""
 
     @property
     def passed(self) -> bool:
-        """Whether nothing got worse past the threshold without a gain in time."""
-        return not self.regressions
+        """Whether nothing got worse past the threshold without a gain in time, and the comparison is complete."""
+        return not self.regressions and not self.incomplete
 
 
 def _is_result(change: Change) -> bool:
@@ -237,6 +250,8 @@ def compare(
     name: str,
     threshold: float,
     exists: Callable[[Key], bool],
+    *,
+    allow_missing: bool = False,
 ) -> BaselineComparison:
     """Compare what was *measured* with *baseline*, the file *name*; *exists* says whether there still is such a call.
 
@@ -273,6 +288,7 @@ def compare(
         absent=len(rest) - len(missing),
         of=baseline.of,
         pairs=tuple(pairs),
+        allow_missing=allow_missing,
     )
 
 
@@ -290,7 +306,10 @@ def headline(found: BaselineComparison, version: str) -> str:
         (len(found.improvements), "improvement"),
         (len(found.trades), "trade"),
     ]
-    told = ", ".join(f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n) or "nothing moved"
+    moves = [f"{n} {word}{'' if n == 1 else 's'}" for n, word in counts if n]
+    if found.incomplete:
+        moves.append(f"{found.incomplete}, which fails unless --allow-missing is given")
+    told = ", ".join(moves) or "nothing moved"
     other = (
         f" (written by mlusim {shown(found.version)}, this is {version})" if found.version != version else ""
     )

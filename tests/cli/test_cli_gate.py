@@ -101,12 +101,16 @@ def test_a_subset_is_compared_with_its_part(cli, stored):
 
 
 def test_a_call_that_is_no_more_is_missing(cli, stored):
-    """A renamed case is a note."""
+    """A renamed case fails the gate, for its figures were compared with nothing, unless that is allowed."""
     text = stored.read_text().replace('"case": "jobs_33"', '"case": "jobs_of_old"')
     stored.write_text(text)
     done = cli(*TIN, "--baseline", stored)
 
-    assert 0 == done.code
+    allowed = cli(*TIN, "--baseline", stored, "--allow-missing")
+
+    assert (1, 0) == (done.code, allowed.code)
+    assert "2 missing, which fails unless --allow-missing is given." in done.out
+    assert "threshold 5%: nothing moved." in allowed.out
     assert "missing: tin_shift_forward jobs_of_old on MLU370-X4 is in the baseline" in done.out
     assert "new: tin_shift_forward jobs_33 on MLU370-X4" in done.out
 

@@ -203,6 +203,23 @@ def test_a_profile_is_compared_with_a_stored_one(cli, script):
     assert "is a baseline of launches, as `mlusim profile` writes" in wrong.err
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("double", "twice"), ("launch(double, args", "launch(double, (2, 1, 1), args")],
+)
+def test_a_profile_that_was_compared_with_nothing_fails(cli, script, old, new):
+    """After a rename or with another dim no launch is that of the baseline: the gate says so, and fails."""
+    cli("profile", script.name, "--write-baseline", "base.json")
+    script.write_text(SCRIPT.replace(old, new))
+    done = cli("profile", script.name, "--baseline", "base.json")
+    allowed = cli("profile", script.name, "--baseline", "base.json", "--allow-missing")
+
+    assert (1, 0) == (done.code, allowed.code)
+    assert "0 launches compared with base.json" in done.out
+    assert "nothing was compared, which fails unless --allow-missing is given." in done.out
+    assert 2 == done.out.count("missing: ")
+
+
 def test_a_change_inside_the_band_says_so(cli, script):
     """A time that the model's constants allow before and after is no certain change."""
     cli("profile", script.name, "--launch", "2", "--write-baseline", "base.json")

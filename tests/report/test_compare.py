@@ -143,12 +143,15 @@ def test_the_threshold_is_what_decides(before, threshold, growth):
     assert close or (efficiency.worsening > threshold) == (growth > threshold)
 
 
-def test_calls_that_are_new_gone_or_not_run_are_notes():
-    """None of them makes the comparison fail."""
+def test_calls_that_are_new_gone_or_not_run_are_told():
+    """Those that are gone make it fail, and so does a comparison of nothing, unless that is allowed."""
     other, gone = evolve(ENTRY, case="other"), evolve(ENTRY, case="gone")
     found = against(other, gone, exists=lambda key: key[1] != "gone")
 
-    assert found.passed
+    assert (False, "nothing was compared") == (found.passed, found.incomplete)
+    assert "nothing was compared, which fails unless --allow-missing is given." in headline(found, "0")
+    assert evolve(found, allow_missing=True).passed
+    assert "1 missing" == against(ENTRY, gone, exists=lambda key: key[1] != "gone").incomplete
     assert ((ENTRY,), (gone,), 1, 0) == (found.new, found.missing, found.absent, found.compared)
     assert [
         ("new", "tin_shift_forward golden_document on MLU370-X4 is not in the baseline"),
