@@ -20,13 +20,45 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def as_numbers(values: Any) -> np.ndarray[Any, Any] | None:
-    """A sequence of numbers as a one-dimensional array, or None for anything else."""
+def as_elements(values: Any, dtype: "DType") -> np.ndarray[Any, Any] | None:
+    """A sequence of numbers as the elements of an array of *dtype*, or None for anything else.
+
+    Integers wrap as in C, and none passes through a float: NumPy makes doubles of a list that mixes small integers
+    with those of 2^63 and above, or with floats.
+    """
+    array = values if isinstance(values, np.ndarray) else _of_list(values)
+    if array is None or array.ndim != 1:
+        return None
+    if array.dtype != object:
+        return array.astype(dtype.dtype) if _holds_numbers(array.dtype) else None
+    made = np.empty(array.size, dtype.dtype)
+    for n, value in enumerate(array):
+        whole = isinstance(value, int | np.integer)
+        made[n] = _of_whole(int(value), dtype) if whole else np.asarray(value).astype(dtype.dtype)
+    return made
+
+
+def _of_list(values: Any) -> np.ndarray[Any, Any] | None:
+    """*values* as an array: of objects where some are integers and NumPy would make floats of them."""
     try:
         array = np.asarray(values)
+        if array.ndim != 1 or array.dtype.kind in "biu":
+            return array
+        items = np.asarray(values, object)
     except ValueError:  # nested sequences of several lengths
         return None
-    return array if array.ndim == 1 and _holds_numbers(array.dtype) else None
+    if not all(map(is_number, items)):
+        return None
+    mixed = array.dtype == object or any(isinstance(v, int | np.integer) for v in items)
+    return items if mixed else array
+
+
+def _of_whole(value: int, dtype: "DType") -> Any:
+    if dtype.kind != "float":
+        return dtype(value)
+    if -(1 << 63) <= value < 1 << 64:
+        return np.asarray(value).astype(dtype.dtype)  # rounded once
+    return np.asarray(float(value)).astype(dtype.dtype)
 
 
 def _holds_numbers(dtype: np.dtype[Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mlusim.arch.dtypes import as_elements
 from mlusim.debug.look.assigning import assigned, make
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
@@ -128,6 +129,7 @@ def _store(paused: PausedRun, core: "Core | None", frame: FrameType | None, targ
     count = max(1, span.nbytes // span.dtype.size)
     array = np.ndarray((count,), span.dtype.dtype, allocation.raw, start)
     try:
-        array[...] = np.asarray(value).astype(span.dtype.dtype)
+        given = as_elements(value, span.dtype) if isinstance(value, list | tuple) else None
+        array[...] = np.asarray(value).astype(span.dtype.dtype) if given is None else given
     except (ValueError, TypeError, OverflowError) as error:
         raise UsageError(f"{target} cannot hold {value!r:.60}: {error}") from None

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import as_numbers
+from mlusim.arch.dtypes import as_elements
 from mlusim.errors import RuleFault
 from mlusim.memory.pointer import View
 
@@ -15,11 +15,11 @@ def initialise(view: View, values: Any) -> RuleFault | None:
         view.array[:] = values
         view.allocation.filled = True
         return None
-    given = as_numbers(values)
+    given = as_elements(values, view.dtype)
     if given is None or given.size > view.size:
         what = f"{values!r:.80} is no row of numbers" if given is None else f"{given.size} initial values"
         return RuleFault(f"{what} for {view.size} elements", operand="values", legal="as many or fewer")
-    view.array[: given.size] = given.astype(view.dtype.dtype)  # wraps as C does
+    view.array[: given.size] = given
     view.array[given.size :] = 0
     view.allocation.filled = True
     return None

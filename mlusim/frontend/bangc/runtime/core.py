@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import uint8
+from mlusim.arch.dtypes import as_elements, uint8
 from mlusim.errors import Fault, RuleFault
 from mlusim.frontend.bangc import scalars
 from mlusim.frontend.bangc import types as t
@@ -199,7 +199,7 @@ class Task:
     def _constants(self, key: str, values: tuple[float, ...], pointer: Ptr) -> Any:
         """*values*, and zeros behind them, as elements of *pointer*; made once."""
         made = self.constants[key] = np.zeros(pointer.view.size, pointer.dtype.dtype)
-        made[: len(values)] = np.asarray(values).astype(made.dtype)
+        made[: len(values)] = as_elements(values, pointer.dtype)
         return made
 
     def _fill(self, pointer: Any, layout: Any, initial: Any) -> None:

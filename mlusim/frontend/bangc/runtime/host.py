@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from attrs import define, field
 
-from mlusim.arch.dtypes import DType, int8, uint8
+from mlusim.arch.dtypes import DType, as_elements, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import prelude, scalars
 from mlusim.frontend.bangc.c_scope import scope_of
@@ -279,8 +279,8 @@ def _fill(pointer: Any, layout: Any, initial: Any) -> None:
     else:
         values = initial if isinstance(initial, tuple) else initial.items
         if isinstance(pointer, HostPtr):
-            dtype = pointer.dtype.dtype
-            np.frombuffer(pointer.view.block.raw, dtype)[: len(values)] = np.array(values, dtype)
+            dtype = pointer.dtype
+            np.frombuffer(pointer.view.block.raw, dtype.dtype)[: len(values)] = as_elements(values, dtype)
             return
         for n, value in enumerate(values):
             if isinstance(pointer, RecordPointer):
