@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from engines import NATIVE, run
 
+from mlusim.frontend.bangc.errors import SourceError
+
 COMPILER = shutil.which("g++") or shutil.which("c++")
 _HEADER = """
 #define __mlu_entry__
@@ -32,9 +34,12 @@ def expected(tmp_path, text, count):
     ]
 
 
-def given(load, text, count, *, engine):
+def answer(load, text, count, *, engine):
     """What *text* gives on *engine*, or the sentence that refuses it."""
-    kernel = load("#include <bang.h>\n" + text)["K"]
+    try:
+        kernel = load("#include <bang.h>\n" + text)["K"]
+    except SourceError as refused:
+        return str(refused)
     outcome, arrays = run(kernel, [np.zeros(count, np.int64)], engine)
     return str(outcome) if isinstance(outcome, Exception) else arrays[0].tolist()
 
@@ -43,4 +48,4 @@ def check(load, tmp_path, text, count=8, *, native=True):
     """Hold both engines, or with *native* false the one in Python, against C++."""
     wanted = expected(tmp_path, text, count)
     for engine in ("python", NATIVE if native else "python"):
-        assert given(load, text, count, engine=engine) == wanted
+        assert answer(load, text, count, engine=engine) == wanted

@@ -49,6 +49,7 @@ class Local:
     space: str = ""
     parameter: bool = False
     stack: bool = False
+    home: str = ""  # of STATIC: what it is by, in every function that sees it
 
 
 @define(eq=False)

@@ -24,14 +24,15 @@ _CALLS = (Call, Invoke)
 def decided(scope: FunctionScope, test: Node) -> int | float | None:
     """The value of a test that is constant and has no effect; None of another."""
     value = scope.around.unit.reader.value(test)
-    return None if value is None or _acts(scope, test) else value
+    return None if value is None or node_acts(scope, test) else value
 
 
-def _acts(scope: FunctionScope, node: Node) -> bool:
+def node_acts(scope: FunctionScope, node: Node) -> bool:
+    """Whether *node* stores something or calls a function."""
     stores = node.op in ("=", "x++", "x--", "++x", "--x") or node.kind == "COMPOUND_ASSIGNMENT_OPERATOR"
     if stores or (node.kind == "CALL_EXPR" and scope.around.unit.reader.value(node) is None):
         return True
-    return any(_acts(scope, child) for child in node.children)
+    return any(node_acts(scope, child) for child in node.children)
 
 
 def acts(value: Expr, *, calls: bool = True) -> bool:

@@ -17,7 +17,7 @@ from mlusim.frontend.bangc.ir import (
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import calls, expressions, places
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, Key, number
+from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 THIS = "this"
@@ -38,18 +38,11 @@ def value(scope: FunctionScope, node: Node) -> Expr:
         while name in names:
             name += "_"
         names[name] = None
-        captures.members[_key(captured)] = name
+        captures.members[captured] = name
     kind.fields = tuple(t.Field(n, f.type, f.offset) for n, f in zip(names, kind.fields, strict=True))
     scope.around.closures[kind.name] = captures
     made = [_captured(scope, c, f.type, node) for c, f in zip(wanted, kind.fields, strict=True)]
     return Compose(tuple(made), kind, node.span)
-
-
-def _key(captured: Declaration | None) -> Key:
-    if captured is None:
-        return (THIS, 0, 0)
-    span = captured.span
-    return (span.file, span.line, span.column)
 
 
 # -- what is captured ----------------------------------------------------------------------------
@@ -61,7 +54,7 @@ def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declar
     members = list(kind.fields)
     # In an instance of a template the library shows the captures themselves instead of the body.
     body = next((c for c in reversed(node.children) if c.kind == "COMPOUND_STMT"), node)
-    used = list(_met(scope, body, {_key(d) for d in named}))
+    used = list(_met(scope, body, set(named)))
     # A constant is captured only where its address matters, which its use does not tell: by their number all are, or none.
     constants = [d for d in used if d.constant and isinstance(d.type, t.Arithmetic) and d.value is not None]
     others = len(used) - len(constants)
@@ -84,7 +77,7 @@ def _wanted(scope: FunctionScope, node: Node, kind: t.Record) -> Iterator[Declar
         )
 
 
-def _met(scope: FunctionScope, node: Node, known: set[Key]) -> Iterator[Declaration]:
+def _met(scope: FunctionScope, node: Node, known: set[Declaration]) -> Iterator[Declaration]:
     """Variables of the function around a lambda in the order in which its body uses them."""
     if node.kind == UNEVALUATED:
         return
@@ -93,11 +86,11 @@ def _met(scope: FunctionScope, node: Node, known: set[Key]) -> Iterator[Declarat
         if (
             inner.kind == "DECL_REF_EXPR"
             and declaration is not None
-            and _key(declaration) not in known
+            and declaration not in known
             and scope.knows(declaration)
             and not declaration.static
         ):
-            known.add(_key(declaration))
+            known.add(declaration)
             yield declaration
         yield from _met(scope, inner, known)
 
@@ -146,7 +139,7 @@ def found(scope: FunctionScope, declaration: Declaration | None, span: Span) -> 
     this = scope.this
     if scope.captures is None or this is None:
         return None
-    name = scope.captures.members.get(_key(declaration))
+    name = scope.captures.members.get(declaration)
     if name is None:
         return None
     assert isinstance(this.type, t.Pointer)

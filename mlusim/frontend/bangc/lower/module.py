@@ -89,7 +89,9 @@ class Lowering:
     # -- functions -----------------------------------------------------------------------------
 
     def _function(self, declaration: Declaration) -> None:
-        scope = FunctionScope(self.around, declaration.result, host=kind_of(declaration) == "host")
+        scope = FunctionScope(
+            self.around, declaration.result, declaration.symbol, host=kind_of(declaration) == "host"
+        )
         if declaration.of_lambda:
             scope.captures = self._captures(declaration)
             scope.host = scope.captures.host

@@ -28,7 +28,7 @@ def new(scope: FunctionScope, node: Node) -> Expr:
             node.span,
         )
     text = _behind(scope, node)
-    if not text.startswith("new") and _makes_one(node):
+    if not _begins(text, "new") and _makes_one(node):
         text = "new T(0)"  # one object, from a macro
     text = re.sub(r"^new\s*\(\s*(std::)?nothrow\s*\)", "new", _checked(scope, node, text, "new"))
     mark, zero = _shape(text[3:])
@@ -109,9 +109,14 @@ def _behind(scope: FunctionScope, node: Node) -> str:
 
 def _checked(scope: FunctionScope, node: Node, text: str, word: str) -> str:
     """*text*, which begins with *word* unless a macro has written it."""
-    if not text.startswith(word):
+    if not _begins(text, word):
         scope.refuse(word, f"{word} in a macro is not supported; write it where it is used", node.span)
     return text
+
+
+def _begins(text: str, word: str) -> bool:
+    """Whether *text* begins with *word*, not with a longer name, as of a macro."""
+    return re.match(rf"{word}\b", text) is not None
 
 
 def _shape(text: str) -> tuple[str, bool]:

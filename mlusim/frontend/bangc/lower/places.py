@@ -142,6 +142,8 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
     if local is None and declaration.from_prelude and isinstance(declaration.type, t.ClassType):
         return temporary(expressions.value(scope, node))  # a stream
     if local is None:
+        local = scope.static(declaration)
+    if local is None:
         return _outer(scope, declaration, node)
     to_function = isinstance(local.type, t.Pointer) and isinstance(local.type.to, t.FunctionType)
     if isinstance(local.type, t.Pointer) and local.type.reference and not to_function:
@@ -156,7 +158,7 @@ def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
         if known is not None:
             return temporary(number(known, declaration.type, node))
-    if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.automatic:
+    if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.of_function:
         scope.refuse("captured variable", f"{declaration.name} belongs to another function", node.span)
     variable = scope.around.variable(declaration)
     return GlobalPlace(variable, variable.type, node.span)

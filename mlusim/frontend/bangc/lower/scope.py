@@ -40,15 +40,15 @@ class Untranslatable(Exception):
         self.problem = problem
 
 
-Key = tuple[str, int, int]  # of a variable: where it is declared
-
-
 @define(eq=False)
 class Captures:
-    """What one lambda captures: the names of its record's members, by variable; ``host`` as the function around it."""
+    """What one lambda captures: the names of its record's members, by variable; ``host`` as the function around it.
+
+    The object around it is None.  A variable is its declaration: one macro declares several at one place.
+    """
 
     host: bool
-    members: dict[Key, str] = field(factory=dict)
+    members: dict[Declaration | None, str] = field(factory=dict)
 
 
 @define(eq=False)
@@ -62,6 +62,9 @@ class Surroundings:
     hidden: set[str] = field(factory=set)  # functions that the library has to be asked for by name
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
+    statics: dict[Declaration, Local] = field(
+        factory=dict
+    )  # of functions, which lambdas and local classes see
 
 
 @define(eq=False)
@@ -70,6 +73,7 @@ class FunctionScope:
 
     around: Surroundings
     result: t.Type
+    symbol: str = ""
     this: Local | None = None
     host: bool = False
     captures: Captures | None = None  # where it is the body of a lambda
@@ -137,6 +141,8 @@ class FunctionScope:
             local.storage = Storage.CELL
         if declaration.kind == "VAR_DECL" and declaration.static:
             local.storage, local.stack = Storage.STATIC, False
+            local.home = f"{self.symbol}.{local.name}"
+            self.around.statics[declaration] = local
 
     def local(self, declaration: Declaration) -> Local | None:
         """The local that was declared by *declaration*."""
@@ -144,16 +150,27 @@ class FunctionScope:
 
     def knows(self, declaration: Declaration) -> bool:
         """Whether *declaration* is a variable of this function, or one that its lambda has captured."""
-        span = declaration.span
-        held = self.captures is not None and (span.file, span.line, span.column) in self.captures.members
+        held = self.captures is not None and declaration in self.captures.members
         return held or id(declaration) in self._by_declaration
+
+    def static(self, declaration: Declaration) -> Local | None:
+        """The local for a static variable of the function around this lambda, or around the class of this method."""
+        home = self.around.statics.get(declaration)
+        if home is None:
+            return None
+        local = Local(self._unique(home.source_name), home.source_name, home.type, home.spelling, home.span)
+        local.storage, local.space, local.home = Storage.STATIC, home.space, home.home
+        self._by_declaration[id(declaration)] = local
+        self.locals.append(local)
+        self.hidden.append(Declare(local, None, home.span))  # the other function has made it
+        return local
 
     @property
     def this_type(self) -> t.Type | None:
         """The type of ``this`` as the source means it."""
         if self.captures is None or self.this is None:
             return None if self.this is None else self.this.type
-        name = self.captures.members.get(("this", 0, 0))
+        name = self.captures.members.get(None)
         assert isinstance(self.this.type, t.Pointer)
         record = self.this.type.to
         return record.field(name).type if name is not None and isinstance(record, t.Record) else None

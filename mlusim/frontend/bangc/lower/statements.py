@@ -185,7 +185,7 @@ def turn(scope: FunctionScope, node: Node) -> tuple[Statement, ...]:
 
 
 def _for(scope: FunctionScope, node: Node) -> list[Statement]:
-    first, test, step = headers.parts(scope.around.unit, node)
+    first, test, step = headers.parts(scope, node)
     before = [] if first is None else statement(scope, first)
     tested, leave = _tested(scope, node, test)
     stepped = None if step is None else effect(scope, step)

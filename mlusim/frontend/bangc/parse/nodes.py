@@ -214,11 +214,10 @@ class Declaration:
         return bool(self._cursor.storage_class == self._reader.library.ci.StorageClass.STATIC)
 
     @property
-    def automatic(self) -> bool:
-        """Whether it is a variable of a function, which ends with the call."""
+    def of_function(self) -> bool:
+        """Whether it is a variable of a function."""
         parent = self._cursor.semantic_parent
-        inside = parent is not None and parent.kind.name in _FUNCTIONS
-        return inside and self.kind == "VAR_DECL" and not self.static
+        return self.kind == "VAR_DECL" and parent is not None and parent.kind.name in _FUNCTIONS
 
     @property
     def static_method(self) -> bool:

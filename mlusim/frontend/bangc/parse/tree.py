@@ -183,6 +183,10 @@ class CursorReader:
             last = first
         return Span(first[0], first[1], first[2], last[1], last[2])
 
+    def spelled(self, node: Node) -> Span:
+        """Where the text of *node* is, which a macro may have written."""
+        return self._span(node.cursor)
+
     def _in_macro(self, node: Node, above: Node) -> None:
         """Where a piece that a macro wrote is executed.
 

@@ -17,7 +17,7 @@ def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
         c.inside = True
         maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), made(c, local, node.value, symbol))
         c.inside = False
-        once = b.call("_c_static", b.constant(f"{symbol}.{local.name}"), maker)
+        once = b.call("_c_static", b.constant(local.home), maker)
         return [b.assign(b.target(local.name), once)]
     _note(c, local, node.value)
     return [b.assign(b.target(local.name), made(c, local, node.value, symbol))]
