@@ -213,3 +213,32 @@ def test_an_instruction_takes_the_address_of_a_parameter(tmp_path, name, expecte
 
     assert alike(kernel, (data, 5)).engine == NATIVE
     assert expected == run(kernel, (data, 5), NATIVE)[1][0].tolist()[: len(expected)]
+
+
+KEPT = """\
+__mlu_global__ void kept(float *out, float *in, int turns) {
+  __nram__ float *into;
+  __nram__ float *end;
+  __nram__ float one[64];
+  __nram__ float two[64];
+  end = two + 64;
+  for (int i = 0; i < turns; ++i) {
+    into = i % 2 == 0 ? one : two;
+    __memcpy(into, in + i * 64, 64 * sizeof(float), GDRAM2NRAM);
+    __memcpy(out + i * 64, into, 64 * sizeof(float), NRAM2GDRAM);
+  }
+  out[0] = (float)(end - into) + end[-1];
+}
+"""
+
+
+def test_a_pointer_that_is_kept_in_memory_leads_to_the_array_that_begins_there(tmp_path):
+    """Not to the one that ends there; behind the last one it is the end of that."""
+    (tmp_path / "k.mlu").write_text(KEPT)
+    given = np.arange(256, dtype=np.float32)
+    launch, (out, _) = run(
+        bangc.load(tmp_path / "k.mlu")["kept"], (np.zeros(256, np.float32), given, 4), "python"
+    )
+
+    alike(bangc.load(tmp_path / "k.mlu")["kept"], (np.zeros(256, np.float32), given, 4))
+    assert out.tolist() == [64 + 255, *given[1:]], launch

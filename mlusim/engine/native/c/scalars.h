@@ -121,10 +121,13 @@ ALWAYS int64_t member_(Core *m, Ptr array, Ptr p, int64_t i, int64_t count, int6
 #define PLACES_(m) ((Ptr *)(m)->globals)
 /* The pointer that an address is; what leads to no memory keeps its address. */
 PART Ptr pointer_of(Core *m, uint64_t address) {
+  int64_t behind = 0; /* the end of one allocation may be the begin of the next */
   if (address) for (int64_t n = 1; n < m->nallocs; n++) {
     const Alloc *a = (Alloc *)m->allocs + n;
-    if (a->address <= address && address <= a->address + (uint64_t)a->nbytes) return ((uint64_t)n << OFFSET_BITS) + (address - a->address);
+    if (a->address <= address && address < a->address + (uint64_t)a->nbytes) return ((uint64_t)n << OFFSET_BITS) + (address - a->address);
+    if (!behind && address == a->address + (uint64_t)a->nbytes) behind = n;
   }
+  if (behind) return ((uint64_t)behind << OFFSET_BITS) + ((Alloc *)m->allocs + behind)->nbytes;
   return address < REACH ? address : REACH;
 }
 COLD Ptr load_pointer_elsewhere_(Core *m, At q, Ptr p, int64_t i, int site) {

@@ -221,11 +221,15 @@ class Task:
     def find(self, address: int, layout: Any) -> Any:
         """The pointer that an integer is."""
         address &= (1 << 64) - 1
-        if address:
-            for allocation in self._allocations():
-                if allocation.address <= address <= allocation.address + allocation.nbytes:
-                    raw = self.core.bind(allocation, uint8, 0, address - allocation.address)
-                    return see(raw, layout)
+        behind = None  # the end of one allocation may be the begin of the next
+        for allocation in self._allocations() if address else ():
+            at = address - allocation.address
+            if 0 <= at < allocation.nbytes:
+                return see(self.core.bind(allocation, uint8, 0, at), layout)
+            if at == allocation.nbytes and behind is None:
+                behind = allocation
+        if behind is not None:
+            return see(self.core.bind(behind, uint8, 0, behind.nbytes), layout)
         return Address(address).cast(layout)
 
     def _allocations(self) -> Iterator[Any]:
