@@ -23,6 +23,8 @@ LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyT
         "cndev": (("cndev",), ("cnrt",)),
         "cnpapi": (("cnpapi",), ("cnrt",)),
         "cnbin": (("cnbin",), ()),
+        "cnnl": (("cnnl",), ("cnrt",)),
+        "cnnl_extra": (("cnnl_extra",), ("cnnl",)),
     }
 )
 """Each library with the names of its sources, and of the libraries that it needs; in the order in which they are linked."""

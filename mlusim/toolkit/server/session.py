@@ -22,6 +22,7 @@ from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.toolkit.server.arguments import ArgumentReader
 from mlusim.toolkit.server.attributes import ATTRIBUTES
+from mlusim.toolkit.server.closed_library import ClosedLibrary, status_of
 from mlusim.toolkit.server.memory import MappedMemory, Piece
 from mlusim.toolkit.server.places import Places
 from mlusim.toolkit.server.protocol import CODES, OPS, ProgramReply, ProgramRequest
@@ -107,6 +108,7 @@ class ProgramSession:
         self._queues: dict[int, NativeQueue] = {}
         self._notifiers: dict[int, NativeNotifier] = {}
         self._next = FIRST_HANDLE
+        self._closed: ClosedLibrary | None = None
         self._timed = False  # whether there has been a notifier
         self._given: list[Piece] = []  # to the launch that is being read
         self._methods = {OPS[name]: method.__get__(self) for name, method in _METHODS.items()}
@@ -392,6 +394,24 @@ class ProgramSession:
             queue.add((notifier.queue, notifier.step))
         return ProgramReply()
 
+    # -- the closed library ----------------------------------------------------------------------
+
+    def cnnl(self, request: ProgramRequest) -> ProgramReply:
+        """A call of the closed library, whose stand-in does its work at once; the value is its status."""
+        if self._closed is None:
+            self._closed = ClosedLibrary(self._found)
+        self._given.clear()
+        try:
+            status, stores = self._closed.call(request.payload)
+        except MlusimError as error:
+            return self._refused(request, 0, error)._replace(value=status_of(error))
+        return ProgramReply(status, stores)
+
+    def _found(self, address: int) -> Any:
+        """The device pointer that an address is; None where no memory of a device is."""
+        near = self.memory_at(address).find(address)
+        return None if near is None else self._pointing(address)
+
     # -- the board -------------------------------------------------------------------------------
 
     def attribute(self, request: ProgramRequest) -> ProgramReply:
@@ -449,6 +469,7 @@ _METHODS: Mapping[str, Callable[..., ProgramReply]] = MappingProxyType(
         "DEVICES": ProgramSession.devices,
         "RESET": ProgramSession.reset,
         "RANGE": ProgramSession.range,
+        "CNNL": ProgramSession.cnnl,
         "REFUSED": ProgramSession.refused,
         "END": ProgramSession.end,
     }

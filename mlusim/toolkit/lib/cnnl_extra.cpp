@@ -1,0 +1,5 @@
+// cnnl_extra: programs link it; the simulator has stand-ins for none of its calls.
+extern "C" __attribute__((visibility("default"))) int cnnlExtraGetLibVersion(int *major, int *minor, int *patch) {
+  *major = 0, *minor = 0, *patch = 0;
+  return 0;
+}

@@ -1,0 +1,178 @@
+"""Calls of the closed library (``cnnl...``) from a native program: its arguments as the stand-ins take them."""
+
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from mlusim.errors import MlusimError, Unsupported, UsageError
+from mlusim.frontend.bangc.runtime.cnnl.calls import calls
+from mlusim.memory.pointer import Ptr
+
+BAD_PARAM, NOT_SUPPORTED = 3, 7  # of cnnlStatus_t
+_NUMBERS: Mapping[tuple[str, int], str] = MappingProxyType(
+    {("f", 2): "e", ("f", 4): "f", ("f", 8): "d", **{("iu"[u], n): "bhiq"[k].upper() if u else "bhiq"[k] for u in (0, 1) for k, n in enumerate((1, 2, 4, 8))}}
+)  # fmt: skip
+
+
+@frozen
+class NativeTensor:
+    """A tensor descriptor: what was set."""
+
+    dim: int
+    dtype: int
+    dims: tuple[int, ...]
+
+
+@define
+class Stores:
+    """What a stand-in stores to memory of the host, by address."""
+
+    made: list[tuple[int, bytes]] = field(factory=list)
+
+    def packed(self) -> bytes:
+        """As the program takes them."""
+        return b"".join(struct.pack("<QI", address, len(data)) + data for address, data in self.made)
+
+
+@define
+class HostWords:
+    """Numbers behind a pointer of the host: *data* is what was read there, *form* how one is read."""
+
+    address: int
+    data: bytes
+    form: str
+    stores: Stores
+
+    def __getitem__(self, n: int) -> Any:
+        size = struct.calcsize(self.form)
+        if not self.form:
+            raise Unsupported(
+                "a stand-in of cnnl reads a number of the host without a type; give a typed pointer"
+            )
+        if (n + 1) * size > len(self.data):
+            raise Unsupported(
+                f"a stand-in of cnnl reads element {n} of the host at {self.address:#x}, which is not there"
+            )
+        return struct.unpack_from(f"<{self.form}", self.data, n * size)[0]
+
+    def __setitem__(self, n: int, value: Any) -> None:
+        form = self.form or "Q"
+        self.stores.made.append((self.address + n * struct.calcsize(form), struct.pack(f"<{form}", value)))
+
+    def cast(self, layout: Any) -> "HostArray":
+        """The same bytes as elements of *layout*."""
+        return HostArray(self.data, layout.dtype)
+
+
+@frozen
+class HostArray:
+    """Elements of NumPy's type *dtype* that were read from the host."""
+
+    data: bytes
+    dtype: Any
+
+    def __getitem__(self, n: int) -> Any:
+        return np.frombuffer(self.data, self.dtype, n + 1)[n].item()
+
+
+@frozen
+class HandlePlace:
+    """Where the program wants a handle that is made."""
+
+    address: int
+    stores: Stores
+    keep: Callable[[Any], int]
+
+    def __setitem__(self, n: int, made: Any) -> None:
+        self.stores.made.append((self.address + 8 * n, struct.pack("<Q", self.keep(made))))
+
+
+class Pointers(Sequence[Any]):
+    """Pointers of an array of the host."""
+
+    def __init__(self, addresses: Sequence[int], pointing: Callable[[int], Any]) -> None:
+        self._addresses, self._pointing = addresses, pointing
+
+    def __getitem__(self, n: Any) -> Any:
+        return self._pointing(self._addresses[n])
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+
+class ClosedLibrary:
+    """The stand-ins for one program, whose device pointers *pointing* finds; None is what it finds for no device memory."""
+
+    def __init__(self, pointing: Callable[[int], Any]) -> None:
+        self._pointing = pointing
+        self._calls = dict(calls(self))  # type: ignore[arg-type]  # of a driver they only want `filled`
+        self._handles: dict[int, Any] = {}
+
+    def filled(self, pointer: Ptr, nbytes: int) -> None:
+        """Note that a stand-in gave these bytes values."""
+        pointer.view.allocation.give(pointer.offset, pointer.offset + nbytes)
+
+    def call(self, payload: bytes) -> tuple[int, bytes]:
+        """Do what *payload* asks for; the status and what is to be stored on the host.
+
+        Raises `UsageError` for a call that has no stand-in, and what a stand-in raises.
+        """
+        stores = Stores()
+        (_, name), *given = _parts(payload)
+        function = self._calls.get(name.decode())
+        if function is None:
+            raise UsageError(f"{name.decode()} is of the closed library, and has no stand-in here")
+        arguments = [self._argument(kind, data, stores) for kind, data in given]
+        return function(*arguments), stores.packed()
+
+    def _keep(self, made: Any) -> int:
+        number = len(self._handles) + 1
+        self._handles[number] = made
+        return number
+
+    def _argument(self, kind: str, data: bytes, stores: Stores) -> Any:
+        if kind in "if":
+            return struct.unpack("<q" if kind == "i" else "<d", data)[0]
+        if kind == "t":
+            return _tensor(data) if data else None
+        if kind == "T":
+            size = _TENSOR.size
+            return [_tensor(data[at : at + size]) for at in range(0, len(data), size)]
+        address = int.from_bytes(data[:8], "little")
+        if kind == "h":
+            return self._handles.get(address)
+        if kind == "H":
+            return HandlePlace(address, stores, self._keep)
+        if kind == "P":
+            return Pointers(
+                struct.unpack(f"<{len(data) // 8 - 1}Q", data[8 : len(data) // 8 * 8]), self._pointing
+            )
+        found = self._pointing(address) if address else None
+        if found is not None or not address:
+            return found
+        return HostWords(address, data[10:], _NUMBERS.get((chr(data[8]), data[9]), ""), stores)
+
+
+_TENSOR = struct.Struct("<18q")
+
+
+def _tensor(data: bytes) -> NativeTensor:
+    dim, dtype, *dims = _TENSOR.unpack(data)
+    return NativeTensor(dim, dtype, tuple(dims[:dim]))
+
+
+def _parts(payload: bytes) -> Iterator[tuple[str, bytes]]:
+    at = 0
+    while at < len(payload):
+        length = int.from_bytes(payload[at + 1 : at + 5], "little")
+        yield chr(payload[at]), payload[at + 5 : at + 5 + length]
+        at += 5 + length
+
+
+def status_of(error: MlusimError) -> int:
+    """The status of a call that raised *error*."""
+    return NOT_SUPPORTED if isinstance(error, Unsupported | UsageError) else BAD_PARAM

@@ -1,0 +1,77 @@
+"""Calls of the closed library from a native program reach the stand-ins with the types of their arguments."""
+
+import re
+
+import pytest
+
+from mlusim.errors import Unsupported
+from mlusim.frontend.bangc.runtime.cnnl.calls import calls
+from mlusim.toolkit.lib.libraries import INCLUDE
+from mlusim.toolkit.server.closed_library import HostWords, Stores
+
+CALLS = r"""
+#include "cnnl.h"
+int main() {
+  cnnlHandle_t handle;
+  cnnlTensorDescriptor_t wide, high, both[2];
+  cnnlTransposeDescriptor_t turn;
+  cnnlCreate(&handle), cnnlSetQueue(handle, nullptr);
+  cnnlCreateTensorDescriptor(&wide), cnnlCreateTensorDescriptor(&high), cnnlCreateTransposeDescriptor(&turn);
+  int sizes[2] = {2, 3}, order[2] = {1, 0};
+  int64_t turned[2] = {3, 2}, odd[2] = {1, 9};
+  cnnlSetTensorDescriptor(wide, CNNL_LAYOUT_ARRAY, CNNL_DTYPE_FLOAT, 2, sizes);
+  cnnlSetTensorDescriptor_v2(high, CNNL_LAYOUT_ARRAY, CNNL_DTYPE_FLOAT, 2, turned);
+  float *x, *y, one = 2.5f, host[6] = {1, 2, 3, 4, 5, 6};
+  cnrtMalloc(&x, 24), cnrtMalloc(&y, 24);
+  int status = cnnlFill_v3(handle, CNNL_POINTER_MODE_HOST, &one, wide, y);
+  cnrtMemcpy(x, host, 24, cnrtMemcpyHostToDev);
+  cnrtMemcpy(host, y, 24, cnrtMemcpyDevToHost);
+  printf("%d %g\n", status, host[5]);
+  cnnlSetTransposeDescriptor(turn, 2, order);
+  size_t work = 99;
+  cnnlGetTransposeWorkspaceSize(handle, wide, turn, &work);
+  status = cnnlTranspose_v2(handle, turn, wide, x, high, y, nullptr, work);
+  cnrtMemcpy(host, y, 24, cnrtMemcpyDevToHost);
+  printf("%d %zu %g %g\n", status, work, host[1], host[4]);
+  both[0] = both[1] = wide;
+  const void *inputs[2] = {x, x};
+  status = cnnlAddN_v2(handle, both, inputs, 2, wide, y, nullptr, (size_t)0);
+  cnrtMemcpy(host, y, 24, cnrtMemcpyDevToHost);
+  printf("%d %g\n", status, host[5]);
+  printf("%d\n", cnnlSetTensorDescriptorEx_v2(high, CNNL_LAYOUT_ARRAY, CNNL_DTYPE_FLOAT, 2, turned, odd));
+  printf("%d\n", mlusim_cnnl::send("cnnlUnheardOf", handle));
+}
+"""
+
+
+def test_calls_reach_their_stand_ins(native):
+    """Numbers, descriptors, arrays of them and places for results travel; a call without a stand-in is refused."""
+    done = native.run(
+        native.compile(CALLS, "-std=c++11", "-Wall", "-Wextra", "-Werror", needs=("cnnl", "cnrt"))
+    )
+
+    assert done.stdout.splitlines() == ["0 2.5", "0 0 4 3", "0 12", "7", "7"]
+    assert "cnnlUnheardOf is of the closed library, and has no stand-in here" in done.stderr
+
+
+def test_the_header_has_every_stand_in():
+    """What the header declares is what there is."""
+    text = (INCLUDE / "cnnl.h").read_text()
+    kinds, names = (
+        set(re.findall(r"X\((\w+)\)", re.search(rf"define {table}\(X\)(.*?)\n(?! )", text, re.DOTALL)[1]))
+        for table in ("MLUSIM_CNNL_DESCRIPTORS", "MLUSIM_CNNL_CALLS")
+    )
+    declared = {f"cnnl{n}" for n in names} | {
+        f"cnnl{verb}{k}" for k in kinds for verb in ("Create", "Destroy")
+    }
+
+    assert dict(calls(None)).keys() - declared == set()
+    assert declared - dict(calls(None)).keys() == set()
+
+
+def test_what_the_host_does_not_have_is_a_sentence():
+    """A stand-in that reads behind what could be read of the host, or an untyped number, is refused."""
+    with pytest.raises(Unsupported, match="which is not there"):
+        HostWords(0x1000, b"1234", "i", Stores())[1]
+    with pytest.raises(Unsupported, match="without a type"):
+        HostWords(0x1000, b"1234", "", Stores())[0]
