@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from attrs import evolve
+
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.check.checking import (
@@ -46,6 +48,8 @@ from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
+from mlusim.programs.carving import carve
+from mlusim.programs.kernel_call import KernelCall
 from mlusim.report.json_values import json_text
 
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
@@ -57,6 +61,7 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     }
 )
 SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
+PLANS = "plancheck"  # the checker that watches plans, inferred ones of BANG C too
 OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
 RUNS_PROGRAMS = True
@@ -202,7 +207,25 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
     if unfit is not None:
         raise UsageError(f"--{unfit} goes with an operator or a script")
     args.check = ()
-    return check_program(program_and_kernel(args)[0], args.program, names, notes=args.notes)
+    program = program_and_kernel(args)[0]
+    done = check_program(program, args.program, names, notes=args.notes)
+    if PLANS in names and isinstance(program, KernelCall) and not done.faults:
+        return _carved(done, program)
+    return done
+
+
+def _carved(done: Checked, call: KernelCall) -> Checked:
+    """*done* with the overlaps of the parts that pointer variables have of on-chip arrays, as `mlusim plan` infers them.
+
+    The kernel runs twice more.  After a fault there is no plan: the launch has no end.
+    """
+    found = carve(call)
+    return evolve(
+        done,
+        findings=(*done.findings, *found.findings),
+        allowed=(*done.allowed, *found.allowed),
+        unchecked=tuple((name, count) for name, count in done.unchecked if name != PLANS),
+    )
 
 
 def _operator(args: argparse.Namespace, names: tuple[str, ...]) -> list[Checked]:

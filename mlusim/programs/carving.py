@@ -19,7 +19,7 @@ from mlusim.machine.observed import Core
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
-from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.checker import Allowed, Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.programs.pointer_frames import Chain, Frames, PointerVariable
 
@@ -72,13 +72,17 @@ class ArrayPart:
 
 @frozen(eq=False)
 class Carving:
-    """The arrays that a kernel declares, their parts in order, and what is wrong with them (inferred)."""
+    """The arrays that a kernel declares, their parts in order, and what is wrong with them (inferred).
+
+    ``allowed`` are findings that a comment in the kernel allows.
+    """
 
     kernel: str
     board: str
     arrays: tuple[DeclaredArray, ...]
     parts: tuple[ArrayPart, ...]
     findings: tuple[Finding, ...]
+    allowed: tuple[Allowed, ...] = ()
 
     def parts_of(self, array: DeclaredArray) -> list[ArrayPart]:
         """The parts of *array* by offset."""
@@ -94,7 +98,7 @@ def carve(call: "KernelCall") -> Carving:
 
     Raises what the launch raises; a fault ends the kernel before its plan is known.
     """
-    call = evolve(call, engine="python")
+    call = evolve(call, engine="python", checks=())
     kernel = call.loaded()
     held = PointerPlaces(kernel)
     call.run([held])
@@ -102,7 +106,8 @@ def carve(call: "KernelCall") -> Carving:
     launch = call.run([extents]).launch
     parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.offset, p.low or 0))
     arrays = tuple(held.arrays.values())
-    return Carving(launch.kernel, launch.board, arrays, tuple(parts), extents.findings)
+    found = tuple(evolve(finding, kernel=launch.kernel) for finding in extents.findings)
+    return Carving(launch.kernel, launch.board, arrays, tuple(parts), found, extents.allowed)
 
 
 class PointerPlaces(Observer):

@@ -62,6 +62,31 @@ def test_an_overlap_is_found_where_the_page_says(plan, tmp_path, capsys):
     assert 0 == plan("meant.mlu", *CALL)[0]
 
 
+def test_check_tells_of_the_overlap_too(cli, tmp_path, monkeypatch):
+    """What `plan` proves wrong is no clean check; a comment allows it, and without plancheck nothing is inferred."""
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.ones(64, np.float32))
+    source = PAGE.read_text().split("```c++\n")[1].split("```")[0]
+    allow = "  // mlusim: allow plan-carved-overlap: on purpose\n  __memcpy(right"
+    for name, text in (
+        ("add", source),
+        ("good", source.replace(" - 8", "")),
+        ("meant", source.replace("  __memcpy(right", allow)),
+    ):
+        (tmp_path / f"{name}.mlu").write_text(text)
+    done = {name: cli("check", f"{name}.mlu", *CALL) for name in ("add", "good", "meant")}
+    without = cli("check", "add.mlu", *CALL, "--only", "memcheck,racecheck")
+    written = cli("check", "add.mlu", *CALL, "--json").json()
+
+    assert {"add": 1, "good": 0, "meant": 0} == {name: one.code for name, one in done.items()}
+    assert "right overwrites 32 bytes of left that are read afterwards (inferred)" in done["add"].out
+    assert "unused" not in done["meant"].out + done["meant"].err
+    assert 0 == without.code
+    assert [("plan-carved-overlap", "Add", 8)] == [
+        (f["id"], f["kernel"], f["line"]) for f in written["findings"]
+    ]
+
+
 def test_parts_are_those_of_the_written_plan(plan):
     """Members of a record, tiles that do not fill, pointers that move: every region begins where the plan has it."""
     rng = np.random.default_rng(0)
