@@ -3,6 +3,7 @@
 Host code is clang's, in its CUDA mode; device code goes through the front end, and what it makes is embedded in the object.
 """
 
+import os
 import shlex
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import mlusim
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, find_board
 from mlusim.errors import MlusimError, UsageError
-from mlusim.frontend.bangc import ir_text, prelude
+from mlusim.frontend.bangc import ir, ir_text, prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, diagnostic_of
 from mlusim.frontend.bangc.parse.unit import Options
 from mlusim.frontend.bangc.translate import translate
@@ -234,25 +235,43 @@ class CompilerDriver:
         if "--bang-device-only" in command.modes:
             return self._device_only(path, target)
         embedded: list[str] = []
+        refused: SourceError | None = None
+        self._warnings: list[Diagnostic] = []
+        self._anchor: list[str] = []
         if not command.modes & {"-E", "-M", "-MM", "--bang-host-only"} and not command.dry:
             blob = Path(scratch) / "record"
-            blob.write_bytes(self._record(path))
-            embedded = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
-        return self._call(
-            [
-                *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
-                *("-Xclang", "-target-sdk-version=11.0", *embedded),
-                *prelude.architecture_flags(self.boards[0]),
-                *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
-                *("-include", str(self.home / "include" / "mlu.h")),
-                *([] if any(f.startswith(("-std=", "--std")) for f in command.flags) else ["-std=c++17"]),
-                *command.flags,
-                *QUIET,
-                *modes,
-                path,
-                *(["-o", target] if target else []),
-            ]
-        )
+            try:
+                blob.write_bytes(self._record(path))
+            except SourceError as error:  # clang's own words come first, if it has any
+                refused = error
+            else:
+                embedded = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob), *self._anchor]
+        code = self._call(self._bang(path, target if refused is None else os.devnull, modes, embedded))
+        if code == 0:
+            for one in self._warnings:
+                _tell(one, "warning")
+            if refused is not None:
+                raise refused
+        return code
+
+    def _bang(
+        self, path: str, target: str | None, modes: Sequence[str], embedded: Sequence[str]
+    ) -> list[str]:
+        """The words behind clang's name that compile a file with kernels."""
+        command = self.command
+        return [
+            *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
+            *("-Xclang", "-target-sdk-version=11.0", *embedded),
+            *prelude.architecture_flags(self.boards[0]),
+            *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
+            *("-include", str(self.home / "include" / "mlu.h")),
+            *([] if any(f.startswith(("-std=", "--std")) for f in command.flags) else ["-std=c++17"]),
+            *command.flags,
+            *QUIET,
+            *modes,
+            path,
+            *(["-o", target] if target else []),
+        ]
 
     def _call(self, words: Sequence[str]) -> int:
         """Run clang; its exit code."""
@@ -272,24 +291,37 @@ class CompilerDriver:
             str(Path(path).resolve()),
             tuple(dict.fromkeys(kept)),
             tuple(self.command.define),
-            tuple(board.name for board in self.boards),
+            tuple(self.boards),
         )
 
     def _record(self, path: str) -> bytes:
-        """What is embedded of *path*.  Raises `SourceError` where its device code does not translate."""
+        """What is embedded of *path*.  Raises `SourceError` where a kernel does not translate; other functions are warned of."""
         source = self._source(path)
-        for board in self.boards:
-            form = translate(source.path, Options(source.include, source.define, board, vouched=True)).form
-            broken = [f for f in form.functions.values() if f.kind != "host" and f.problem is not None]
-            if broken:
-                raise SourceError(tuple(diagnostic_of(function) for function in broken))
-        return record.write(source)
+        forms = [record.device_side(self._form(source, board)) for board in self.boards]
+        wanted: dict[Diagnostic, None] = {}
+        others: dict[Diagnostic, None] = {}
+        for form in forms:
+            reached = record.reached_by_kernels(form)
+            for symbol, function in form.functions.items():
+                if function.problem is not None:
+                    (wanted if symbol in reached else others)[diagnostic_of(function)] = None
+        if wanted:
+            raise SourceError(tuple(wanted))
+        self._warnings += others
+        kinds = {f.kind for form in forms for f in form.functions.values() if not f.external}
+        self._anchor = (
+            ["-include", str(self.home / "include" / "mlusim_no_kernel.h")] if kinds == {"device"} else []
+        )
+        return record.write(source, forms)
+
+    def _form(self, source: record.RecordSource, board: Board) -> ir.TranslationUnit:
+        return translate(source.path, Options(source.include, source.define, board, vouched=True)).form
 
     def _device_only(self, path: str, target: str | None) -> int:
         source = self._source(path)
         texts = []
         for board in self.boards:
-            form = translate(source.path, Options(source.include, source.define, board, vouched=True)).form
+            form = record.device_side(self._form(source, board))
             texts.append(f"// {board.arch.name}\n{ir_text.module_text(form)}\n")
         Path(target or "a.out").write_text("".join(texts), encoding="utf-8")
         return 0

@@ -74,3 +74,37 @@ def test_a_program_of_two_files_runs(cncc, native, tmp_path):
     assert cncc("-Wall", "-Werror", "-O2", "-c", "add.mlu", "-o", "add.o") == ""
     assert cncc("-Wall", "-Werror", "main.mlu", "add.o", "-o", "main") == ""
     assert native.run(tmp_path / "main").stdout == "4.5 3.5\n"
+
+
+def test_a_moved_program_runs_without_its_sources(cncc, native, tmp_path):
+    """The form is in the program; a kernel's device function of another file is found in that file's."""
+    (tmp_path / "one.mlu").write_text(
+        ADD.replace("__bang_add(", "shift(").replace(
+            "__mlu_entry__",
+            "__mlu_func__ void shift(float *, const float *, const float *, int);\n__mlu_entry__",
+        )
+    )
+    (tmp_path / "two.mlu").write_text(
+        "__nram__ float nram_buffer[64];\n__mlu_func__ void shift(float *out, const float *a, const float *b, int n) {\n"
+        "  __bang_add(out, a, b, n);\n  __bang_add_scalar(out, out, 10, n);\n}\n"
+    )
+    (tmp_path / "main.mlu").write_text(MAIN)
+    cncc("one.mlu", "two.mlu", "main.mlu", "-o", "main", "-Wall", "-Werror")
+    for name in ("one", "two", "main"):
+        (tmp_path / f"{name}.mlu").unlink()
+    (tmp_path / "elsewhere").mkdir()
+    moved = (tmp_path / "main").rename(tmp_path / "elsewhere" / "program")
+
+    assert native.run(moved).stdout == "14.5 13.5\n"
+
+
+def test_what_does_not_translate_is_said_at_compile_time(cncc, tmp_path):
+    """A kernel that the architecture cannot run is an error with its line; clang's own errors come alone."""
+    (tmp_path / "bad.mlu").write_text('__mlu_entry__ void k(float *p) {\n  printf("%f", *p);\n}\n')
+    said = cncc("-c", "bad.mlu", code=1)
+    assert f"{tmp_path}/bad.mlu:2:3: error: k does not translate: printf is a function of the host" in said
+    assert '\n  printf("%f", *p);\n  ^' in said
+    assert not (tmp_path / "bad.o").exists()
+    (tmp_path / "worse.mlu").write_text("__mlu_entry__ void k(float *p) {\n  *p = undeclared;\n}\n")
+    said = cncc("-c", "worse.mlu", code=1)
+    assert said.count("undeclared identifier 'undeclared'") == 1

@@ -3,12 +3,10 @@
 import contextlib
 import hashlib
 import os
-import pickle
 import shutil
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from mlusim.files.ownership import make_own_folder, read_own
 from mlusim.files.user_cache import user_cache
@@ -39,28 +37,27 @@ def stamp_of(paths: Iterable[Path]) -> str:
     return key_of(*found)
 
 
-def read(name: str) -> Any:
+def read(name: str) -> bytes | None:
     """What is kept under *name*; None where nothing is, or nothing that can be read."""
     base = user_cache()
     if base is None:
         return None
     try:
         content = read_own(base / name, base)
-        if content is None:
-            return None
+    except OSError:
+        return None
+    if content is not None:
         with contextlib.suppress(OSError):
             os.utime(base / name)  # used now: the oldest go first
-        return pickle.loads(content)  # noqa: S301 - the user's own directory
-    except Exception:  # noqa: BLE001 - whatever is wrong with it, it is made again
-        return None
+    return content
 
 
-def write(name: str, value: Any) -> None:
-    """Keep *value* under *name*, where the directory can be written."""
+def write(name: str, content: bytes) -> None:
+    """Keep *content* under *name*, where the directory can be written."""
     base = user_cache()
     if base is not None:
-        with contextlib.suppress(OSError, RecursionError, pickle.PicklingError):
-            put(base / name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        with contextlib.suppress(OSError):
+            put(base / name, content)
             _bound(base / name)
 
 

@@ -18,7 +18,8 @@ from mlusim.frontend.bangc.link import link
 from mlusim.frontend.bangc.lower.module import ERROR
 from mlusim.frontend.bangc.parse.unit import Options
 from mlusim.frontend.bangc.runtime.host import Process
-from mlusim.frontend.bangc.translate import Translated, translate
+from mlusim.frontend.bangc.translate import translate
+from mlusim.frontend.bangc.translated import Translated
 from mlusim.machine.device import Device
 from mlusim.machine.launch import Launch
 
@@ -31,7 +32,10 @@ class Module:
     ``kernels`` has the kernels by name; ``module["K<float>"]`` instantiates a template where no source does.
     """
 
-    def __init__(self, paths: Sequence[str], options: Options) -> None:
+    def __init__(
+        self, paths: Sequence[str], options: Options, units: Sequence[Translated] | None = None
+    ) -> None:
+        """*units* are the files' translations, where they are known."""
         self.paths = tuple(paths)
         self.options = options
         self.files: list[File] = []
@@ -41,8 +45,7 @@ class Module:
         self._launched: dict[str, BangKernel] = {}
         self._processes: dict[int, Process] = {}
         self.launches: list[Launch] = []  # that host functions made
-        for path in self.paths:
-            unit = translate(path, options)
+        for unit in units or [translate(path, options) for path in self.paths]:
             self.units.append(unit)
             self.files.append(File(unit.form))
 

@@ -1,12 +1,11 @@
 """A file as intermediate form: from the cache where nothing that it includes has changed, else parsed and lowered."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import define, frozen
-
-from mlusim.frontend.bangc import cache, ir
+from mlusim.frontend.bangc import cache, form_data, ir
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import ERROR, lower
 from mlusim.frontend.bangc.parse.interrupts import kept_interrupts
@@ -14,23 +13,7 @@ from mlusim.frontend.bangc.parse.library import library
 from mlusim.frontend.bangc.parse.precompiled import state
 from mlusim.frontend.bangc.parse.sources import read
 from mlusim.frontend.bangc.parse.unit import Options, ParsedFile, digest, parsed
-
-
-@frozen
-class Template:
-    """A function template of a file: its name, and whether it is a kernel's."""
-
-    name: str
-    kernel: bool
-
-
-@define(eq=False)
-class Translated:
-    """A file's form, its templates, and the symbols of the instantiations that were asked for, by name."""
-
-    form: ir.TranslationUnit
-    templates: tuple[Template, ...]
-    requested: dict[str, str]
+from mlusim.frontend.bangc.translated import Template, Translated
 
 
 def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
@@ -45,15 +28,25 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
         *requests,
     )
     name = f"{cache.FOLDER}/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"
-    kept = cache.read(name)
-    if isinstance(kept, Translated) and _fresh(kept.form):
+    kept = _kept(name)
+    if kept is not None and _fresh(kept.form):
         return kept
     with kept_interrupts(), parsed(path, options, requests) as unit:
         templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
         requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
         made = Translated(_lowered(unit, path, options, requests), templates, requested)
-    cache.write(name, made)
+    cache.write(name, form_data.write(made))
     return made
+
+
+def _kept(name: str) -> Translated | None:
+    """What is kept in the cache under *name*; None where that is nothing, or no form: it is made again."""
+    content = cache.read(name)
+    if content is None:
+        return None
+    with contextlib.suppress(form_data.DataError):
+        return form_data.read(content)
+    return None
 
 
 def _lowered(unit: ParsedFile, path: str, options: Options, requests: Sequence[str]) -> ir.TranslationUnit:

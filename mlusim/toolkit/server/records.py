@@ -1,11 +1,14 @@
 """The module of a record that the compiler embedded."""
 
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 
-def load(payload: bytes) -> Any:
-    """The module whose kernels are had by their symbols.  Raises `UsageError` for a record of another version."""
-    return importlib.import_module("mlusim.toolkit.record").read(
-        payload
-    )  # programs without kernels have none
+def load(payload: bytes, others: Sequence[bytes], bang_arch: int) -> Any:
+    """The module whose kernels are had by their symbols, with what *others*, the program's records, define for it.
+
+    Raises `UsageError` for a record of another version, and for one without code for *bang_arch*.
+    """
+    read = importlib.import_module("mlusim.toolkit.record").read  # programs without kernels have none
+    return read(payload, others, bang_arch)

@@ -48,8 +48,8 @@ _KINDS: Mapping[int, Kind] = MappingProxyType({1: KINDS[0], **{4 * k.unions: k f
 NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # which Python 3.11 does not name
 _TO_DEVICE = (True, True, False, False, True)  # by the number of the direction
 _FROM_DEVICE = (False, True, True, False, True)
-Loader = Callable[[bytes], Any]
-"""Makes the module of a record's payload; its kernels are had by their symbols."""
+Loader = Callable[[bytes, Sequence[bytes], int], Any]
+"""Makes the module of a record, beside the program's others, for an architecture; its kernels are had by their symbols."""
 
 
 class DriverRefusal(MlusimError):
@@ -186,7 +186,9 @@ class ProgramSession:
         if found.arguments is None:
             module = self._modules.get(found.record)
             if module is None:
-                module = self._modules[found.record] = self._load(self._records[found.record])
+                module = self._modules[found.record] = self._load(
+                    self._records[found.record], self._records, self.boards[0].device.board.arch.bang_arch
+                )
             found.kernel = module[found.symbol]
             found.arguments = ArgumentReader(found.kernel.form.parameters, self._pointing)
         return found

@@ -1,0 +1,433 @@
+"""A translated file as data: a table of strings, and a row of plain values for each node of its form.
+
+Reading makes nodes of the classes listed here and nothing else.  What code is made of later, names and operators, is looked at:
+data that no translation gives is refused.
+"""
+
+import builtins
+import functools
+import hashlib
+import json
+import re
+import types as builtin_types
+import typing
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import attrs
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+from mlusim.frontend.bangc.ir import expressions, host, names, statements
+from mlusim.frontend.bangc.ir.walk import walk
+from mlusim.frontend.bangc.translated import Template, Translated
+
+MOST_BYTES = 256 << 20
+"""Of a form as text: no file has so much."""
+MOST_NODES = 4_000_000
+"""Of a function, each counted as often as it is referred to."""
+OPERATORS = frozenset(("-", "~", "!", "+", "*", "/", "%", "&", "|", "^", "<<", ">>", "==", "!=", "<", "<=", ">", ">=", "&&", "||"))  # fmt: skip
+_NAME = re.compile(r"(?!__\w*__$)[A-Za-z_]\w*\Z")
+_SYMBOL = re.compile(r"[\w$.@:#*&<>~,() \-]+\Z")
+_WORDS = re.compile(r"[\w:<>~\[\]()+\-*/%=!&|^, .]+\Z")
+_PATH = re.compile(r"[^\x00-\x1f]*\Z")
+_TYPE = re.compile(r"[\w ]*\Z")
+_SPACES = re.compile(r"(nram|wram|sram|ldram|const|gdram|)\Z")
+_OPERATOR = re.compile(f"({'|'.join(map(re.escape, sorted(OPERATORS)))})\\Z")
+_CHECKED: Mapping[tuple[type, str], "re.Pattern[str]"] = MappingProxyType(
+    {
+        (ir.Span, "file"): _PATH,
+        (ir.Local, "name"): _NAME,
+        (ir.Local, "space"): _SPACES,
+        (ir.Global, "name"): _NAME,
+        (ir.Global, "symbol"): _SYMBOL,
+        (ir.Global, "space"): _SPACES,
+        (ir.Function, "symbol"): _SYMBOL,
+        (ir.Function, "kind"): re.compile(r"(kernel|device|host)\Z"),
+        (t.Field, "name"): _NAME,
+        (t.Arithmetic, "name"): _TYPE,
+        (t.Arithmetic, "kind"): re.compile(r"(bool|int|uint|float)\Z"),
+        (expressions.Member, "name"): _NAME,
+        (expressions.Builtin, "name"): _NAME,
+        (expressions.Unary, "op"): _OPERATOR,
+        (expressions.Binary, "op"): _OPERATOR,
+        (expressions.Compare, "op"): _OPERATOR,
+        (expressions.Logical, "op"): _OPERATOR,
+        (expressions.Update, "op"): _OPERATOR,
+        (expressions.Call, "symbol"): _SYMBOL,
+        (expressions.FunctionAddress, "symbol"): _SYMBOL,
+        (expressions.KernelLaunch, "symbol"): _SYMBOL,
+        (expressions.LibraryCall, "name"): _WORDS,
+        (expressions.Method, "name"): _WORDS,
+    }
+)
+"""What the strings must look like that code is made of."""
+_HELPER = re.compile(r"_c_[tb](_\d+)?\Z")  # locals that a rendering declares by itself
+
+
+class DataError(ValueError):
+    """Data that is no form."""
+
+
+def _classes() -> tuple[type, ...]:
+    found: dict[type, None] = {Translated: None, Template: None, ir.TranslationUnit: None, ir.Function: None}
+    for module in (names, statements, expressions, host, t):
+        for value in vars(module).values():
+            if (
+                isinstance(value, type)
+                and value.__module__ == module.__name__
+                and not issubclass(value, Enum)
+            ):
+                found[value] = None
+    return tuple(found)
+
+
+CLASSES = _classes()
+_NUMBERS = MappingProxyType({cls: number for number, cls in enumerate(CLASSES)})
+_BY_OBJECT = frozenset(
+    cls
+    for cls in CLASSES
+    if vars(cls).get("__hash__", object.__hash__) is object.__hash__ and cls is not ir.Span
+)
+"""Those of which two are never equal."""
+_SPACE = {
+    name: value
+    for module in (typing, ir, t, names, statements, expressions, host)
+    for name, value in vars(module).items()
+}
+
+
+@functools.cache
+def _hints(cls: Any) -> tuple[tuple[str, Any], ...]:
+    """The fields of *cls* and the types of their values."""
+    hints = typing.get_type_hints(cls, {**_SPACE, "Mapping": Mapping})
+    fields = cls._fields if issubclass(cls, ir.Span) else [f.name for f in attrs.fields(cls)]
+    return tuple((name, hints[name]) for name in fields)
+
+
+@functools.cache
+def schema() -> str:
+    """What tells one state of the classes from another."""
+    shape = [(c.__name__, [(n, str(h)) for n, h in _hints(c)]) for c in CLASSES]
+    return hashlib.blake2b(repr(shape).encode(), digest_size=8).hexdigest()
+
+
+@functools.cache
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """The alternatives of a type, flat."""
+    if isinstance(hint, builtin_types.UnionType) or typing.get_origin(hint) is typing.Union:
+        return tuple(part for one in typing.get_args(hint) for part in _parts(one))
+    return (hint,)
+
+
+@functools.cache
+def _inside(hint: Any) -> Any:
+    """The type of the elements of a tuple."""
+    return typing.get_args(next(p for p in _parts(hint) if typing.get_origin(p) is tuple))[0]
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+class FormWriter:
+    """Makes rows of nodes: those that are equal by value once, others once for each object."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[Any]] = []
+        self.strings: dict[str, int] = {}
+        self._numbers: dict[Any, int] = {}
+
+    def _key(self, node: Any) -> Any:
+        return id(node) if type(node) in _BY_OBJECT else node
+
+    def add(self, root: Any) -> int:
+        """The number of *root*'s row, which stands behind those of what it refers to."""
+        records, stack, open_ = [], [root], set()
+        while stack:
+            node = stack[-1]
+            key = self._key(node)
+            if key in self._numbers:
+                stack.pop()
+                continue
+            if id(node) in open_:
+                stack.pop()
+                self._numbers[key] = len(self.rows)
+                self.rows.append(self._row(node))
+                continue
+            open_.add(id(node))
+            if isinstance(node, t.Record):  # which may refer to itself
+                self._numbers[key] = len(self.rows)
+                self.rows.append([])
+                records.append(node)
+            stack += [child for child in _children(node) if self._key(child) not in self._numbers]
+        for record in records:
+            self.rows[self._numbers[id(record)]] = self._row(record)
+        return self._numbers[self._key(root)]
+
+    def _row(self, node: Any) -> list[Any]:
+        kind: Any = type(node)
+        return [_NUMBERS[kind], *(self._value(getattr(node, name), hint) for name, hint in _hints(kind))]
+
+    def _value(self, value: Any, hint: Any) -> Any:
+        parts = _parts(hint)
+        if type(value) in _NUMBERS:
+            return self._numbers[self._key(value)]
+        if isinstance(value, Enum):
+            return value.value
+        if Any in parts:
+            return [self._value(one, Any) for one in value] if isinstance(value, tuple) else value
+        if isinstance(value, str):
+            return self.strings.setdefault(value, len(self.strings))
+        if isinstance(value, tuple):
+            inside = _inside(hint)
+            return [self._value(one, inside) for one in value]
+        if isinstance(value, Mapping):
+            inside = typing.get_args(parts[0])[1]
+            return [[self._value(k, str), self._value(v, inside)] for k, v in value.items()]
+        if isinstance(value, int) and not isinstance(value, bool) and len(parts) > 1 and int in parts:
+            return [value]  # beside the number of a row
+        return value
+
+
+def _children(node: Any) -> Iterator[Any]:
+    kind: Any = type(node)
+    for name, _ in _hints(kind):
+        yield from _nodes(getattr(node, name))
+
+
+def _nodes(value: Any) -> Iterator[Any]:
+    if type(value) in _NUMBERS:
+        yield value
+    elif isinstance(value, tuple):
+        for one in value:
+            yield from _nodes(one)
+    elif isinstance(value, Mapping):
+        for one in value.values():
+            yield from _nodes(one)
+
+
+def write(translated: Translated) -> bytes:
+    """*translated* as compressed text."""
+    writer = FormWriter()
+    root = writer.add(translated)
+    document = {"schema": schema(), "root": root, "strings": list(writer.strings), "rows": writer.rows}
+    return zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 1)
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+Reader = Callable[[Any], Any]
+
+
+class FormReader:
+    """Makes the nodes of a document again."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._strings: list[str] = document["strings"]
+        self._rows: list[list[Any]] = document["rows"]
+        if not all(type(one) is str for one in self._strings):
+            raise DataError("a string is none")
+        self._made: list[Any] = [None] * len(self._rows)
+        self._checked: dict[tuple[int, re.Pattern[str] | None], bool] = {}
+        self._plans = {n: self._plan(cls) for n, cls in enumerate(CLASSES)}
+
+    def read(self, root: Any) -> Translated:
+        """The file whose row has the number *root*.  Raises `DataError` where the document is no form."""
+        record = _NUMBERS[t.Record]
+        for number, row in enumerate(self._rows):
+            if row[0] == record:
+                self._made[number] = t.Record("")
+        weights = [1] * len(self._rows)
+        for number, row in enumerate(self._rows):
+            if row[0] != record:
+                cls, readers = self._plans[row[0]]
+                if len(row) != len(readers) + 1:
+                    raise DataError(f"a {cls.__name__} has {len(row) - 1} values")
+                self._made[number] = cls(*[read(value) for read, value in zip(readers, row[1:], strict=True)])
+                weights[number] = self._weight(row, weights)
+        for number, row in enumerate(self._rows):
+            if row[0] == record:
+                self._fill(self._made[number], row)
+        found = self._made[root]
+        if type(found) is not Translated:
+            raise DataError("the first row is no file")
+        self._look(found)
+        return found
+
+    def _weight(self, row: Sequence[Any], weights: Sequence[int]) -> int:
+        total = 1
+        for n in self._references[row[0]]:
+            value = row[n]
+            if type(value) is int:
+                total += weights[value]
+            elif type(value) is list:
+                total += sum(weights[one] for one in value if type(one) is int)
+        if total > MOST_NODES:
+            raise DataError("it refers to itself too often")
+        return total
+
+    @functools.cached_property
+    def _references(self) -> dict[int, list[int]]:
+        """Which values of each class's rows are numbers of expressions and statements."""
+        wanted = {*typing.get_args(ir.Statement), *typing.get_args(ir.Expr), *typing.get_args(ir.Place)}
+        wanted |= {statements.Section, statements.Handler, expressions.AsmOperand}
+        found = {}
+        for number, cls in enumerate(CLASSES):
+            found[number] = [
+                n
+                for n, (_, hint) in enumerate(_hints(cls), 1)
+                if any(part in wanted for one in _parts(hint) for part in (one, *_deep(one)))
+            ]
+        return found
+
+    def _fill(self, record: t.Record, row: Sequence[Any]) -> None:
+        readers = self._plans[row[0]][1]
+        if len(row) != len(readers) + 1:
+            raise DataError("a record lacks values")
+        for (name, _), read, value in zip(_hints(t.Record), readers, row[1:], strict=True):
+            setattr(record, name, read(value))
+
+    def _plan(self, cls: type) -> tuple[type, list[Reader]]:
+        return cls, [self._reader(hint, _CHECKED.get((cls, name))) for name, hint in _hints(cls)]
+
+    def _reader(self, hint: Any, pattern: "re.Pattern[str] | None" = None) -> Reader:
+        parts = _parts(hint)
+        if Any in parts:
+            return _plain
+        if str in parts and len(parts) == 1:
+            return functools.partial(self._text, pattern)
+        nodes = frozenset(part for part in parts if part in _NUMBERS)
+        if nodes:
+            return self._node_reader(nodes, parts)
+        first = parts[0]
+        origin = typing.get_origin(first)
+        if origin is tuple:
+            return self._tuple_reader(self._reader(typing.get_args(first)[0]), type(None) in parts)
+        if origin is not None:
+            return self._mapping_reader(self._reader(typing.get_args(first)[1]))
+        if isinstance(first, type) and issubclass(first, Enum):
+            return first
+        allowed = frozenset(parts)
+        return lambda value: value if type(value) in allowed else _raise(f"{value!r:.40} is misplaced")
+
+    def _text(self, pattern: "re.Pattern[str] | None", number: Any) -> str:
+        if type(number) is not int or number < 0:
+            raise DataError("the number of a string is none")
+        text = self._strings[number]
+        if pattern is not None and (number, pattern) not in self._checked:
+            if not pattern.match(text):
+                raise DataError(f"{text!r:.40} is no name")
+            self._checked[number, pattern] = True
+        return text
+
+    def _node_reader(self, nodes: frozenset[type], parts: tuple[Any, ...]) -> Reader:
+        made, empty, number = self._made, type(None) in parts, int in parts
+
+        def read(value: Any) -> Any:
+            if type(value) is int and value >= 0:
+                found = made[value]
+                if type(found) in nodes:
+                    return found
+            elif value is None and empty:
+                return None
+            elif number and type(value) is list and len(value) == 1 and type(value[0]) is int:
+                return value[0]
+            raise DataError(f"row {value!r:.40} is not what is wanted there")
+
+        return read
+
+    def _tuple_reader(self, inside: Reader, empty: bool) -> Reader:
+        def read(value: Any) -> Any:
+            if value is None and empty:
+                return None
+            if type(value) is not list:
+                raise DataError(f"{value!r:.40} is no list")
+            return tuple(map(inside, value))
+
+        return read
+
+    def _mapping_reader(self, inside: Reader) -> Reader:
+        def read(value: Any) -> Any:
+            return {self._text(None, key): inside(one) for key, one in value}
+
+        return read
+
+    # -- what the classes do not say -------------------------------------------------------------
+
+    def _look(self, found: Translated) -> None:
+        """Refuse what code would take for something else: members that a record lacks, names that no function declares."""
+        for one in self._made:
+            if type(one) is expressions.Member and isinstance(one.base.type, t.Record):
+                kind = one.base.type
+                if not any(f.name == one.name for f in kind.fields):
+                    raise DataError(f"{kind.name!r:.40} has no member {one.name!r:.40}")
+            elif type(one) is t.Array and not 0 <= one.count < 1 << 48:
+                raise DataError("an array has no such size")
+        for function in found.form.functions.values():
+            _declared(function)
+
+
+def _deep(hint: Any) -> Iterator[Any]:
+    for one in typing.get_args(hint):
+        yield from _parts(one)
+        yield from _deep(one)
+
+
+def _declared(function: ir.Function) -> None:
+    """Refuse a function that uses a name of Python's own for a variable that it does not declare."""
+    risky = [one for one in function.locals if hasattr(builtins, one.name)]
+    used = [n for n in walk(function.body) if type(n) is expressions.LocalStorage]
+    outside = {id(one) for one in (*function.locals, *function.parameters)}
+    if any(id(one.local) not in outside and not _HELPER.match(one.local.name) for one in used):
+        raise DataError(f"{function.name!r:.40} uses a variable of another function")
+    if not risky:
+        return
+    there = {id(p) for p in function.parameters}
+    for node in walk(function.body):
+        if type(node) is statements.Declare:
+            there.add(id(node.local))
+        elif type(node) is statements.Try:
+            there |= {id(handler.held) for handler in node.handlers}
+    if any(id(one) not in there for one in risky):
+        raise DataError(f"{function.name!r:.40} does not declare a variable")
+
+
+def _plain(value: Any) -> Any:
+    """A constant: a number, a text, nothing, or several of them."""
+    return tuple(map(_plain, value)) if type(value) is list else value
+
+
+def _raise(text: str) -> Any:
+    raise DataError(text)
+
+
+def read(content: bytes) -> Translated:
+    """The file that `write` made *content* of.  Raises `DataError` for anything else."""
+    try:
+        return _read(content)
+    except DataError:
+        raise
+    except (
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        zlib.error,
+        RecursionError,
+    ) as error:
+        raise DataError(f"it is damaged: {type(error).__name__}") from None
+
+
+def _read(content: bytes) -> Translated:
+    decompressor = zlib.decompressobj()
+    text = decompressor.decompress(content, MOST_BYTES)
+    if not decompressor.eof:
+        raise DataError("it does not end")
+    document = json.loads(text)
+    if document["schema"] != schema():
+        raise DataError("it was written by another version of mlusim")
+    return FormReader(document).read(document["root"])

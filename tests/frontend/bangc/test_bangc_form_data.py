@@ -1,0 +1,154 @@
+"""The form of a file as data: what is read is what was written, and nothing else is taken."""
+
+import contextlib
+import json
+import random
+import zlib
+
+import pytest
+
+from mlusim.arch.catalog import find_board
+from mlusim.frontend.bangc import form_data, ir_text
+from mlusim.frontend.bangc.file import File
+from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.frontend.bangc.translate import translate
+
+SOURCE = r"""
+struct Node { Node *next; float values[3]; int n; };
+union Bits { float f; int i; };
+__nram__ float buffer[64];
+static const float table[2] = {0.5f, INFINITY};
+template <class T> __mlu_func__ T twice(T x) { return x + x; }
+__mlu_func__ int sum(Node *node, int min) {
+  int total = min;
+  for (int i = 0; i < node->n && total < 100; i++) total += (int)twice(node->values[i % 3]);
+  switch (total) { case 1: case 2: total = 5; break; default: total = -total; }
+  Bits bits; bits.f = total ? table[0] : -0.0f;
+  return bits.i + (int)fabsf(bits.f);
+}
+__mlu_entry__ void kernel(float *out, Node node, half factor) {
+  __memcpy(buffer, out, 64 * sizeof(float), GDRAM2NRAM);
+  __bang_mul_scalar(buffer, buffer, (float)factor, 64);
+  do { buffer[0] += sum(&node, taskId); } while (false);
+  __bang_printf("%d \"text\"\n", node.n);
+  __asm__ volatile("sync;");
+  __memcpy(out, buffer, 64 * sizeof(float), NRAM2GDRAM);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def translated(tmp_path_factory):
+    path = tmp_path_factory.mktemp("form") / "form.mlu"
+    path.write_text(SOURCE)
+    return translate(str(path), Options((), (), find_board("MLU370-X4")))
+
+
+@pytest.fixture
+def document(translated):
+    return json.loads(zlib.decompress(form_data.write(translated)))
+
+
+def _data(document):
+    return zlib.compress(json.dumps(document).encode())
+
+
+def test_a_form_comes_back(translated):
+    """What is read is the same form, renders, and is written as the same bytes."""
+    content = form_data.write(translated)
+    back = form_data.read(content)
+
+    assert ir_text.module_text(back.form) == ir_text.module_text(translated.form)
+    assert form_data.write(back) == content
+    assert all(f.problem is None for f in back.form.functions.values())
+    for symbol, function in back.form.functions.items():
+        if function.problem is None and not function.external:
+            assert File(back.form).function(symbol).code.co_name == function.name
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("Local", "name", "x = __import__('os')"),
+        ("Local", "name", "__import__"),
+        ("Binary", "op", "); system(0); ("),
+        ("Member", "name", "__class__"),
+        ("Member", "name", "other"),
+        ("Field", "name", "__dict__"),
+        ("Call", "symbol", 'f"\n'),
+        ("Builtin", "name", "a b"),
+        ("Span", "file", "a\n#include"),
+        ("LibraryCall", "name", "a;b"),
+        ("Function", "kind", "other"),
+    ],
+)
+def test_names_that_code_is_made_of_are_looked_at(document, kind, field, value):
+    """A name or an operator that no translation gives is refused."""
+    number = next(n for n, c in enumerate(form_data.CLASSES) if c.__name__ == kind)
+    at = next(
+        n for n, (name, _) in enumerate(form_data._hints(form_data.CLASSES[number]), 1) if name == field
+    )
+    document["strings"].append(value)
+    next(row for row in document["rows"] if row[0] == number)[at] = len(document["strings"]) - 1
+    with pytest.raises(form_data.DataError):
+        form_data.read(_data(document))
+
+
+def test_a_name_of_pythons_own_has_to_be_declared(document):
+    """A variable that is called as one of Python's functions, and never declared, would be that function."""
+    number = next(n for n, c in enumerate(form_data.CLASSES) if c.__name__ == "Local")
+    document["strings"].append("exec")
+    locals_ = [row for row in document["rows"] if row[0] == number]
+    total = next(row for row in locals_ if document["strings"][row[1]] == "total")
+    total[1] = len(document["strings"]) - 1
+    form_data.read(_data(document))  # it is declared
+    declare = next(n for n, c in enumerate(form_data.CLASSES) if c.__name__ == "Declare")
+    evaluate = next(n for n, c in enumerate(form_data.CLASSES) if c.__name__ == "Evaluate")
+    for row in document["rows"]:
+        if row[0] == declare and document["rows"][row[1]] is total:
+            row[:] = [evaluate, row[2], row[3]]
+    with pytest.raises(form_data.DataError, match="does not declare"):
+        form_data.read(_data(document))
+
+
+def test_a_form_that_refers_to_itself_too_often_is_refused(document):
+    """Rows that double with each other would take all memory when code is made of them."""
+    numbers = {c.__name__: n for n, c in enumerate(form_data.CLASSES)}
+    rows = document["rows"]
+    binary = next(n for n, row in enumerate(rows) if row[0] == numbers["Binary"])
+    last = binary
+    for _ in range(64):
+        rows.append([*rows[binary]])
+        rows[-1][2] = rows[-1][3] = last
+        last = len(rows) - 1
+    with pytest.raises(form_data.DataError, match="too often"):
+        form_data.read(_data(document))
+
+
+def test_damaged_data_is_refused_with_one_error(translated, document):
+    """Whatever is changed in the bytes or in the rows, reading gives a form or the one error."""
+    content, chance = form_data.write(translated), random.Random(7)
+    values = [None, -1, 0, 1, 5, 10**30, "x", [], [1], {}, True, 1.5, float("nan")]
+    for _ in range(60):
+        broken = bytearray(content)
+        for _ in range(chance.randint(1, 3)):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        _tried(bytes(broken[: chance.randint(0, len(broken))]))
+    for _ in range(300):
+        changed = {**document, "rows": [*document["rows"]]}
+        number = chance.randrange(len(changed["rows"]))
+        row = changed["rows"][number] = [*changed["rows"][number]]
+        row[chance.randrange(len(row))] = chance.choice([*values, chance.randrange(len(document["rows"]))])
+        _tried(_data(changed))
+
+
+def _tried(content):
+    try:
+        back = form_data.read(content)
+    except form_data.DataError:
+        return
+    file = File(back.form)
+    for symbol, function in back.form.functions.items():
+        if function.problem is None and not function.external:
+            with contextlib.suppress(Exception):  # what it makes is no matter: nothing of it runs
+                file.function(symbol)
