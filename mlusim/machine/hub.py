@@ -108,6 +108,9 @@ class Observer:
     def fetched(self, allocation: "Allocation") -> None:
         """The host copied a tensor back, after launches; heard by those who attend every launch."""
 
+    def host_mistake(self, finding: Any) -> None:
+        """The host of a program did what it should not have, as *finding* says; heard by those who attend every launch."""
+
     def launched(self, launch: "LaunchResult") -> None:
         """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""
 
@@ -245,6 +248,13 @@ def tell_fetched(allocation: "Allocation") -> None:
     for observer in _ATTENDING.get().observers:
         if _overrides(observer, "fetched"):
             observer.fetched(allocation)
+
+
+def tell_mistake(finding: Any) -> None:
+    """Tell those who watch every launch what the host of a program did wrong."""
+    for observer in _ATTENDING.get().observers:
+        if _overrides(observer, "host_mistake"):
+            observer.host_mistake(finding)
 
 
 def turn() -> AbstractContextManager[Any]:

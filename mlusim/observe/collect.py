@@ -61,6 +61,11 @@ class Collector(Observer):
         self.faults.append(fault)
         self._untold = fault
 
+    def host_mistake(self, finding: Finding) -> None:
+        """Keep what the host did wrong, behind the findings of the launch before."""
+        self.close()
+        self.found.append(finding)
+
     def add(self, fault: Fault) -> None:
         """Note a fault that ended the program; one of a launch is known already."""
         if fault not in self.faults:

@@ -76,6 +76,19 @@ _ROWS = (
     FindingRule("plancheck-unused-region", "a region of the plan is never used", NOTE),
     FindingRule("plancheck-high-water", "a task declares more NRAM than its plan has"),
     FindingRule(
+        "hostcheck-beyond-allocation", "a copy or a set has more bytes than the memory of the device"
+    ),
+    FindingRule(
+        "hostcheck-use-after-free", "memory of the device is used, or freed again, after it was freed"
+    ),
+    FindingRule("hostcheck-no-memory", "an address is used where no memory of the device is"),
+    FindingRule("hostcheck-never-freed", "memory of the device is never given back", NOTE),
+    FindingRule(
+        "hostcheck-read-without-sync", "the host reads what a launch in a queue may not have written yet"
+    ),
+    FindingRule("hostcheck-never-waited", "the program ends without a wait for a queue that had work"),
+    FindingRule("hostcheck-refused", "the driver refuses a call of the host"),
+    FindingRule(
         "plan-carved-overlap",
         "bytes of one pointer variable are overwritten through another and read afterwards; inferred",
     ),

@@ -21,6 +21,8 @@ from mlusim.frontend.bangc.runtime.pointers import see
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
 from mlusim.machine.kernel import Kernel
+from mlusim.machine.tensor import DeviceTensor
+from mlusim.memory.pointer import Ptr
 
 
 class Body:
@@ -154,6 +156,14 @@ def _record(task: Task, argument: Any, kind: t.Record, named: str) -> Any:
     return layout(kind, task.find, {}).make(*made)
 
 
+def _bound(task: Task, pointer: Any) -> Any:
+    """A pointer into GDRAM as one of the core, as launches make them of arguments."""
+    found = pointer.ptr if isinstance(pointer, DeviceTensor) else pointer
+    if not isinstance(found, Ptr):
+        return found
+    return task.core.bind(found.view.allocation, found.view.dtype, found.view.phase, found.index)
+
+
 def _member(task: Task, value: Any, kind: t.Type, named: str) -> Any:
     if isinstance(kind, t.Record):
         return _record(task, value, kind, named)
@@ -162,6 +172,6 @@ def _member(task: Task, value: Any, kind: t.Type, named: str) -> Any:
     if isinstance(kind, t.Arithmetic) and isinstance(value, int | float | np.generic):
         return converted(value.item() if isinstance(value, np.generic) else value, kind)
     if isinstance(kind, t.Pointer):
-        return NULL if value is None else see(value, layout(kind.to, task.find, {}))
+        return NULL if value is None else see(_bound(task, value), layout(kind.to, task.find, {}))
     wanted = f"up to {kind.count} values" if isinstance(kind, t.Array) else "a number"
     raise LaunchError(f"{named} is given {value!r:.80}; give {wanted}")

@@ -18,6 +18,14 @@ REMEMBERED = 65536  # pieces that were freed
 PAGE = mmap.PAGESIZE
 
 
+class HostMistake(UsageError):
+    """What the host of a program should not have done; ``rule`` is the finding's."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(message)
+        self.rule = rule
+
+
 @define(eq=False)
 class Piece:
     """What one call of ``cnrtMalloc`` gave.  *caller* and *freed* are the addresses of the calls that made and freed it."""
@@ -27,7 +35,8 @@ class Piece:
     stop: int
     caller: int
     freed: int | None = None
-    pending: int | None = None  # the queue of a launch that may write it and was not waited for
+    pending: int | None = None  # the queue of a launch that was given it and was not waited for
+    launched: int = 0  # the address from which that launch was made
     ptr: Ptr = field(init=False)
     _poisoned: bool = False
 
@@ -82,7 +91,9 @@ class MappedMemory:
         """Give a piece back.  Raises `UsageError` for what is none."""
         piece = self._pieces.get(address)
         if piece is None:
-            raise UsageError(f"cnrtFree is given {self.told(address)}; free what cnrtMalloc gave, once")
+            raise self.mistaken(
+                address, f"cnrtFree is given {self.told(address)}; free what cnrtMalloc gave, once"
+            )
         piece.freed = caller
         del self._pieces[address]
         del self._starts[bisect_right(self._starts, address) - 1]
@@ -111,11 +122,12 @@ class MappedMemory:
         """The piece that has *nbytes* bytes at *address*.  Raises `UsageError` with *what* wants them where none has."""
         piece = self.find(address)
         if piece is None or address == piece.stop:
-            raise UsageError(f"{what} {nbytes} bytes at {address:#x}, {self.told(address)}")
+            raise self.mistaken(address, f"{what} {nbytes} bytes at {address:#x}, {self.told(address)}")
         if address + nbytes > piece.stop:
-            raise UsageError(
+            raise HostMistake(
+                "hostcheck-beyond-allocation",
                 f"{what} {nbytes} bytes at {address:#x}, where {piece.stop - address} bytes are left of "
-                f"{piece.tensor.allocation.site}"
+                f"{piece.tensor.allocation.site}",
             )
         return piece
 
@@ -124,13 +136,21 @@ class MappedMemory:
         piece = self.find(address)
         if piece is not None:
             return f"byte {address - piece.start} of {piece.tensor.allocation.site}"
-        for freed in reversed(self._freed.values()):
-            if freed.start <= address < freed.stop:
-                return (
-                    f"byte {address - freed.start} of {self.name_of_call(freed.nbytes, freed.caller)()}, "
-                    f"which was freed at {self._where(freed.freed or 0)}"
-                )
+        freed = self._freed_at(address)
+        if freed is not None:
+            return (
+                f"byte {address - freed.start} of {self.name_of_call(freed.nbytes, freed.caller)()}, "
+                f"which was freed at {self._where(freed.freed or 0)}"
+            )
         return f"{address:#x}, where no memory of the device is"
+
+    def _freed_at(self, address: int) -> Piece | None:
+        return next((p for p in reversed(self._freed.values()) if p.start <= address < p.stop), None)
+
+    def mistaken(self, address: int, message: str) -> HostMistake:
+        """The mistake of using *address*, where no memory is, or none any more."""
+        freed = self.find(address) is None and self._freed_at(address) is not None
+        return HostMistake("hostcheck-use-after-free" if freed else "hostcheck-no-memory", message)
 
     def pieces(self) -> list[Piece]:
         """Those that were not freed."""

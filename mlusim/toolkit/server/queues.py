@@ -27,6 +27,7 @@ class NativeQueue:
 
     number: int
     caller: int = 0
+    busy: int = 0  # where a launch since the last wait was made
     error: int = 0  # of the launches since the last sync
     _times: list[float] = field(factory=lambda: [0.0])  # the clock behind each step
     _pending: list["Launch | tuple[NativeQueue, int]"] = field(factory=list)

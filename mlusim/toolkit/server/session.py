@@ -16,10 +16,13 @@ from attrs import define, field
 
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
 from mlusim.machine.device import Device
+from mlusim.machine.hub import attendants, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
+from mlusim.observe.finding import Finding
+from mlusim.observe.rules import RULES
 from mlusim.toolkit.server.arguments import ArgumentReader
 from mlusim.toolkit.server.attributes import ATTRIBUTES
 from mlusim.toolkit.server.closed_library import ClosedLibrary, status_of
@@ -109,6 +112,7 @@ class ProgramSession:
         self._notifiers: dict[int, NativeNotifier] = {}
         self._next = FIRST_HANDLE
         self._closed: ClosedLibrary | None = None
+        self._ordered: set[tuple[int, int]] = set()  # queues that wait, and for which
         self._timed = False  # whether there has been a notifier
         self._given: list[Piece] = []  # to the launch that is being read
         self._methods = {OPS[name]: method.__get__(self) for name, method in _METHODS.items()}
@@ -128,7 +132,7 @@ class ProgramSession:
         except DriverRefusal as error:
             return self._refused(request, error.code, error)
         except Fault as error:
-            return self._refused(request, TRAP, error)
+            return self._said(request, TRAP, error)
         except MlusimError as error:
             return self._refused(request, ARGS, error)
         except Exception as error:  # noqa: BLE001 - a program never sees a traceback
@@ -139,9 +143,31 @@ class ProgramSession:
 
     def _refused(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
         sentence = " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
+        self._mistake(request.caller, getattr(error, "rule", "hostcheck-refused"), sentence)
+        return self._said(request, code, error)
+
+    def _said(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
+        sentence = " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
         called = f" (called at {self.places(request.caller)})" if request.caller else ""
         shown = f"\n{error.shown}" if error.shown else ""
         return ProgramReply(code=code, said=f"error: {sentence}{called}{shown}\n")
+
+    def _mistake(self, caller: int, rule: str, message: str, **more: Any) -> None:
+        """Tell those who watch what the host did wrong, where it called."""
+        if attendants():
+            place = self.places(caller)
+            function = () if place.function is None else (f"in {place.function}",)
+            tell_mistake(
+                Finding(
+                    rule,
+                    message,
+                    file=place.file,
+                    line=place.line,
+                    context=function,
+                    level=RULES[rule].level,
+                    **more,
+                )
+            )
 
     def _unknown(self, request: ProgramRequest) -> ProgramReply:
         raise UsageError(f"the program asks for {request.op}, which this version of mlusim does not know")
@@ -202,8 +228,9 @@ class ProgramSession:
                 piece.poison()
                 self._given.append(piece)
                 return piece.ptr + (address - piece.start) if address != piece.start else piece.ptr
-        raise LaunchError(
-            f"an argument points to {self.boards[-1].memory.told(address)}; give memory of cnrtMalloc"
+        memory = self.boards[-1].memory
+        raise memory.mistaken(
+            address, f"an argument points to {memory.told(address)}; give memory of cnrtMalloc"
         )
 
     def launch(self, request: ProgramRequest) -> ProgramReply:
@@ -228,13 +255,14 @@ class ProgramSession:
             queue.error = TRAP
             self.fault = self.fault or fault
             raise
-        return self._launched(launch, queue, handle)
+        return self._launched(launch, queue, request)
 
-    def _launched(self, launch: Launch, queue: NativeQueue, handle: int) -> ProgramReply:
+    def _launched(self, launch: Launch, queue: NativeQueue, request: ProgramRequest) -> ProgramReply:
         if self._timed:
             queue.add(launch)
         for piece in self._given:
-            piece.pending = handle
+            piece.pending, piece.launched = queue.number, request.caller
+        queue.busy = request.caller
         return ProgramReply(
             printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
         )
@@ -255,7 +283,10 @@ class ProgramSession:
         """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right."""
         target, source, nbytes, direction = request.words[:4]
         if _FROM_DEVICE[direction]:
-            self.memory_at(source).span(source, nbytes, "a copy reads").poison()
+            piece = self.memory_at(source).span(source, nbytes, "a copy reads")
+            piece.poison()
+            if not _TO_DEVICE[direction]:
+                self._read(piece, request)
         elif self.memory_at(source).find(source) is not None:
             raise UsageError(
                 f"a copy from the host reads {self.memory_at(source).told(source)}; name another direction"
@@ -268,6 +299,21 @@ class ProgramSession:
                 f"a copy to the host writes {self.memory_at(target).told(target)}; name another direction"
             )
         return ProgramReply()
+
+    def _read(self, piece: Piece, request: ProgramRequest) -> None:
+        """Say where the host reads what a launch in another queue, which it did not wait for, may write."""
+        tell_fetched(piece.tensor.allocation)
+        handle, pending = request.words[4], piece.pending
+        reading = 0 if handle == UNWAITED else handle
+        if pending is not None and pending != reading and (reading, pending) not in self._ordered:
+            launched = self.places(piece.launched) if attendants() else None
+            self._mistake(
+                request.caller,
+                "hostcheck-read-without-sync",
+                f"a copy reads {piece.tensor.allocation.site}, which the launch at {launched} in another queue was given",
+                hint="wait for the queue of the launch first: cnrtQueueSync(queue)",
+            )
+            piece.pending = None
 
     def set(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtMemset`` and its kin."""
@@ -354,8 +400,16 @@ class ProgramSession:
         )
         code = next((queue.error for queue in waited if queue.error), 0)
         for queue in waited:
-            queue.error = 0
+            self._waited(queue)
         return ProgramReply(code=code)
+
+    def _waited(self, queue: NativeQueue) -> None:
+        queue.error = queue.busy = 0
+        self._ordered = {pair for pair in self._ordered if queue.number not in pair}
+        for board in self.boards:
+            for piece in board.memory.pieces():
+                if piece.pending == queue.number:
+                    piece.pending = None
 
     def make_notifier(self, _: ProgramRequest) -> ProgramReply:
         """``cnrtNotifierCreate``: from now on launches keep what their time follows from."""
@@ -380,7 +434,8 @@ class ProgramSession:
         """``cnrtWaitNotifier``."""
         queue = self._placed(request.words[0]).queue
         assert queue is not None
-        code, queue.error = queue.error, 0
+        code = queue.error
+        self._waited(queue)
         return ProgramReply(code=code)
 
     def duration(self, request: ProgramRequest) -> ProgramReply:
@@ -394,6 +449,7 @@ class ProgramSession:
         assert notifier.queue is not None
         if notifier.queue is not queue:
             queue.add((notifier.queue, notifier.step))
+            self._ordered.add((queue.number, notifier.queue.number))
         return ProgramReply()
 
     # -- the closed library ----------------------------------------------------------------------
@@ -440,7 +496,27 @@ class ProgramSession:
         return self._refused(request, 0, UsageError(request.payload.decode("utf-8", "replace")))
 
     def end(self, _: ProgramRequest) -> ProgramReply:
-        """The program ends."""
+        """The program ends: what it leaves is said."""
+        for queue in (*(b.usual for b in self.boards), *self._queues.values()):
+            if queue.busy:
+                self._mistake(
+                    queue.busy,
+                    "hostcheck-never-waited",
+                    "the program ends without a wait for this launch",
+                    hint="wait for its queue with cnrtQueueSync, which also says whether the launch went wrong",
+                )
+        left: dict[int, list[Piece]] = {}
+        for board in self.boards:
+            for piece in board.memory.pieces():
+                left.setdefault(piece.caller, []).append(piece)
+        for caller, pieces in left.items():
+            total = sum(piece.nbytes for piece in pieces)
+            self._mistake(
+                caller,
+                "hostcheck-never-freed",
+                f"{total} bytes of cnrtMalloc are never freed",
+                count=len(pieces),
+            )
         return ProgramReply()
 
 

@@ -1,0 +1,199 @@
+"""Launches of native programs: results, times, errors, findings of their host, and the names that others hook."""
+
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim.check.checking import check_program
+from mlusim.programs.command_program import CommandProgram
+
+SCALE = r"""
+#include <bang.h>
+#include <cnrt.h>
+#include <cstdio>
+#include <cstdlib>
+struct Factors { float by; short count; float *more[2]; };
+__nram__ float piece[1024];
+__mlu_entry__ void Scale(float *y, const float *x, Factors f, int n) {
+  __memcpy(piece, x, n * sizeof(float), GDRAM2NRAM);
+  for (int i = 0; i < f.count; ++i) __bang_mul_scalar(piece, piece, f.by + f.more[1][0], n);
+  __memcpy(y, piece, n * sizeof(float), NRAM2GDRAM);
+  __bang_printf("n %d\n", n);
+}
+template <class T> __mlu_global__ void Put(T *y, T value) { y[0] = value; }
+static void scale(float *y, const float *x, float *more, int n, cnrtQueue_t queue) {
+  Factors f = {1.5f, 2, {nullptr, more}};
+  cnrtDim3_t dim = {1, 1, 1};
+  Scale<<<dim, cnrtFuncTypeBlock, queue>>>(y, x, f, n);
+}
+"""
+RIGHT = (
+    SCALE
+    + r"""
+int main() {
+  float host[1000], *x, *y, *more, half = 0.5f, us = 0;
+  for (int i = 0; i < 1000; ++i) host[i] = i;
+  cnrtMalloc(&x, sizeof host), cnrtMalloc(&y, sizeof host), cnrtMalloc(&more, 4);
+  cnrtMemcpy(x, host, sizeof host, cnrtMemcpyHostToDev), cnrtMemcpy(more, &half, 4, cnrtMemcpyHostToDev);
+  cnrtQueue_t queue;
+  cnrtNotifier_t from, to;
+  cnrtQueueCreate(&queue), cnrtNotifierCreate(&from), cnrtNotifierCreate(&to);
+  cnrtPlaceNotifier(from, queue);
+  puts("before");
+  scale(y, x, more, 1000, queue);
+  cnrtPlaceNotifier(to, queue);
+  cnrtQueueSync(queue);
+  cnrtNotifierDuration(from, to, &us);
+  cnrtMemcpy(host, y, sizeof host, cnrtMemcpyDevToHost);
+  printf("%g %.6g\n", host[999], us);
+  cnrtDim3_t dim = {1, 1, 1};
+  Put<half_t><<<dim, cnrtFuncTypeBlock, queue>>>((half_t *)y, (half_t)2.5f);
+  cnrtKernelParamsBuffer_t params;
+  cnrtGetKernelParamsBuffer(&params);
+  int value = 42, *z = (int *)x, back = 0;
+  cnrtKernelParamsBufferAddParam(params, &z, sizeof z), cnrtKernelParamsBufferAddParam(params, &value, sizeof value);
+  void (*put)(int *, int) = Put<int>;
+  cnrtInvokeKernel_V2((const void *)put, dim, params, cnrtFuncTypeBlock, queue);
+  cnrtDestroyKernelParamsBuffer(params);
+  cnrtQueueSync(queue);
+  cnrtMemcpy(&back, x, 4, cnrtMemcpyDevToHost);
+  unsigned short bits = 0;
+  cnrtMemcpy(&bits, y, 2, cnrtMemcpyDevToHost);
+  printf("%d %x\n", back, bits);
+}
+"""
+).replace("static void scale", "typedef half half_t;\nstatic void scale")
+WRONG = (
+    SCALE
+    + r"""
+int main() {
+  float *x, host[16] = {};
+  cnrtMalloc(&x, 64);
+  cnrtMemcpy(x, host, 64, cnrtMemcpyHostToDev);
+  cnrtQueue_t queue;
+  cnrtQueueCreate(&queue);
+  scale(x, x, x, 2000, queue);
+  cnrtRet_t last = cnrtGetLastError(), first = cnrtQueueSync(queue), second = cnrtQueueSync(queue);
+  printf("%s %s %s\n", cnrtGetErrorName(last), cnrtGetErrorName(first), cnrtGetErrorName(second));
+  cnrtDim3_t none = {0, 1, 1};
+  Put<int><<<none, cnrtFuncTypeBlock, queue>>>((int *)x, 1);
+  printf("%s\n", cnrtGetErrorName(cnrtGetLastError()));
+  scale(x, (float *)0x123456, x, 1, queue);
+  printf("%s\n", cnrtGetErrorName(cnrtGetLastError()));
+}
+"""
+)
+CARELESS = (
+    SCALE
+    + r"""
+int main() {
+  float *x, *y, host[16] = {};
+  cnrtMalloc(&x, 64);
+  cnrtMalloc(&y, 64);
+  cnrtMemcpy(x, host, 64, cnrtMemcpyHostToDev);
+  cnrtQueue_t queue;
+  cnrtQueueCreate(&queue);
+  scale(y, x, x, 16, queue);
+  cnrtMemcpy(host, y, 64, cnrtMemcpyDevToHost);
+  cnrtMemcpy(host, x, 128, cnrtMemcpyDevToHost);
+  cnrtFree(x);
+  cnrtMemset(x, 0, 4);
+  return 0;
+}
+"""
+)
+
+
+@pytest.fixture
+def compiled(toolkit, tmp_path):
+    """The program of a text of BANG C, with debug information."""
+
+    def compile_(text, *flags):
+        path = tmp_path / "lab.mlu"
+        path.write_text(text)
+        words = [str(toolkit / "bin" / "cncc"), "-g", str(path), "-o", str(tmp_path / "lab"), *flags]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return tmp_path / "lab"
+
+    return compile_
+
+
+def test_a_launch_is_that_of_the_simulator(compiled, native, tmp_path):
+    """Structures with pointers, halves, prints in their place, older launches; the time is what the device predicts."""
+    program = compiled(RIGHT)
+    done = native.run(program)
+
+    assert done.stderr == ""
+    before, printed, first, second = done.stdout.splitlines()
+    assert (before, printed, second) == ("before", "n 1000", "42 4100")
+    device = mlusim.Device("MLU370-X4")
+    kernel = mlusim.bangc.load(tmp_path / "lab.mlu")["Scale"]
+    y, x, more = device.empty(1000, "float32"), device.put(np.zeros(1000, "f")), device.put(np.zeros(1, "f"))
+    launch = device.launch(kernel, args=(y, x, (1.5, 2, (None, more)), 1000))
+    value, us = first.split()
+    assert (float(value), float(us)) == (999 * 4.0, float(f"{launch.time_us:.6g}"))
+
+
+def test_errors_are_returned(compiled, native):
+    """A fault is the last error and that of the next sync, a launch that is refused an error at once."""
+    done = native.run(compiled(WRONG))
+
+    assert done.stdout.splitlines() == [
+        "cnrtErrorKernelTrap cnrtErrorKernelTrap cnrtSuccess",
+        "cnrtErrorArgsInvalid",
+        "cnrtErrorArgsInvalid",
+    ]
+    fault, dim, pointer = done.stderr.splitlines()
+    assert "lab.mlu:9, task 0" in fault
+    assert "(called at lab.mlu:18 in scale)" in fault
+    assert "dim.x = 0 is out of range" in dim
+    assert "an argument points to 0x123456, where no memory of the device is" in pointer
+
+
+def test_what_only_the_host_shows_is_found(compiled):
+    """Each mistake of the host is a finding at the line of its call."""
+    program = compiled(CARELESS)
+    lines = CARELESS.splitlines()
+    done = check_program(CommandProgram(str(program)), str(program), notes=True)
+
+    found = {f.id: lines[f.line - 1].strip() for f in done.findings if f.id.startswith("hostcheck")}
+    assert found == {
+        "hostcheck-read-without-sync": "cnrtMemcpy(host, y, 64, cnrtMemcpyDevToHost);",
+        "hostcheck-beyond-allocation": "cnrtMemcpy(host, x, 128, cnrtMemcpyDevToHost);",
+        "hostcheck-use-after-free": "cnrtMemset(x, 0, 4);",
+        "hostcheck-never-freed": "cnrtMalloc(&y, 64);",
+        "hostcheck-never-waited": "Scale<<<dim, cnrtFuncTypeBlock, queue>>>(y, x, f, n);",
+    }
+
+
+HOOK = r"""
+#include "cnrt.h"
+#include <dlfcn.h>
+extern "C" void __bangRegisterFunction(void **handle, const char *stub, char *device, const char *name, int limit, cnrtDim3_t *id, cnrtDim3_t *dim, int *size) {
+  fprintf(stderr, "registers %s\n", name);
+  ((decltype(&__bangRegisterFunction))dlsym(RTLD_NEXT, "__bangRegisterFunction"))(handle, stub, device, name, limit, id, dim, size);
+}
+extern "C" cnrtRet_t cnrtInvokeKernel(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void **args, size_t reserved, cnrtQueue_t queue) {
+  fprintf(stderr, "launches\n");
+  return ((decltype(&cnrtInvokeKernel))dlsym(RTLD_NEXT, "cnrtInvokeKernel"))(stub, dim, kind, args, reserved, queue);
+}
+"""
+
+
+def test_the_names_of_the_compiler_can_be_hooked(compiled, toolkit, native, tmp_path):
+    """A library before ours sees kernels as they are registered, and launched."""
+    program = compiled(RIGHT)
+    (tmp_path / "hook.cpp").write_text(HOOK)
+    words = ["g++", "-shared", "-fPIC", f"-I{toolkit / 'include'}", str(tmp_path / "hook.cpp"), "-o"]
+    subprocess.run([*words, str(tmp_path / "hook.so")], check=True)
+    done = native.run(program, LD_PRELOAD=str(tmp_path / "hook.so"))
+
+    assert done.returncode == 0
+    names = re.findall(r"registers (\S+)", done.stderr)
+    assert len(names) == 3
+    assert "_Z5ScalePfPKf7Factorsi" in names
+    assert done.stderr.count("launches") == 2  # the older call has another name
