@@ -86,9 +86,9 @@ class Device(Presented):
         """
         declared = MemoryDeclaration(GDRAM, uint8, nbytes, shape=(nbytes,), told=told)
         start = self._heap.place_of(nbytes, memory.size)
-        return DeviceTensor(
-            self, self._heap.allocate(memory[start : start + nbytes], declared), (nbytes,), uint8
-        )
+        allocation = self._heap.allocate(memory[start : start + nbytes], declared)
+        self._heap.kept[allocation.address] = allocation
+        return DeviceTensor(self, allocation, (nbytes,), uint8)
 
     @property
     def used(self) -> int:

@@ -204,7 +204,10 @@ class Pool:
 
 
 class Heap:
-    """The device's GDRAM: allocations at growing addresses, bounded by *capacity* bytes."""
+    """The device's GDRAM: allocations at growing addresses, bounded by *capacity* bytes.
+
+    ``kept`` are those that kernels find by an address in memory, beside their arguments: a driver's, which are freed by call.
+    """
 
     ALIGN = 256  # bytes; inferred, the driver's allocation granularity is not published
 
@@ -213,6 +216,7 @@ class Heap:
         self.base = base
         self.capacity = capacity
         self.used = 0
+        self.kept: dict[int, Allocation] = {}
         self._next = base
 
     def allocate(self, raw: Bytes, declared: "MemoryDeclaration", *, writable: bool = True) -> Allocation:
@@ -251,6 +255,7 @@ class Heap:
         """Give the bytes of *allocation* back; its address is never used again."""
         if allocation.live:
             self.used -= allocation.nbytes
+            self.kept.pop(allocation.address, None)
             allocation.end()
 
 

@@ -197,3 +197,38 @@ def test_the_names_of_the_compiler_can_be_hooked(compiled, toolkit, native, tmp_
     assert len(names) == 3
     assert "_Z5ScalePfPKf7Factorsi" in names
     assert done.stderr.count("launches") == 2  # the older call has another name
+
+
+POINTERS = r"""
+#include <bang.h>
+#include <cnrt.h>
+#include <cstdio>
+__nram__ float piece[4];
+__mlu_entry__ void Sum(float *out, void **in, int count) {
+  float total = 0;
+  for (int i = 0; i < count; ++i) {
+    __memcpy(piece, (float *)in[i], sizeof piece, GDRAM2NRAM);
+    total += piece[3] + ((float *)in[i])[0];
+  }
+  out[0] = total;
+}
+int main() {
+  float host[4] = {1, 2, 3, 4}, *in[3], *out;
+  void **table;
+  for (float *&one : in) cnrtMalloc(&one, 16), cnrtMemcpy(one, host, 16, cnrtMemcpyHostToDev);
+  cnrtMalloc(&out, 4), cnrtMalloc(&table, sizeof in);
+  cnrtMemcpy(table, in, sizeof in, cnrtMemcpyHostToDev);
+  cnrtDim3_t dim = {1, 1, 1};
+  Sum<<<dim, cnrtFuncTypeBlock>>>(out, table, 3);
+  cnrtMemcpy(host, out, 4, cnrtMemcpyDevToHost);
+  printf("%g\n", host[0]);
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["auto", "python"])
+def test_pointers_in_device_memory_are_found(compiled, native, engine):
+    """A kernel follows addresses that the host stored in memory of the device."""
+    done = native.run(compiled(POINTERS), MLUSIM_ENGINE=engine)
+
+    assert (done.stdout, done.stderr) == ("15\n", "")

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from mlusim.arch.dtypes import DTYPES
+from mlusim.arch.dtypes import DTYPES, uint8
 from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.native import layout
@@ -86,8 +86,17 @@ class NativeCore(Core):
         self.c = seat.c
         self._sit(seat)
         seat.hand(*kernel.native.words(self, arguments, self))
+        if self._loaded.program.follows:
+            self._keep(arguments)
         if not self.shared_count and repeats(self):
             self._start = Start.of(self, seat)
+
+    def _keep(self, arguments: Sequence[Any]) -> None:
+        """Let the C know what a driver keeps in the heaps of the pointers among *arguments*."""
+        heaps = dict.fromkeys(a.view.allocation.heap for a in arguments if isinstance(a, Ptr))
+        for heap in heaps:
+            for allocation in () if heap is None else tuple(heap.kept.values()):
+                self.pointer(self.bind(allocation, uint8))
 
     def renew(self, place: TaskPlace, union: "Union") -> None:
         """Run the task of *place* next, with the same arguments and declarations, whose bytes are poison again."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 PARTS = ("core.h", "floats.h", "rows.h", "copies.h", "scalars.h")
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class NativeProgram:
     """A kernel's C for one architecture.
 
@@ -33,6 +33,12 @@ class NativeProgram:
     texts: Sequence[str] = ()
     library: Sequence[Callable[..., Any]] = ()
     recursive: bool = False
+
+    @functools.cached_property
+    def follows(self) -> bool:
+        """Whether it makes pointers of addresses that it reads from memory."""
+        own = self.text.removeprefix(runtime())
+        return "load_pointer(" in own or "pointer_of(" in own
 
 
 class Words(Protocol):

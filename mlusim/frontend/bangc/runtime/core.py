@@ -237,12 +237,16 @@ class Task:
             yield from arena.allocations
         if self.core.cluster is not None:
             yield from self.core.cluster.sram.allocations
+        heaps: dict[Any, None] = {}
         for argument in self.core.session.request.arguments:
             allocation = getattr(argument, "allocation", None)
             if allocation is None and isinstance(argument, Ptr):
                 allocation = argument.view.allocation
             if allocation is not None and allocation.space is GDRAM:
                 yield allocation
+                heaps[allocation.heap] = None
+        for heap in heaps:
+            yield from () if heap is None else tuple(heap.kept.values())
 
     def deeper(self) -> None:
         """Refuse a call that is inside too many others of functions that call themselves."""
