@@ -22,6 +22,7 @@ from mlusim.frontend.bangc.parse.nodes import END, Declaration
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.sources import SourceTexts, read
 from mlusim.frontend.bangc.parse.tree import CursorReader
+from mlusim.frontend.bangc.parse.trial import tried
 from mlusim.isa.header import ANNOTATION
 
 HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to see what they call
@@ -140,13 +141,19 @@ def _ends(unit: ParsedFile) -> None:
 
 def _tree(found: Library, path: str, overlay: str, supply: Headers, options: Options) -> Any:
     made = {**prelude.supplied(), **supply.unsaved, path: overlay + "\n"}
+    flags, files = [*supply.flags, *options.flags], list(made.items())
+    how = _ON if options.vouched else 0
+
+    def parse() -> Any:
+        return found.index.parse(path, flags, unsaved_files=files, options=how)
+
+    def trial() -> Any:
+        found.lib.clang_toggleCrashRecovery(0)  # a crash ends the child
+        return parse()
+
+    tried(path, trial)
     try:
-        return found.index.parse(
-            path,
-            [*supply.flags, *options.flags],
-            unsaved_files=list(made.items()),
-            options=_ON if options.vouched else 0,
-        )
+        return parse()
     except found.ci.TranslationUnitLoadError:
         if supply.unsaved:
             raise UsageError(f"{path} cannot be parsed; the parser gives no reason") from None

@@ -1,0 +1,61 @@
+"""Sources that double at each level: they end in a sentence, by time or by memory, and take no process with them."""
+
+import os
+import signal
+
+import pytest
+
+from mlusim import bangc
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc.parse import trial
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="parses are tried in a child process")
+
+LEVELS = 40
+KERNEL = "__mlu_entry__ void K(int *out) { out[0] = %s; }\n"
+
+
+def test_macros_that_double_end_by_memory(tmp_path, monkeypatch):
+    """2 ** 40 terms of one expression."""
+    monkeypatch.setattr(trial, "GROWTH", 160 << 20)
+    levels = "".join(f"#define A{n} A{n - 1} A{n - 1}\n" for n in range(1, LEVELS))
+    (tmp_path / "k.mlu").write_text(f"#define A0 1+\n{levels}" + KERNEL % f"A{LEVELS - 1} 1")
+
+    with pytest.raises(
+        UsageError, match=r"k\.mlu: parsing takes more than 160 MiB of memory; look for macros"
+    ):
+        bangc.load(tmp_path / "k.mlu")
+
+
+def test_includes_that_double_end_by_time(tmp_path, monkeypatch):
+    """2 ** 40 inclusions of a file with nothing in it."""
+    monkeypatch.setattr(trial, "SECONDS", 1)
+    for n in range(LEVELS):
+        (tmp_path / f"h{n}.h").write_text(f'#include "h{n + 1}.h"\n' * 2)
+    (tmp_path / f"h{LEVELS}.h").write_text("")
+    (tmp_path / "k.mlu").write_text('#include "h0.h"\n' + KERNEL % 1)
+
+    with pytest.raises(UsageError, match=r"k\.mlu: parsing takes more than 1 s of CPU time; .*includes"):
+        bangc.load(tmp_path / "k.mlu")
+
+
+def test_a_parser_that_crashes_takes_nothing_with_it():
+    """The signal of the child is named."""
+    with pytest.raises(UsageError, match=r"k\.mlu: the parser ends with SIGSEGV; .* nested too deeply"):
+        trial.tried("k.mlu", lambda: os.kill(os.getpid(), signal.SIGSEGV))
+
+
+def test_signs_without_end_are_nested_too_deeply(tmp_path):
+    """The parser has no stack for them; the user's process goes on."""
+    (tmp_path / "k.mlu").write_text(KERNEL % ("- " * 200_000 + "1"))
+
+    with pytest.raises(
+        UsageError, match=r"k\.mlu: the parser ends with SIG\w+; an expression may be nested too deeply"
+    ):
+        bangc.load(tmp_path / "k.mlu")
+
+
+def test_what_ends_well_or_with_errors_passes():
+    """A tree, none, and an exception: the parse that follows says what there is to say."""
+    for parse in (object, lambda: None, lambda: 1 / 0):
+        trial.tried("k.mlu", parse)
