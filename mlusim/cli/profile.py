@@ -19,7 +19,7 @@ from mlusim.cli.sources import add_call_arguments
 from mlusim.engine.preference import NATIVE
 from mlusim.files.writing import check_writable
 from mlusim.machine.launch import Launch
-from mlusim.machine.limits import UNLIMITED
+from mlusim.machine.limits import USUAL
 from mlusim.programs.other_boards import elsewhere
 from mlusim.report.baseline import LAUNCHES, Key
 from mlusim.report.compare import BaselineComparison, Measured, comparison_json, measured_launches
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_gate(parser)
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, UNLIMITED)
+    add_limit(parser, USUAL)
     parser.epilog = EXAMPLES
 
 

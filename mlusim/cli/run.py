@@ -20,7 +20,7 @@ from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
 from mlusim.errors import Fault, StatusError, UsageError
 from mlusim.files.writing import check_writable, write_arrays
 from mlusim.machine.launch import Launch
-from mlusim.machine.limits import UNLIMITED
+from mlusim.machine.limits import USUAL
 from mlusim.observe.every_step import EveryStep
 from mlusim.observe.names import observers_of
 from mlusim.operators.campaign import Job, executed, matching_cases
@@ -76,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--jobs", metavar="N", type=workers, help="processes for many cases (default: one per CPU, at most 4)"
     )
     add("--json", action="store_true", help="one JSON document on standard output")
-    add_limit(parser, UNLIMITED)
+    add_limit(parser, USUAL)
     parser.epilog = EXAMPLES
 
 

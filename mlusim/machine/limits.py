@@ -7,13 +7,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from types import FrameType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, Self
 
 from attrs import evolve, field, frozen
 
 from mlusim.errors import LimitReached, UsageError
-from mlusim.kernel_frames import file_of, is_own
+from mlusim.kernel_frames import LIBRARIES, file_of, is_own, own_file
 
 UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 AGAIN = 0.05  # seconds after which a kernel that holds on to an interruption is interrupted again
@@ -34,7 +34,8 @@ def _positive(_: object, attribute: Any, value: Any) -> None:
 class Limit:
     """How far one launch may go before it ends with `LimitReached`; None: as far as it likes.
 
-    ``instructions`` counts simulated instructions of all tasks together, as ``launch.instructions`` does;
+    ``instructions`` counts simulated instructions of all tasks together, as ``launch.instructions`` does, and
+    as many turns of loops may be made beside them, so that loops of scalar code end too (not under a debugger);
     ``seconds`` is wall time on the host; ``growth`` bounds, in bytes, what the launch keeps for its end: the text
     that kernels print and the logs from which the time is predicted.
     """
@@ -115,6 +116,7 @@ class Meter:
     def __init__(self, limit: Limit) -> None:
         self.limit = limit
         self.left = math.inf if limit.instructions is None else limit.instructions
+        self.turns = self.left
         self.room = math.inf if limit.growth is None else limit.growth
         self.overdue: type[Overdue] = type("Overdue", (Overdue,), {})
         self._alarm = None if limit.seconds is None else Alarm(limit.seconds, self.overdue)
@@ -136,6 +138,18 @@ class Meter:
         """Count the instructions of *core*, if there is a limit for them."""
         if self.limit.instructions is not None:
             core.mlu.counts = Counts(core, self)
+
+    @contextmanager
+    def running(self, core: Any) -> Iterator[None]:
+        """While the block runs the kernel on *core*, count the turns of its loops, if there is a limit of instructions."""
+        if self.limit.instructions is None or sys.gettrace() is not None:
+            yield
+            return
+        sys.settrace(_Turns(core, self).call)
+        try:
+            yield
+        finally:
+            sys.settrace(None)
 
     def grows(self, core: Any, nbytes: int) -> None:
         """*core* made the launch keep *nbytes* more."""
@@ -174,6 +188,43 @@ def _reached(what: str, name: str, value: float | None) -> LimitReached:
         what,
         hint=f"look for a loop that does not end, or raise the limit with --limit {more} or launch(limit='{more}')",
     )
+
+
+class _Turns:
+    """A trace function of Python's that counts jumps back in the code of a kernel and of what it calls."""
+
+    def __init__(self, core: Any, meter: Meter) -> None:
+        self._core, self._meter = core, meter
+        self._counted: dict[CodeType, bool] = {}
+
+    def call(self, frame: FrameType, _event: str, _argument: Any) -> Any:
+        """What follows *frame* as it begins; None for mlusim's own and for installed packages."""
+        code = frame.f_code
+        counted = self._counted.get(code)
+        if counted is None:
+            name = code.co_filename
+            counted = self._counted[code] = not own_file(name) and not name.startswith(LIBRARIES)
+        if not counted:
+            return None
+        last = -1
+
+        def line(frame: FrameType, event: str, _argument: Any) -> Any:
+            nonlocal last
+            if event == "line":
+                if frame.f_lasti <= last:
+                    self._turn()
+                last = frame.f_lasti
+            return line
+
+        return line
+
+    def _turn(self) -> None:
+        meter = self._meter
+        if meter.turns <= 0 and self._core.session.scheduler.doomed is None:
+            what = f"the launch has made {meter.limit.instructions:,.0f} turns of its loops, its limit of instructions"
+            # Raised from here, and the strand not held: one that parks in a trace function leaves the thread untraced.
+            raise self._core.blame(_reached(what, "instructions", meter.limit.instructions))
+        meter.turns -= 1
 
 
 class Counts(list[int]):

@@ -202,7 +202,11 @@ class Session:
         if core.arguments is None:
             core.arguments = [self._bind(core, argument) for argument in self.request.arguments]
         try:
-            core.run(self.request.kernel, core.arguments)
+            if self.meter is None:
+                core.run(self.request.kernel, core.arguments)
+            else:
+                with self.meter.running(core):
+                    core.run(self.request.kernel, core.arguments)
         except Overdue as overdue:
             raise self._late(overdue, core) from None
         self.scheduler.refuse_success()

@@ -36,6 +36,12 @@ def stores(mlu):
 
 
 @kernel
+def on_one_line(mlu):
+    count = 0
+    while True: count += 1  # noqa: E701 - the jump back is to the same line  # fmt: skip
+
+
+@kernel
 def prints(mlu):
     while True:
         mlu.bang_printf("a line")
@@ -82,6 +88,9 @@ def ended(body, limit, observe=()):
         (prints, Limit(instructions=100), "executed 100 simulated instructions"),
         (meets, "instructions=100", "executed 100 simulated instructions"),
         (insists, 100, "executed 100 simulated instructions"),
+        (thinks, 100, "made 100 turns of its loops, its limit of instructions.*--limit instructions=1000 "),
+        (stores, "instructions=100", "made 100 turns of its loops"),
+        (on_one_line, 100, "made 100 turns of its loops"),
         (prints, "growth=1KiB", r"more than 1,024 bytes, its limit.*launch\(limit='growth=10240'\)"),
         (meets, "growth=64k", "its text and its log need more than 64,000 bytes"),
         (computes, "seconds=0.05", "has run for 0.05 seconds, its limit.*--limit seconds=0.5 "),
