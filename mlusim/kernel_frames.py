@@ -11,6 +11,7 @@ OWN = str(Path(__file__).resolve().parent) + os.sep  # frames below this are mlu
 OPERATORS = OWN + "ops" + os.sep  # of an installed mlusim; their kernels are as the user's
 _GENERATED = ("<mlusim", OWN)
 LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+SCOPES = "_c_scopes"  # where the globals of a function of BANG C keep what tells the names of its frames
 
 
 def kernel_frame(frame: FrameType | None) -> FrameType | None:

@@ -19,7 +19,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.run.tracer import Tracer
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import kernel_frames
+from mlusim.debug.source.frames import kernel_frames, variables_of
 from mlusim.debug.stop.moments import LINE, Stop
 from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
@@ -109,7 +109,7 @@ def _there(
 def _bind(frame: FrameType | None, name: str, value: Any) -> None:
     """Give a local variable a value."""
     if frame is None or name not in frame.f_locals:
-        known = "" if frame is None else f"; there are {', '.join(frame.f_locals)}"
+        known = "" if frame is None else f"; there are {', '.join(variables_of(frame))}"
         raise UsageError(
             f"there is no variable {name} here{known}; elements of memory are written as {name}[0]"
         )

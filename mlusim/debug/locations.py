@@ -12,7 +12,7 @@ from attrs import evolve
 
 from mlusim.arch.pipe import Pipe
 from mlusim.debug.look.clock import clock_of
-from mlusim.debug.look.evaluate import condition, unknown_names
+from mlusim.debug.look.evaluate import condition, names_of_code, unknown_names
 from mlusim.debug.look.paused_run import no_such_task
 from mlusim.debug.look.places import ahead, resolve
 from mlusim.debug.run.program_run import HEARD
@@ -119,7 +119,7 @@ def tested(session: "DebugSession", location: Location, text: str) -> Test:
     codes = list(_codes(location, functions))
     unknown = unknown_names(text, codes or [f.code for f in functions], session.owned.names)
     if unknown and codes and not isinstance(location, PendingLocation):
-        has = sorted({name for code in codes for name in (*code.co_varnames, *code.co_freevars)})
+        has = sorted({name for code in codes for name in names_of_code(code, session.owned.names)})
         raise UsageError(
             f"the condition names {', '.join(unknown)}, which {codes[0].co_name} does not have; "
             f"it has {', '.join(has)}"

@@ -16,7 +16,7 @@ from mlusim.debug.look.paused_run import PausedRun
 from mlusim.debug.look.regions import RegionState as Region
 from mlusim.debug.look.states import TaskState
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import line_of, variables_of
+from mlusim.debug.source.frames import line_of, parameters_of, variables_of
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
@@ -106,8 +106,7 @@ def scopes(session: "DebugSession") -> tuple[Scope, ...]:
     paused, core, frame = session.look(), session.core(), session.frame()
     found: list[Scope] = []
     if frame is not None:
-        code = frame.f_code
-        given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        given = parameters_of(frame)
         here = variables_of(frame)
         own = {name: value for name, value in here.items() if name not in given}
         arguments = {name: here[name] for name in given if name in here and name != "mlu"}

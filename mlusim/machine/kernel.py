@@ -76,6 +76,14 @@ class Kernel:
         """What the body takes; found once, for a kernel may be launched again and again."""
         return inspect.signature(self.body)
 
+    @property
+    def parameters(self) -> list[str]:
+        """The names of what the body takes behind ``mlu``, as its source has them; none where it does not say."""
+        try:
+            return list(self._signature.parameters)[1:]
+        except (TypeError, ValueError):  # some callables have none
+            return []
+
     @functools.cached_property
     def _counts(self) -> range:
         """How many positional arguments surely fit; empty where only a call by the signature can tell."""

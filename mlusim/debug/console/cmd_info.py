@@ -121,13 +121,11 @@ def _locals(session: "DebugSession", words: str) -> str:
     frame = session.frame()
     if frame is None:
         return "no task is in the kernel here"
-    scope = c_scope(frame, session.core())
+    scope = c_scope(frame)
     types = {} if scope is None else scope.types()
-    found = variables_of(frame)
-    names = dict.fromkeys(found, "") if scope is None else scope.source_names(found)
     rows = [
-        (declared_as(types.get(name, ""), shown or name), value_text(found[name], session.look()))
-        for name, shown in names.items()
+        (declared_as(types.get(name, ""), name), value_text(value, session.look()))
+        for name, value in variables_of(frame).items()
     ]
     return pairs(rows) or "this function has no variables yet"
 

@@ -168,7 +168,7 @@ def _is_command(state: State, text: str) -> bool:
     """Whether *text* is a command, and no expression in a variable that is called like one."""
     word = text.partition(" ")[0].partition("/")[0]
     frame = state.session.frame()
-    if frame is not None and word in frame.f_locals:
+    if frame is not None and word in variables_of(frame):
         return False
     assert state.console is not None
     try:

@@ -25,7 +25,7 @@ def assigned(
 
     *bind* gives a local of a frame a value.  Raises `UsageError` for a value that C does not convert to the target's type.
     """
-    scope = c_scope(frame, core, extra)
+    scope = c_scope(frame, extra)
     if scope is None:
         return None
     try:

@@ -16,7 +16,8 @@ from mlusim.debug.run.output import unfiltered
 from mlusim.debug.source.frames import variables_of
 from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.formula.parse import unwarned
-from mlusim.frontend.bangc.c_syntax import SCOPE, Foreign, NoExpression, Tree, guess_c, names_of_tree, parse_c
+from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, Tree, guess_c, names_of_tree, parse_c
+from mlusim.kernel_frames import SCOPES
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr, View
 
@@ -177,15 +178,10 @@ def evaluate(
         return eval(code, names)  # noqa: S307 - checked as it was parsed, and without the builtins that do anything
 
 
-def c_scope(
-    frame: FrameType | None, core: "Core | None", extra: Mapping[str, Any] | None = None
-) -> "FrameNames | None":
+def c_scope(frame: FrameType | None, extra: Mapping[str, Any] | None = None) -> "FrameNames | None":
     """What names mean in a frame of BANG C; None in one of Python."""
-    kernel: Any = None if core is None else core.session.request.kernel
-    scope_of = None if frame is None else frame.f_globals.get(SCOPE, getattr(kernel, "scope_of", None))
-    if scope_of is None:
-        return None
-    found: FrameNames | None = scope_of(frame, extra or {})
+    scopes = None if frame is None else frame.f_globals.get(SCOPES)
+    found: FrameNames | None = None if scopes is None else scopes.frame(frame, extra)
     return found
 
 
@@ -196,7 +192,7 @@ def typed(
     extra: Mapping[str, Any] | None = None,
 ) -> "Typed | None":
     """The value and the type of C that *expression* has in a frame of BANG C; None where it is Python's."""
-    scope = c_scope(frame, core, extra)
+    scope = c_scope(frame, extra)
     if scope is None:
         return None
     try:
@@ -250,11 +246,19 @@ def condition(text: str) -> Any:
     return test
 
 
+def names_of_code(code: CodeType, module: Mapping[str, Any]) -> list[str]:
+    """The variables of a function of *module*, as its source names them."""
+    names = module[SCOPES].function(code) if SCOPES in module else None
+    if names is not None:
+        return list(names.written)
+    return [*code.co_varnames, *code.co_freevars, *code.co_cellvars]
+
+
 def unknown_names(text: str, codes: Iterable[CodeType], module: Mapping[str, Any]) -> list[str]:
     """The names in *text* that none of the functions *codes* has, nor their *module*, nor Python."""
     known: set[str] = {"np", *module, *BUILTINS}
     for code in codes:
-        known |= {*code.co_varnames, *code.co_freevars, *code.co_cellvars, *code.co_names}
+        known |= {*names_of_code(code, module), *code.co_names}
     return [name for name in parse(text).names if name not in known]
 
 

@@ -97,7 +97,7 @@ def carved(paused: PausedRun, core: "Core | None", frame: FrameType | None) -> l
     """Pointer variables of BANG C into arrays of the chip, each up to the next one: where a region ends is inferred."""
     places: dict[int, tuple[Allocation, dict[int, tuple[str, DType]]]] = {}
     on_chip = {id(a): a for owner, a in paused.allocations(core) if owner is not None and core is not None}
-    while frame is not None and c_scope(frame, core) is not None:
+    while frame is not None and c_scope(frame) is not None:
         for name, value in variables_of(frame).items():
             if isinstance(value, Ptr) and id(value.view.allocation) in on_chip and value.offset >= 0:
                 _, found = places.setdefault(id(value.view.allocation), (value.view.allocation, {}))

@@ -1,7 +1,6 @@
 """The launches of a program as the debugger keeps them: everything that running one again needs."""
 
 import copy
-import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -93,10 +92,7 @@ class KeptLaunch:
     def parameters(self) -> list[str]:
         """The names of the kernel's parameters, without ``mlu``, as many as there are arguments."""
         count = len(self.session.request.arguments)
-        try:
-            names = list(inspect.signature(self.session.request.kernel.body).parameters)[1:]
-        except (TypeError, ValueError):
-            names = []
+        names = self.session.request.kernel.parameters
         return [*names, *(f"argument{n}" for n in range(len(names), count))][:count]
 
     def again(

@@ -1,31 +1,39 @@
 """The frames of a kernel: which are the user's, where a parked core is, what its source says."""
 
 import linecache
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mlusim.kernel_frames import LIBRARIES, OWN, installed, kernel_frame
+from mlusim.kernel_frames import LIBRARIES, OWN, SCOPES, installed, kernel_frame
 from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
-ADDED = "_c_"  # how names begin that a translation adds
 LONGEST = 48  # characters of a path that is shown with its folders
 
 
 def variables_of(frame: FrameType) -> dict[str, Any]:
-    """The variables of a frame by name, without those that a translation has added.
+    """The variables of a frame by name; of BANG C those that are in scope, by their names in the source.
 
     A variable of C whose address is taken is shown with its value.
     """
-    return {
-        name: getattr(value, "shown", value)
-        for name, value in frame.f_locals.items()
-        if not name.startswith(ADDED)
-    }
+    scopes = frame.f_globals.get(SCOPES)
+    if scopes is None:
+        return dict(frame.f_locals)
+    names = scopes.frame(frame)
+    return {} if names is None else {n: getattr(v, "shown", v) for n, v in names.values().items()}
+
+
+def parameters_of(frame: FrameType) -> Sequence[str]:
+    """The names of what the function of a frame is given, as its source has them."""
+    code = frame.f_code
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    scopes = frame.f_globals.get(SCOPES)
+    found = None if scopes is None else scopes.function(code)
+    return names if found is None else [p.source_name for p in found.function.parameters]
 
 
 class Owned:

@@ -1,30 +1,93 @@
 """What names mean in a frame of BANG C: locals and variables at file scope, with their types of C."""
 
-from collections.abc import Iterable, Mapping
-from types import FrameType
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import islice
+from types import CodeType, FrameType
 from typing import Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from mlusim.arch.dtypes import DType
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.c_stores import Assignment, Bind, assignment, in_cell
-from mlusim.frontend.bangc.c_syntax import Foreign, Tree
+from mlusim.frontend.bangc.c_syntax import Foreign, NoExpression, Tree
 from mlusim.frontend.bangc.c_values import Typed, value_of
+from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.memory.pointer import Ptr
 
+_NOTHING = object()  # where a frame has no value
+Position = tuple[int, int]  # a line and a column, which count from 1
 
-@define(eq=False)
+
+@define(eq=False, slots=False)
+class FunctionNames:
+    """A function of the sources, and where its names mean what: the same for all of its frames."""
+
+    function: ir.Function
+    module: ir.TranslationUnit
+
+    @cached_property
+    def written(self) -> dict[str, list[ir.Local]]:
+        """The variables by the name that the source has for them, in the order of the source."""
+        found: dict[str, list[ir.Local]] = {}
+        for local in sorted(self.function.locals, key=lambda v: v.span[1:3]):
+            if local.source_name:
+                found.setdefault(local.source_name, []).append(local)
+        return found
+
+    @cached_property
+    def _declared(self) -> dict[ir.Local, ir.Span]:
+        return {s.local: s.span for s in walk(self.function.body) if isinstance(s, ir.Declare)}
+
+    def meant(self, frame: FrameType) -> dict[str, ir.Local]:
+        """The variable that each name means where *frame* is, as C has it: in scope there, and declared before.
+
+        While its own declaration is executed, a variable has no value yet: the name still means what it did before.
+        """
+        place = next(islice(frame.f_code.co_positions(), max(frame.f_lasti, 0) // 2, None))
+        line, end_line, column, end_column = (number or 0 for number in place)
+        at = (line or frame.f_lineno, column + 1)
+        end = (end_line or at[0], end_column + 1)
+        # Of those that are in scope the innermost is the last.
+        return {name: v for name, vs in self.written.items() for v in vs if self._reaches(v, at, end)}
+
+    def _reaches(self, local: ir.Local, at: Position, end: Position) -> bool:
+        """Whether *local* is in scope at what stands from *at* to *end*."""
+        if local.parameter:
+            return True
+        block, declared = local.block, self._declared.get(local, local.span)
+        if block is not None and not block[1:3] <= at < block[3:5]:
+            return False
+        in_macro = block == declared and (at, end) == (
+            declared[1:3],
+            declared[3:5],
+        )  # everything has one place there
+        return in_macro or at >= declared[3:5]
+
+
+_names_of = lru_cache(maxsize=64)(FunctionNames)
+
+
+@define(eq=False, slots=False)
 class FrameNames:
     """What names mean in a frame: the locals and the variables at file scope, with their types of C."""
 
     frame: FrameType
-    function: ir.Function
-    module: ir.TranslationUnit
+    names: FunctionNames
     extra: Mapping[str, Any] = field(factory=dict)
+
+    @property
+    def module(self) -> ir.TranslationUnit:
+        """The file that the function is in."""
+        return self.names.module
+
+    @cached_property
+    def _meant(self) -> dict[str, ir.Local]:
+        return self.names.meant(self.frame)
 
     def record(self, name: str) -> t.Record | None:
         """The struct called *name*."""
@@ -34,17 +97,14 @@ class FrameNames:
         return next((r for r in self.module.records.values() if r.name.partition("<")[0] == name), None)
 
     def types(self) -> dict[str, str]:
-        """The types of the locals as the source writes them, by the names that they have in the frame."""
-        return {v.name: v.spelling for v in self.function.locals if v.source_name}
+        """The types of the variables that have a value here, as the source writes them, by their names in the source."""
+        held = self.frame.f_locals
+        return {name: v.spelling for name, v in self._meant.items() if v.name in held}
 
-    def source_names(self, names: Iterable[str]) -> dict[str, str]:
-        """Those of the frame's *names* that a name of the source means here, and that name.
-
-        Of several variables of one name it is the innermost that is alive.
-        """
-        written = {v.name: v.source_name or v.name for v in self.function.locals}
-        meant = {name: self.local(written.get(name, name)) for name in names}
-        return {name: written.get(name, name) for name, v in meant.items() if v is None or v.name == name}
+    def values(self) -> dict[str, Any]:
+        """The values of those variables, by the same names."""
+        held = self.frame.f_locals
+        return {name: held[v.name] for name, v in self._meant.items() if v.name in held}
 
     def value_of(self, tree: Tree) -> Typed:
         """The value of *tree* here."""
@@ -63,7 +123,9 @@ class FrameNames:
         """A variable.  Raises `NoExpression` where there is none of that name."""
         local = self.local(name)
         if local is not None:
-            raw = self.frame.f_locals[local.name]
+            raw = self.frame.f_locals.get(local.name, _NOTHING)
+            if raw is _NOTHING:
+                raise NoExpression(f"{name} has no value yet")
             value = raw.v if in_cell(raw, local.type, local) else raw
             return _held(value, local.type, local.source_name)
         value = self.frame.f_globals.get(name)
@@ -73,27 +135,38 @@ class FrameNames:
         if value is None or callable(value):
             value = self.extra.get(name)
         if value is None:
+            lines = sorted({v.span.line for v in self.names.written.get(name, ())})
+            if lines:
+                where = " and of line ".join(map(str, lines))
+                raise NoExpression(
+                    f"{name} of line {where} is not in scope here; `info locals` lists what is"
+                )
             raise Foreign(f"name {name!r} is not defined; `info locals` lists what there is")
         return self.of_python(value, name)
 
     def local(self, name: str) -> ir.Local | None:
-        """The innermost local of that name that is alive."""
-        alive = [
-            v
-            for v in self.function.locals
-            if name in (v.source_name, v.name) and v.name in self.frame.f_locals
-        ]
-        before = [v for v in alive if v.span.line <= self.frame.f_lineno] or alive
-        return max(before, key=lambda v: v.span[1:3], default=None)
+        """The local that *name* means here."""
+        return self._meant.get(name)
 
 
-def scope_of(plans: Iterable[LinkPlan], frame: FrameType, extra: Mapping[str, Any]) -> FrameNames | None:
-    """The scope of a frame that is one of the functions of *plans*; None of any other."""
-    for part in (part for plan in plans for part in plan.parts):
-        for symbol, code in part.code.items():
-            if code is frame.f_code:
-                return FrameNames(frame, part.file.form.functions[symbol], part.file.form, extra)
-    return None
+@frozen(eq=False)
+class Scopes:
+    """Tells what names mean in the functions of *plans*, which may become more."""
+
+    plans: Sequence[LinkPlan]
+
+    def function(self, code: CodeType) -> FunctionNames | None:
+        """The names of the function whose code is *code*; None where it is none of them."""
+        for part in (part for plan in self.plans for part in plan.parts):
+            for symbol, own in part.code.items():
+                if own is code:
+                    return _names_of(part.file.form.functions[symbol], part.file.form)
+        return None
+
+    def frame(self, frame: FrameType, extra: Mapping[str, Any] | None = None) -> FrameNames | None:
+        """The names of a frame of one of them, and *extra* names besides; None of any other."""
+        found = self.function(frame.f_code)
+        return None if found is None else FrameNames(frame, found, extra or {})
 
 
 def _held(value: Any, kind: t.Type, text: str) -> Typed:

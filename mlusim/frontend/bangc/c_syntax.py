@@ -9,8 +9,6 @@ from attrs import define, frozen
 
 from mlusim.frontend.bangc import types as t
 
-SCOPE = "_c_scope_of"  # where a host function keeps what tells the names of its frames
-
 
 class NoExpression(Exception):
     """The text is not an expression of C; says why."""

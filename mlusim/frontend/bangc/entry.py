@@ -1,9 +1,9 @@
 """A function of the sources as a kernel: its parameters behind ``mlu``, its name, its file and line."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import repeat
-from types import FrameType, FunctionType
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from mlusim.errors import LaunchError
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.c_scope import FrameNames, scope_of
+from mlusim.frontend.bangc.c_scope import Scopes
 from mlusim.frontend.bangc.fitting import Fitting
 from mlusim.frontend.bangc.link import LinkPlan
 from mlusim.frontend.bangc.native.form import BangForm
@@ -20,6 +20,7 @@ from mlusim.frontend.bangc.runtime.layouts import NULL, Object
 from mlusim.frontend.bangc.runtime.pointers import see
 from mlusim.frontend.bangc.runtime.resolve import layout
 from mlusim.frontend.bangc.scalars import converted
+from mlusim.kernel_frames import SCOPES
 from mlusim.machine.kernel import Kernel
 from mlusim.machine.tensor import DeviceTensor
 from mlusim.memory.pointer import Ptr
@@ -64,7 +65,7 @@ class Body:
                 f"{self.form.name} was loaded for __BANG_ARCH__ {self.bang_arch} and this board has {mlu.BANG_ARCH}; "
                 "give the board to mlusim.bangc.load(board=...)"
             )
-        return RepeatedRun(Task(mlu, self.plan), arguments, self.form.parameters)
+        return RepeatedRun(Task(mlu, self.plan, self.__globals__[SCOPES]), arguments, self.form.parameters)
 
 
 class RepeatedRun:
@@ -88,7 +89,7 @@ class RepeatedRun:
 
 
 def _shown(plan: LinkPlan) -> FunctionType:
-    space: dict[str, Any] = {"__builtins__": __builtins__}
+    space: dict[str, Any] = {"__builtins__": __builtins__, SCOPES: Scopes((plan,))}
     for part in plan.parts:
         for symbol, code in part.code.items():
             space[symbol] = FunctionType(code, space, code.co_name)
@@ -108,11 +109,18 @@ class BangKernel(Kernel):
         self.native = BangForm(form, lambda: plan, bang_arch)
         self._fittings = [Fitting(parameter) for parameter in form.parameters]
 
+    @property
+    def parameters(self) -> list[str]:
+        """The names of its parameters."""
+        return [p.source_name or p.name for p in self.form.parameters]
+
     def complaint(self, arguments: tuple[Any, ...]) -> str | None:
         """Why the arguments do not fit: their number, or what one is for its parameter; None where they do."""
-        found = super().complaint(arguments)
-        if found is not None:
-            return found
+        wanted = self.form.parameters
+        if len(arguments) != len(wanted):
+            declared = ", ".join(f"{p.spelling} {p.source_name}" for p in wanted)
+            many = f"{len(arguments)} argument{'s' * (len(arguments) != 1)}"
+            return f"{self.name}({declared}) takes {len(wanted)} and is given {many}"
         for argument, fitting in zip(arguments, self._fittings, strict=True):
             given = fitting.misfit(argument)
             if given is not None:
@@ -120,10 +128,6 @@ class BangKernel(Kernel):
                 what = f"{parameter.spelling} {parameter.source_name} of {self.name} ({parameter.span.file}:{parameter.span.line})"
                 return f"{what} is given {given}"
         return None
-
-    def scope_of(self, frame: FrameType, extra: Mapping[str, Any]) -> FrameNames | None:
-        """What names mean in *frame*, for expressions of a debugger; None where it is no function of the sources."""
-        return scope_of((self.plan,), frame, extra)
 
 
 def _given(task: Task, argument: Any, parameter: ir.Local) -> Any:

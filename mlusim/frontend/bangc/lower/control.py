@@ -92,8 +92,12 @@ def goto(scope: FunctionScope, node: Node) -> list[Statement]:
 def attempt(scope: FunctionScope, node: Node, body: Inner) -> list[Statement]:
     """``try`` and its handlers."""
     inner = body(scope, node.children[0])
-    handlers = tuple(_handler(scope, child, body) for child in node.children[1:])
-    return [Try(inner, handlers, node.span)]
+    handlers = []
+    for child in node.children[1:]:
+        scope.blocks.append(child.span)
+        handlers.append(_handler(scope, child, body))
+        scope.blocks.pop()
+    return [Try(inner, tuple(handlers), node.span)]
 
 
 def _handler(scope: FunctionScope, node: Node, inner: Inner) -> Handler:

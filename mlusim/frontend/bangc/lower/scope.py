@@ -81,6 +81,7 @@ class FunctionScope:
     hidden: list[Declare] = field(factory=list)  # temporaries, declared where the function begins
     loops: int = 0  # around what is lowered
     owned: list[Local] = field(factory=list)  # objects with destructors that no block has taken yet
+    blocks: list[Span] = field(factory=list)  # the statements around that end the scope of a name
     labels: list[list[str]] = field(factory=list)  # of the blocks around
     bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, Local] = field(factory=dict)
@@ -105,6 +106,7 @@ class FunctionScope:
             declaration.spelling,
             declaration.span,
             parameter=parameter,
+            block=self.blocks[-1] if self.blocks else None,
         )
         self._place(local, declaration)
         self._by_declaration[id(declaration)] = local

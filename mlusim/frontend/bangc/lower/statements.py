@@ -40,13 +40,23 @@ _IGNORED = (
     "STRUCT_DECL",
     "ENUM_DECL",
 )
+_SCOPES = (
+    "IF_STMT",
+    "FOR_STMT",
+    "WHILE_STMT",
+    "CXX_FOR_RANGE_STMT",
+    "SWITCH_STMT",
+)  # what their heads declare ends with them
 
 
 def body(scope: FunctionScope, node: Node) -> Body:
     """The statements of a block, or one statement."""
-    if node.kind == "COMPOUND_STMT":
-        return control.block(scope, node.children, statement)
-    return tuple(statement(scope, node))
+    if node.kind != "COMPOUND_STMT":
+        return tuple(statement(scope, node))
+    scope.blocks.append(node.span)
+    made = control.block(scope, node.children, statement)
+    scope.blocks.pop()
+    return made
 
 
 def statement(scope: FunctionScope, node: Node) -> list[Statement]:
@@ -57,6 +67,11 @@ def statement(scope: FunctionScope, node: Node) -> list[Statement]:
 
 def _made(scope: FunctionScope, node: Node) -> list[Statement]:
     maker = _MAKERS.get(node.kind)
+    if node.kind in _SCOPES and maker is not None:
+        scope.blocks.append(node.span)
+        made = maker(scope, node)
+        scope.blocks.pop()
+        return made
     if maker is not None:
         return maker(scope, node)
     if node.type is None:

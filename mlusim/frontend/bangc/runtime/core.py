@@ -31,6 +31,7 @@ from mlusim.frontend.bangc.runtime.texts import TextPointer
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
+from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, direction_of
@@ -113,10 +114,11 @@ def _set_register(target: Register, source: Register) -> None:
 class Task:
     """Translated code on one core: declares its memory, finds what integers point to."""
 
-    def __init__(self, mlu: Mlu, plan: "LinkPlan") -> None:
+    def __init__(self, mlu: Mlu, plan: "LinkPlan", scopes: Any) -> None:
         self.mlu = mlu
         self.core: Core = mlu.core
         self.plan = plan
+        self.scopes = scopes  # what tells a debugger the names of frames
         self.locals: dict[str, Any] = {}
         self.statics: dict[str, Any] = {}
         self.constants: dict[str, Any] = {}  # what locals begin with, by their names
@@ -166,6 +168,7 @@ class Task:
         space["_c_pointer_of"] = self.find
         space["_c_asm"] = self.asm
         space["_c_deeper"] = self.deeper
+        space[SCOPES] = self.scopes
         return space
 
     # -- memory --------------------------------------------------------------------------------

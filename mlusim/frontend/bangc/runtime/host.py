@@ -4,7 +4,6 @@ import contextlib
 import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from types import CodeType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +13,7 @@ from attrs import define, field
 from mlusim.arch.dtypes import DType, as_elements, int8, uint8
 from mlusim.errors import Fault, LaunchError, MlusimError, RuleFault, Unsupported, UsageError
 from mlusim.frontend.bangc import prelude, scalars
-from mlusim.frontend.bangc.c_scope import scope_of
-from mlusim.frontend.bangc.c_syntax import SCOPE
+from mlusim.frontend.bangc.c_scope import Scopes
 from mlusim.frontend.bangc.errors import excerpt_of
 from mlusim.frontend.bangc.link import FilePart, LinkPlan, link
 from mlusim.frontend.bangc.runtime.classes.catalog import CLASSES
@@ -39,6 +37,7 @@ from mlusim.frontend.bangc.runtime.leaving import Thrown, uncaught
 from mlusim.frontend.bangc.runtime.pointers import Address, Items
 from mlusim.frontend.bangc.runtime.resolve import HostTypes, resolve
 from mlusim.frontend.bangc.runtime.variables import Cell
+from mlusim.kernel_frames import SCOPES
 from mlusim.machine.kernel import KINDS, Kernel
 from mlusim.machine.launch import Launch
 from mlusim.memory.pointer import Ptr
@@ -127,7 +126,7 @@ class Process:
     def _space(self, part: FilePart) -> dict[str, Any]:
         space = self._spaces.get(id(part.file))
         if space is None:
-            space = self._spaces[id(part.file)] = {**self._common, SCOPE: partial(scope_of, self.plans)}
+            space = self._spaces[id(part.file)] = {**self._common, SCOPES: Scopes(self.plans)}
         space.update(resolve(part.layouts, self.find, self.types))
         return space
 

@@ -1,0 +1,127 @@
+"""A name of C means, at each line, the variable that is in scope there; what is not in scope is not listed."""
+
+import pytest
+from debug_tools import console_on, refuses, says
+
+import mlusim
+from mlusim import bangc
+from mlusim.debug import values
+from mlusim.errors import LaunchError
+
+SOURCE = """\
+__nram__ float b[64];
+#define TWICE(K) do { int t = K * 2; b[0] = t; } while (0)
+__mlu_func__ int inner(int lambda) {
+  int in = lambda + 1; {
+    int lambda = 7;
+    b[3] = lambda;
+  }
+  return in;
+}
+__mlu_global__ void K(int n, int in) {
+  int at = 7;
+  for (int i = 0; i < n; ++i) {
+    int at = i * 10;
+    b[0] = at;
+  }
+  b[1] = at;
+  for (int i = 10; i < n + 10; ++i) {
+    if (i == 11) { int i = 99; b[0] = i; } else { int other = 5; b[0] = other; }
+    b[2] = i;
+  }
+  TWICE(at);
+  while (n > 0) { int at; b[4] = n;
+    at = 3;
+    b[5] = at; n--; }
+  switch (n) {
+    case 0: int late = 4;
+    b[6] = late;
+  }
+  b[7] = inner(in);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory):
+    """A console on the kernel."""
+    path = tmp_path_factory.mktemp("c") / "k.mlu"
+    path.write_text(SOURCE)
+    kernel = bangc.load([path])["K"]
+
+    def program(observe):
+        mlusim.Device("MLU370-X4").launch(kernel, (1, 1, 1), mlusim.BLOCK, (3, 2), observe=observe)
+
+    with console_on(program) as made:
+        yield made
+
+
+def listed(console):
+    """What `info locals` lists, by name."""
+    return {row.split()[1]: row.split()[-1] for row in says(console, "info locals").splitlines()}
+
+
+@pytest.mark.parametrize(
+    ("stops", "here"),
+    [
+        (["13", "c"], {"at": "7", "i": "1"}),  # its own declaration: the value of the turn before is dead
+        (["14", "c"], {"at": "10", "i": "1"}),
+        (["16"], {"at": "7"}),
+        (["17"], {"at": "7"}),
+        (["17", "c"], {"at": "7", "i": "10"}),  # at ++i
+        (["19", "c"], {"at": "7", "i": "11"}),
+        (["21"], {"at": "7"}),
+        (["24"], {"at": "3"}),
+        (["25"], {"at": "7", "n": "0"}),
+        (["26"], {"at": "7", "n": "0"}),
+        (["27"], {"at": "7", "n": "0", "late": "4"}),
+        (["29"], {"at": "7", "n": "0"}),
+    ],
+)
+def test_a_name_means_what_is_in_scope_at_the_line(console, stops, here):
+    """Inner variables hide outer ones in their block, behind their declaration; dead ones are listed nowhere."""
+    line, *more = stops
+    says(console, f"break {line}", "run", *more, "delete")
+    wanted = {"n": "3", "in": "2"} | here
+    scopes = {s.kind: [v.name for v in s.variables] for s in values.scopes(console.session)}
+
+    assert listed(console) == wanted
+    assert scopes["arguments"] == ["n", "in"]
+    assert scopes["locals"] == [name for name in wanted if name not in ("n", "in")]
+    assert {name: says(console, f"p {name}").split()[-1] for name in wanted} == wanted
+
+
+def test_names_of_the_translation_are_names_nowhere(console):
+    """A variable that hides another, or is called as Python's keywords are, has its own name only."""
+    says(console, "tbreak 14", "run")
+    refused = [refuses(console, f"{word} at_2 == 1") for word in ("p", "tbreak 14 if", "watch b[0] if")]
+    says(console, "tbreak 6 if in == 3 && lambda == 7", "c")
+
+    assert refused == [
+        "error: name 'at_2' is not defined; `info locals` lists what there is",
+        "error: the condition names at_2, which K does not have; it has at, i, in, late, n, other, t",
+        "error: the condition names at_2, which K does not have; it has at, i, in, lambda, late, n, other, t",
+    ]
+    assert listed(console) == {"lambda": "7", "in": "3"}
+    assert says(console, "set var lambda = 8", "p lambda * in") == "lambda * in = 24"
+    assert {"in", "lambda"} <= {*console.complete("watch ")}
+    assert [] == [word for word in console.complete("watch ") if word.endswith("_2")]
+
+
+def test_what_is_not_in_scope_is_said_with_its_line(console):
+    """A name that is a variable elsewhere is refused with the line of that variable."""
+    says(console, "tbreak 29", "run")
+
+    assert refuses(console, "p i + 1") == (
+        "error: 'i + 1' has no value in C: i of line 12 and of line 17 and of line 18 is not in scope here; "
+        "`info locals` lists what is"
+    )
+
+
+def test_a_launch_with_too_few_arguments_names_the_parameters_of_the_source(tmp_path):
+    """The sentence has the parameters as the source declares them."""
+    (tmp_path / "k.mlu").write_text("__mlu_global__ void K(float *out, int in) { out[0] = in; }")
+    device = mlusim.Device("MLU370-X4")
+
+    with pytest.raises(LaunchError, match=r"^K\(float \* out, int in\) takes 2 and is given 1 argument$"):
+        device.launch(bangc.load([tmp_path / "k.mlu"])["K"], args=(None,))
