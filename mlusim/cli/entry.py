@@ -2,13 +2,18 @@
 
 import sys
 
+from mlusim.cli import interrupts
+
 
 def main() -> int:
     """Run the command line and return the exit code, as `mlusim.cli.main.main` does; imports may be interrupted, too."""
     try:
-        from mlusim.cli.main import main as run  # noqa: PLC0415 - inside the `try`
+        interrupts.leave_at_once()
+        from mlusim.cli.main import main as run  # noqa: PLC0415 - behind that
 
-        return run()
+        code = run()
     except KeyboardInterrupt:
         sys.stderr.write("error: interrupted\n")
-        return 130  # as in `exits`
+        code = interrupts.CODE
+    interrupts.leave_with(code)
+    return code

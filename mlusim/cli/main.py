@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from attrs import frozen
 
+from mlusim.cli import interrupts
 from mlusim.cli.engines import settled, telling_engines
 from mlusim.cli.exits import BROKEN_PIPE, CLEAN, FAULT, INTERRUPTED, USAGE
 from mlusim.cli.plain_text import LogFormatter
@@ -129,6 +130,7 @@ def _run(arguments: Sequence[str]) -> int:
     if getattr(args, "verbose", False):
         _log_hosts(args)
     with telling_engines(), limiting(getattr(args, "limit", UNLIMITED)), preferring(settled(args)):
+        interrupts.listen()
         code: int = _module(args.verb).run(args)
     _tell_refusals()
     return code

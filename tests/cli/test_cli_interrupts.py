@@ -39,6 +39,52 @@ def test_an_interruption_of_imports_is_a_sentence(name):
     assert (130, "", "error: interrupted\n") == (done.returncode, done.stdout, done.stderr)
 
 
+SWALLOWED = """
+    import os, runpy, signal, sys
+
+    class Key:
+        def find_spec(self, name, *_):
+            try:
+                if name == "mlusim.cli.isa":
+                    os.kill(os.getpid(), signal.SIGINT)
+                    for _ in range(1000):
+                        pass
+            except KeyboardInterrupt:  # as NumPy and callbacks of the import system do
+                pass
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.meta_path.insert(0, Key())
+    sys.argv = ["mlusim", "isa", "bang_add"]
+    runpy.run_module("mlusim", run_name="__main__", alter_sys=False)
+"""
+ENDED = """
+    import atexit, os, runpy, signal, sys
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+    sys.argv = ["mlusim", "isa", "no_such_intrinsic"]
+    runpy.run_module("mlusim", run_name="__main__", alter_sys=False)
+"""
+
+
+def test_an_interruption_that_an_import_swallows_ends_the_program():
+    """Nothing is raised amid imports: the program leaves."""
+    words = [sys.executable, "-c", textwrap.dedent(SWALLOWED)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert (130, "", "error: interrupted\n") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_an_interruption_of_the_end_changes_nothing():
+    """Behind the last line the program has its exit code, and no traceback of the interpreter's end."""
+    words = [sys.executable, "-c", textwrap.dedent(ENDED)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_the_program_is_the_entry_that_hears_it():
     """What a shell starts is what the test above starts."""
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())

@@ -1,0 +1,36 @@
+"""Ctrl-C while the program begins and when it has ended: it leaves at once, and with a sentence.
+
+An interruption that is raised amid imports may be swallowed by one of them, or come out as a traceback of a callback; there
+is nothing yet that would have to clean up.
+"""
+
+import os
+import signal
+from types import FrameType
+from typing import NoReturn
+
+CODE = 130  # as in `exits`, which imports more than there is time for
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    del number, frame
+    os.write(2, b"error: interrupted\n")
+    os._exit(CODE)
+
+
+def leave_at_once() -> None:
+    """Let Ctrl-C end the process with a sentence until `listen`, where it would be raised; it may be ignored instead."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _leave)
+
+
+def listen() -> None:
+    """Let Ctrl-C be raised as `KeyboardInterrupt` again, where `leave_at_once` has changed that."""
+    if signal.getsignal(signal.SIGINT) is _leave:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def leave_with(code: int) -> None:
+    """Let Ctrl-C end the process with *code*: all that is left is the end of the interpreter."""
+    if signal.getsignal(signal.SIGINT) in (signal.default_int_handler, _leave):
+        signal.signal(signal.SIGINT, lambda *_: os._exit(code))
