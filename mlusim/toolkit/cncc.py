@@ -295,23 +295,17 @@ class CompilerDriver:
         )
 
     def _record(self, path: str) -> bytes:
-        """What is embedded of *path*.  Raises `SourceError` where a kernel does not translate; other functions are warned of."""
+        """What is embedded of *path*; what does not translate is warned of, and is a fault when it is launched.
+
+        Raises `SourceError` where the file does not parse.
+        """
         source = self._source(path)
         forms = [record.device_side(self._form(source, board)) for board in self.boards]
-        wanted: dict[Diagnostic, None] = {}
-        others: dict[Diagnostic, None] = {}
-        for form in forms:
-            reached = record.reached_by_kernels(form)
-            for symbol, function in form.functions.items():
-                if function.problem is not None:
-                    (wanted if symbol in reached else others)[diagnostic_of(function)] = None
-        if wanted:
-            raise SourceError(tuple(wanted))
-        self._warnings += others
-        kinds = {f.kind for form in forms for f in form.functions.values() if not f.external}
-        self._anchor = (
-            ["-include", str(self.home / "include" / "mlusim_no_kernel.h")] if kinds == {"device"} else []
-        )
+        every = [f for form in forms for f in form.functions.values()]
+        self._warnings += dict.fromkeys(diagnostic_of(f) for f in every if f.problem is not None)
+        kinds = {f.kind for f in every if not f.external}
+        no_kernel = str(self.home / "include" / "mlusim_no_kernel.h")
+        self._anchor = ["-include", no_kernel] if kinds == {"device"} else []
         return record.write(source, forms)
 
     def _form(self, source: record.RecordSource, board: Board) -> ir.TranslationUnit:

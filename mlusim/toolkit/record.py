@@ -70,11 +70,6 @@ def device_side(form: ir.TranslationUnit) -> ir.TranslationUnit:
     )
 
 
-def reached_by_kernels(form: ir.TranslationUnit) -> frozenset[str]:
-    """The symbols of the kernels that *form* defines, and of what they reach."""
-    return _closure(form, [s for s, f in form.functions.items() if f.kind == "kernel" and not f.external], {})
-
-
 def _closure(
     form: ir.TranslationUnit, symbols: Sequence[str], variables: dict[str, ir.Global]
 ) -> frozenset[str]:

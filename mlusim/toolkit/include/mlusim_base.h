@@ -12,6 +12,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <sys/time.h>
+
 typedef _Float16 half;
 typedef __bf16 bfloat16_t;
 typedef __bf16 bfloat16;

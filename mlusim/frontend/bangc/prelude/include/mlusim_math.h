@@ -14,7 +14,7 @@
   __mlusim_both__ float name##f(float, float);          \
   __mlusim_both__ float name(float, float);             \
   __mlusim_both__ double name(double, double);          \
-  template <class A, class B, class = std::enable_if_t<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>> \
+  template <class A, class B, class = typename std::enable_if<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>::type> \
   __mlusim_both__ double name(A, B);
 #define __mlusim_half1__(name) __mlusim_both__ half name(half);
 
@@ -189,6 +189,7 @@ __mlusim_both__ bool isinf(half);
 #undef __mlusim_std1__
 #undef __mlusim_stdh__
 }  // namespace std
+extern "C" __mlusim_both__ int gettimeofday(struct timeval *, void *);
 #endif
 
 extern "C" {
