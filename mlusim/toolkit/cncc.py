@@ -229,7 +229,7 @@ class CompilerDriver:
         modes = [m for m in ("-c", "-S") if m in command.modes] or (["-c"] if command.linking else [])
         if ending not in BANG:
             language = ["-x", "c"] if ending == ".c" else []
-            include = ["-isystem", str(self.home / "include")]
+            include = ["-nobuiltininc", "-isystem", self.clang.headers, "-isystem", str(self.home / "include")]
             words = [*include, *command.flags, "-Wno-unknown-warning-option", *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes:

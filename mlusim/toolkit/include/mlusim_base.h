@@ -1,7 +1,10 @@
 // Types and marks of the device side where host code has the real C and C++ library.
 #pragma once
+#include <math.h>  // before the overloads of the device, which its using-declarations would meet otherwise
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <algorithm>
 #include <cassert>
