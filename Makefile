@@ -57,12 +57,14 @@ types: $(VENV)/check.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/check/check_*.py
 
-# What is generated from the code: the typed stub, the ISA pages, the page of the command line, what the notebook shows.
+# What is generated from the code: the typed stub, the ISA pages, the pages of the command line and of cncc's flags, what the notebook shows.
 docs: $(VENV)/test.stamp
 	$(BIN)/python -m mlusim.manual.stub
 	$(BIN)/python -m mlusim.manual.isa_pages
 	$(BIN)/python -m mlusim.manual.command_line > docs/reference/command-line.md.new
 	mv docs/reference/command-line.md.new docs/reference/command-line.md
+	$(BIN)/python -m mlusim.manual.cncc_page > docs/reference/cncc.md.new
+	mv docs/reference/cncc.md.new docs/reference/cncc.md
 	$(BIN)/python -m mlusim.manual.debugger > docs/reference/debugger.md.new
 	mv docs/reference/debugger.md.new docs/reference/debugger.md
 	$(BIN)/python -m tests.notebooks.run_gallery

@@ -25,6 +25,8 @@ API = {
     "boards": ("Boards", ["mlusim.arch.board"]),
     "errors": ("Errors", ["mlusim.errors"]),
 }  # fmt: skip
+FIRST = ("index.md", "your-project.md")
+"""Pages that come before the others of their folder."""
 CHINESE = "中文"
 TITLES = {"Home": "首页", "Tutorials": "教程", "How-to": "操作指南"}
 
@@ -46,7 +48,7 @@ def _filled(entry: object) -> object:
         if entry == "reference/api/":
             return [f"{entry}{name}.md" for name in API]
         folder = ROOT / "docs" / entry
-        pages = sorted(folder.glob("*.md"), key=lambda page: (page.name != "index.md", page.name))
+        pages = sorted(folder.glob("*.md"), key=lambda page: (page.name not in FIRST, page.name))
         return [f"{entry}{page.name}" for page in pages if not page.name.endswith(".zh.md")]
     return entry
 

@@ -56,6 +56,7 @@ class CompileCommand:
     flags: list[str] = field(factory=list)  # clang's
     include: list[str] = field(factory=list)
     define: list[tuple[str, str | None]] = field(factory=list)
+    before: list[str] = field(factory=list)  # headers that come before the source
     architectures: list[str] = field(factory=list)
     modes: set[str] = field(factory=set)
     output: str | None = None
@@ -179,6 +180,8 @@ def _note(command: CompileCommand, name: str, value: str) -> None:
     """Keep what the translation of device code wants to know, too."""
     if name in FOLDERS:
         command.include.append(value)
+    elif name == "-include":
+        command.before.append(value)
     elif name == "-D":
         macro, equals, text = value.partition("=")
         command.define.append((macro, text if equals else None))
@@ -229,7 +232,13 @@ class CompilerDriver:
         modes = [m for m in ("-c", "-S") if m in command.modes] or (["-c"] if command.linking else [])
         if ending not in BANG:
             language = ["-x", "c"] if ending == ".c" else []
-            include = ["-nobuiltininc", "-isystem", self.clang.headers, "-isystem", str(self.home / "include")]
+            include = [
+                "-nobuiltininc",
+                "-isystem",
+                self.clang.headers,
+                "-isystem",
+                str(self.home / "include"),
+            ]
             words = [*include, *command.flags, "-Wno-unknown-warning-option", *modes, *language, path]
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes:
@@ -309,7 +318,9 @@ class CompilerDriver:
         return record.write(source, forms)
 
     def _form(self, source: record.RecordSource, board: Board) -> ir.TranslationUnit:
-        return translate(source.path, Options(source.include, source.define, board, vouched=True)).form
+        before = tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in self.command.before)
+        options = Options(source.include, source.define, board, vouched=True, before=before)
+        return translate(source.path, options).form
 
     def _device_only(self, path: str, target: str | None) -> int:
         source = self._source(path)

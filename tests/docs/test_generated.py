@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from mlusim.manual import cncc_page
 from mlusim.manual.command_line import manual
 
 ROOT = Path(__file__).parents[2]
@@ -10,6 +11,11 @@ ROOT = Path(__file__).parents[2]
 def test_the_page_of_the_command_line_is_fresh():
     """`python -m mlusim.manual.command_line` would write what is there."""
     assert manual() == (ROOT / "docs" / "reference" / "command-line.md").read_text()
+
+
+def test_the_page_of_the_compilers_flags_is_fresh():
+    """`python -m mlusim.manual.cncc_page` would write what is there."""
+    assert cncc_page.page() == (ROOT / "docs" / "reference" / "cncc.md").read_text()
 
 
 def test_every_operator_page_is_in_the_index():

@@ -39,4 +39,6 @@ def test_the_example_project_builds_and_passes(toolkit, tmp_path):
     for board in ("MLU370-X4", "MLU590-H8"):
         assert run("build/kernel_tests", MLUSIM_BOARD=board) == "scale: passed\nrow_sum: passed\n"
     (tmp_path / "build" / "kernel_tests").touch()
-    assert "Generating" not in run(_tool("cmake"), "--build", "build")  # what did not change is not compiled again
+    assert "Generating" not in run(
+        _tool("cmake"), "--build", "build"
+    )  # what did not change is not compiled again

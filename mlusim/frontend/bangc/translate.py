@@ -24,7 +24,7 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
         *options.include,
         repr(options.define),
         options.board.name,
-        repr(options.vouched),
+        repr((options.vouched, options.before)),
         *requests,
     )
     name = f"{cache.FOLDER}/{cache.key_of(state(), library().full_version, _own(), source, *where)}.ir"

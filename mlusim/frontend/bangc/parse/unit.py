@@ -45,6 +45,7 @@ class Options:
     define: tuple[tuple[str, str | None], ...]
     board: Board
     vouched: bool = False
+    before: tuple[str, ...] = ()  # headers that are included first
 
     @property
     def flags(self) -> list[str]:
@@ -55,6 +56,7 @@ class Options:
             "-isystem",
             str(prelude.STANDARD),
             *defines,
+            *(word for header in self.before for word in ("-include", header)),
         ]
 
 
