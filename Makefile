@@ -67,6 +67,8 @@ docs: $(VENV)/test.stamp
 	mv docs/reference/cncc.md.new docs/reference/cncc.md
 	$(BIN)/python -m mlusim.manual.debugger > docs/reference/debugger.md.new
 	mv docs/reference/debugger.md.new docs/reference/debugger.md
+	$(BIN)/python -m mlusim.manual.driver > docs/reference/driver.md.new
+	mv docs/reference/driver.md.new docs/reference/driver.md
 	$(BIN)/python -m tests.notebooks.run_gallery
 
 # The documentation as a site in out/site, with search and the Python interface from docstrings; a warning is an error.

@@ -1,8 +1,9 @@
 """Pages that are made from the code are as the code says."""
 
+import re
 from pathlib import Path
 
-from mlusim.manual import cncc_page
+from mlusim.manual import cncc_page, driver
 from mlusim.manual.command_line import manual
 
 ROOT = Path(__file__).parents[2]
@@ -16,6 +17,13 @@ def test_the_page_of_the_command_line_is_fresh():
 def test_the_page_of_the_compilers_flags_is_fresh():
     """`python -m mlusim.manual.cncc_page` would write what is there."""
     assert cncc_page.page() == (ROOT / "docs" / "reference" / "cncc.md").read_text()
+
+
+def test_the_page_of_the_driver_is_fresh():
+    """`python -m mlusim.manual.driver` would write what is there, and every pattern of it is some name's."""
+    assert driver.manual() == (ROOT / "docs" / "reference" / "driver.md").read_text()
+    every = [name for header in driver.LIBRARIES.values() for name in driver.names(header)]
+    assert [] == [p for p in driver.REMARKS if not any(re.fullmatch(p, name) for name in every)]
 
 
 def test_every_operator_page_is_in_the_index():

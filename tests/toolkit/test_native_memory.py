@@ -23,6 +23,8 @@ int main(int argc, char **argv) {
   printf("%s %s %d\n", cnrtGetErrorName(code), cnrtGetErrorName(last), cnrtGetLastError());
   CNRT_CHECK(cnrtFree(d));
   printf("%s\n", cnrtGetErrorName(cnrtFree(d)));
+  CNRT_CHECK(cnrtMalloc((void **)&d, 0));
+  CNRT_CHECK(cnrtFree(d));
   unsigned char *poison;
   CNRT_CHECK(cnrtMalloc(&poison, 10));
   CNRT_CHECK(cnrtMemcpy(a.data(), poison, 10, cnrtMemcpyDevToHost));

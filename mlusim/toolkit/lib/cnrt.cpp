@@ -81,8 +81,7 @@ namespace mlusim {
 
 cnrtRet_t allocate(void **pointer, size_t bytes, void *caller, const char *call) {
   if (!pointer) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "no place for the pointer"));
-  if (!bytes) return refuse(cnrtErrorArgsInvalid, caller, plain(call, "0 bytes"));
-  Reply reply = ask(OP_MALLOC, {bytes}, caller);
+  Reply reply = ask(OP_MALLOC, {bytes ? bytes : 1}, caller);  // the vendor's own tests ask for 0 bytes, and for success
   *pointer = reply.code == cnrtSuccess ? (void *)reply.value : nullptr;
   return done(reply.code);
 }

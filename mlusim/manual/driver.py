@@ -1,0 +1,104 @@
+"""The page of the driver's names, written from the toolkit's headers: ``python -m mlusim.manual.driver > PAGE``."""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from mlusim.toolkit.lib.libraries import INCLUDE
+
+HEAD = """# Names of the driver
+
+Made from the toolkit's headers by `python -m mlusim.manual.driver`: every function that they declare, and what it does on the simulator.
+
+Work is done when it is given to a queue; the clock of a queue is the predicted time of its launches, worked out when a notifier asks.
+A call that goes wrong returns an error, which `cnrtGetLastError` has, too, and says one sentence on standard error with the line of the
+call; `MLUSIM_ERRORS=stop` ends the program at the first with exit code 3.
+Numbers of errors, attributes and types are inferred: programs have them by name, and binaries of the vendor's compiler do not run.
+"""
+LIBRARIES: Mapping[str, str] = MappingProxyType(
+    {"cnrt": "cnrt.h", "cndrv": "cn_api.h", "cndev": "cndev.h", "cnpapi": "cnpapi.h", "cnnl": "cnnl.h"}
+)
+_SAME = "as its name says"
+_NOTHING = "nothing is to be done; success"
+_NO = "refused with a sentence: not simulated"
+REMARKS: Mapping[str, str] = MappingProxyType(
+    {
+        r"cnrtInit|cnInit|cndevInit|cndevRelease|cnrtDestroy|cnCtxDestroy|cnSharedContextRelease|cnrtSetDeviceFlag|cnSetCtxConfigParam": _NOTHING,
+        r"cnrtKernelParamsBufferMarkParam|cnrtInitKernelMemory|cnModuleUnload|cnpapiRelease|cnpapiUnsubscribe": _NOTHING,
+        r"cnModule\w+|cnpapi(Init|Subscribe|Enable\w+)|cndevGet(Temperature|Power)Info": _NO,
+        r"cnrtMalloc(Constant|FrameBuffer)?|cnMalloc(Constant)?": "GDRAM, poisoned when it is first read; addresses are never used twice; 0 bytes are allowed",
+        r"cnZmalloc": "GDRAM, zeros",
+        r"cnrt(HostMalloc\w*|MallocHost)|cnMallocHost": "memory of the host, as any other: copies have no time",
+        r"cnrtMemcpy\w*|cnMemcpy\w*": "at once, without bytes over the socket: both processes map the memory; sizes and sides are checked",
+        r"cnrtMemset\w*|cnMemset\w*": "at once",
+        r"cnrtMemGetInfo|cnMemGetInfo|cndevGetMemoryUsage": "what this program has of the board's GDRAM",
+        r"cnrtQueueSync|cnrtSyncQueue|cnrtSyncDevice|cnQueueSync|cnCtxSync|cnrtQueueQuery|cnQueryQueue": "waits for host functions of queues; returns the error of a launch since the last sync",
+        r"cnrt(Wait|Query)Notifier|cn(Wait|Query)Notifier": "the same for the queue of the notifier",
+        r"cnrtNotifierDuration|cnNotifierDuration": "the predicted time in us between two notifiers, of whatever queues",
+        r"cnrtNotifierElapsedTime|cnNotifierElapsedTime": "the same in ms",
+        r"cnrtQueueWaitNotifier\w*|cnQueueWaitNotifier": "the queue's clock goes on when the notifier is met",
+        r"cnrtInvokeHostFunc|cnInvokeHostFunc": "called in order by a thread of its own; launches, copies and syncs wait for it",
+        r"cnrtQueueCreateWithPriority|cnrtQueueGetPriority|cnrtDeviceGetQueuePriorityRange": "all queues have priority 0",
+        r"cnrtInvokeKernel|cnInvokeKernel": "runs the kernel at once; what `<<<>>>` calls; a fault is the last error and that of the next sync",
+        r"cnrtInvokeKernel_V[23]": "an older launch; sizes of the parameters are checked",
+        r"cnrtDeviceReset": "frees the device's memory",
+        r"cnrtCastDataType\w*": "to nearest, ties to even; parameters of a quantisation are refused",
+        r"cnGetCtxConfigParam": "every cluster of the board is seen",
+        r"cnGetMemAttribute": "memory is not linear",
+        r"cndevGetDDRInfo": "the bandwidth from which the simulator's efficiencies follow",
+        r"cndevGetProcessInfo": "no other program has the card",
+        r"cndevGetDeviceUtilizationInfo": "a card at rest",
+        r"cndevGetVersionInfo|cnrtDriverGetVersion|cnGetDriverVersion": "a driver of 6.0.0",
+        r"cnrtGetLibVersion|cnGetLibVersion": "6.99.0",
+        r"__bangRegisterFunction": "what constructors of the compiled program call for each kernel; tools may hook it",
+        r"__cudaPushCallConfiguration|cudaConfigureCall": "of clang's `<<<>>>`: keeps the grid, the task type and the queue",
+        r"__mlusim_check": "of the macro CNRT_CHECK: says what failed, and ends the program with 1",
+        r"cnnlCreate\w*|cnnlDestroy\w*|cnnlSet\w*": "handles, descriptors and what is set in them",
+        r"cnnlGet\w*WorkspaceSize\w*": "0: the stand-ins need no workspace",
+        r"cnnlGet\w*": "one algorithm is found",
+        r"cnnl\w+": "a stand-in in NumPy (decision 0023), which takes no time",
+    }
+)  # fmt: skip
+"""What a name does here, where that is not all in the name; the first pattern that is the whole name counts."""
+
+
+def names(header: str) -> list[str]:
+    """The functions that a header declares, in its order."""
+    text = re.sub(r"//.*", "", (INCLUDE / header).read_text(encoding="utf-8"))
+    if header == "cnnl.h":
+        kinds, calls = (
+            re.findall(r"X\((\w+)\)", re.findall(rf"define {table}\(X\)(.*?)\n(?! )", text, re.DOTALL)[0])
+            for table in ("MLUSIM_CNNL_DESCRIPTORS", "MLUSIM_CNNL_CALLS")
+        )
+        own = re.findall(r"\bcnnlStatus_t (cnnl\w+)\(", text)
+        return [
+            *own[:-1],
+            *(f"cnnl{verb}{kind}" for kind in kinds for verb in ("Create", "Destroy")),
+            *(f"cnnl{c}" for c in calls),
+        ]
+    found = re.findall(r"^(?!typedef)\S[^;{}#]*?\b((?:__)?[a-z]\w+)\([^;{}]*\);", text, re.MULTILINE)
+    return list(dict.fromkeys(found))
+
+
+def remark(name: str) -> str:
+    """What *name* does on the simulator."""
+    return next((said for pattern, said in REMARKS.items() if re.fullmatch(pattern, name)), _SAME)
+
+
+def manual() -> str:
+    """The page as Markdown."""
+    return "\n".join([HEAD, *(line for library in LIBRARIES for line in _library(library))])
+
+
+def _library(library: str) -> Iterator[str]:
+    yield f"## {library}\n"
+    yield f"`lib{library}.so`, `{LIBRARIES[library]}`.\n"
+    yield "| name | here |"
+    yield "| --- | --- |"
+    yield from (f"| `{name}` | {remark(name)} |" for name in names(LIBRARIES[library]))
+    yield ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(manual())
