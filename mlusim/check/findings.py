@@ -158,13 +158,16 @@ def fold(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 
 
 def _places(alike: list[Finding]) -> tuple[RelatedPlace, ...]:
-    """The places of the first of *alike*, then those where the others say that what is missing is missing, too."""
-    seen = {(place.file, place.line) for place in alike[0].places if place.victim}
-    more: dict[tuple[str, int], RelatedPlace] = {}
-    for place in (place for finding in alike[1:] for place in finding.places if place.victim):
-        if (place.file, place.line) not in seen:
-            more.setdefault((place.file, place.line), place)
-    return *alike[0].places, *more.values()
+    """The places of the first of *alike*, then those where the others say that what is missing is missing, too.
+
+    Counts are summed over all of them.
+    """
+    below: dict[tuple[str, int, str], RelatedPlace] = {}
+    for place in (place for finding in alike for place in finding.places if place.victim):
+        key = place.file, place.line, place.about or place.message
+        held = below.get(key)
+        below[key] = place if held is None else evolve(held, count=held.count + place.count)
+    return *(place for place in alike[0].places if not place.victim), *below.values()
 
 
 def _fold_allowed(every: Iterable[Allowed]) -> tuple[Allowed, ...]:

@@ -138,5 +138,5 @@ def _artifact(file: str, root: Path) -> Mapping[str, str]:
 def _related(place: RelatedPlace, root: Path) -> dict[str, Any]:
     return {
         "physicalLocation": _location(place.file, place.line, None, root),
-        "message": {"text": place.message},
+        "message": {"text": place.told},
     }

@@ -34,6 +34,10 @@ class Site(NamedTuple):
     def __str__(self) -> str:
         return f"{shown_file(self.file)}:{self.line}"
 
+    def told_from(self, here: "Site") -> str:
+        """``line 7`` in a sentence about *here*, or file and line where that is another file."""
+        return f"line {self.line}" if self.file == here.file else str(self)
+
     @property
     def python(self) -> bool:
         """Whether the kernel is written in Python, not in BANG C."""

@@ -56,13 +56,14 @@ class Checker(Observer):
     def _begin(self) -> None:
         self._found: dict[Hashable, Finding | Allowed] = {}
         self._counts: dict[Hashable, int] = {}
+        self._joined: dict[Hashable, dict[Hashable, list[Any]]] = {}  # below a finding: a place and its count
         self.beyond = 0
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found in the last launch, by file and line."""
         kept = [
-            finding.times(self._counts[key])
+            evolve(finding, count=self._counts[key], places=(*finding.places, *self._below(key)))
             for key, finding in self._found.items()
             if isinstance(finding, Finding) and (self.notes or finding.level != NOTE)
         ]
@@ -86,11 +87,23 @@ class Checker(Observer):
             self._counts[key] = 1
             self._found[key] = finding if reason is None else Allowed(finding, reason)
 
-    def join(self, key: Hashable, place: RelatedPlace) -> None:
-        """Put *place* below the finding that *key* names, once."""
-        found = self._found.get(key)
-        if isinstance(found, Finding) and place not in found.places:
-            self._found[key] = evolve(found, places=(*found.places, place))
+    def join(
+        self, key: Hashable, about: str, make: Callable[[], RelatedPlace], times: int = 1, where: Any = None
+    ) -> None:
+        """Put what happens *about* another place below the finding that *key* names, *times* more.
+
+        *make* tells it the first time; *where* tells places of the same *about* apart.
+        """
+        if isinstance(self._found.get(key), Finding):
+            below = self._joined.setdefault(key, {})
+            held = below.get((about, where))
+            if held is None:
+                below[about, where] = [evolve(make(), about=about), times]
+            else:
+                held[1] += times
+
+    def _below(self, key: Hashable) -> list[RelatedPlace]:
+        return [evolve(place, count=count) for place, count in self._joined.get(key, {}).values()]
 
     def tells(self, key: Hashable) -> bool:
         """Whether *key* names a finding that is told: not one that is allowed, nor one beyond the two hundredth."""

@@ -21,16 +21,24 @@ ERROR, NOTE = "error", "note"
 class RelatedPlace:
     """A line of a kernel that has to do with a finding, and what happened there.
 
-    A *victim* has no part in the cause: what is missing is missing there, too.
+    A *victim* has no part in the cause: what is missing is missing there, too.  ``count`` says how often it happened
+    in the launch, and ``about`` tells what happened without the bytes and tasks, which differ between launches.
     """
 
     file: str
     line: int
     message: str
     victim: bool = False
+    count: int = 1
+    about: str = ""
 
     def __str__(self) -> str:
-        return f"{short(self.file)}:{self.line}: {self.message}"
+        return f"{short(self.file)}:{self.line}: {self.told}"
+
+    @property
+    def told(self) -> str:
+        """The message, and how often it happened if that is more than once."""
+        return self.message if self.count == 1 else f"{self.message}, {self.count} times"
 
 
 @frozen
@@ -86,7 +94,9 @@ class Finding(Presented):
             "task": self.task,
             "intrinsic": self.intrinsic,
             "context": list(self.context),
-            "places": [{"file": p.file, "line": p.line, "message": p.message} for p in self.places],
+            "places": [
+                {"file": p.file, "line": p.line, "message": p.told, "count": p.count} for p in self.places
+            ],
             "note": self.note,
             "hint": self.hint,
             "count": self.count,

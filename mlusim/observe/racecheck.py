@@ -21,7 +21,7 @@ from mlusim.observe.races.cells import ATOMIC, READ, WRITE
 from mlusim.observe.races.clocks import Clocks
 from mlusim.observe.races.handovers import Handing, Withheld
 from mlusim.observe.races.idle_syncs import IdleSyncs, SyncPlace, place_of_sync
-from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, wait_for
+from mlusim.observe.races.pipes import COMPUTE, EVERY, Clash, PipeOrder, Remedy, spelled, wait_for
 from mlusim.observe.races.sharing import WORD, Conflict, Party, Sharing
 
 if TYPE_CHECKING:
@@ -272,8 +272,8 @@ class RaceCheck(Checker):
         blamed = self._blamed.setdefault(effect.core, {})
         cause = blamed.get(clash.first)
         if cause is not None and cause != key:
-            site, name = clash.second.site, _name(clash.second.name)
-            self.join(cause, RelatedPlace(*site, f"the same wait is missing for {name}", victim=True))
+            about = f"{clash.kind} {clash.second.name} at {clash.first.name}:{clash.first.site.line}"
+            self.join(cause, about, functools.partial(_told_below, clash), where=clash.second.site)
             return
         wait = wait_for(order, effect)
         self.report(key, lambda: _told(rule, wait.remedy, effect, clash))
@@ -282,7 +282,8 @@ class RaceCheck(Checker):
             self._blamed[effect.core] = dict.fromkeys(wait.covers, key) | kept
 
     def _key(self, conflict: Conflict) -> Hashable:
-        return self._rule(conflict), frozenset((conflict.first.statement, conflict.second.statement))
+        statements = frozenset((conflict.first.statement, conflict.second.statement))
+        return self._rule(conflict), statements, conflict.memory
 
     def _accuse(self, conflict: Conflict, remedy: Remedy) -> bool:
         """Report *conflict*; whether a person gets to see it."""
@@ -294,38 +295,43 @@ class RaceCheck(Checker):
     def _join(self, cause: Hashable, conflict: Conflict) -> None:
         """Put *conflict* below the finding of what is missing for it, too."""
         first, second = conflict.first, conflict.second
-        tasks = len(np.unique(conflict.pairs[:, [0, 2]]))
-        other = f"{_name(first.statement.name)} at line {first.statement.site.line} {DOES[first.kind]}"
-        told = (
-            f"the same is missing for {_name(second.statement.name)}, which {DOES[second.kind]} what {other}"
-        )
-        self.join(cause, RelatedPlace(*second.statement.site, f"{told}, in {tasks} tasks", victim=True))
+        at = f"{spelled(first.statement.name)} at {first.statement.site.told_from(second.statement.site)} {DOES[first.kind]}"
+        about = f"{spelled(second.statement.name)} {DOES[second.kind]} what {at}"
+
+        def told() -> RelatedPlace:
+            tasks = len(np.unique(conflict.pairs[:, [0, 2]]))
+            low, high = max(first.low, second.low), min(first.high, second.high)
+            what = f"bytes [{low}, {high}) of {conflict.allocation.site}, which {at}, in {tasks} tasks"
+            text = (
+                f"the same is missing for {spelled(second.statement.name)}, which {DOES[second.kind]} {what}"
+            )
+            return RelatedPlace(*second.statement.site, text, victim=True)
+
+        self.join(cause, about, told, len(conflict.pairs), second.statement.site)
 
     def _rule(self, conflict: Conflict) -> str:
-        first, second = conflict.first, conflict.second
-        if READ in (first.kind, second.kind):
+        if READ in (conflict.first.kind, conflict.second.kind):
             return "racecheck-tasks-read-write"
-        values = [self._sharing.values.get(party.time) for party in (first, second)]
-        same = (first.low, first.high) == (second.low, second.high) and None not in values
-        return (
-            "racecheck-tasks-same-word" if same and values[0] == values[1] else "racecheck-tasks-write-write"
-        )
+        return "racecheck-tasks-same-word" if conflict.same else "racecheck-tasks-write-write"
 
     def _told_conflict(self, conflict: Conflict, remedy: Remedy) -> Finding:
         rule, first, second = self._rule(conflict), conflict.first, conflict.second
         a, b = (self._cores[party.segment.task].place for party in (first, second))
         low, high = max(first.low, second.low), min(first.high, second.high)
         hint, verified = remedy
-        value = ", the same value" if rule.endswith("same-word") else ""
+        values = [self._sharing.values.get(party.time) for party in (first, second)]
+        value = ", the same value" if conflict.same else ""
+        if rule.endswith("write-write") and _word(first, second) and None not in values:
+            value = ", another value"
         return Finding(
             rule,
-            f"{_name(second.statement.name)} of {b.label} {DOES[second.kind]} bytes [{low}, {high}) of "
+            f"{spelled(second.statement.name)} of {b.label} {DOES[second.kind]} bytes [{low}, {high}) of "
             f"{conflict.allocation.site}, which {a.label} {DOES[first.kind]}{value}, in no order",
             **place_of(second.statement.site),
             task=b.task,
             intrinsic=second.statement.name,
-            context=(_party(second, b.label), _party(first, a.label)),
-            places=(RelatedPlace(*first.statement.site, f"{_name(first.statement.name)} of {a.label}"),),
+            context=(_party(second, b.label, second, values[1]), _party(first, a.label, second, values[0])),
+            places=(RelatedPlace(*first.statement.site, f"{spelled(first.statement.name)} of {a.label}"),),
             note="tasks run in any order; GDRAM and SRAM are in step only after a barrier that both pass",
             hint=hint,
             facts={
@@ -352,17 +358,17 @@ def _told_idle(place: SyncPlace, count: int) -> Finding:
 def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
     first, second = clash.first, clash.second
     where = f"bytes [{clash.low}, {clash.high}) of {clash.access.allocation.site}"
-    who = f"{_name(first.name)} at line {first.site.line}"
+    who = f"{spelled(first.name)} at {first.site.told_from(second.site)}"
     hint, verified = remedy
     return Finding(
         rule,
-        f"{_name(second.name)} {TELLS[clash.kind].format(where=where, first=who)}",
+        f"{spelled(second.name)} {TELLS[clash.kind].format(where=where, first=who)}",
         **place_of(second.site),
         task=effect.core.place.task,
         intrinsic=second.name,
         context=(f"{_on(second)}; {_on(first)}",),
-        places=(RelatedPlace(*first.site, f"{_name(first.name)} was issued"),),
-        note=EARLY if first.pipe is second.pipe else None,
+        places=(RelatedPlace(*first.site, f"{spelled(first.name)} was issued"),),
+        note=EARLY if first.pipe is second.pipe else _lost(clash),
         hint=hint,
         facts={
             "kind": clash.kind,
@@ -373,17 +379,48 @@ def _told(rule: str, remedy: Remedy, effect: Effect, clash: Clash) -> Finding:
     )
 
 
-def _name(name: str) -> str:
-    return name if " " in name else f"__{name}"
+def _lost(clash: Clash) -> str | None:
+    """What a wait does not mend where one instruction writes all that another in flight writes."""
+    if clash.kind != "write-after-write" or not clash.first.writes:
+        return None
+    (low, high), (start, stop) = clash.first.writes[0].span, clash.access.span
+    if (
+        clash.access.steps
+        or clash.first.writes[0].allocation is not clash.access.allocation
+        or not start <= low < high <= stop
+    ):
+        return None
+    return f"all that {spelled(clash.first.name)} writes is overwritten: is one of the two destinations meant to be another?"
 
 
 def _on(step: Step) -> str:
-    return f"{_name(step.name)} runs on the {step.pipe.value} pipe"
+    return f"{spelled(step.name)} runs on the {step.pipe.value} pipe"
 
 
-def _party(party: Party, label: str) -> str:
+def _party(party: Party, label: str, beside: Party, value: Any = None) -> str:
     name, pipe, site = party.statement
-    return f"{label}, {pipe.value} pipe: {_name(name)} at line {site.line} {DOES[party.kind]} [{party.low}, {party.high})"
+    told = "" if value is None or isinstance(value, bytes) else f", the value {value}"
+    return (
+        f"{label}, {pipe.value} pipe: {spelled(name)} at {site.told_from(beside.statement.site)} {DOES[party.kind]} "
+        f"[{party.low}, {party.high}){told}"
+    )
+
+
+def _word(first: Party, second: Party) -> bool:
+    """Whether both touch the same bytes, and no others."""
+    return (first.low, first.high) == (second.low, second.high)
+
+
+def _told_below(clash: Clash) -> RelatedPlace:
+    """A clash that the wait of another finding would put in order, too."""
+    where = f"bytes [{clash.low}, {clash.high}) of {clash.access.allocation.site}"
+    who = f"{spelled(clash.first.name)} at {clash.first.site.told_from(clash.second.site)}"
+    tells = TELLS[clash.kind].format(where=where, first=who)
+    return RelatedPlace(
+        *clash.second.site,
+        f"the same wait is missing for {spelled(clash.second.name)}, which {tells}",
+        victim=True,
+    )
 
 
 def _value(effect: Effect) -> Any:

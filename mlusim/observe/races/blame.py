@@ -1,10 +1,11 @@
 """Conflicts between tasks by what is missing: one barrier, and all that it would have put in order."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from mlusim.machine.events import Site
-from mlusim.observe.races.cuts import LAUNCH, SCOPES, Accused, Cut, Recorded
+from mlusim.observe.races.cells import READ
+from mlusim.observe.races.cuts import LAUNCH, SCOPES, Accused, Cut, Recorded, several_calls
 from mlusim.observe.races.handovers import Handing
 from mlusim.observe.races.pipes import Remedy
 from mlusim.observe.races.sharing import Conflict, Sharing
@@ -39,8 +40,10 @@ class Blame:
         self._handing = handing
         self._court = court
         self._known: dict[Hashable, Hashable] = {}  # conflicts that have been told, and below which finding
-        self._cuts: dict[Cut, Hashable] = {}
-        self._waits: dict[Any, Hashable] = {}
+        self._causes: dict[
+            Hashable, Hashable
+        ] = {}  # what is missing for which memory, and where that was told
+        self._cuts: dict[Cut, None] = {}
 
     def judge(self, conflicts: list[Conflict], cores: "Sequence[Core]") -> None:
         """Tell *conflicts*, which were found together, between tasks that *cores* ran."""
@@ -51,6 +54,8 @@ class Blame:
                 left.append(conflict)
             elif self._known[key] == key:
                 self._court.report(conflict, Remedy("", verified=False))
+            else:
+                self._court.join(self._known[key], conflict)
         if left:
             recorded = Recorded(self._sharing, cores)
             accused = [recorded.accused(conflict) for conflict in left]
@@ -59,23 +64,26 @@ class Blame:
                 self._charge(recorded, accused[start : start + TOGETHER])
 
     def _is_known(self, recorded: Recorded, one: Accused) -> bool:
-        """Whether what is missing for *one* has been told; else a wait before a mutex is looked for."""
+        """Whether what would help *one* is known without a search: a wait before a mutex, or a barrier that was told."""
         withheld = self._handing.missed(one.pairs)
         if withheld is not None:
             text = (
                 f"put {withheld.site.spelled('sync')}() before line {withheld.site.line}, which passes on only what is "
                 "over by then"
             )
-            self._tell(one, Remedy(text, verified=True), self._waits, withheld.site)
+            self._tell(one, Remedy(text, verified=True), withheld.site)
             return True
-        cause = next((key for cut, key in self._cuts.items() if recorded.orders(cut, one.pairs)), None)
-        if cause is not None:
-            self._join(one, cause)
-        return cause is not None
+        if recorded.updates(one):
+            self._tell(one, Remedy(_added(one), verified=False), None)
+            return True
+        cut = next((cut for cut in self._cuts if recorded.orders(cut, one.pairs)), None)
+        if cut is not None:
+            self._tell(one, Remedy(_text(recorded, cut), verified=True), cut)
+        return cut is not None
 
     def _charge(self, recorded: Recorded, left: list[Accused]) -> None:
-        """Find for *left* as few barriers as will do, and tell each once; then what no barrier helps."""
-        for candidates in (recorded.candidates, recorded.elsewhere, _twice):
+        """Find for *left* as few barriers as will do, and tell each once for a memory; then what no barrier helps."""
+        for candidates in (recorded.candidates, recorded.elsewhere, recorded.twice):
             helps = [
                 (cut, found)
                 for cut in candidates(left)
@@ -85,29 +93,32 @@ class Blame:
             while helps:
                 cut, found = max(helps, key=lambda help_: len(help_[1]))
                 main = next((n for n in found if {left[n].first, left[n].second} & set(cut.before)), found[0])
+                memory = left[main].conflict.memory
                 remedy = Remedy(_text(recorded, cut), verified=True)
-                done = self._tell(left[main], remedy, self._cuts, cut)
-                told = found if done else [main]
-                for n in told:
-                    if n != main:
-                        self._join(left[n], self._cuts[cut])
+                told = [main]
+                if self._tell(left[main], remedy, cut):
+                    told += [n for n in found if n != main and left[n].conflict.memory == memory]
+                    for n in told[1:]:
+                        self._tell(left[n], remedy, cut)
                 rest.difference_update(told)
                 helps = [(cut, kept) for cut, old in helps if (kept := [n for n in old if n in rest])]
             left = [left[n] for n in sorted(rest)]
         for one in left:
-            self._tell(one, _alone(recorded, one), {}, None)
+            self._tell(one, _alone(recorded, one), None)
 
-    def _tell(self, one: Accused, remedy: Remedy, causes: dict[Any, Hashable], what: Hashable) -> bool:
-        """Tell *one*, below what is known to be missing, or as the first for which *what* is; whether people see it."""
-        cause = causes.get(what)
+    def _tell(self, one: Accused, remedy: Remedy, what: Hashable) -> bool:
+        """Tell *one*, or put it below the finding that *what* is missing for its memory; whether people see it."""
+        cause = None if what is None else self._causes.get((what, one.conflict.memory))
         if cause is not None:
             self._join(one, cause)
             return True
         key = self._court.key(one.conflict)
         self._known.setdefault(key, key)
         seen = self._court.report(one.conflict, remedy)
-        if seen:
-            causes[what] = key
+        if seen and what is not None:
+            self._causes[what, one.conflict.memory] = key
+            if isinstance(what, Cut):
+                self._cuts[what] = None
         return seen
 
     def _join(self, one: Accused, cause: Hashable) -> None:
@@ -120,41 +131,87 @@ class Blame:
             self._court.join(cause, one.conflict)
 
 
-def _twice(left: list[Accused]) -> Iterator[Cut]:
-    """Barriers before both statements of a conflict: in a loop the next turn must wait, too."""
-    for one in left:
-        if one.first != one.second:
-            yield Cut(one.scope, tuple(sorted((one.first, one.second))))
-
-
 def _alone(recorded: Recorded, one: Accused) -> Remedy:
     """What to do about a conflict that no barrier of one or two places puts in order."""
     a, b = one.conflict.first, one.conflict.second
+    site = recorded.site(one.first)
+    if several_calls(a.statement) or several_calls(b.statement):
+        place = f"line {(a if several_calls(a.statement) else b).statement.site.line}"
+        return Remedy(
+            f"{place} has several calls: give each a line of its own to see which of them", verified=False
+        )
     if a.statement == b.statement:
-        if (a.low, a.high) == (b.low, b.high):
-            return Remedy(f"let one task do it: `{_task_0(a.statement.site)}`", verified=True)
+        return _of_one_statement(recorded, one)
+    if one.scope == LAUNCH:
+        return Remedy(NEXT_LAUNCH, verified=True)
+    sync = f"{site.spelled(SCOPES[one.scope])}()"
+    sites = sorted((recorded.site(one.first), recorded.site(one.second)))
+    if sites[0] == sites[1]:
+        return Remedy(f"line {sites[0].line} reads and writes what other tasks do: read it on a line before, "
+                      f"and put {sync} between, where all of them pass", verified=False)  # fmt: skip
+    same = "the last to write stays: keep one of the writes, or " if READ not in (a.kind, b.kind) else ""
+    apart = sites[0].file != sites[1].file
+    lines = f"{sites[0]} and {sites[1]}" if apart else f"lines {sites[0].line} and {sites[1].line}"
+    return Remedy(f"{same}put {sync} between {lines}, where all of them pass", verified=False)
+
+
+def _of_one_statement(recorded: Recorded, one: Accused) -> Remedy:
+    """What to do where tasks are in conflict at one statement."""
+    a, b = one.conflict.first, one.conflict.second
+    if READ in (a.kind, b.kind):
+        return Remedy(
+            "one call reads what another task writes in it: let it write to other bytes", verified=False
+        )
+    if (a.low, a.high) != (b.low, b.high):
         return Remedy(
             "the shares of the tasks overlap: check where each begins and how many it takes", verified=False
         )
+    if not one.conflict.same or recorded.differs(one):
+        return Remedy(
+            "the last to write stays: let the one task write whose value is meant, or give each bytes of its own",
+            verified=False,
+        )
+    guard = recorded.one_of(one)
+    if guard is None:
+        return Remedy("let one task do it", verified=False)
+    site = recorded.site(one.first)
+    text = f"let one task do it: `{_condition(site, guard)}`"
+    if not recorded.read_without(one, guard):
+        return Remedy(text, verified=True)
     if one.scope == LAUNCH:
-        return Remedy(NEXT_LAUNCH, verified=True)
-    lines = f"lines {recorded.line(one.first)} and {recorded.line(one.second)}"
-    sync = recorded.site(one.first).spelled(SCOPES[one.scope])
-    return Remedy(f"put {sync}() between {lines}, where all of them pass", verified=False)
+        return Remedy("let each task write a word of its own: the others read it", verified=False)
+    return Remedy(
+        f"{text}, and {site.spelled(SCOPES[one.scope])}() behind it, where all pass", verified=False
+    )
 
 
-def _task_0(site: Site) -> str:
-    """The condition that only task 0 meets, in the language of *site*."""
-    return "if mlu.taskId == 0:" if site.python else "if (taskId == 0)"
+def _added(one: Accused) -> str:
+    """What to do where several tasks change what they have read."""
+    add = one.conflict.second.statement.site.spelled("bang_atomic_add")
+    return (
+        "what another task writes between this task's read and its write is lost: "
+        f"for a sum, use {add}, or let each core put its part into SRAM and one add them up behind a barrier"
+    )
+
+
+def _condition(site: Site, guard: str) -> str:
+    """An if with *guard*, one of `GUARDS`, in the language of *site*."""
+    name, _, core = guard.partition(" && ")
+    if site.python:
+        return f"if mlu.{name}{' and mlu.is_ipu()' * bool(core)}:"
+    return f"if ({name}{' && __is_ipu()' * bool(core)})"
 
 
 def _text(recorded: Recorded, cut: Cut) -> str:
     """Say where *cut* goes."""
     if cut.scope == LAUNCH:
         return NEXT_LAUNCH
-    lines = " and before line ".join(str(recorded.line(number)) for number in cut.before)
-    sync = recorded.site(cut.before[0]).spelled(SCOPES[cut.scope])
+    lines = " and before ".join(recorded.told(number, cut.before[0]) for number in cut.before)
+    number = cut.before[0] if cut.behind is None else cut.behind
+    sync = recorded.site(number).spelled(SCOPES[cut.scope])
+    if not cut.before:
+        return f"put {sync}() behind {recorded.told(number, number)}, where all of them pass"
     if cut.behind is None:
-        return f"put {sync}() before line {lines}, where all of them pass"
-    behind = recorded.line(cut.behind)
-    return f"put {sync}() behind line {behind} and before line {lines}, so that all of them meet there"
+        return f"put {sync}() before {lines}, where all of them pass"
+    behind = recorded.told(cut.behind, cut.before[0])
+    return f"put {sync}() behind {behind} and before {lines}, so that all of them meet there"

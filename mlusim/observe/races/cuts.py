@@ -1,14 +1,18 @@
 """Where a barrier would have to stand for accesses of different tasks to be in order, tried out on the recorded run."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+import itertools
+import linecache
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from mlusim.machine.events import Site
+from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.footprint import Ints
-from mlusim.observe.races.cells import READ, SITE, TIME
-from mlusim.observe.races.sharing import Conflict, Sharing
+from mlusim.observe.races.cells import KIND, LOW, READ, SEGMENT, SITE, SIZE, TIME, WRITE
+from mlusim.observe.races.sharing import Conflict, Sharing, Statement
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core
@@ -21,12 +25,21 @@ SCOPES = {  # what a barrier reaches, the cheapest first, and its name
     "all": "sync_all",
     LAUNCH: "",
 }
+GUARDS: dict[str, Callable[[TaskPlace], bool]] = {  # conditions that one task meets, the plainest first
+    "taskId == 0": lambda place: place.task == 0,
+    "taskId == 0 && ipu": lambda place: place.task == 0 and not place.memory_core,
+    "coreId == 0": lambda place: place.core_id == 0,
+}
+GUARDS_ON_CHIP = ("coreId == 0",)  # each cluster has its own
 MOST = 64  # places for a barrier that are tried beside the statements in conflict
 NOWHERE: Ints = np.zeros(0, np.int64)
 
 
 class Cut(NamedTuple):
-    """A barrier of *scope* in front of each statement of *before*, and for other tasks behind *behind*, by number."""
+    """A barrier of *scope* in front of each statement of *before*, and behind *behind*, by number.
+
+    With both, some tasks pass the one place and all others the other.
+    """
 
     scope: str
     before: tuple[int, ...]
@@ -52,6 +65,7 @@ class Recorded:
         self._numbers = {statement: number for number, statement in enumerate(sharing.statements)}
         self._passed: dict[int, dict[int, Ints]] = {}
         self._grouped: dict[str, tuple[Ints, dict[int, list[int]]]] = {}
+        self._edges: dict[int, tuple[int | None, int | None]] = {}
 
     def accused(self, conflict: Conflict) -> Accused:
         """What has to be known of *conflict* to look for a barrier."""
@@ -63,9 +77,9 @@ class Recorded:
         """The place of a statement."""
         return self._sharing.statements[statement].site
 
-    def line(self, statement: int) -> int:
-        """The line of a statement."""
-        return self.site(statement).line
+    def told(self, statement: int, beside: int) -> str:
+        """The line of a statement, with its file where that is not the one of *beside*."""
+        return self.site(statement).told_from(self.site(beside))
 
     # -- whether a barrier is enough -----------------------------------------------------------
 
@@ -86,8 +100,8 @@ class Recorded:
 
     def _passes(self, cut: Cut) -> dict[int, Ints] | None:
         """When each task passes *cut*; None where a task would on both ways."""
-        passes = self.reached(cut.before[0])
-        for other in cut.before[1:]:
+        passes: dict[int, Ints] = {}
+        for other in cut.before:
             more = self.reached(other)
             passes = {
                 task: np.union1d(passes.get(task, NOWHERE), more.get(task, NOWHERE)) for task in passes | more
@@ -110,17 +124,130 @@ class Recorded:
             self._passed[statement] = found
         return found
 
+    # -- what else would help ----------------------------------------------------------------
+
+    def one_of(self, one: Accused) -> str | None:
+        """The one of `GUARDS` under which exactly one of the tasks that make the write of *one* to a word makes it.
+
+        It must hold for every word that the statement writes; None where no condition on a task's number does.
+        """
+        words: dict[tuple[Any, ...], set[int]] = {}
+        for allocation, table in self._sharing.tables().items():
+            rows = table[(table[:, SITE] == one.first) & (table[:, KIND] != READ)]
+            for row, task in zip(
+                rows.tolist(), self._sharing.tasks(rows).tolist() if len(rows) else (), strict=True
+            ):
+                words.setdefault((allocation, row[LOW], row[SIZE]), set()).add(task)
+        on_chip = one.conflict.allocation.space.name != "GDRAM"
+        for name in GUARDS_ON_CHIP if on_chip else GUARDS:
+            if all(
+                sum(GUARDS[name](self._cores[task].place) for task in tasks) == 1 for tasks in words.values()
+            ):
+                return name
+        return None
+
+    def differs(self, one: Accused) -> bool:
+        """Whether tasks that write the word of *one* in no order write different values, or such that nobody knows."""
+        values = self._sharing.values
+        return any(
+            values.get(a) is None or values.get(a) != values.get(b) for _, a, _, b in one.pairs.tolist()
+        )
+
+    def read_without(self, one: Accused, guard: str) -> bool:
+        """Whether a task reads the word of *one* behind its own write in no order with that of the task that meets *guard*."""
+        table = self._sharing.tables()[one.conflict.allocation]
+        low, high = one.conflict.first.low, one.conflict.first.high
+        rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
+        tasks, segments = self._sharing.tasks(rows), self._sharing.clocks.segments
+        writes = {
+            int(task): row
+            for task, row in zip(tasks, rows, strict=True)
+            if row[SITE] == one.first and row[KIND] != READ
+        }
+        kept = [row for task, row in writes.items() if GUARDS[guard](self._cores[task].place)]
+        return any(
+            row[KIND] == READ
+            and int(task) in writes
+            and row[TIME] > writes[int(task)][TIME]
+            and any(not segments[w[SEGMENT]].before(segments[row[SEGMENT]]) for w in kept)
+            for task, row in zip(tasks, rows, strict=True)
+        )
+
+    def updates(self, one: Accused) -> bool:
+        """Whether both tasks of *one* read the bytes before they write them: each adds to what the others leave there."""
+        table = self._sharing.tables()[one.conflict.allocation]
+        first, second = one.conflict.first, one.conflict.second
+        low, high = max(first.low, second.low), min(first.high, second.high)
+        rows = table[(table[:, LOW] < high) & (table[:, LOW] + table[:, SIZE] > low)]
+        tasks = self._sharing.tasks(rows)
+        begun = set()
+        for party in (first, second):
+            kinds = rows[tasks == party.segment.task][:, KIND].tolist()
+            if (READ, WRITE) not in itertools.pairwise(kinds):
+                return False
+            begun.add(kinds[0])
+        return READ in begun
+
     # -- which barriers there are --------------------------------------------------------------
 
     def candidates(self, accused: list[Accused]) -> Iterator[Cut]:
-        """Barriers in front of the statements of *accused*."""
+        """Barriers in front of the statements of *accused*, then behind them."""
         numbers = dict.fromkeys(end for one in accused for end in (one.second, one.first))
-        yield from _in_scopes(accused, ((number, None) for number in numbers))
+        yield from self._in_scopes(accused, (((number,), None) for number in numbers))
+        yield from self._in_scopes(accused, (((), number) for number in numbers))
 
     def elsewhere(self, accused: list[Accused]) -> Iterator[Cut]:
         """Barriers in front of what else the tasks did to shared memory before, or where others pass another place."""
         others = dict.fromkeys(number for one in accused for number in self._before(one.conflict))
-        yield from _in_scopes(accused, (*((number, None) for number in others), *self._apart(accused)))
+        apart = (((before,), behind) for before, behind in self._apart(accused))
+        yield from self._in_scopes(accused, (*(((number,), None) for number in others), *apart))
+
+    def twice(self, accused: list[Accused]) -> Iterator[Cut]:
+        """Barriers before both statements of a conflict: in a loop the next turn must wait, too."""
+        for one in accused:
+            if one.first != one.second:
+                yield from self._in_scopes([one], [(tuple(sorted((one.first, one.second))), None)])
+
+    def _in_scopes(
+        self, accused: list[Accused], places: Iterable[tuple[tuple[int, ...], int | None]]
+    ) -> Iterator[Cut]:
+        """A barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first.
+
+        A barrier stands between lines: in front of all that a line does to shared memory, or behind it.
+        """
+        scopes = [scope for scope in SCOPES if any(one.scope == scope for one in accused)]
+        for before, behind in places:
+            fronts = tuple(dict.fromkeys(self._edge(number)[0] for number in before))
+            back = None if behind is None else self._edge(behind)[1]
+            if None not in fronts and (behind is None or back is not None):
+                for scope in scopes:
+                    yield Cut(scope, tuple(front for front in fronts if front is not None), back)
+
+    def _edge(self, statement: int) -> tuple[int | None, int | None]:
+        """The first and the last of what the line of *statement* does to shared memory; None: it does some of it twice."""
+        known = self._edges.get(statement)
+        if known is None:
+            site, every = self.site(statement), enumerate(self._sharing.statements)
+            line = [number for number, other in every if other.site == site]
+            if any(several_calls(self._sharing.statements[number]) for number in line):
+                known = None, None
+            else:
+                ends = [{task: (t[0], t[-1]) for task, t in self.reached(number).items()} for number in line]
+                tasks = {task for end in ends for task in end}
+                order = [
+                    (
+                        min((end[task][0], n) for n, end in enumerate(ends) if task in end)[1],
+                        max((end[task][1], n) for n, end in enumerate(ends) if task in end)[1],
+                    )
+                    for task in tasks
+                ]
+                firsts, lasts = {first for first, _ in order}, {last for _, last in order}
+                known = (
+                    line[firsts.pop()] if len(firsts) == 1 else None,
+                    line[lasts.pop()] if len(lasts) == 1 else None,
+                )
+            self._edges[statement] = known
+        return known
 
     def _before(self, conflict: Conflict) -> list[int]:
         """What the second task of *conflict* did to shared memory before, the last first."""
@@ -183,11 +310,10 @@ class Recorded:
         return id(core.union if cluster is None else cluster)
 
 
-def _in_scopes(accused: list[Accused], places: Iterable[tuple[int, int | None]]) -> Iterator[Cut]:
-    """A barrier at each of *places*, as far-reaching as one of *accused* needs it, the cheapest first."""
-    scopes = [scope for scope in SCOPES if any(one.scope == scope for one in accused)]
-    for before, behind in places:
-        yield from (Cut(scope, (before,), behind) for scope in scopes)
+def several_calls(statement: Statement) -> bool:
+    """Whether the line of *statement* calls its intrinsic more than once, so that one stands for several."""
+    site, name = statement.site, statement.name.lstrip("_")
+    return " " not in name and len(re.findall(rf"\b_*{re.escape(name)}\s*\(", linecache.getline(*site))) > 1
 
 
 def _passed(passes: dict[int, Ints], accesses: Ints) -> Ints:

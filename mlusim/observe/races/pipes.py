@@ -209,13 +209,62 @@ def wait_for(order: PipeOrder, effect: Effect) -> Wait:
         tried.wait(pipes)
         if next(tried.clashes(effect), None) is None:
             covers = frozenset(order.pending()).difference(tried.pending())
-            return Wait(
-                Remedy(f"put {effect.site.spelled(name)}() before line {effect.site.line}", verified=True),
-                covers,
-            )
+            return Wait(_placed(f"put {effect.site.spelled(name)}()", order, effect), covers)
     return Wait(
         Remedy(f"put {effect.site.spelled('sync')}() between the two lines", verified=False), frozenset()
     )
+
+
+def _placed(put: str, order: PipeOrder, effect: Effect) -> Remedy:
+    """Say where the wait goes, and what it would not mend.
+
+    A copy that writes a part of an operand from the middle on may be meant to write elsewhere: to wait for it then
+    spoils the operand for certain, so the hint holds under a condition only.
+    """
+    step, line = effect.step, effect.site.line
+    clashes = list(order.clashes(effect))
+    beside = any(clash.first.site == effect.site for clash in clashes)
+    text = f"{put} in line {line}, in front of its {step.name}" if beside else f"{put} before line {line}"
+    for clash in clashes:
+        flies = clash.first in order.io or clash.first in order.move
+        part = _part(order, clash) if flies and clash.kind == "read-after-write" else None
+        if part is None:
+            continue
+        access = clash.access
+        what = f"bytes [{part[0]}, {part[1]}) of the operand's [{access.start}, {access.start + access.size})"
+        if part[0] == access.start:
+            return Remedy(f"{text}; the copy brings only {what}", verified=True)
+        at = clash.first.site.told_from(effect.site)
+        return Remedy(
+            f"check where {spelled(clash.first.name)} at {at} writes: it overwrites only {what}; if it should, {text}",
+            verified=False,
+        )
+    return Remedy(text, verified=True)
+
+
+def _part(order: PipeOrder, clash: Clash) -> tuple[int, int] | None:
+    """The bytes that what is in flight writes of the operand of *clash*, if it does not write all of it."""
+    access = clash.access
+    if access.steps:
+        return None
+    writes = [
+        write
+        for step in (*order.io, *order.move)
+        for write in step.writes
+        if write.allocation is access.allocation
+    ]
+    if any(write.steps for write in writes):
+        return None
+    end = access.start
+    for low, high in sorted(write.span for write in writes):
+        if low <= end:
+            end = max(end, high)
+    return None if end >= access.start + access.size else (clash.low, clash.high)
+
+
+def spelled(name: str) -> str:
+    """An intrinsic as BANG C spells it; what a scalar access is called stays."""
+    return name if " " in name else f"__{name}"
 
 
 def at_issue(step: Step) -> Step | None:

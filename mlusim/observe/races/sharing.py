@@ -54,13 +54,20 @@ class Party(NamedTuple):
 class Conflict(NamedTuple):
     """Two statements whose accesses, by different tasks, are in no order: an example, and all such pairs.
 
-    A pair is (task, time, task, time) of the earlier and the later access.
+    A pair is (task, time, task, time) of the earlier and the later access.  ``same`` says that both write the same
+    value to the same word; pairs whose values differ, or are not known, are another conflict.
     """
 
     allocation: Allocation
     first: Party
     second: Party
     pairs: Ints
+    same: bool = False
+
+    @property
+    def memory(self) -> tuple[str, str, int]:
+        """The memory: the same declaration in the SRAM of each cluster is one."""
+        return self.allocation.space.name, self.allocation.site, self.allocation.address
 
 
 class Sharing:
@@ -162,14 +169,15 @@ class Sharing:
         if (tasks == tasks[0]).all():
             return
         cells = cut(table)
-        found: dict[tuple[int, int], set[tuple[int, int]]] = {}
+        found: dict[tuple[int, int, bool], set[tuple[int, int]]] = {}
         for earlier, later in pairs(cells, table[cells.row, KIND]):
             foreign = (tasks[earlier] != tasks[later]) & (later >= seen)
             both = np.unique(np.stack([earlier[foreign], later[foreign]], axis=1), axis=0)
             for n, m in _unordered(table, both, segments):
-                ends = sorted((int(table[n, SITE]), int(table[m, SITE])))
-                found.setdefault((ends[0], ends[1]), set()).add((n, m))
-        for racing in found.values():
+                one, other = int(table[n, SITE]), int(table[m, SITE])
+                ends = (one, other) if one < other else (other, one)
+                found.setdefault((*ends, self._same(table[n], table[m])), set()).add((n, m))
+        for (_, _, same), racing in found.items():
             n, m = min(racing, key=lambda pair: (table[pair[0], KIND] == READ, *table[pair[::-1], TIME]))
             rows = np.array(sorted(racing), np.int64)
             both_ends = (
@@ -179,7 +187,16 @@ class Sharing:
                 table[rows[:, 1], TIME],
             )
             first, second = self._party(table[n]), self._party(table[m])
-            yield Conflict(allocation, first, second, np.stack(both_ends, axis=1))
+            yield Conflict(allocation, first, second, np.stack(both_ends, axis=1), same)
+
+    def _same(self, first: Ints, second: Ints) -> bool:
+        """Whether two accesses write the same value to the same word."""
+        if (first[LOW], first[SIZE]) != (second[LOW], second[SIZE]) or first[KIND] + second[
+            KIND
+        ] != 2 * WRITE:
+            return False
+        one, other = (self.values.get(int(row[TIME])) for row in (first, second))
+        return one is not None and other is not None and bool(one == other)
 
     def every_pair(self, conflict: Conflict) -> Ints:
         """All accesses of the two statements of *conflict* that are in no order, as ``conflict.pairs`` are.
