@@ -10,7 +10,7 @@ SHARE, MANY, PARTS = 20, 2000, 8
 
 @pytest.mark.parametrize("name", PLANTS)
 def test_a_share_of_the_faults(name):
-    """Some of each kind; a missing barrier gives that one finding and no other."""
+    """Some of each kind; a missing barrier gives one finding for each memory and no other."""
     for seed in range(SHARE):
         attack(name, seed)
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from mlusim.machine.events import Site
-from mlusim.machine.task_place import TaskPlace
 from mlusim.memory.footprint import Ints
 from mlusim.observe.races.cells import KIND, LOW, READ, SEGMENT, SITE, SIZE, TIME, WRITE
 from mlusim.observe.races.sharing import Conflict, Sharing, Statement
@@ -25,10 +24,10 @@ SCOPES = {  # what a barrier reaches, the cheapest first, and its name
     "all": "sync_all",
     LAUNCH: "",
 }
-GUARDS: dict[str, Callable[[TaskPlace], bool]] = {  # conditions that one task meets, the plainest first
-    "taskId == 0": lambda place: place.task == 0,
-    "taskId == 0 && ipu": lambda place: place.task == 0 and not place.memory_core,
-    "coreId == 0": lambda place: place.core_id == 0,
+GUARDS: dict[str, Callable[["Core"], bool]] = {  # conditions that one task meets, the plainest first
+    "taskId == 0": lambda core: core.place.task == 0,
+    "taskId == 0 && ipu": lambda core: core.place.task == 0 and not core.place.memory_core,
+    "coreId == 0": lambda core: core.place.core_id == 0,
 }
 GUARDS_ON_CHIP = ("coreId == 0",)  # each cluster has its own
 MOST = 64  # places for a barrier that are tried beside the statements in conflict
@@ -140,9 +139,7 @@ class Recorded:
                 words.setdefault((allocation, row[LOW], row[SIZE]), set()).add(task)
         on_chip = one.conflict.allocation.space.name != "GDRAM"
         for name in GUARDS_ON_CHIP if on_chip else GUARDS:
-            if all(
-                sum(GUARDS[name](self._cores[task].place) for task in tasks) == 1 for tasks in words.values()
-            ):
+            if all(sum(GUARDS[name](self._cores[task]) for task in tasks) == 1 for tasks in words.values()):
                 return name
         return None
 
@@ -164,7 +161,7 @@ class Recorded:
             for task, row in zip(tasks, rows, strict=True)
             if row[SITE] == one.first and row[KIND] != READ
         }
-        kept = [row for task, row in writes.items() if GUARDS[guard](self._cores[task].place)]
+        kept = [row for task, row in writes.items() if GUARDS[guard](self._cores[task])]
         return any(
             row[KIND] == READ
             and int(task) in writes
