@@ -23,7 +23,7 @@ from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.scattered import atomics, index_reads
 from mlusim.observe.shadow import Mask, Shadow, Write
 from mlusim.observe.undefined_origin import in_flight, lacking, neighbours, never_stored, places, trail
-from mlusim.observe.value_flow import dependence
+from mlusim.observe.value_flow import decisive, dependence, discarded, takes
 
 if TYPE_CHECKING:
     from mlusim.machine.observed import Core, Launch
@@ -59,13 +59,14 @@ class InitCheck(Checker):
         super().__init__(notes=notes)
         self._shadows: dict[Allocation, Shadow] = {}
         self._mixed: set[Site] = set()
+        self._loaded: dict[Core, tuple[Effect, Access, bytes]] = {}
 
     # -- memory comes and goes -----------------------------------------------------------------
 
     def launch_begin(self, launch: "Launch") -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
-        self._shadows, self._mixed = {}, set()
+        self._shadows, self._mixed, self._loaded = {}, set(), {}
         for argument in launch.request.arguments:
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
             if allocation is not None and allocation not in self._shadows:
@@ -78,6 +79,7 @@ class InitCheck(Checker):
 
     def task_end(self, core: "Core") -> None:
         """Forget the task's memory, and the cluster's with its last task."""
+        self._tell_loaded(core)
         arenas = list(core.arenas.values())
         if core.union.finished():
             arenas += [cluster.sram for cluster in core.union.clusters]
@@ -87,12 +89,14 @@ class InitCheck(Checker):
 
     def fault(self, core: "Core", fault: Fault) -> None:
         """Ask whether bytes without a value led to the fault, and keep what is known of the tensors."""
+        self._tell_loaded(*self._loaded)
         if any(self._shadow(access.allocation).lacks(access) for access in fault.read):
             self._escape("initcheck-undefined-address", _refused(core, fault), "needs")
         self._keep()
 
     def error(self, core: "Core", error: BaseException) -> None:
         """Keep what is known of the tensors."""
+        self._tell_loaded(*self._loaded)
         del core, error
         self._keep()
 
@@ -132,6 +136,8 @@ class InitCheck(Checker):
     def effect(self, effect: Effect) -> bool:
         """Carry the flags as the instruction carries the bytes; True where that changed nothing."""
         step = effect.step
+        if self._loaded and effect.core in self._loaded and self._takes_loaded(effect):
+            return False
         lacks, steady = False, True
         for access in step.reads:
             if not (shadow := self._shadow(access.allocation)).full and shadow.lacks(access):
@@ -187,8 +193,9 @@ class InitCheck(Checker):
             self._escape("initcheck-undefined-address", effect, "needs")
             if all(flags.all() for flags in known[1:]) and len(known[0]) == len(before[0]):  # a place a lane
                 return self._put_all(effect, known[:1]), False
-        elif outcome.result:
-            self._escape("initcheck-undefined-scalar", effect, "returns a scalar that depends on")
+        elif outcome.result and not discarded(effect):
+            blamed = decisive(effect, known, before)
+            self._escape("initcheck-undefined-scalar", effect, "returns a scalar that depends on", blamed)
         if row.flow is Flow.MIXING and not outcome.moved:
             self._mixed.add(effect.site)
         return self._put_all(effect, outcome.writes) or outcome.result, False
@@ -217,10 +224,53 @@ class InitCheck(Checker):
     # -- what escapes --------------------------------------------------------------------------
 
     def _scalar(self, effect: Effect) -> None:
-        self._escape("initcheck-undefined-scalar", effect, "reads")
+        """Wait for what the statement does with the value that it has loaded: to hand it on is no use of it yet."""
+        (access,) = effect.reads
+        if access.allocation.space is GDRAM or any(
+            effect.core.flights
+        ):  # what is in flight is told now or never
+            self._escape("initcheck-undefined-scalar", effect, "reads")
+            return
+        content = access.allocation.raw[access.start : access.start + access.size].tobytes()
+        self._loaded[effect.core] = effect, access, content
+        effect.core.hub.renew()
 
-    def _escape(self, rule: str, effect: Effect, verb: str) -> None:
-        source = next(a for a in effect.reads if self._shadow(a.allocation).lacks(a))
+    def _tell_loaded(self, *cores: "Core") -> None:
+        """Report the scalars that *cores* have loaded: what became of them is not known."""
+        for core in cores:
+            held = self._loaded.pop(core, None)
+            if held is not None:
+                self._escape("initcheck-undefined-scalar", held[0], "reads")
+
+    def _takes_loaded(self, effect: Effect) -> bool:
+        """Whether *effect* takes the value that its statement has just loaded, and only writes it on chip.
+
+        What it writes has no value then.
+        """
+        held = self._loaded[effect.core]
+        target = (
+            effect.writes[0] if len(effect.writes) == 1 and effect.writes[0] not in effect.reads else None
+        )
+        if (
+            target is None
+            or target.allocation.space is GDRAM
+            or effect.site != held[0].site
+            or not takes(effect, held[0], held[2])
+        ):
+            self._tell_loaded(effect.core)
+            return False
+        del self._loaded[effect.core]
+        step = effect.step
+        handed = evolve(step, reads=(*step.reads, held[1]))
+        shadow = self._shadow(target.allocation)
+        shadow.put(target, np.zeros(target.nbytes, np.bool_))
+        shadow.wrote(target, evolve(effect, step=handed), whole=False)
+        effect.core.hub.renew()
+        return True
+
+    def _escape(self, rule: str, effect: Effect, verb: str, source: Access | None = None) -> None:
+        if source is None:
+            source = next(a for a in effect.reads if self._shadow(a.allocation).lacks(a))
         offset, count = lacking(self._shadow(source.allocation), source)
         hops = trail(source, offset, self._shadow)
         mix = next(

@@ -5,7 +5,11 @@ What comes out the same each time does not depend on them.  Nothing has to be kn
 but its row, and a value that is masked away counts as masked away.
 """
 
+import dis
+import functools
+import sys
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -64,6 +68,60 @@ def dependence(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) ->
         )
     results = {np.asarray(run[1]).tobytes() for run in runs if run[1] is not None}
     return Outcome(tuple(flags), moved, len(results) > 1, refused=False)
+
+
+def decisive(effect: Effect, known: Sequence[Mask], before: Sequence[Mask]) -> Access:
+    """The operand without a value on which the returned scalar depends: a mask, not what it leaves out."""
+    lacking = [n for n, mask in enumerate(known) if not mask.all()]
+    for n in lacking:
+        alone = [mask if m == n else np.ones_like(mask) for m, mask in enumerate(known)]
+        outcome = dependence(effect, alone, before)
+        if outcome.result or outcome.refused:
+            return effect.reads[n]
+    return effect.reads[lacking[0]]
+
+
+def discarded(effect: Effect) -> bool:
+    """Whether the statement that issues *effect* drops what it returns, so that nothing can depend on it."""
+    frame = sys._getframe(1)  # noqa: SLF001 - the kernel's frame says what it does with the result
+    while frame is not None and frame.f_code.co_filename != effect.site.file:
+        frame = frame.f_back  # type: ignore[assignment]
+    return frame is not None and _drops(frame.f_code, frame.f_lasti)
+
+
+@functools.cache
+def _drops(code: CodeType, at: int) -> bool:
+    """Whether the call at byte *at* of *code* is followed by a POP_TOP, or by a conversion of C and that."""
+    every = list(dis.get_instructions(code))
+    behind = [one.opname for one in every if one.offset > at and one.opname not in ("CACHE", "PRECALL")]
+    if behind[:2] == ["CALL", "POP_TOP"]:
+        loads = [one.argval for one in every if one.offset <= at and one.opname.startswith("LOAD_")]
+        calls = [n for n, name in enumerate(loads) if isinstance(name, str) and name.startswith("__")]
+        around = str(loads[calls[-1] - 1]) if calls and calls[-1] > 0 else ""
+        return around in ("int", "float") or around.startswith("_c_")
+    return behind[:1] == ["POP_TOP"]
+
+
+def takes(effect: Effect, load: Effect, content: bytes) -> bool:
+    """Whether *effect* is given the scalar with *content*, the bytes that *load* has read, as a value."""
+    dtype = load.arguments[0].dtype
+    row = effect.step.row
+    if row is not None:
+        values = [
+            value
+            for value, p in zip(effect.arguments, row.given, strict=True)
+            if p.kind in ("any", "either", "value") and isinstance(value, (int, float, np.generic))
+        ]
+    else:
+        values = list(effect.arguments[1:2])
+    held = np.frombuffer(content, dtype)[0]
+    return any(_same(value, held) for value in values)
+
+
+def _same(value: Any, held: Any) -> bool:
+    """Whether two scalars have one value, no number counting as equal to itself."""
+    with np.errstate(all="ignore"):
+        return bool(value == held) or bool(value != value and held != held)  # noqa: PLR0124 - NaN
 
 
 def _run(

@@ -313,3 +313,66 @@ def test_stored_bytes_are_reported_exactly_when_some_was_never_written(data):
 
     missing = 4 * int(np.count_nonzero(~flags[first : first + count]))
     assert [missing] * bool(missing) == [f.facts["bytes"] for f in findings]
+
+
+@pytest.mark.parametrize(("used", "rules"), [(False, []), (True, ["initcheck-undefined-scalar"])])
+def test_a_count_that_nobody_takes_depends_on_nothing(used, rules):
+    """What `bang_collect` returns depends on its mask; the bytes of the source that it leaves out are not to blame."""
+
+    def take(mlu, dst, src):
+        xy, mask, x = (mlu.nram(float32, 64) for _ in range(3))
+        mlu.memcpy(xy, src, 4 * 16, GDRAM2NRAM)
+        for n in range(60):
+            mask[n] = float(n < 8)
+        if used:
+            dst[0] = mlu.bang_collect(x, xy, mask, 64)
+        else:
+            mlu.bang_collect(x, xy, mask, 64)
+        mlu.memcpy(dst + 1, x, 32, NRAM2GDRAM)
+
+    findings = found(take, floats(64), floats(64), observe=["initcheck"])
+
+    assert rules == [f.id for f in findings]
+    for finding in findings:
+        assert f"depends on {4 * 4} bytes" in finding.message
+        assert f"byte {4 * 60} of" in finding.context[0]
+
+
+def _spread(stored):
+    """Scalars without a value go into lanes of which *stored* are stored."""
+
+    def body(mlu, dst, src):
+        x, y = mlu.nram(float32, 16), mlu.nram(float32, 64)
+        mlu.memcpy(x, src, 4 * 4, GDRAM2NRAM)
+        for n in range(5):
+            mlu.bang_write_value(y + n * 8, 8, x[n])  # hands on
+        mlu.memcpy(dst, y, 4 * stored, NRAM2GDRAM)  # stores
+
+    return body, found(body, floats(64), floats(64), observe=["initcheck"])
+
+
+def test_a_scalar_that_is_handed_to_lanes_is_told_where_they_are_stored():
+    """To load it is no finding where nothing stored depends on it."""
+    assert () == _spread(32)[1]
+
+    body, (finding,) = _spread(40)
+
+    assert "initcheck-undefined-stored" == finding.id
+    assert line_of(body, "# stores") == finding.line
+    assert line_of(body, "# hands on") in {place.line for place in finding.places}
+    assert "byte 16 of" in finding.context[0]
+
+
+def test_a_scalar_that_is_compared_is_told_at_its_load():
+    """What a branch depends on is used."""
+
+    def branch(mlu, dst, src):
+        x = mlu.nram(float32, 16)
+        mlu.memcpy(x, src, 4 * 4, GDRAM2NRAM)
+        if x[8] > 0:  # here
+            mlu.bang_write_value(x, 4, 0.0)
+        mlu.memcpy(dst, x, 4 * 4, NRAM2GDRAM)
+
+    (finding,) = found(branch, floats(64), floats(64), observe=["initcheck"])
+
+    assert ("initcheck-undefined-scalar", line_of(branch, "# here")) == (finding.id, finding.line)
