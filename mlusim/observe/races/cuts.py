@@ -144,7 +144,7 @@ class Recorded:
         return None
 
     def differs(self, one: Accused) -> bool:
-        """Whether tasks that write the word of *one* in no order write different values, or such that nobody knows."""
+        """Whether tasks that write the word of *one* in no order write different values, or values that are not known."""
         values = self._sharing.values
         return any(
             values.get(a) is None or values.get(a) != values.get(b) for _, a, _, b in one.pairs.tolist()
