@@ -345,7 +345,7 @@ def _spread(stored):
         x, y = mlu.nram(float32, 16), mlu.nram(float32, 64)
         mlu.memcpy(x, src, 4 * 4, GDRAM2NRAM)
         for n in range(5):
-            mlu.bang_write_value(y + n * 8, 8, x[n])  # hands on
+            mlu.bang_write_value(y + n * 8, 8, x[n])  # passes it
         mlu.memcpy(dst, y, 4 * stored, NRAM2GDRAM)  # stores
 
     return body, found(body, floats(64), floats(64), observe=["initcheck"])
@@ -359,7 +359,7 @@ def test_a_scalar_that_is_handed_to_lanes_is_told_where_they_are_stored():
 
     assert "initcheck-undefined-stored" == finding.id
     assert line_of(body, "# stores") == finding.line
-    assert line_of(body, "# hands on") in {place.line for place in finding.places}
+    assert line_of(body, "# passes it") in {place.line for place in finding.places}
     assert "byte 16 of" in finding.context[0]
 
 
