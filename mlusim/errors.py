@@ -67,7 +67,8 @@ class Fault(MlusimError):
     Attributes: ``task`` (its taskId or None), ``intrinsic`` (vendor spelling), ``operand``
     (parameter name), ``address`` (device address), ``space`` (memory space), ``legal`` (the legal
     range in words), ``file`` and ``line`` of the kernel, ``hint`` (what to do), ``findings`` (what the
-    observers of the launch had found until then), ``read`` (the accesses whose values led to it).
+    observers of the launch had found until then), ``read`` (the accesses whose values led to it), ``rule`` (the id of
+    the finding that it is, where that is not known by its kind).
     With ``ends_launch`` the launch ends with it even if the kernel catches it.
     """
 
@@ -100,6 +101,7 @@ class Fault(MlusimError):
         self.line = line
         self.findings: tuple[Any, ...] = ()
         self.read: tuple[Any, ...] = ()
+        self.rule: str | None = None
 
     def _render_traceback_(self) -> list[str]:
         """What IPython shows instead of a traceback."""

@@ -109,7 +109,10 @@ class Observer:
         """The host copied a tensor back, after launches; heard by those who attend every launch."""
 
     def host_mistake(self, finding: Any) -> None:
-        """The host of a program did what it should not have, as *finding* says; heard by those who attend every launch."""
+        """The host of a program did what it should not have, as *finding* says, or a fault that was not raised.
+
+        It is heard by those who attend every launch.
+        """
 
     def launched(self, launch: "LaunchResult") -> None:
         """A launch has left *launch*, a `mlusim.Launch`; comes last of all, and never after a fault."""

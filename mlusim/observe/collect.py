@@ -61,10 +61,10 @@ class Collector(Observer):
         self.faults.append(fault)
         self._untold = fault
 
-    def host_mistake(self, finding: Finding) -> None:
+    def host_mistake(self, finding: Finding | Fault) -> None:
         """Keep what the host did wrong, behind the findings of the launch before."""
         self.close()
-        self.found.append(finding)
+        self.found.append(finding_of(finding, None) if isinstance(finding, Fault) else finding)
 
     def add(self, fault: Fault) -> None:
         """Note a fault that ended the program; one of a launch is known already."""
@@ -138,7 +138,7 @@ def as_finding(found: Any, checker: str, kernel: str | None) -> Finding:
 def finding_of(fault: Fault, kernel: str | None) -> Finding:
     """Return *fault* as a finding: ``fault-out-of-bounds`` and so on, by the nearest kind that has a rule."""
     return Finding(
-        next(rule for kind in type(fault).__mro__ if (rule := _rule_of(kind)) in RULES),
+        fault.rule or next(rule for kind in type(fault).__mro__ if (rule := _rule_of(kind)) in RULES),
         f"{fault.intrinsic}: {fault.message}" if fault.intrinsic else fault.message,
         file=fault.file,
         line=fault.line,

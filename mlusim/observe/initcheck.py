@@ -60,13 +60,14 @@ class InitCheck(Checker):
         self._shadows: dict[Allocation, Shadow] = {}
         self._mixed: set[Site] = set()
         self._loaded: dict[Core, tuple[Effect, Access, bytes]] = {}
+        self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
 
     # -- memory comes and goes -----------------------------------------------------------------
 
     def launch_begin(self, launch: "Launch") -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
-        self._shadows, self._mixed, self._loaded = {}, set(), {}
+        self._shadows, self._mixed, self._loaded, self._ended = {}, set(), {}, {}
         for argument in launch.request.arguments:
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
             if allocation is not None and allocation not in self._shadows:
@@ -80,9 +81,15 @@ class InitCheck(Checker):
     def task_end(self, core: "Core") -> None:
         """Forget the task's memory, and the cluster's with its last task."""
         self._tell_loaded(core)
-        arenas = list(core.arenas.values())
+        shared = [cluster.sram for cluster in core.union.clusters]
+        arenas = self._ended.setdefault(core.union, [])
+        arenas += core.arenas.values()
+        lacking = any(a in self._shadows and not self._shadows[a].full for s in shared for a in s.allocations)
         if core.union.finished():
-            arenas += [cluster.sram for cluster in core.union.clusters]
+            arenas += shared
+        elif lacking:
+            return  # what went from there into SRAM may have no value: the way back leads through it
+        del self._ended[core.union]
         for arena in arenas:
             for allocation in arena.allocations:
                 self._shadows.pop(allocation, None)

@@ -59,9 +59,12 @@ class MemCheck(Checker):
         self._known.add(allocation)
 
     def scalar(self, effect: Effect) -> bool:
-        """Ask whether the type divides the address; True where it does."""
+        """Ask whether the scalar pipe reaches the memory and the type divides the address; True where it does."""
         access = (effect.reads or effect.writes)[0]
         address = access.allocation.address + access.start
+        if access.allocation.space.name == "WRAM":
+            self.report((effect.name, effect.site), lambda: _scalar_of_wram(effect))
+            return False
         if address % access.size:
             self.report((effect.name, effect.site), lambda: self._misaligned(effect, address, access.size))
             return False
@@ -131,6 +134,22 @@ class MemCheckNotes(MemCheck):
             self._full.add(step)
         else:
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
+
+
+def _scalar_of_wram(effect: Effect) -> Finding:
+    access = (effect.reads or effect.writes)[0]
+    copy = effect.site.spelled("memcpy")
+    return Finding(
+        "memcheck-wrong-space",
+        f"a {effect.name} of {access.allocation.site}: scalar code does not reach WRAM",
+        **place_of(effect.site),
+        task=effect.core.place.task,
+        intrinsic=effect.name,
+        context=(f"byte {access.start} of {access.allocation.site}",),
+        note="on a card the value is no number that was stored there",
+        hint=f"keep in NRAM what scalar code uses; {copy} moves it between NRAM and WRAM",
+        facts={"address": access.allocation.address + access.start, "space": "WRAM"},
+    )
 
 
 def _wasted(effect: Effect, size: int, offset: int) -> Finding:

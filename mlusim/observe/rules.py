@@ -68,6 +68,7 @@ _ROWS = (
     FindingRule("synccheck-memory-core-left", "a memory core returned before a barrier that needs it"),
     FindingRule("synccheck-divergence", "tasks wait at different barriers, or some at none, without end"),
     FindingRule("synccheck-stuck", "tasks poll memory or a mutex that no task will change"),
+    FindingRule("synccheck-mutex-held", "a task ends while it holds a mutex"),
     FindingRule("synccheck-block-cluster", "a barrier of the cluster in a Block task synchronises nothing"),
     FindingRule(
         "plancheck-crosses-regions", "an operand begins in one region of the plan and ends outside it"

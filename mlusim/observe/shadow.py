@@ -1,12 +1,15 @@
 """`Shadow`: which bytes of an allocation hold a value that was written, and what wrote near them."""
 
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.events import Effect, Site, Step
+from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
+
+MOST = 256  # writes of bytes without a value that are told apart
 
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -48,7 +51,7 @@ class Shadow:
         self._mask: Mask | None = None  # None: no byte in [low, high) has a value
         self._loose = False  # whether low and high may be further apart than need be
         self.low, self.high = (0, 0) if filled else (0, allocation.nbytes)
-        self.writes: dict[Site, tuple[Access, Effect, bool]] = {}
+        self.writes: dict[Hashable, tuple[Access, Effect, bool]] = {}
 
     @property
     def full(self) -> bool:
@@ -108,8 +111,13 @@ class Shadow:
         return True
 
     def wrote(self, access: Access, effect: Effect, *, whole: bool = True) -> None:
-        """Remember the write as the last one of its statement, and whether all that it wrote had a value."""
-        self.writes[effect.step.site] = access, effect, whole
+        """Remember the write as the last one of its statement, and whether all that it wrote had a value.
+
+        Of those that wrote bytes without a value, the last one of each core to each place is remembered, up to `MOST`.
+        """
+        site = effect.step.site
+        key: Hashable = site if whole or len(self.writes) >= MOST else (site, effect.core, access.start)
+        self.writes[key] = access, effect, whole
 
     def log(self) -> list[Write]:
         """The last write of each statement."""

@@ -1,5 +1,6 @@
 """synccheck: barriers that not every core reaches, and barriers that synchronise nothing."""
 
+import functools
 from typing import TYPE_CHECKING
 
 from mlusim.errors import Divergence, Fault, SyncFault
@@ -26,9 +27,18 @@ class SyncCheck(Checker):
         """Begin with no barrier passed."""
         super().launch_begin(launch)
         self._passed: dict[str, tuple[str, Site]] = {}
+        self._held: dict[
+            tuple[int, int], tuple[Core, Site]
+        ] = {}  # mutexes, who holds them, and where it took them
+        self._kept: list[tuple[Core, tuple[int, int], Site]] = []  # those of tasks that have ended
 
     def sync(self, sync: Sync) -> None:
         """Note what each core passed last; a barrier of the cluster in a Block task synchronises nothing."""
+        if sync.scope == "mutex" and sync.mutex is not None:
+            if sync.name == "__bang_lock":
+                self._held[sync.mutex] = sync.core, sync.site
+            else:
+                self._held.pop(sync.mutex, None)
         if sync.scope in (None, "mutex", "arrive"):
             return
         for core in sync.participants:
@@ -37,6 +47,20 @@ class SyncCheck(Checker):
         if core.union.block and sync.scope.startswith("cluster"):
             site = sync.site
             self.report((sync.name, site), lambda: _alone(sync, site))
+
+    def task_end(self, core: "Core") -> None:
+        """Note mutexes that the task has not given back."""
+        for mutex, (holder, site) in list(self._held.items()):
+            if holder is core:
+                del self._held[mutex]
+                self._kept.append((core, mutex, site))
+
+    def launch_end(self, launch: "Launch") -> None:
+        """Tell mutexes that were held at the end; where a task waits for one, the launch has ended as a fault."""
+        del launch
+        for core, mutex, site in self._kept:
+            self.report(("held", site), functools.partial(_kept, core, mutex, site))
+        self._kept = []
 
     def fault(self, core: "Core", fault: Fault) -> None:
         """Tell the fault as a finding."""
@@ -81,6 +105,18 @@ def _rule(fault: SyncFault) -> str:
         memory_cores = all(label.startswith("memory core") for label in fault.absent)
         return "synccheck-memory-core-left" if memory_cores else "synccheck-early-return"
     return "synccheck-stuck" if fault.spins else "synccheck-divergence"
+
+
+def _kept(core: "Core", mutex: tuple[int, int], site: Site) -> Finding:
+    return Finding(
+        "synccheck-mutex-held",
+        f"{core.place.label} ends and still holds the mutex {mutex}",
+        **place_of(site),
+        task=core.place.task,
+        intrinsic="__bang_lock",
+        note="who takes it next waits without end",
+        hint=f"give it back on every way out of the kernel: {site.spelled('bang_unlock')}({mutex[0]}, {mutex[1]})",
+    )
 
 
 def _alone(sync: Sync, site: Site) -> Finding:

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from observe_tools import floats, found, line_of
 
 import mlusim
-from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2WRAM, float32, int8, kernel
+from mlusim.bang import GDRAM2NRAM, GDRAM2WRAM, NRAM2GDRAM, NRAM2WRAM, float32, int8, kernel
 from mlusim.errors import Fault, UsageError
 from mlusim.observe.memcheck import MemCheckNotes
 
@@ -164,3 +165,17 @@ def test_checkers_are_named_when_one_is_unknown():
     """The sentence lists what there is."""
     with pytest.raises(UsageError, match="memcheck"):
         _findings(copy_out.body, observe=["memchek"])
+
+
+def test_scalar_code_does_not_reach_wram():
+    """A card gives no value for it."""
+
+    def load(mlu, dst):
+        w = mlu.wram(float32, 64)
+        mlu.memcpy(w, dst, 256, GDRAM2WRAM)
+        dst[0] = w[3]  # here
+
+    (finding,) = found(load, floats(64), observe=["memcheck"])
+
+    assert ("memcheck-wrong-space", line_of(load, "# here")) == (finding.id, finding.line)
+    assert "scalar code does not reach WRAM" in finding.message

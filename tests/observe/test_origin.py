@@ -1,8 +1,9 @@
 """Where initcheck says that bytes without a value come from, above all through sums in place."""
 
-from observe_tools import found, line_of
+from observe_tools import floats, found, line_of
 
-from mlusim.bang import NRAM2GDRAM, float32, kernel
+import mlusim
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2SRAM, SRAM2GDRAM, float32, kernel
 
 INIT = ["initcheck"]
 N = 16
@@ -70,3 +71,25 @@ def test_a_source_that_was_filled_afterwards_leaves_the_blame_with_the_sum():
         f"__bang_add at line {line} by task 0 wrote them out of bytes without a value" == finding.context[1]
     )
     assert () == found(filled_too_late, (N, float32), False, observe=INIT)
+
+
+def test_weights_that_were_never_written_are_named_behind_a_way_through_sram():
+    """The tasks that used them have ended, and each wrote its own part of SRAM."""
+
+    def product(mlu, dst, src):
+        s = mlu.shared(float32, 4 * 64)
+        if mlu.is_ipu():
+            a, c, w = mlu.nram(float32, 64), mlu.nram(float32, 64), mlu.wram(float32, 64 * 64)
+            mlu.memcpy(a, src, 4 * 64, GDRAM2NRAM)
+            mlu.bang_matmul(c, a, w, 1, 64, 64)  # uses
+            mlu.memcpy(s + 64 * mlu.coreId, c, 4 * 64, NRAM2SRAM)
+        mlu.sync_cluster()
+        if mlu.is_mpu():
+            mlu.memcpy(dst, s, 16 * 64, SRAM2GDRAM)
+
+    (finding,) = found(
+        product, floats(256), floats(64), observe=["initcheck"], dim=(4, 1, 1), kind=mlusim.UNION1
+    )
+
+    assert line_of(product, "# uses") == finding.line
+    assert "of WRAM float[4096]" in finding.context[0]

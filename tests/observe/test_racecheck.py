@@ -1,5 +1,6 @@
 """racecheck: the rules of the pipes of one core, each as a kernel that is right and one that is not."""
 
+import numpy as np
 import pytest
 from observe_tools import floats, found, line_of
 
@@ -8,6 +9,7 @@ from mlusim.bang import (
     NRAM2GDRAM,
     NRAM2NRAM,
     float32,
+    uint32,
 )
 
 RACE = ["racecheck"]
@@ -279,3 +281,23 @@ def test_on_2xx_a_copy_inside_nram_is_work_of_the_vector_unit():
 
     assert [] == _ids(move, floats(N), floats(N), board="MLU270-S4")
     assert ["racecheck-read-after-write"] * 2 == _ids(move, floats(N), floats(N))
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_blocking_gather_reads_its_offsets_when_it_is_issued(waits):
+    """It waits for the end, and has read what a copy before it on its own pipe had not brought yet."""
+
+    def gather(mlu, dst, src, places):
+        a, offset = mlu.nram(float32, N), mlu.nram(uint32, 8)
+        mlu.memcpy_async(offset, places, 32, GDRAM2NRAM)
+        if waits:
+            mlu.sync_io()
+        mlu.gather(a, src, offset, 4, GDRAM2NRAM, 4, 8)  # here
+        mlu.memcpy(dst, a, 32, NRAM2GDRAM)
+
+    places = np.arange(8, dtype=np.uint32) * 4
+    findings = found(gather, floats(N), floats(N), places, observe=RACE, board="MLU590-H8")
+
+    assert [("racecheck-read-after-write", line_of(gather, "# here"))] * (not waits) == [
+        (f.id, f.line) for f in findings
+    ]

@@ -121,3 +121,20 @@ def test_polling_that_ends_is_not_stuck():
                 break
 
     assert () == found(wait_for_flag, np.zeros(1, np.int32), observe=SYNC, **UNION)
+
+
+@pytest.mark.parametrize("gives_back", [True, False])
+def test_a_mutex_that_is_held_at_the_end_is_told_where_it_was_taken(gives_back):
+    """Who takes it next would wait without end."""
+
+    def count(mlu):
+        if mlu.is_ipu() and mlu.taskId == 2:
+            mlu.bang_lock(1, 1)  # here
+            if gives_back:
+                mlu.bang_unlock(1, 1)
+
+    findings = found(count, observe=SYNC, **UNION)
+
+    assert [("synccheck-mutex-held", line_of(count, "# here"), 2)] * (not gives_back) == [
+        (f.id, f.line, f.task) for f in findings
+    ]

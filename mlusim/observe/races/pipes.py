@@ -5,8 +5,8 @@ The rules, with the vendor's guide and the fixes in the vendor's kernels as thei
 * scalar code, vector and tensor instructions are in order among each other;
 * a blocking copy, fill or atomic waits for them and for the copies before it on its own pipe, and is
   done when it returns; copies of one pipe are in order;
-* an asynchronous gather or scatter reads its offsets and its mask when it is issued: copies before it on its own
-  pipe may not have brought them yet;
+* a gather, a scatter or a discrete atomic reads its offsets and its mask when it is issued, blocking or not: copies
+  before it on its own pipe may not have brought them yet;
 * an asynchronous instruction waits for nothing but its pipe: what scalar code or the vector unit still
   reads or writes, it may overtake, until a sync waits for them;
 * a scalar store to GDRAM or SRAM is on its way until ``__sync`` or a barrier; scalar loads of the same
@@ -20,6 +20,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
+from mlusim.observe.scattered import index_reads
 
 COMPUTE = frozenset({Pipe.VECTOR, Pipe.TENSOR})
 SCALAR, VECTOR, IO, MOVE = (pipe.value for pipe in (Pipe.SCALAR, Pipe.VECTOR, Pipe.IO, Pipe.MOVE))
@@ -107,7 +108,7 @@ class PipeOrder:
     def _with_flights(self, effect: Effect) -> Iterator[Clash]:
         """The clashes with what is in flight: on another pipe, or on the same with what is read at issue."""
         step = effect.step
-        early = at_issue(step) if effect.asynchronous else None
+        early = at_issue(effect)
         for pipe, steps in ((Pipe.IO, self.io), (Pipe.MOVE, self.move)):
             if pipe is not step.pipe:
                 for first in steps:
@@ -267,11 +268,16 @@ def spelled(name: str) -> str:
     return name if " " in name else f"__{name}"
 
 
-def at_issue(step: Step) -> Step | None:
-    """What an asynchronous instruction reads when it is issued, before its pipe gets to it: its offsets and mask."""
-    if step.row is None or step.row.form != "gather":
+def at_issue(effect: Effect) -> Step | None:
+    """What a gather, a scatter or a discrete atomic reads when it is issued, before its pipe gets to it.
+
+    These are its offsets and its mask, whether it waits for the end or not.
+    """
+    step = effect.step
+    if step.row is None or step.row.form not in ("gather", "discrete"):
         return None
-    index = step.reads[: len(step.reads) - len(step.writes)]
+    gathers = step.row.form == "gather"
+    index = step.reads[: len(step.reads) - len(step.writes) if gathers else index_reads(effect)]
     return Step(step.name, step.row, step.pipe, step.flow, index, (), step.site)
 
 

@@ -7,6 +7,7 @@ import pytest
 from mlusim import Observer
 from mlusim.arch.catalog import find_board
 from mlusim.errors import Fault, MlusimError, UsageError
+from mlusim.observe.collect import collecting
 from mlusim.programs.host_program import HostProgram
 from mlusim.programs.kernel_call import Sources
 
@@ -259,3 +260,50 @@ def test_the_interrupt_key_tells_the_line_of_the_host(execute):
 
     assert note.startswith(f"at {execute.path}:")
     assert lines[int(note.split(":")[-1].split()[0]) - 1] in ("for (;;)", "  turns += 1;")
+
+
+QUEUE = """\
+cnrtQueue_t queue; CNRT_CHECK(cnrtQueueCreate(&queue)); cnrtNotifier_t done; CNRT_CHECK(cnrtNotifierCreate(&done));
+std::vector<float> host(64, 1.5f); float *src = nullptr, *dst = nullptr; cnrtDim3_t dim = {1, 1, 1};
+CNRT_CHECK(cnrtMalloc((void **)&src, 256)); CNRT_CHECK(cnrtMalloc((void **)&dst, 256));
+CNRT_CHECK(cnrtMemcpy(src, host.data(), 256, cnrtMemcpyHostToDev));
+"""
+LAUNCH = "Twice<<<dim, cnrtFuncTypeBlock, queue>>>(dst, src, 64);\n"
+BACK = "CNRT_CHECK(cnrtMemcpy(host.data(), dst, 256, cnrtMemcpyDevToHost));\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "rules"),
+    [
+        (LAUNCH + BACK, ["hostcheck-read-without-sync"]),
+        (LAUNCH + "cnrtQueueSync(queue);\n" + BACK, []),
+        (LAUNCH + "cnrtSyncDevice();\n" + BACK, []),
+        (LAUNCH + "cnrtPlaceNotifier(done, queue); cnrtWaitNotifier(done);\n" + BACK, []),
+        ("cnrtPlaceNotifier(done, queue);\n" + LAUNCH + "cnrtWaitNotifier(done);\n" + BACK, ["hostcheck-read-without-sync"]),
+        (LAUNCH.replace("queue>>>", "nullptr>>>") + BACK, []),
+        (LAUNCH + BACK.replace("host.data(), dst", "host.data(), src"), []),
+        (
+            LAUNCH + "cnrtMemcpyAsync(host.data(), dst, 256, queue, cnrtMemcpyDevToHost); cnrtQueueSync(queue);",
+            [],
+        ),
+    ],
+)  # fmt: skip
+def test_a_result_is_read_behind_a_wait_for_its_queue(execute, body, rules):
+    """A copy without one may come before the launch has stored anything."""
+    with collecting() as collector:
+        execute(QUEUE + body)
+
+    assert rules == [finding.id for finding in collector.found]
+    for finding in collector.found:
+        assert finding.file == str(execute.path)
+        assert "cnrtQueueSync" in finding.hint
+
+
+@pytest.mark.parametrize("use", [BACK, LAUNCH, "cnrtMemset(dst, 0, 256);"], ids=["copy", "launch", "set"])
+def test_memory_that_was_freed_is_a_finding_of_the_host(execute, use):
+    """A copy, a launch or a set may use it."""
+    with collecting() as collector, pytest.raises(Fault, match="that was freed") as caught:
+        execute(QUEUE + "cnrtFree(dst);\n" + use)
+    collector.add(caught.value)
+
+    assert ["hostcheck-use-after-free"] == [finding.id for finding in collector.found]

@@ -226,6 +226,7 @@ class Process:
             raise LaunchError(f"{kind} is no cnrtFunctionType_t that {self.device.board.name} launches")
         found = next(k for k in KINDS if k.unions == unions)
         given = [_argument(kernel, n, a) for n, a in enumerate(arguments)]
+        self.driver.given(chosen, zip(given, _written(kernel), strict=False))
         since = self.library.clock()
         grid = (dim.x, dim.y, dim.z)
         if self.start is not None:
@@ -235,6 +236,11 @@ class Process:
         self.library.clock.simulated(since, launch.time_us)
         chosen.us += launch.time_us
         self.launches.append(launch)
+
+
+def _written(kernel: Any) -> list[bool]:
+    """Whether *kernel* may write through each of its parameters."""
+    return ["const" not in parameter.spelling for parameter in kernel.form.parameters]
 
 
 def _argument(kernel: Any, n: int, value: Any) -> Any:

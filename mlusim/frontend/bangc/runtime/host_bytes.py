@@ -55,7 +55,9 @@ def device_bytes(pointer: Any, count: int, verb: str) -> Any:
         raise _none(pointer, count, verb)
     allocation, start = pointer.view.allocation, pointer.offset
     if not allocation.live:
-        raise Ended(f"a {verb} of {count} bytes of device memory that was freed", address=pointer.address)
+        fault = Ended(f"a {verb} of {count} bytes of device memory that was freed", address=pointer.address)
+        fault.rule = "hostcheck-use-after-free"
+        raise fault
     if start < 0 or start + count > allocation.nbytes:
         raise OutOfBounds(
             f"a {verb} of {count} bytes at byte {start} of {allocation.nbytes} bytes of device memory",

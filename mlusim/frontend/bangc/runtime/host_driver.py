@@ -5,14 +5,14 @@ launches alone.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
 from mlusim.arch.dtypes import int8, uint8
-from mlusim.errors import MemoryFault, OutOfMemory, WrongSpace
+from mlusim.errors import Ended, MemoryFault, OutOfMemory, WrongSpace, shown_file
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.runtime.classes.objects import HostObject
 from mlusim.frontend.bangc.runtime.host_bytes import device_bytes, host_bytes, plain, put_variable
@@ -20,7 +20,9 @@ from mlusim.frontend.bangc.runtime.host_memory import HostBlock, HostMemory, Hos
 from mlusim.frontend.bangc.runtime.pointers import Address
 from mlusim.frontend.bangc.runtime.variables import Cell
 from mlusim.kernel_frames import kernel_site
+from mlusim.machine.hub import tell_mistake
 from mlusim.machine.tensor import DeviceTensor
+from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
 
 if TYPE_CHECKING:
@@ -50,14 +52,19 @@ class Queue(HostObject):
 
     us: float = 0.0
     live: bool = True
+    running: dict[Allocation, str] = field(
+        factory=dict
+    )  # what launches that were not waited for may write: where
 
 
 @define(eq=False)
 class Notifier(HostObject):
-    """A notifier; ``us`` is when it was met, None before."""
+    """A notifier; ``us`` is when it was met, None before, ``met`` what the launches before it may have written."""
 
     us: float | None = None
     live: bool = True
+    queue: Queue | None = None
+    met: dict[Allocation, str] = field(factory=dict)
 
 
 @define(eq=False)
@@ -71,6 +78,7 @@ class Driver:
     tensors: dict[int, DeviceTensor] = field(factory=dict)  # by address
     lent: dict[int, DeviceTensor] = field(factory=dict)
     freed: dict[int, str] = field(factory=dict)  # where memory was given back, by address
+    queues: list[Queue] = field(factory=list)
 
     def functions(self) -> Iterator[tuple[str, Callable[..., Any]]]:
         """The calls by the names that programs have for them."""
@@ -213,15 +221,64 @@ class Driver:
             raise MemoryFault(
                 f"cnrtFree of memory {said}", address=pointer.address, hint="free it once, by its first byte"
             )
-        self.freed[start] = ":".join(map(str, kernel_site()))
+        file, line = kernel_site()
+        self.freed[start] = f"{shown_file(file)}:{line}"
         self.device.free(tensor)
         return OK
 
-    def copy(self, target: Any, source: Any, nbytes: int, direction: int, call: str = "cnrtMemcpy") -> int:
+    def given(self, queue: Queue, arguments: Iterable[tuple[Any, bool]]) -> None:
+        """Note a launch in *queue*: its *arguments*, each with whether the kernel may write through it.
+
+        Raises `Ended` for memory that was freed.
+        """
+        file, line = kernel_site()
+        where = f"{shown_file(file)}:{line}"
+        for argument, writes in arguments:
+            if not isinstance(argument, Ptr):
+                continue
+            allocation = argument.view.allocation
+            if not allocation.live:
+                freed = self.freed.get(allocation.address)
+                told = f" at {freed}" if freed else ""
+                fault = Ended(
+                    f"a launch is given device memory that was freed{told}", address=argument.address
+                )
+                fault.rule, (fault.file, fault.line) = "hostcheck-use-after-free", kernel_site()
+                raise fault
+            if writes and queue is not self.usual:
+                queue.running[allocation] = where
+
+    def _read(self, source: Any, reading: Queue | None) -> None:
+        """Tell a read of what a launch in another queue than *reading*, which was not waited for, may still write.
+
+        What is copied without a queue is in order with launches without one.
+        """
+        allocation = source.view.allocation if isinstance(source, Ptr) else None
+        for queue in self.queues:
+            if queue is not reading and allocation in queue.running:
+                fault = MemoryFault(
+                    f"a copy reads {allocation.site}, which the launch at {queue.running.pop(allocation)} in a queue may "
+                    "not have written yet",
+                    hint="wait for the queue of the launch first: cnrtQueueSync(queue)",
+                )
+                fault.rule, (fault.file, fault.line) = "hostcheck-read-without-sync", kernel_site()
+                tell_mistake(fault)
+
+    def copy(
+        self,
+        target: Any,
+        source: Any,
+        nbytes: int,
+        direction: int,
+        call: str = "cnrtMemcpy",
+        queue: Queue | None = None,
+    ) -> int:
         """``cnrtMemcpy``."""
         if not 0 <= direction < len(_DIRECTIONS):
             return self._done(ARGS)
         from_device, to_device = _DIRECTIONS[direction]
+        if from_device and not to_device:
+            self._read(plain(source), queue)
         read = (device_bytes if from_device else host_bytes)(source, nbytes, call)
         if not to_device and put_variable(target, bytes(read)):
             return OK
@@ -233,8 +290,7 @@ class Driver:
 
     def copy_async(self, target: Any, source: Any, nbytes: int, queue: Any, direction: int) -> int:
         """``cnrtMemcpyAsync``: at once; bytes have no time here."""
-        self.queue(queue)
-        return self.copy(target, source, nbytes, direction, "cnrtMemcpyAsync")
+        return self.copy(target, source, nbytes, direction, "cnrtMemcpyAsync", self.queue(queue))
 
     def set(self, pointer: Any, value: int, nbytes: int) -> int:
         """``cnrtMemset``."""
@@ -257,7 +313,8 @@ class Driver:
         """``cnrtQueueCreate``."""
         if not queue:
             return self._done(ARGS)
-        queue[0] = Queue()
+        queue[0] = made = Queue()
+        self.queues.append(made)
         return OK
 
     def queue_destroy(self, queue: Any) -> int:
@@ -265,15 +322,18 @@ class Driver:
         if not isinstance(queue, Queue):
             return self._done(ARGS)
         self.queue(queue).live = False
+        self.queues.remove(queue)
         return OK
 
     def queue_sync(self, queue: Any) -> int:
         """``cnrtQueueSync``: what was given to it is done."""
-        self.queue(queue)
+        self.queue(queue).running.clear()
         return OK
 
     def sync_device(self) -> int:
         """``cnrtSyncDevice``."""
+        for queue in self.queues:
+            queue.running.clear()
         return OK
 
     def notifier_create(self, notifier: Any) -> int:
@@ -294,11 +354,16 @@ class Driver:
         """``cnrtPlaceNotifier``: it is met when the launches before it are done."""
         if not isinstance(notifier, Notifier) or not notifier.live:
             return self._done(ARGS)
-        notifier.us = self.queue(queue).us
+        notifier.queue = self.queue(queue)
+        notifier.us, notifier.met = notifier.queue.us, dict(notifier.queue.running)
         return OK
 
     def wait_notifier(self, notifier: Any) -> int:
         """``cnrtWaitNotifier`` and ``cnrtQueryNotifier``."""
+        if isinstance(notifier, Notifier) and notifier.queue is not None:
+            running = notifier.queue.running
+            for allocation in [a for a, where in notifier.met.items() if running.get(a) == where]:
+                del running[allocation]
         return self._done(OK if isinstance(notifier, Notifier) and notifier.us is not None else ARGS)
 
     def duration(self, start: Any, end: Any, us: Any) -> int:
