@@ -103,6 +103,7 @@ class Record:
     destroyed: bool = False  # something happens at the end of an object
     virtual: bool = False  # an object's class chooses its methods
     bases: "tuple[Record, ...]" = ()  # the first base class, its first base, and so on
+    derived: bool = False  # it is a base of another
     closure: bool = False  # it is what a lambda captured
     others: "tuple[Record, ...]" = ()  # bases behind the first, whose members lie elsewhere in it
 
@@ -170,6 +171,11 @@ class FunctionType:
 
     def __str__(self) -> str:
         return f"{self.result} ({', '.join(map(str, self.parameters))})"
+
+
+def referent(kind: "Type") -> "Type":
+    """What a reference refers to; other types are themselves."""
+    return kind.to if isinstance(kind, Pointer) and kind.reference else kind
 
 
 Type = Arithmetic | Void | Pointer | Array | Record | VectorRegister | ClassType | FunctionType

@@ -132,3 +132,148 @@ def test_a_name_that_begins_with_new_is_no_new(load):
 
     with pytest.raises(MlusimError, match="new in a macro is not supported"):
         load(text).functions["make"](Device())
+
+
+# -- copies and ends of objects ---------------------------------------------------------------------
+
+OBJECTS = {
+    "copies": (
+        """
+struct L { int id; __mlu_func__ L(int i = 0) : id(i) {} __mlu_func__ L(const L &o) : id(o.id + 10) {} };
+struct W { L l; int z; };
+struct X { W w; L a[2]; };
+struct D : L { int q; };
+struct E : L { int q; __mlu_func__ E(const E &o) : L(o), q(o.q) {} __mlu_func__ E() : q(4) {} };
+struct P { int x, y; };
+struct Q : P { int z; __mlu_func__ Q(const Q &o) : P(o), z(o.z) {} __mlu_func__ Q() : z(4) { x = 1; y = 2; } };
+__mlu_func__ L ret(L &x) { return x; }
+__mlu_func__ L ret2() { L y(5); return y; }
+__mlu_func__ int by(L x) { return x.id; }
+__mlu_func__ int byw(W x) { return x.l.id; }
+__mlu_entry__ void K(long long *o) {
+  L x(3);
+  L a[2] = {x, 7}; o[0] = a[0].id + 1000 * a[1].id;
+  W w = {x, 4}; W w2 = w; o[1] = w2.l.id;
+  X y = {w, {x, L(2)}}; X y2(y); o[2] = y2.w.l.id + y2.a[0].id * 1000 + y2.a[1].id * 1000000;
+  D d; d.id = 1; d.q = 2; D d2 = d; o[3] = d2.id + 100 * d2.q;
+  E e; e.id = 5; E e2 = e; o[4] = e2.id + 100 * e2.q;
+  Q q; Q q2 = q; o[5] = q2.x + 10 * q2.y + 100 * q2.z;
+  o[6] = ret(x).id + 1000 * by(x) + 1000000 * byw(w);
+  o[7] = ret2().id;
+}
+""",
+        True,
+    ),
+    "assignments": (
+        """
+struct L { int id; __mlu_func__ L(int i = 0) : id(i) {} __mlu_func__ L(const L &o) : id(o.id + 10) {}  __mlu_func__ L &operator=(const L &o) { id = o.id + 100; return *this; } };
+struct W { L l; int z; L a[2]; };
+struct B : L { int q; };
+struct BB : B { L m; };
+__mlu_entry__ void K(long long *o) {
+  L x(3); L v[2]; v[0].id = 3; v[1].id = 4; int s = 0; for (auto e : v) s += e.id; o[0] = s; s = 0; for (auto &e : v) s += e.id; o[1] = s;
+  auto f = [x] { return x.id; }; o[2] = f(); auto g = f; o[3] = g();
+  auto h = [y = x] { return y.id; }; o[3] += h() * 1000;
+  W w, q; w.l.id = 3; w.z = 1; w.a[1].id = 5; q.l.id = 0; q.z = 2; q = w; o[4] = q.l.id + 1000 * q.z + 10000 * q.a[1].id;
+  BB b, c; b.id = 3; b.q = 1; b.m.id = 7; c = b; o[5] = c.id + 1000 * c.q + 10000 * c.m.id; BB e = b; o[6] = e.id + 1000 * e.q + 10000 * e.m.id;
+  auto [l, z, a] = w; o[7] = l.id + 1000 * z + 10000 * a[1].id;
+}
+""",
+        True,
+    ),
+    "slices": (
+        """
+struct L { int id; __mlu_func__ L(int i) : id(i * 2) {} };
+struct A { int x; __mlu_func__ virtual int get() const { return x; } __mlu_func__ int twice() const { return 2 * get(); } };
+struct B : A { int y; __mlu_func__ int get() const override { return x + 100; } };
+struct C { int x; __mlu_func__ int get() const { return x; } };
+struct D : C { int y; };
+__mlu_func__ int val(A a) { return a.get(); }
+__mlu_func__ int valc(C a) { return a.get(); }
+__mlu_func__ A up(B b) { return b; }
+__mlu_func__ int ref(const A &a) { return a.get(); }
+__mlu_entry__ void K(long long *o) { L a[2] = {1, 2}; o[0] = a[0].id * 10 + a[1].id; B b; b.x = 3; b.y = 5; A s = b; o[1] = s.get() + 1000 * ref(b) ; o[2] = val(b); o[3] = up(b).get(); A t; t.x = 1; t = b; o[4] = t.get() + 1000 * t.twice();
+ D d; d.x = 6; d.y = 7; C q = d; o[5] = q.get(); o[6] = valc(d); C u; u = d; A arr[2] = {b, s}; o[7] = u.get() + arr[0].get() * 1000; }
+""",
+        False,
+    ),
+    "references to bases": (
+        """
+struct P { int x; };
+struct Q : P { int y; };
+struct A { int x; __mlu_func__ virtual int get() const { return x; } };
+struct B : A { __mlu_func__ int get() const override { return x + 100; } };
+__mlu_func__ void put(P &a, const P &b) { a = b; }
+__mlu_func__ int val(const A &a) { A s = a; return s.get(); }
+__mlu_func__ A ret(const A &a) { return a; }
+__mlu_entry__ void K(long long *o) { Q a, b; a.x = 1; a.y = 2; b.x = 3; b.y = 4; put(a, b); o[0] = a.x * 10 + a.y; B c; c.x = 5; o[1] = val(c); o[2] = ret(c).get(); A *p = &c; A s = *p; o[3] = s.get() * 1000 + p->get(); P &r = a; r = b; o[4] = a.x * 10 + a.y; A v[2]; v[0] = c; v[1] = *p; o[5] = v[0].get() + v[1].get(); B w; A &z = w; w.x = 0; z = c; o[6] = z.get(); o[7] = w.x; }
+""",
+        False,
+    ),
+    "constructors that choose": (
+        """
+struct A { int x; __mlu_func__ virtual int get() const { return 1; } __mlu_func__ void init() { x = x * 10 + get(); } __mlu_func__ A() { x = get(); init(); } };
+struct B : A { __mlu_func__ int get() const override { return 2; } __mlu_func__ B() { x = x * 10 + get(); init(); } };
+struct C : B { int z; __mlu_func__ int get() const override { return 3; } };
+__mlu_entry__ void K(long long *o) { B q; o[0] = q.x; C c; o[1] = c.x; c.init(); o[2] = c.x; A &r = c; o[3] = r.get(); o[4] = q.get(); }
+""",
+        False,
+    ),
+    "temporaries": (
+        """
+struct L { int *n; int i; __mlu_func__ L(int *n, int i) : n(n), i(i) {} __mlu_func__ ~L() { *n = *n * 7 + i; } __mlu_func__ int get() { return i++; } };
+__mlu_func__ int take(const L &l) { return l.i; }
+__mlu_func__ L make(int *n) { return L(n, 3); }
+__mlu_entry__ void K(long long *o) { int n = 3; L(&n, 6); o[0] = n; int k = take(L(&n, 2)) + 1; o[1] = n * 10 + k; k = L(&n, 4).get(); o[2] = n * 10 + k; make(&n); o[3] = n; { L x = make(&n); o[4] = n; } o[5] = n; (void)take(make(&n)); o[6] = n;
+ { auto f = [l = L(&n, 5)] { return 1; }; o[7] = n; } o[7] = o[7] * 1000 + n; }
+""",
+        False,
+    ),
+    "results": (
+        """
+struct L { int *n; int i; __mlu_func__ L(int *n, int i) : n(n), i(i) {} __mlu_func__ ~L() { *n = *n * 7 + i; } __mlu_func__ int get() { return i++; }
+ __mlu_func__ L operator+(const L &o) const { return L(n, i + o.i); } __mlu_func__ L(const L &o) : n(o.n), i(o.i + 1) {} __mlu_func__ L &operator=(const L &o) { i = o.i; return *this; } __mlu_func__ L &add(int k) { i += k; return *this; } };
+struct M { L a; int z; };
+__mlu_func__ L make(int *n, int k) { L x(n, k); x.i += 1; if (k == 4) return x; *n += 1; return x; }
+__mlu_func__ int val(int *n) { return L(n, 2).i + L(n, 3).i; }
+__mlu_func__ M mk(int *n) { return M{L(n, 1), 2}; }
+__mlu_entry__ void K(long long *o) { int n = 1; { L y = make(&n, 4); o[0] = n * 10 + y.i; } o[1] = n; { L y = make(&n, 5); o[1] = n * 10 + y.i; } n = n % 1000; o[2] = val(&n) * 10000 + n; n = 1;
+ { L a(&n, 1), b(&n, 2); L c = a + b + a; o[3] = n * 10 + c.i; a = a + b; o[3] += a.i * 1000; } o[4] = n % 100000; n = 1; { M m = mk(&n); o[5] = n; M q = m; } o[6] = n; n = 1; o[7] = L(&n, 3).add(4).i * 1000; o[7] += n; mk(&n); o[7] += n * 1000000; }
+""",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_objects_are_copied_and_end_as_in_cplusplus(load, tmp_path, name):
+    """Elements, members, bases, captures, loops by value, bindings, slices, virtual calls, temporaries and results."""
+    text, native = OBJECTS[name]
+    check(load, tmp_path, text, native=native)
+
+
+HELD = """
+struct L { int *n; int i; __mlu_func__ L(int *n, int i) : n(n), i(i) {} __mlu_func__ ~L() { *n = *n * 7 + i; } };
+struct M { L a; int z; };
+template <class T> struct V { T t; __mlu_func__ V() : t(1) {} __mlu_func__ V(const V &o) : t(o.t + 5) {} };
+struct U { V<int> v; };
+__mlu_func__ M mk(int *n) { return M{L(n, 1), 2}; }
+__mlu_entry__ void K(long long *o) { int n = 1; %s o[1] = n; }"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        ("o[0] = n > 0 && L(&n, 1).i > 0;", "a temporary object of L, which has a destructor"),
+        ("o[0] = n ? L(&n, 1).i : 3;", "a temporary object of L, which has a destructor"),
+        ("const L &r = L(&n, 3); o[0] = r.i;", "a temporary object of L, which has a destructor"),
+        ("if (L(&n, 1).i) o[0] = 3;", "a temporary object of L, which has a destructor"),
+        ("for (; n < 1000; L(&n, 2)) o[0] = n;", "a temporary object of L, which has a destructor"),
+        ("L a[2] = {L(&n, 1), L(&n, 2)};", "an array of L, which has a destructor, is not supported"),
+        ("auto [x, y] = mk(&n);", "M has a destructor, which would not be called"),
+        ("U u; U w = u;", "the copy constructor of V<int>, which is made from a template, is not known here"),
+    ],
+)
+def test_ends_and_copies_that_are_not_made_are_refused(load, statement, sentence):
+    """In one sentence; nothing is left out without a word."""
+    assert sentence in answer(load, HELD % statement, 2, engine="python")

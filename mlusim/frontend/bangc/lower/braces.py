@@ -16,7 +16,7 @@ from mlusim.frontend.bangc.ir import (
     LocalStorage,
     Span,
 )
-from mlusim.frontend.bangc.lower import calls, expressions
+from mlusim.frontend.bangc.lower import calls, copies, dispatch, expressions
 from mlusim.frontend.bangc.lower.containers import LISTED, element
 from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
@@ -108,24 +108,39 @@ def _elements(scope: FunctionScope, child: Node, kind: t.ClassType) -> Compose:
 
 def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
     if child.kind == "INIT_LIST_EXPR":
-        made = calls.listed(scope, child, part) if isinstance(part, t.Record) else None
-        if made is not None:
-            return made
-        if isinstance(part, t.Array | t.Record):
-            return compose(scope, child, part)
-        if isinstance(part, t.ClassType):
-            inner = tuple(expressions.value(scope, c) for c in child.children)
-            if part.name in LISTED and inner:
-                inner = (_elements(scope, child, part),)
-            return Construct(inner, part, child.span)
-        return value(scope, child) if child.type == part else expressions.valued(scope, child, part)
+        return _listed(scope, child, part)
     if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
         return letters(expressions.string(scope, child).value, part, child.span)
+    made = _object(scope, child, part) if isinstance(part, t.Record) else None
+    if made is not None:
+        return made
     if isinstance(part, t.Array) or (isinstance(part, t.Record) and child.type is not part):
         return _filled(scope, itertools.chain((child,), given), part, node)
     if isinstance(part, t.ClassType) and child.type != part:
         return Construct((expressions.value(scope, child),), part, child.span)
     return expressions.valued(scope, child, part)
+
+
+def _listed(scope: FunctionScope, child: Node, part: t.Type) -> Expr:
+    """A part from inner braces."""
+    made = calls.listed(scope, child, part) if isinstance(part, t.Record) else None
+    if made is not None:
+        return made
+    if isinstance(part, t.Array | t.Record):
+        return compose(scope, child, part)
+    if isinstance(part, t.ClassType):
+        inner = tuple(expressions.value(scope, c) for c in child.children)
+        if part.name in LISTED and inner:
+            inner = (_elements(scope, child, part),)
+        return Construct(inner, part, child.span)
+    return value(scope, child) if child.type == part else expressions.valued(scope, child, part)
+
+
+def _object(scope: FunctionScope, child: Node, part: t.Record) -> Expr | None:
+    """A copy of the object that *child* is, or what a constructor makes of it; None of the first of several values."""
+    if isinstance(child.type, t.Record) and part in (child.type, *child.type.bases):
+        return copies.of_node(scope, child, part)
+    return calls.converted(scope, child, part)
 
 
 def zero(kind: t.Type, span: Span) -> Expr:
@@ -172,7 +187,9 @@ def plain(scope: FunctionScope, kind: t.Record, span: Span) -> Expr:
         return whole
     held = LocalStorage(scope.temporary(kind, span), kind, span)
     this = scope.address(held, t.Pointer(kind), span)
-    call = construct(scope, base, this, span)
+    call: Expr = construct(scope, base, this, span)
+    if kind.virtual:
+        call = Comma(call, dispatch.become(this, kind, span), t.VOID, span)
     return Comma(Assign(held, whole, kind, span), Comma(call, Load(held, kind, span), kind, span), kind, span)
 
 

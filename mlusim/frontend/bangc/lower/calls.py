@@ -23,9 +23,9 @@ from mlusim.frontend.bangc.ir import (
     Place,
     Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import braces, containers, dispatch, expressions, lambdas, places
+from mlusim.frontend.bangc.lower import braces, containers, copies, dispatch, expressions, lambdas, places
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number, temporary
+from mlusim.frontend.bangc.lower.scope import FunctionScope, element_of, number
 from mlusim.frontend.bangc.lower.storage import to_memory
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.prelude import MARK
@@ -138,12 +138,18 @@ def _names(node: Node, target: Declaration) -> bool:
 
 
 def passed(
-    scope: FunctionScope, node: Node, target: Declaration, given: list[Node], *, by_value: bool = False
+    scope: FunctionScope,
+    node: Node,
+    target: Declaration,
+    given: list[Node],
+    *,
+    by_value: bool = False,
+    first: int = 0,
 ) -> tuple[Expr, ...]:
-    """What a call of *target* is given, with the defaults that are left out."""
+    """What a call of *target* is given from parameter *first* on, with the defaults that are left out."""
     parameters = target.parameters
     made: list[Expr] = []
-    for n, parameter in enumerate(parameters):
+    for n, parameter in enumerate(parameters[first:], first):
         source = given[n] if n < len(given) else None
         if source is None or (source.left_out and scope.around.unit.reader.value(source) is None):
             source = _default(scope, parameter, target, n, node.span)
@@ -175,7 +181,8 @@ def argument(scope: FunctionScope, node: Node, kind: t.Type, *, by_value: bool =
         if places.is_place(node) and _same(places.bare(node).type, kind.to):
             return convert(scope, places.pointer(scope, node), kind, node.span)
         held = expressions.valued(scope, node, kind.to)
-        return scope.address(temporary(held), kind, node.span)
+        at = places.made_place(scope, held)
+        return convert(scope, places.address_of(scope, at, node.span), kind, node.span)
     return expressions.valued(scope, node, kind)
 
 
@@ -283,8 +290,10 @@ def _method(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
             return containers.item(receiver, receiver.type, _signed(arguments[0]), node.span)
         return Method(_name_of(target), receiver, arguments, target.result, node.span)
     if target.name == "operator=" and target.implicit:
-        stored = expressions.value(scope, given[0])
-        return Assign(receiver, stored, receiver.type, node.span)
+        kind = receiver.type if target.parent is None else target.parent.type
+        if isinstance(kind, t.Record) and isinstance(receiver.type, t.Record):
+            return copies.assigned(scope, receiver, given[0], kind, node.span, moved=target.takes_temporary)
+        return Assign(receiver, expressions.value(scope, given[0]), receiver.type, node.span)
     arguments = passed(scope, node, target, given)
     if not takes_this(target):
         return _ordinary(scope, node, target, arguments)
@@ -323,6 +332,8 @@ def _construction(scope: FunctionScope, node: Node, target: Declaration) -> Expr
     if isinstance(kind, t.VectorRegister):
         return expressions.value(scope, given[0]) if given else Compose((), kind, node.span)
     if target.makes_copy and given and target.implicit:
+        if isinstance(kind, t.Record):
+            return copies.of_node(scope, given[0], kind, moved=target.takes_temporary)
         return expressions.value(scope, given[0])
     if not isinstance(kind, t.Record):
         return scope.refuse("constructor", f"an object of {kind} cannot be made here", node.span)
@@ -376,6 +387,20 @@ def listed(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
     if len(fitting) != 1:
         scope.refuse("braces", f"write the name of the class before these braces: {kind}{{...}}", node.span)
     return built(scope, node, fitting[0], kind, node.children)
+
+
+def converted(scope: FunctionScope, node: Node, kind: t.Record) -> Expr | None:
+    """An object of a class with constructors from one value, which the library shows without them; None of another."""
+    found = [c for c in scope.around.unit.reader.constructors(kind) if not c.implicit and not c.makes_copy]
+    if not found or kind.name.startswith("std::"):
+        return None
+    one = [c for c in found if c.parameters and all(p.default is not None for p in c.parameters[1:])]
+    exact = [c for c in one if t.referent(c.parameters[0].type) == node.type] or one
+    if len(exact) != 1:
+        scope.refuse("braces", f"write the name of the class: {kind}(...)", node.span)
+    if not acts(exact[0]):
+        return braces.plain(scope, kind, node.span)
+    return built(scope, node, exact[0], kind, [node])
 
 
 def acts(target: Declaration) -> bool:

@@ -11,6 +11,7 @@ from mlusim.frontend.bangc.ir import (
     Finally,
     Goto,
     Handler,
+    If,
     Labelled,
     Load,
     Local,
@@ -46,7 +47,12 @@ def block(scope: FunctionScope, children: list[Node], statement: Lower) -> Body:
                 )
             rest = block(scope, children[n + 1 :], statement)
             for local in reversed(owned):
-                rest = (Finally(rest, endings.of_local(scope, local), local.span),)
+                last = endings.of_local(scope, local)
+                said = scope.elided.get(local)
+                if said is not None:  # the caller ends what is the result
+                    held = LocalStorage(said, t.BOOL, local.span)
+                    last = (If(Load(held, t.BOOL, local.span), (), last, local.span),)
+                rest = (Finally(rest, last, local.span),)
             return (*made, *rest)
     return tuple(made)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.ir import Dispatch, DynamicCast, Expr
+from mlusim.frontend.bangc.ir import Dispatch, DynamicCast, Expr, LibraryCall, Span, Text
 from mlusim.frontend.bangc.lower import endings
 from mlusim.frontend.bangc.lower.scope import FunctionScope, Surroundings
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -15,6 +15,12 @@ def call(scope: FunctionScope, target: Declaration, arguments: tuple[Expr, ...],
     kind = target.parent.type if target.parent is not None else t.VOID
     scope.around.dispatches.append((kind, made, target.signature))
     return made
+
+
+def become(this: Expr, kind: t.Record, span: Span) -> LibraryCall:
+    """Let the object that *this* points to choose its methods as one of *kind*."""
+    names = Text("\n".join(kind.names), t.Pointer(t.INT8), span)
+    return LibraryCall("__mlusim_become", (this, names), t.VOID, span)
 
 
 def fill(around: Surroundings) -> bool:

@@ -108,8 +108,17 @@ def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:
     ):
         return made
     if isinstance(node.type, t.ClassType | t.Record) or isinstance(made.type, t.Void):
-        return made
+        return _as_base(scope, made, node.type, node)
     return convert(scope, made, node.type, node.span)
+
+
+def _as_base(scope: FunctionScope, made: Expr, kind: t.Type, node: Node) -> Expr:
+    """A value, or the base *kind* of an object."""
+    if not isinstance(kind, t.Record) or not isinstance(made.type, t.Record) or kind not in made.type.bases:
+        return made
+    from mlusim.frontend.bangc.lower import copies  # noqa: PLC0415 - it takes expressions apart, too
+
+    return copies.base_of(scope, made, kind, node.span)
 
 
 def _literal(scope: FunctionScope, node: Node) -> Expr:
@@ -237,7 +246,10 @@ def _binary(scope: FunctionScope, node: Node) -> Expr:
     if op == ",":
         return Comma(value(scope, left), value(scope, right), node.type, node.span)
     if op in ("&&", "||"):
-        return Logical(op, valued(scope, left, t.BOOL), valued(scope, right, t.BOOL), t.BOOL, node.span)
+        first, mark = valued(scope, left, t.BOOL), len(scope.loose)
+        second = valued(scope, right, t.BOOL)
+        scope.refuse_loose(mark, right.span)
+        return Logical(op, first, second, t.BOOL, node.span)
     first, second = value(scope, left), value(scope, right)
     if op in _COMPARISONS:
         return _comparison(scope, node, first, second)
@@ -302,9 +314,12 @@ def _conditional(scope: FunctionScope, node: Node) -> Expr:
     if known is not None:
         return valued(scope, then if known else other, node.type)
     tested = valued(scope, test, t.BOOL)
-    return Conditional(
+    mark = len(scope.loose)
+    made = Conditional(
         tested, valued(scope, then, node.type), valued(scope, other, node.type), node.type, node.span
     )
+    scope.refuse_loose(mark, node.span)
+    return made
 
 
 def known(scope: FunctionScope, node: Node) -> Expr:

@@ -15,7 +15,7 @@ from mlusim.frontend.bangc.ir import (
     Place,
     Span,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import calls, expressions, places
+from mlusim.frontend.bangc.lower import calls, copies, expressions, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
@@ -127,8 +127,9 @@ def _captured(scope: FunctionScope, captured: Declaration | None, kind: t.Type, 
         scope.refuse(
             "lambda", f"{captured.name} is an array that is captured by value; capture it by reference", span
         )
-    held = Load(at, kind, span)
-    return Construct((held,), kind, span) if isinstance(kind, t.ClassType) else held
+    if isinstance(kind, t.ClassType):
+        return Construct((Load(at, kind, span),), kind, span)
+    return copies.copied(scope, at, kind, span)
 
 
 # -- in the body ---------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from mlusim.frontend.bangc.ir import (
     Temporary,
     Update,
 )  # fmt: skip
-from mlusim.frontend.bangc.lower import bindings, places, statements
+from mlusim.frontend.bangc.lower import bindings, copies, places, statements
 from mlusim.frontend.bangc.lower.containers import ITERATED, element
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
@@ -40,9 +40,12 @@ def each(scope: FunctionScope, node: Node) -> list[Statement]:
     if isinstance(declaration.type, t.Pointer) and declaration.type.reference:
         value: Expr = here
     else:
-        value = Load(Element(here, number(0, t.INT64, node), kind.to, span), kind.to, span)
+        element_at = Element(here, number(0, t.INT64, node), kind.to, span)
+        value = Load(element_at, kind.to, span)
         if isinstance(kind.to, t.ClassType):
             value = Construct((value,), kind.to, span)
+        elif isinstance(kind.to, t.Record) and isinstance(declaration.type, t.Record):
+            value = copies.copied(scope, element_at, declaration.type, span)
         else:
             value = convert(scope, value, declaration.type, span)
     if bindings.binds(variable):
@@ -79,6 +82,7 @@ def _held(scope: FunctionScope, source: Node, before: list[Statement]) -> Place:
     held = places.place(scope, source)
     if not isinstance(held, Temporary):
         return held
+    scope.refuse_destructor(source.type, source.span)
     kept = LocalStorage(scope.hold(source.type, source.span), source.type, source.span)
     before.append(Declare(kept.local, held.value, source.span))
     return kept

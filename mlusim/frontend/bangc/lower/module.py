@@ -30,8 +30,17 @@ from mlusim.frontend.bangc.ir import (
     TranslationUnit,
 )  # fmt: skip
 from mlusim.frontend.bangc.ir.walk import falls
-from mlusim.frontend.bangc.lower import braces, calls, dispatch, endings, expressions, statements
-from mlusim.frontend.bangc.lower.conversions import letters
+from mlusim.frontend.bangc.lower import (
+    braces,
+    calls,
+    copies,
+    dispatch,
+    endings,
+    expressions,
+    places,
+    statements,
+)
+from mlusim.frontend.bangc.lower.conversions import convert, letters
 from mlusim.frontend.bangc.lower.scope import (
     Captures,
     FunctionScope,
@@ -251,6 +260,7 @@ def _ended(
     assert isinstance(kind, t.Pointer)
     assert isinstance(kind.to, t.Record)
     last = endings.of_parts(scope, kind.to, _object(scope.this, kind, span), span)
+    body = (*becoming(scope, kind, declaration), *body)
     return (Finally(body, last, span),) if last else body
 
 
@@ -300,8 +310,21 @@ def _members(scope: FunctionScope, declaration: Declaration) -> list[Statement]:
         span = declaration.span
         here = Load(LocalStorage(scope.this, kind, span), kind, span)
         made.append(Evaluate(braces.construct(scope, constructor, here, span), span))
-    done = {f.name for f in base.fields} if base is not None and made else set()
+    initialised = bool(made)
+    made += becoming(scope, kind, declaration)
+    done = {f.name for f in base.fields} if base is not None and initialised else set()
     return [*made, *_assigned(scope, kind, own, done, declaration.span)]
+
+
+def becoming(scope: FunctionScope, kind: t.Pointer, declaration: Declaration) -> list[Statement]:
+    """Where a constructor or a destructor begins the object is of its class, whatever is around it."""
+    assert isinstance(kind.to, t.Record)
+    if not kind.to.virtual:
+        return []
+    assert scope.this is not None
+    span = declaration.span
+    here = Load(LocalStorage(scope.this, kind, span), kind, span)
+    return [Evaluate(dispatch.become(here, kind.to, span), span)]
 
 
 def _assigned(
@@ -330,12 +353,29 @@ def _base(scope: FunctionScope, node: Node) -> list[Statement]:
     """The constructor of a base class, which has the same object: its members lie in it."""
     target, this = node.decl, scope.this
     assert this is not None
-    if target is None or not calls.acts(target):
+    if target is None:
+        return []
+    if target.makes_copy and target.implicit:
+        return _copied_base(scope, node, moved=target.takes_temporary)
+    if not calls.acts(target):
         return []
     given = calls.passed(scope, node, target, [c for c in node.children if c.type is not None])
     here = Load(LocalStorage(this, this.type, node.span), this.type, node.span)
     made = Call(scope.around.need(target), target.title, (here, *given), t.VOID, node.span)
     return [Evaluate(made, node.span)]
+
+
+def _copied_base(scope: FunctionScope, node: Node, *, moved: bool) -> list[Statement]:
+    """A base class that the compiler copies: its members, which lie in the object."""
+    this, span = scope.this, node.span
+    assert this is not None
+    here = convert(
+        scope, Load(LocalStorage(this, this.type, span), this.type, span), t.Pointer(node.type), span
+    )
+    to = Element(here, number(0, t.INT64, span), node.type, span)
+    given = next(c for c in node.children if c.type is not None)
+    made = copies.filled(scope, to, places.place(scope, given), node.type, span, moved=moved)
+    return [Evaluate(one, span) for one in made]
 
 
 def _plain_base(scope: FunctionScope, node: Node, kind: t.Record) -> list[Statement]:

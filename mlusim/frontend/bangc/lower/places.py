@@ -2,7 +2,9 @@
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
+    AddressOf,
     Assign,
+    Call,
     Comma,
     Compare,
     Conditional,
@@ -11,6 +13,7 @@ from mlusim.frontend.bangc.ir import (
     Expr,
     GlobalPlace,
     Load,
+    Local,
     LocalStorage,
     Member,
     Offset,
@@ -22,6 +25,7 @@ from mlusim.frontend.bangc.lower import effects, expressions
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.type_reader import ends
 
 _CASTS = ("CXX_STATIC_CAST_EXPR", "CSTYLE_CAST_EXPR")
 WRAPPERS = ("PAREN_EXPR", "UNEXPOSED_EXPR", "CXX_CONST_CAST_EXPR", *_CASTS)
@@ -102,7 +106,35 @@ def place(scope: FunctionScope, node: Node) -> Place:
         return maker(scope, node)
     if is_place(node):
         return _dereferenced(scope, node)
-    return temporary(expressions.value(scope, node))
+    inner = node.children[-1] if node.kind == "UNEXPOSED_EXPR" and node.children else node
+    if isinstance(node.type, t.Record) and isinstance(inner.type, t.Record) and node.type in inner.type.bases:
+        return place(scope, inner)  # a new object, seen as its base
+    return made_place(scope, expressions.value(scope, node))
+
+
+def made_place(scope: FunctionScope, made: Expr) -> Place:
+    """The place of a value; that of an object with a destructor is kept until its full expression ends."""
+    if not isinstance(made.type, t.Record) or not ends(made.type):
+        return temporary(made)
+    kind, span = made.type, made.span
+    local = new_object(made)
+    if local is None:
+        local = scope.temporary(kind, span)
+        made = Assign(LocalStorage(local, kind, span), made, kind, span)
+    scope.loose.append(local)
+    here = scope.address(LocalStorage(local, kind, span), t.Pointer(kind), span)
+    return referred(Comma(made, here, here.type, span), span)
+
+
+def new_object(made: Expr) -> Local | None:
+    """The variable of a temporary object, fresh from a constructor; None of another value."""
+    if not (isinstance(made, Comma) and isinstance(made.first, Call) and made.first.arguments):
+        return None
+    this, whole = made.first.arguments[0], made.second
+    if not (isinstance(this, AddressOf) and isinstance(this.place, LocalStorage) and isinstance(whole, Load)):
+        return None
+    same = isinstance(whole.place, LocalStorage) and whole.place.local is this.place.local
+    return this.place.local if same and not this.place.local.source_name else None
 
 
 def pointer(scope: FunctionScope, node: Node) -> Expr:
@@ -294,7 +326,7 @@ def _call(scope: FunctionScope, node: Node) -> Place:
     made = expressions.call(scope, node)
     if isinstance(made.type, t.Pointer) and made.type.reference:
         return referred(made, node.span)
-    return _after(scope, node, made) if isinstance(made, Assign) else temporary(made)
+    return _after(scope, node, made) if isinstance(made, Assign) else made_place(scope, made)
 
 
 def _chosen(scope: FunctionScope, node: Node, op: str, given: list[Node]) -> Place:

@@ -61,6 +61,7 @@ class Surroundings:
     as_bytes: set[str]  # records that are seen as bytes somewhere
     hidden: set[str] = field(factory=set)  # functions that the library has to be asked for by name
     dispatches: list[tuple[Any, ...]] = field(factory=list)  # calls of virtual methods, with the class
+    copying: dict[Any, bool] = field(factory=dict)  # whether copies of a class call functions
     closures: dict[str, Captures] = field(factory=dict)  # of lambdas, by the name of their record
     statics: dict[Declaration, Local] = field(
         factory=dict
@@ -82,6 +83,12 @@ class FunctionScope:
     loops: int = 0  # around what is lowered
     owned: list[Local] = field(factory=list)  # objects with destructors that no block has taken yet
     blocks: list[Span] = field(factory=list)  # the statements around that end the scope of a name
+    loose: list[Local] = field(
+        factory=list
+    )  # temporary objects with destructors: their full expression ends them
+    elided: dict[Local, Local] = field(
+        factory=dict
+    )  # objects that are the result, and what says that they are
     labels: list[list[str]] = field(factory=list)  # of the blocks around
     bindings: dict[int, Place] = field(factory=dict)  # parts of values, by the declaration of their names
     _by_declaration: dict[int, Local] = field(factory=dict)
@@ -121,6 +128,7 @@ class FunctionScope:
     def unnamed(self, declaration: Declaration) -> Local:
         """A variable for the value of a declaration that names its parts alone."""
         kind = declaration.type
+        self.refuse_destructor(kind, declaration.span)
         local = Local(self._unique(f"{HELPERS}b"), "", kind, declaration.spelling, declaration.span)
         self._place(local, declaration)
         self.locals.append(local)
@@ -230,6 +238,23 @@ class FunctionScope:
         self.locals.append(local)
         self.hidden.append(Declare(local, None, span))
         return local
+
+    def refuse_loose(self, mark: int, span: Span) -> None:
+        """Refuse temporary objects with a destructor, those behind the first *mark*, where they may not be there."""
+        for local in self.loose[mark:]:
+            self.refuse(
+                "destructor",
+                f"a temporary object of {local.type}, which has a destructor, is not supported here; give it a name",
+                span,
+            )
+
+    def elide(self, local: Local, span: Span) -> Local:
+        """What says that *local*, which has a destructor, has become the result of the function."""
+        said = self.elided.get(local)
+        if said is None:
+            said = self.elided[local] = self.hold(t.BOOL, span)
+            self.hidden.append(Declare(said, Const(False, t.BOOL, span), span))
+        return said
 
     def _unique(self, name: str) -> str:
         chosen, n = name, 1

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
+    Assign,
     Block,
     Break,
     Call,
@@ -14,6 +15,8 @@ from mlusim.frontend.bangc.ir import (
     Evaluate,
     Expr,
     If,
+    Load,
+    Local,
     LocalStorage,
     Loop,
     Return,
@@ -24,11 +27,22 @@ from mlusim.frontend.bangc.ir import (
     Switch,
 )  # fmt: skip
 from mlusim.frontend.bangc.ir.walk import parts_of
-from mlusim.frontend.bangc.lower import assembly, bindings, braces, control, effects, expressions, headers
+from mlusim.frontend.bangc.lower import (
+    assembly,
+    bindings,
+    braces,
+    control,
+    effects,
+    endings,
+    expressions,
+    headers,
+    places,
+)
 from mlusim.frontend.bangc.lower.calls import argument
 from mlusim.frontend.bangc.lower.conversions import letters
-from mlusim.frontend.bangc.lower.scope import FunctionScope
+from mlusim.frontend.bangc.lower.scope import FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
+from mlusim.frontend.bangc.parse.type_reader import ends
 
 Body = tuple[Statement, ...]
 _IGNORED = (
@@ -61,8 +75,28 @@ def body(scope: FunctionScope, node: Node) -> Body:
 
 def statement(scope: FunctionScope, node: Node) -> list[Statement]:
     """What one statement becomes; nothing where it has no effect."""
-    made = _made(scope, node)
+    mark = len(scope.loose)
+    made = _ended(scope, _made(scope, node), mark, node)
     return made if node.invoked is None else [Block((), node.invoked), *made]  # one stops there, too
+
+
+def _ended(scope: FunctionScope, made: list[Statement], mark: int, node: Node) -> list[Statement]:
+    """*made* of *node*, and the ends of its temporary objects."""
+    loose = scope.loose[mark:]
+    if not loose:
+        return made
+    alone = all(isinstance(s, Evaluate | Declare) for s in made)
+    extended = any(isinstance(s, Declare) and isinstance(s.local.type, t.Pointer) for s in made)
+    result = made[-1].value if made and isinstance(made[-1], Return) else None
+    before, after = made, list[Statement]()
+    if result is not None and isinstance(result.type, t.Arithmetic):
+        held = LocalStorage(scope.hold(result.type, node.span), result.type, node.span)
+        before = [Evaluate(Assign(held, result, result.type, node.span), node.span)]
+        after = [Return(Load(held, result.type, node.span), node.span)]
+    elif not alone or extended:
+        scope.refuse_loose(mark, node.span)
+    del scope.loose[mark:]
+    return [*before, *(s for local in reversed(loose) for s in endings.of_local(scope, local)), *after]
 
 
 def _made(scope: FunctionScope, node: Node) -> list[Statement]:
@@ -86,7 +120,10 @@ def effect(scope: FunctionScope, node: Node) -> Expr:
         node.kind == "CSTYLE_CAST_EXPR" and isinstance(node.type, t.Void)
     ):
         node = node.children[-1]
-    return expressions.call(scope, node) if node.kind == "CALL_EXPR" else expressions.value(scope, node)
+    made = expressions.call(scope, node) if node.kind == "CALL_EXPR" else expressions.value(scope, node)
+    if isinstance(made.type, t.Record) and ends(made.type) and not places.is_place(node):
+        return places.address_of(scope, places.made_place(scope, made), node.span)
+    return made
 
 
 def _block(scope: FunctionScope, node: Node) -> list[Statement]:
@@ -153,7 +190,9 @@ def _constructed(
     """A record that a call makes: straight in its place where that is a constructor of the sources."""
     value = expressions.call(scope, initial)
     empty = not getattr(value, "values", (1,)) and not initial.children
-    if isinstance(value, Comma) and isinstance(value.first, Call) and not declaration.static:
+    if places.new_object(value) is not None and not declaration.static:
+        assert isinstance(value, Comma)
+        assert isinstance(value.first, Call)
         scope.forget(value.first.arguments[0])
         local = scope.add(declaration)
         here = scope.address(LocalStorage(local, local.type, span), t.Pointer(local.type), span)
@@ -266,7 +305,33 @@ def _return(scope: FunctionScope, node: Node) -> list[Statement]:
     given = node.children[0]
     if isinstance(scope.result, t.Void):
         return [Evaluate(effect(scope, given), node.span), Return(None, node.span)]
+    local = _named_result(scope, given)
+    if local is not None:
+        whole = Load(LocalStorage(local, local.type, given.span), local.type, given.span)
+        if not ends(local.type):
+            return [Return(whole, node.span)]
+        said = LocalStorage(scope.elide(local, node.span), t.BOOL, node.span)
+        stored = Assign(said, number(True, t.BOOL, node), t.BOOL, node.span)
+        return [Evaluate(stored, node.span), Return(whole, node.span)]
     return [Return(argument(scope, given, scope.result), node.span)]
+
+
+def _named_result(scope: FunctionScope, given: Node) -> Local | None:
+    """The object of the function that is its result, which is not copied: C++ allows that, and compilers do it."""
+    if not isinstance(scope.result, t.Record):
+        return None
+    target = given.decl
+    if (
+        given.kind == "CALL_EXPR"
+        and target is not None
+        and target.kind == "CONSTRUCTOR"
+        and target.makes_copy
+    ):
+        given = places.bare(given.children[-1])
+    local = None if given.kind != "DECL_REF_EXPR" or given.decl is None else scope.local(given.decl)
+    if local is None or local.parameter or local.storage is Storage.STATIC or local.type is not scope.result:
+        return None
+    return local
 
 
 def _switch(scope: FunctionScope, node: Node) -> list[Statement]:

@@ -236,6 +236,12 @@ class Declaration:
         """Whether it is a constructor that copies or moves."""
         return bool(self._cursor.is_copy_constructor() or self._cursor.is_move_constructor())
 
+    @property
+    def takes_temporary(self) -> bool:
+        """Whether its first parameter is ``T &&``: it moves."""
+        first = next(iter(self._cursor.type.argument_types()), None)
+        return first is not None and first.get_canonical().kind.name == "RVALUEREFERENCE"
+
     @cached_property
     def value(self) -> int | float | None:
         """The value of an enumerator or of a constant variable; None where there is none."""

@@ -11,7 +11,7 @@ from mlusim.frontend.bangc.parse.macros import is_invocation
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.sources import SourceTexts
 from mlusim.frontend.bangc.parse.type_reader import TypeReader, destructor
-from mlusim.frontend.bangc.types import Record
+from mlusim.frontend.bangc.types import Record, referent
 
 _RECURSE, _CONTINUE = 2, 1
 SPELLS = 19  # the version from which on the library says where in a macro's body a piece stands
@@ -87,6 +87,23 @@ class CursorReader:
         """Those that the class of a record declares."""
         children = self.types.declared[record.name].get_children()
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
+
+    def assignments(self, record: Record) -> tuple[Declaration, ...]:
+        """Each ``operator=`` of the class of a record that takes an object of the class."""
+        found = (c for c in self.types.declared[record.name].get_children() if c.kind.name == "CXX_METHOD")
+        made = (self.declaration(c) for c in found if c.spelling == "operator=")
+        return tuple(m for m in made if len(m.parameters) == 1 and referent(m.parameters[0].type) is record)
+
+    def hides(self, record: Record, kind: str) -> bool:
+        """Whether a record is of a template that declares a copy of this *kind*, which the library does not show."""
+        pattern = self.library.lib.clang_getSpecializedCursorTemplate(self.types.declared[record.name])
+        if pattern is None:
+            return False
+        pattern._tu = self.types.declared[record.name]._tu
+        found = (self.declaration(c) for c in pattern.get_children() if c.kind.name == kind)
+        if kind == "CONSTRUCTOR":
+            return any(c.makes_copy and not c.implicit for c in found)
+        return any(c.name == "operator=" and len(c.parameters) == 1 and not c.implicit for c in found)
 
     def destructor(self, record: Record) -> Declaration | None:
         """The destructor that the class of a record declares, where it does something or is virtual."""

@@ -154,6 +154,8 @@ class TypeReader:
                 for n, f in enumerate(kind.get_fields())
             )
             record.bases, record.others = self._bases(declaration)
+            for base in record.bases:
+                base.derived = True
             record.fields = (*(record.bases[0].fields if record.bases else ()), *own)
             record.size, record.align = max(kind.get_size(), 0), max(kind.get_align(), 1)
             record.union = declaration.kind.name == "UNION_DECL"

@@ -34,6 +34,8 @@ def _loaded(c: Context, node: ir.Load) -> ast.expr:
     if isinstance(at, ir.LocalStorage):
         return _variable(c, at)
     if isinstance(at.type, t.Record):
+        if isinstance(at, ir.Element) and at.type.derived:  # what is there may be more
+            return b.call("_c_copy_as", record(c, at), c.layout(at.type))
         return b.call("_c_copy", record(c, at))
     if isinstance(at, ir.Element):
         return record(c, at) if isinstance(at.type, t.ClassType) else _element(c, at)

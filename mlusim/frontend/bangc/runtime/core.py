@@ -22,6 +22,7 @@ from mlusim.frontend.bangc.runtime.layouts import (
     FieldPointer,
     RecordLayout,
     RecordPointer,
+    copy_as,
 )  # fmt: skip
 from mlusim.frontend.bangc.runtime.leaving import LEAVING
 from mlusim.frontend.bangc.runtime.library import LIBRARY
@@ -58,6 +59,7 @@ def common() -> Mapping[str, Any]:
         "_c_Cell": Cell,
         "_c_seen": seen,
         "_c_copy": copy,
+        "_c_copy_as": copy_as,
         "_c_f16": scalars.to_half,
         "_c_bf16": scalars.to_bfloat16,
         "_c_div": scalars.int_divide,

@@ -77,8 +77,9 @@ class RecordLayout:
 class Object:
     """A record outside simulated memory; it is the pointer to itself, too."""
 
-    __slots__ = ("__dict__",)
+    __slots__ = ("__dict__", "_c_acting")
     layout: RecordLayout
+    _c_acting: tuple[str, ...]  # the class, and its bases, that it is while one of its bases is made or ends
 
     @property
     def here(self) -> "Object":
@@ -103,8 +104,10 @@ class Object:
 
     def assign(self, other: Any) -> None:
         """Take the values of another record; parts that are records or arrays stay the same: there may be pointers to them."""
-        mine = self.__dict__
-        for name, (layout, _) in type(self).layout.fields.items():
+        mine, own = self.__dict__, type(self).layout
+        theirs: RecordLayout = type(other).layout if isinstance(other, Object) else other.layout
+        base = theirs.name != own.name and theirs.name in own.names  # the members that both have
+        for name, (layout, _) in (theirs if base else own).fields.items():
             value = getattr(other, name)
             if isinstance(layout, RecordLayout | ArrayLayout) and name in mine:
                 mine[name].assign(value)
@@ -135,6 +138,16 @@ class Object:
     def __repr__(self) -> str:
         inner = ", ".join(f"{k} = {v!r}" for k, v in self.__dict__.items())
         return f"{{{inner}}}"
+
+
+def copy_as(record: Any, layout: RecordLayout) -> Object:
+    """A copy by value of a record of a class, or of its base that *layout* describes."""
+    made: Object = record.copied()
+    if type(made).layout.name == layout.name:
+        return made
+    base: Object = layout.cls.__new__(layout.cls)
+    base.__dict__.update({name: made.__dict__[name] for name in layout.fields})
+    return base
 
 
 class BesideRecord(BesideVariable):
@@ -267,7 +280,8 @@ class RecordPointer:
     def assign(self, other: Any) -> None:
         """Take the values of another record."""
         for name in other.__dict__ if isinstance(other, Object) else self.layout.fields:
-            setattr(self, name, getattr(other, name))
+            if name in self.layout.fields:  # a derived object has more
+                setattr(self, name, getattr(other, name))
 
     def field(self, name: str) -> Any:
         """A pointer to a field."""

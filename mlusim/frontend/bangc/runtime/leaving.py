@@ -40,15 +40,30 @@ def ending() -> bool:
 
 def class_of(pointer: Any) -> str:
     """The name of an object's class."""
+    return _classes(pointer.here)[0]
+
+
+def _classes(found: Any) -> tuple[str, ...]:
+    """The names of an object's class and of its bases; of the one that is made, or ends, meanwhile."""
+    if not isinstance(found, Object):
+        return found.layout.names  # type: ignore[no-any-return]
+    acting = getattr(found, "_c_acting", None)
+    return type(found).layout.names if acting is None else acting
+
+
+def become(pointer: Any, text: Any) -> None:
+    """Let an object be one of the class whose name begins *text*; those of its bases follow."""
     found = pointer.here
-    return str(type(found).layout.name if isinstance(found, Object) else found.layout.name)
+    if isinstance(found, Object):
+        said = text if isinstance(text, str) else text.view.block.text
+        found._c_acting = tuple(said.split("\n"))  # noqa: SLF001 - a name that no field has
 
 
 def dynamic(pointer: Any, name: str) -> Any:
     """The pointer where it is to an object of that class, otherwise null."""
     if not pointer:
         return NULL
-    return pointer if name in type(pointer.here).layout.names else NULL
+    return pointer if name in _classes(pointer.here) else NULL
 
 
 def nothing(*_: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.errors import RuleFault
+from mlusim.frontend.bangc.runtime.leaving import become
 from mlusim.isa.extremes import maximum, minimum
 
 
@@ -111,6 +112,7 @@ LIBRARY: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "isnan": _not_a_number,
         "isinf": lambda x: abs(x) == math.inf,
         "isfinite": math.isfinite,
+        "__mlusim_become": become,
         "__mlusim_unreturned": _unreturned,
         "__builtin_inff": _infinity,
         "__builtin_inf": _infinity,
