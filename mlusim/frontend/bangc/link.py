@@ -135,6 +135,9 @@ def _declare(part: FilePart) -> None:
             value = b.call("_c_declare", b.constant(variable.space), b.name(name), *values)
         else:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
-        node = b.at(b.assign(b.target(variable.name), value), variable.span)
+        names: list[ast.expr] = [b.target(variable.alias)]
+        if variable.alone:
+            names.append(b.target(variable.name))
+        node = b.at(ast.Assign(names, value), variable.span)
         tree = ast.fix_missing_locations(ast.Module([node], []))
         part.declarations[variable.symbol] = compile(tree, variable.span.file, "exec")

@@ -1,5 +1,6 @@
 """What nodes refer to: pieces of source text, locals, variables at file scope."""
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -68,6 +69,12 @@ class Global:
     space: str
     span: Span
     initial: "tuple[Any, ...] | None" = None
+    alone: bool = True  # no other variable of the file has the name
+
+    @property
+    def alias(self) -> str:
+        """A name that nothing else has."""
+        return "_c_v_" + re.sub(r"\W", "_", self.symbol)
 
 
 @frozen

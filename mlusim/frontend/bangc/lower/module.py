@@ -158,6 +158,7 @@ class Lowering:
             whole = declaration.definition or declaration
             space = next((a for a in whole.annotations if a in _SPACES), "")
             found = Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
+            found.alone = all(g.name != found.name for g in self.module.globals.values())
             self.module.globals[declaration.symbol] = found
             initial = whole.initialiser
             if initial is not None and not (space and self._default(initial)):

@@ -38,6 +38,7 @@ class Context:
     )  # how many places cast a local to a type
     steady: set[ir.Local] = field(factory=set)  # parameters, and locals that are made once in a call
     kept: dict[str, None] = field(factory=dict)  # names of casts that are made once; None until then
+    names: frozenset[str] = frozenset()  # of locals
     turns: bool = False  # whether the code is in a loop
     inside: bool = False  # whether the code is a function of its own, which has no other's names
     temporaries: int = 0
@@ -47,6 +48,12 @@ class Context:
         """A name that nothing else has."""
         self.temporaries += 1
         return f"_c_{self.temporaries}"
+
+    def variable(self, variable: ir.Global) -> ast.Name:
+        """The name of a variable at file scope: its own, unless another or a local has that, too."""
+        self.uses.globals[variable.symbol] = None
+        plain = variable.alone and variable.name not in self.names
+        return b.name(variable.name if plain else variable.alias)
 
     def layout(self, kind: t.Type) -> ast.expr:
         """The name of the layout of a type that memory holds."""

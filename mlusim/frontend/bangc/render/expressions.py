@@ -94,8 +94,7 @@ def record(c: Context, at: ir.Place) -> ast.expr:
 
 
 def _global(c: Context, at: ir.GlobalPlace) -> ast.expr:
-    c.uses.globals[at.variable.symbol] = None
-    return b.name(at.variable.name)
+    return c.variable(at.variable)
 
 
 # -- pointers --------------------------------------------------------------------------------------

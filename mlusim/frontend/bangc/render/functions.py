@@ -34,6 +34,7 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
 def render(function: ir.Function, *, deep: bool = False) -> Rendered:
     """*function* as a code object with its file, its lines and its display name; *deep* ones look how deep they are."""
     c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
+    c.names = frozenset(local.name for local in function.locals)
     nodes = walk(function.body)
     c.changed, c.casts = changed(nodes), casts(nodes)
     c.steady.update(function.parameters)

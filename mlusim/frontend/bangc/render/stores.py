@@ -62,8 +62,7 @@ def _target(c: Context, at: ir.Place) -> ast.expr:
     if isinstance(at, ir.Member):
         return ast.Attribute(record(c, at.base), at.name, b.STORE)
     if isinstance(at, ir.GlobalPlace):
-        c.uses.globals[at.variable.symbol] = None
-        return ast.Subscript(b.name(at.variable.name), b.constant(0), b.STORE)
+        return ast.Subscript(c.variable(at.variable), b.constant(0), b.STORE)
     return b.target(c.temporary())
 
 
@@ -175,5 +174,4 @@ def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
     if isinstance(at, ir.Member):
         return b.call("setattr", record(c, at.base), b.constant(at.name), given)
     assert isinstance(at, ir.GlobalPlace)
-    c.uses.globals[at.variable.symbol] = None
-    return b.call(b.attribute(b.name(at.variable.name), "__setitem__"), b.constant(0), given)
+    return b.call(b.attribute(c.variable(at.variable), "__setitem__"), b.constant(0), given)
