@@ -277,3 +277,51 @@ __mlu_entry__ void K(long long *o) { int n = 1; %s o[1] = n; }"""
 def test_ends_and_copies_that_are_not_made_are_refused(load, statement, sentence):
     """In one sentence; nothing is left out without a word."""
     assert sentence in answer(load, HELD % statement, 2, engine="python")
+
+
+# -- what was refused, or refused badly -----------------------------------------------------------
+
+WORDS = """
+struct C { int v; constexpr C(int x) : v(x * 2) {} };
+constexpr C tabl(4);
+struct R { int &r; };
+struct H { int a = 4; int b{a * 2}; __mlu_func__ H() = default; __mlu_func__ H(int x) : b(x) {} __mlu_func__ H(int x, int y) : H(x) { a = y; } };
+struct N { int v; __mlu_func__ N(int x = 0) : v(x) {} __mlu_func__ N operator+(const N &o) const { return N(v + o.v); } };
+__mlu_func__ int g(int p, int q) { int w = [&] { int z = p ^ q; return z; }(); return w; }
+namespace a { const int T[2] = {1, 2}; }
+namespace b { const int T[2] = {3, 4}; }
+struct A { static const int S[2]; }; const int A::S[2] = {7, 8};
+struct B { static const int S[2]; }; const int B::S[2] = {9, 10};
+const int V[2] = {11, 12};
+__mlu_func__ int f(int i) { int V = 5; return ::V[i] + V; }
+__mlu_entry__ void K(long long *o) {
+  o[0] = tabl.v; int x = 5; R rr = {x}; rr.r = 12; o[1] = x;
+  H h; H k(1, 2); o[2] = h.a + 100 * h.b + 10000 * (k.a + 100 * k.b);
+  N m(3), n(4); o[3] = m.operator+(n).v; o[4] = g(3, 5);
+  int i = o[4] == 6; o[5] = a::T[i] * 10 + b::T[i]; o[6] = A::S[i] * 100 + B::S[i]; o[7] = f(i);
+}"""
+
+
+def test_objects_of_a_file_references_and_initialisers(load, tmp_path):
+    """A constant object, a member that is a reference, initialisers that read members, and variables of one name."""
+    check(load, tmp_path, WORDS, native=False)
+
+
+@pytest.mark.parametrize(
+    ("statement", "sentence"),
+    [
+        ("switch (int q = n & 3; q) { default: o[0] = q; }", "a switch with an initialiser is not supported"),
+        ("Op t[2] = {f2<4>, f2<5>}; o[0] = t[1](5);", "which function f2 is here is not known"),
+        ("int M::*p = &M::z; o[0] = p != nullptr;", "a pointer to a member, z, is not supported"),
+        ("Tm<M> m; m.z = 3; o[0] = m.get();", "z is a member of a base class that is not known"),
+    ],
+)
+def test_a_refusal_names_the_construct(load, statement, sentence):
+    """By its name in C++."""
+    text = """
+    typedef int (*Op)(int);
+    template <int N> __mlu_func__ int f2(int x) { return x * N; }
+    struct M { int z; };
+    template <class T> struct Tm : T { __mlu_func__ int get() { return this->z; } };
+    __mlu_entry__ void K(long long *o) { int n = 1; %s }"""
+    assert sentence in answer(load, text % statement, 2, engine="python")

@@ -14,6 +14,7 @@ from mlusim.frontend.bangc.ir import (
     Expr,
     Load,
     LocalStorage,
+    Member,
     Span,
 )
 from mlusim.frontend.bangc.lower import calls, copies, dispatch, expressions
@@ -67,6 +68,14 @@ def _rest(scope: FunctionScope, kind: t.Array | t.Record, first: int, end: int, 
     if isinstance(kind, t.Array):
         return [made(scope, kind.of, span) for _ in range(first, end)]
     usual = scope.around.unit.reader.member_values(kind)
+    for field in kind.fields[first:end]:
+        given = usual.get(field.name)
+        if given is not None and _reads(given):
+            scope.refuse(
+                "member initialiser",
+                f"the initialiser of {field.name} reads another member, which is not supported in braces",
+                span,
+            )
     return [_member(scope, usual.get(f.name), f.type, span) for f in kind.fields[first:end]]
 
 
@@ -109,6 +118,8 @@ def _elements(scope: FunctionScope, child: Node, kind: t.ClassType) -> Compose:
 def _part(scope: FunctionScope, child: Node, given: "Iterator[Node]", part: t.Type, node: Node) -> Expr:
     if child.kind == "INIT_LIST_EXPR":
         return _listed(scope, child, part)
+    if isinstance(part, t.Pointer) and part.reference:
+        return calls.argument(scope, child, part)
     if child.kind == "STRING_LITERAL" and isinstance(part, t.Array):
         return letters(expressions.string(scope, child).value, part, child.span)
     made = _object(scope, child, part) if isinstance(part, t.Record) else None
@@ -154,7 +165,7 @@ def initial(scope: FunctionScope, node: Node, kind: t.Type) -> Expr:
     """The value that a member is declared with."""
     if isinstance(kind, t.Array | t.Record) and node.kind == "INIT_LIST_EXPR":
         return compose(scope, node, kind)
-    return expressions.valued(scope, node, kind)
+    return calls.argument(scope, node, kind)  # a reference is bound
 
 
 # -- what nothing is said about ------------------------------------------------------------------
@@ -180,6 +191,8 @@ def plain(scope: FunctionScope, kind: t.Record, span: Span) -> Expr:
     if kind.union:
         return _union(scope, kind, usual, span)
     scope.refuse_hidden(kind, span)
+    if any(map(_reads, usual.values())):
+        return _by_members(scope, kind, usual, span)
     values = tuple(_member(scope, usual.get(f.name), f.type, span) for f in kind.fields)
     whole = Compose(values, kind, span)
     base = constructor_of(scope, kind.bases[0]) if kind.bases else None
@@ -191,6 +204,37 @@ def plain(scope: FunctionScope, kind: t.Record, span: Span) -> Expr:
     if kind.virtual:
         call = Comma(call, dispatch.become(this, kind, span), t.VOID, span)
     return Comma(Assign(held, whole, kind, span), Comma(call, Load(held, kind, span), kind, span), kind, span)
+
+
+def _reads(node: Node) -> bool:
+    """Whether the value of a member reads the object: another member, or ``this``."""
+    own = node.kind == "MEMBER_REF_EXPR" and not any(c.type is not None for c in node.children)
+    return own or node.kind == "CXX_THIS_EXPR" or any(map(_reads, node.children))
+
+
+def _by_members(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: Span) -> Expr:
+    """An object whose members are made one after the other, for some read others."""
+    held = LocalStorage(scope.temporary(kind, span), kind, span)
+    here = t.Pointer(kind)
+    this = LocalStorage(scope.hold(here, span), here, span)
+    steps: list[Expr] = [Assign(this, scope.address(held, here, span), here, span)]
+    base = constructor_of(scope, kind.bases[0]) if kind.bases else None
+    if base is not None:
+        steps.append(construct(scope, base, Load(this, here, span), span))
+    if kind.virtual:
+        steps.append(dispatch.become(Load(this, here, span), kind, span))
+    around = scope.this, scope.captures
+    scope.this, scope.captures = this.local, None
+    done = len(kind.bases[0].fields) if base is not None else 0
+    for field in kind.fields[done:]:
+        value = _member(scope, usual.get(field.name), field.type, span)
+        at = Member(held, field.name, field.offset, field.type, span)
+        steps.append(Assign(at, value, field.type, span))
+    scope.this, scope.captures = around
+    made: Expr = Load(held, kind, span)
+    for step in reversed(steps):
+        made = Comma(step, made, kind, span)
+    return made
 
 
 def _union(scope: FunctionScope, kind: t.Record, usual: Mapping[str, Node], span: Span) -> Expr:

@@ -134,7 +134,7 @@ def _names(node: Node, target: Declaration) -> bool:
     bare = places.bare(node)
     while bare.kind == "UNEXPOSED_EXPR" and bare.children:
         bare = bare.children[-1]
-    return bare.kind == "DECL_REF_EXPR" and bare.decl is target
+    return bare.kind in ("DECL_REF_EXPR", "MEMBER_REF_EXPR") and bare.decl is target
 
 
 def passed(

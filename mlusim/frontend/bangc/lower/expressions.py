@@ -30,7 +30,7 @@ from mlusim.frontend.bangc.ir import (
 from mlusim.frontend.bangc.lower import calls, control, dispatch, effects, places
 from mlusim.frontend.bangc.lower.conversions import convert
 from mlusim.frontend.bangc.lower.scope import FunctionScope, number
-from mlusim.frontend.bangc.parse.nodes import Node
+from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.scalars import compare, compute, promoted, usual
 
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
@@ -162,12 +162,23 @@ def _name(scope: FunctionScope, node: Node) -> Expr:
     if declaration.kind == "VAR_DECL" and declaration.from_prelude and scope.local(declaration) is None:
         return _supplied(scope, node)
     if declaration.kind not in places.VARIABLES:
-        return _literal(scope, node)
+        return _constant(scope, node, declaration)
     if declaration.kind == "UNEXPOSED_DECL" and id(declaration) not in scope.bindings:
         constant = scope.around.unit.reader.value(node)  # a template of variables, such as std::is_same_v
         if constant is not None:
             return number(constant, node.type, node)
     return _load(scope, node)
+
+
+def _constant(scope: FunctionScope, node: Node, declaration: Declaration) -> Expr:
+    """What is no variable: a number, as an argument of a template."""
+    if declaration.kind == "FIELD_DECL":
+        text = f"a pointer to a member, {declaration.name}, is not supported"
+        scope.refuse("pointer to member", text, node.span)
+    if not isinstance(node.type, t.Arithmetic):
+        text = f"which function {declaration.name} is here is not known; assign it to a pointer by itself"
+        scope.refuse("function of a template", text, node.span)
+    return _literal(scope, node)
 
 
 def _supplied(scope: FunctionScope, node: Node) -> Expr:

@@ -61,13 +61,19 @@ def _by_position(scope: FunctionScope, node: Node, found: list[Node]) -> Parts |
     return where[0], where[1], where[2]
 
 
-def _semicolons(text: str, span: Span) -> Iterator[Spot]:
-    """Where the semicolons of the header are, and the parenthesis behind; nothing where the text is not a loop's."""
+def divided(scope: FunctionScope, node: Node, word: str) -> bool:
+    """Whether the head of a statement that begins with *word* has an initialiser, which the library leaves out."""
+    span = scope.around.unit.reader.spelled(node)
+    return len([*_semicolons(scope.around.unit.text_of(span.file), span, word)]) > 1
+
+
+def _semicolons(text: str, span: Span, word: str = "for") -> Iterator[Spot]:
+    """Where the semicolons of the head are, and the parenthesis behind; nothing where the text is no such statement's."""
     start = 0
     for _ in range(span.line - 1):
         start = text.find("\n", start) + 1
     start += span.column - 1
-    if not re.compile(r"for\b").match(text, start):
+    if not re.compile(rf"{word}\b").match(text, start):
         return
     depth = 0
     for piece in _PIECE.finditer(text, start):

@@ -21,6 +21,7 @@ from mlusim.frontend.bangc.lower.scope import Captures, FunctionScope, number
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 
 THIS = "this"
+DECLARING = ("VAR_DECL", "UNEXPOSED_DECL")  # their values are no children
 UNEVALUATED = "CXX_UNARY_EXPR"  # sizeof and alignof
 
 
@@ -83,6 +84,8 @@ def _met(scope: FunctionScope, node: Node, known: set[Declaration]) -> Iterator[
         return
     for inner in node.children:
         declaration = inner.decl
+        if inner.kind in DECLARING and declaration is not None and declaration.initialiser is not None:
+            yield from _met(scope, Node("", inner.span, None, declaration.initialiser), known)
         if (
             inner.kind == "DECL_REF_EXPR"
             and declaration is not None

@@ -23,6 +23,7 @@ from mlusim.frontend.bangc.ir import (
     Local,
     LocalStorage,
     Member,
+    Return,
     Span,
     Statement,
     Text,
@@ -36,7 +37,6 @@ from mlusim.frontend.bangc.lower import (
     copies,
     dispatch,
     endings,
-    expressions,
     places,
     statements,
 )
@@ -192,7 +192,9 @@ class Lowering:
         if isinstance(made.type, t.Array | t.Record) and initial.kind == "INIT_LIST_EXPR":
             value: Expr = braces.compose(scope, initial, made.type)
         else:
-            value = expressions.valued(scope, initial, made.type)
+            value = calls.argument(scope, initial, made.type)  # a reference is bound
+        if scope.locals:
+            value = self._function_of(made, scope, value)
         if isinstance(value, Text) and isinstance(made.type, t.Array):
             if made.space:
                 value = letters(value.value, made.type, made.span)
@@ -207,6 +209,15 @@ class Lowering:
             )
         else:
             self.module.initialisers[made.symbol] = value
+
+    def _function_of(self, made: Global, scope: FunctionScope, value: Expr) -> Call:
+        """A call of a function that makes the value of a variable: one with objects that the source does not name."""
+        symbol = f"{made.alias}_value"
+        body: tuple[Statement, ...] = (*scope.hidden, Return(value, made.span))
+        self.module.functions[symbol] = Function(
+            made.name, symbol, "device", (), tuple(scope.locals), made.type, body, made.span
+        )
+        return Call(symbol, made.name, (), made.type, made.span)
 
 
 def _flat(value: Expr | None, kind: t.Type) -> "list[Any]":

@@ -191,7 +191,10 @@ def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         if known is not None:
             return temporary(number(known, declaration.type, node))
     if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.of_function:
-        scope.refuse("captured variable", f"{declaration.name} belongs to another function", node.span)
+        where = "is declared by a part of a statement that is not supported; declare it before the statement"
+        if not declaration.inside(scope.symbol):
+            where = "belongs to another function"
+        scope.refuse("captured variable", f"{declaration.name} {where}", node.span)
     variable = scope.around.variable(declaration)
     return GlobalPlace(variable, variable.type, node.span)
 
@@ -266,7 +269,8 @@ def _member_of(scope: FunctionScope, base: Place, kind: t.Record, name: str, nod
 
 
 def _inherited(scope: FunctionScope, node: Node, declaration: Declaration) -> Place:
-    return scope.refuse("inheritance", f"{declaration.name} is a member of a base class", node.span)
+    text = f"{declaration.name} is a member of a base class that is not known, as one that is a parameter of a template"
+    return scope.refuse("inheritance", text, node.span)
 
 
 def this(scope: FunctionScope, node: Node) -> Expr:

@@ -336,6 +336,10 @@ def _named_result(scope: FunctionScope, given: Node) -> Local | None:
 
 def _switch(scope: FunctionScope, node: Node) -> list[Statement]:
     before = [s for child in node.children[:-2] for s in _begun(scope, child)]
+    if headers.divided(scope, node, "switch"):
+        scope.refuse(
+            "switch", "a switch with an initialiser is not supported; write it before the switch", node.span
+        )
     value = expressions.value(scope, node.children[-2])
     sections: list[Section] = []
     inner = node.children[-1]

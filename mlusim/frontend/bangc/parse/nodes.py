@@ -29,11 +29,11 @@ class Node:
 
     __slots__ = ("children", "count", "cursor", "decl", "in_macro", "invoked", "kind", "op", "span", "type")
 
-    def __init__(self, kind: str, span: Span, cursor: Any) -> None:
+    def __init__(self, kind: str, span: Span, cursor: Any, *children: "Node") -> None:
         self.kind = kind
         self.span = span
         self.cursor = cursor
-        self.children: list[Node] = []
+        self.children: list[Node] = [*children]
         self.op = ""
         self.type: Any = None
         self.decl: Declaration | None = None
@@ -218,6 +218,11 @@ class Declaration:
         """Whether it is a variable of a function."""
         parent = self._cursor.semantic_parent
         return self.kind == "VAR_DECL" and parent is not None and parent.kind.name in _FUNCTIONS
+
+    def inside(self, symbol: str) -> bool:
+        """Whether it is declared in the function of that symbol."""
+        parent = self.parent
+        return parent is not None and parent.symbol == symbol
 
     @property
     def static_method(self) -> bool:
