@@ -50,6 +50,8 @@ int main() {
 QUEUES = r"""
 #include "cn_api.h"
 #include <atomic>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <thread>
 #include <vector>
 static std::atomic<int> done{0};
@@ -64,6 +66,15 @@ int main() {
   for (int i = 0; i < 5; ++i) cnrtInvokeHostFunc(queue, slow, &add);
   cnrtSyncQueue(queue);
   printf("%d\n", done.load());
+  fflush(stdout);
+  if (fork() == 0) {  // whose threads are gone, and which has a device of its own
+    cnrtInvokeHostFunc(queue, slow, &add);
+    cnrtSyncDevice();
+    _exit(done.load() == 12 ? 0 : 1);
+  }
+  int status;
+  wait(&status);
+  printf("%d\n", status);
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 4; ++t)
@@ -174,7 +185,14 @@ def test_queues_threads_and_host_functions(native):
     """Host functions are done after a sync, threads take turns, and handles that are none are refused."""
     done = native.run(native.compile(QUEUES, needs=("cndrv", "cnrt")))
 
-    assert done.stdout.splitlines() == ["10", "0", "cnrtErrorNotifierInvalid", "0 0", "cnrtErrorQueueInvalid"]
+    assert done.stdout.splitlines() == [
+        "10",
+        "0",
+        "0",
+        "cnrtErrorNotifierInvalid",
+        "0 0",
+        "cnrtErrorQueueInvalid",
+    ]
     assert "this notifier was placed in no queue" in done.stderr
 
 

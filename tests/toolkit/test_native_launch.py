@@ -90,16 +90,19 @@ CARELESS = (
     SCALE
     + r"""
 int main() {
-  float *x, *y, host[16] = {};
+  float *x, *y, *z, host[16] = {};
   cnrtMalloc(&x, 64);
+  cnrtMalloc(&z, 64);
   cnrtMalloc(&y, 64);
   cnrtMemcpy(x, host, 64, cnrtMemcpyHostToDev);
   cnrtQueue_t queue;
   cnrtQueueCreate(&queue);
-  scale(y, x, x, 16, queue);
+  scale(y, x, z, 16, queue);
+  cnrtMemcpy(host, x, 64, cnrtMemcpyDevToHost);  // which the kernel only reads
   cnrtMemcpy(host, y, 64, cnrtMemcpyDevToHost);
   cnrtMemcpy(host, x, 128, cnrtMemcpyDevToHost);
   cnrtFree(x);
+  cnrtFree(z);
   cnrtMemset(x, 0, 4);
   return 0;
 }

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 
+import pytest
+
 HOST = r"""
 #include "cnrt.h"
 #include <cstring>
@@ -90,6 +92,15 @@ def test_a_host_that_reads_device_memory_is_told_whose(native):
 
     assert done.returncode == -signal.SIGSEGV
     assert "byte 8 of 4000 bytes of cnrtMalloc at host.cpp:5 in main" in done.stderr
+
+
+@pytest.mark.parametrize("limit", ["-v 4000000", "-f 100"])
+def test_a_limit_of_the_shell_is_a_sentence(native, limit):
+    """Memory, or files, that are limited too much for the map of GDRAM end the program with a sentence."""
+    done = native.run("sh", "-c", f"ulimit {limit} && exec {native.compile(TOUCH)}")
+
+    assert done.returncode == 3
+    assert "a limit of this shell" in done.stderr
 
 
 def test_nothing_is_left_of_a_program_that_is_killed(native):

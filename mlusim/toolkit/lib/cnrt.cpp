@@ -179,6 +179,8 @@ cnrtRet_t call_host_function(cnrtHostFn_t function, void *data, void *caller) {
   return cnrtSuccess;
 }
 
+void forget_host_functions() { new (&host_functions()) HostFunctions; }
+
 void wait_for_host_functions() {
   HostFunctions &h = host_functions();
   std::unique_lock<std::mutex> held(h.lock);

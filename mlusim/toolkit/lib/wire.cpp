@@ -79,8 +79,10 @@ Settings settings() {
 int make_memory() {
   int memory = memfd_create("mlusim", MFD_CLOEXEC);
   if (memory < 0) give_up("the simulator's memory cannot be made: " + why());
+  auto over = signal(SIGXFSZ, SIG_IGN);  // a limit of files is an error here, and no end
   for (uint64_t bytes = ADDRESSES; bytes >= LEAST; bytes /= 2) {
     if (ftruncate(memory, bytes) != 0) continue;
+    signal(SIGXFSZ, over);
     void *map = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, memory, 0);
     if (map == MAP_FAILED) continue;
     madvise(map, bytes, MADV_DONTFORK);  // a child has a device of its own
@@ -173,6 +175,7 @@ void forked() {  // in the child: it starts a simulator when it first asks
   w.memory = nullptr;
   w.ended = false;
   forget_told();
+  forget_host_functions();
 }
 
 void reads_device(int number, siginfo_t *info, void *context) {

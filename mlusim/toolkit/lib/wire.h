@@ -51,6 +51,7 @@ cnrtRet_t launch(const void *stub, cnrtDim3_t dim, cnrtFunctionType_t kind, void
 bool there_is(int device);
 constexpr uint64_t EVERY = 1, UNWAITED = 2;  // no handles of queues: all of a device, and the usual one without waiting
 inline uint64_t unwaited(cnrtQueue_t queue) { return queue ? (uint64_t)queue : UNWAITED; }
+void forget_host_functions();  // in a child, whose threads are gone
 void wait_for_host_functions();  // those that were given to queues are done
 
 }  // namespace mlusim

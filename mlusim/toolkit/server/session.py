@@ -19,6 +19,8 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attendants, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
+from mlusim.memory.allocation import Allocation
+from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
@@ -255,13 +257,21 @@ class ProgramSession:
             queue.error = TRAP
             self.fault = self.fault or fault
             raise
-        return self._launched(launch, queue, request)
+        read = {
+            argument.view.allocation
+            for argument, only in zip(arguments, found.arguments.read, strict=True)
+            if only and isinstance(argument, Ptr)
+        }
+        return self._launched(launch, queue, request, read)
 
-    def _launched(self, launch: Launch, queue: NativeQueue, request: ProgramRequest) -> ProgramReply:
+    def _launched(
+        self, launch: Launch, queue: NativeQueue, request: ProgramRequest, read: set[Allocation]
+    ) -> ProgramReply:
         if self._timed:
             queue.add(launch)
         for piece in self._given:
-            piece.pending, piece.launched = queue.number, request.caller
+            if piece.tensor.allocation not in read:
+                piece.pending, piece.launched = queue.number, request.caller
         queue.busy = request.caller
         return ProgramReply(
             printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
