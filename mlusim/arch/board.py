@@ -136,7 +136,8 @@ class Arch:
     """One architecture: what a core and a cluster of it hold and do in a cycle.
 
     ``nram`` and ``wram`` are bytes per core, ``sram`` bytes per cluster (0: there is none), all as
-    the hardware has them; `max_nram`, `max_wram` and `max_sram` are what a kernel may declare.
+    the hardware has them; `max_nram`, `max_wram` and `max_sram` are what the formulas of the vendor's
+    library use, and `limits` what a kernel may declare.
     ``vector_ops`` are plain results (one addition, one product) per cycle and core, by dtype name
     with "other" for the rest; ``vector_flops`` the hardware peak, which from generation 3 on counts
     a fused multiply-add as two.  ``tensor_macs`` are multiply-accumulates per cycle and core; a
@@ -186,18 +187,39 @@ class Arch:
 
     @property
     def max_nram(self) -> int:
-        """Bytes of NRAM per core that a kernel may use."""
+        """Bytes of NRAM per core without those that the vendor's compiler keeps for its stack."""
         return self.nram - STACK_RESERVE
 
     @property
     def max_wram(self) -> int:
-        """Bytes of WRAM per core that a kernel may use: all of it."""
+        """Bytes of WRAM per core: all of it."""
         return self.wram
 
     @property
     def max_sram(self) -> int:
-        """Bytes of SRAM per cluster that a kernel may use; 0 where there is no SRAM."""
+        """Bytes of SRAM per cluster without the same share; 0 where there is no SRAM."""
         return self.sram - STACK_RESERVE if self.sram else 0
+
+    def limits(self, *, compiled: bool) -> dict[str, int]:
+        """Return the bytes of NRAM, WRAM and SRAM, by name, that a kernel may declare.
+
+        *compiled* code, BANG C, may declare all that there is, for that is when the vendor's compiler refuses; what
+        goes above `max_nram` is taken from the stack.  A Python kernel keeps to the formulas of the library.
+        """
+        if compiled:
+            return {"NRAM": self.nram, "WRAM": self.wram, "SRAM": self.sram}
+        return {"NRAM": self.max_nram, "WRAM": self.max_wram, "SRAM": self.max_sram}
+
+    def stack_left(self, declared: int) -> int:
+        """Return the bytes of NRAM that the stack has beside *declared* bytes: `STACK_RESERVE`, or what is left."""
+        return max(min(STACK_RESERVE, self.nram - declared), 0)
+
+    def stack_taken(self, space: str, declared: int) -> str:
+        """Return what to say of *declared* bytes of *space* that reach into the stack's share; empty where none do."""
+        over = declared - self.limits(compiled=False).get(space, declared)
+        if over <= 0 or declared > self.limits(compiled=True)[space]:
+            return ""
+        return f" ({over / KIB:.1f} KiB of them from the {STACK_RESERVE // KIB} KiB that the compiler keeps for its stack)"
 
 
 @frozen(kw_only=True, cache_hash=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.text import Text
 
+from mlusim.arch.board import Arch
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.show import emit, kib, output
 from mlusim.cli.sources import add_source_arguments, board_of, defines
@@ -15,13 +16,13 @@ from mlusim.files.paths import lines_shown
 from mlusim.frontend.bangc import cache
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import ERROR
-from mlusim.frontend.bangc.survey import SPACES, FileFacts, survey
+from mlusim.frontend.bangc.survey import FileFacts, survey
 
 EXAMPLES = """examples:
   mlusim compile scale.mlu
   mlusim compile --clean-cache
   mlusim compile div.mlu -I include -D NDEBUG --board MLU590-H8 --json
-exit codes: 0 everything translates, 1 something does not, 2 a file does not parse"""
+exit codes: 0 everything translates, 1 something does not or declares more than the board has, 2 a file does not parse"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,11 +58,13 @@ def run(args: argparse.Namespace) -> int:
             emit({"board": board.name, "files": [_broken(name, error) for name in args.files]})
         raise
     if args.json:
-        emit({"board": board.name, "files": [_document(facts) for facts in found]})
+        emit({"board": board.name, "files": [_document(facts, board.arch) for facts in found]})
     else:
         for facts in found:
-            _show(facts, {name: getattr(board.arch, name.lower()) for name in SPACES})
-    return FINDINGS if any(facts.untranslated for facts in found) else CLEAN
+            _show(facts, board.arch)
+    kernels = [kernel for facts in found for kernel in facts.kernels]
+    large = any(True for kernel in kernels for _ in kernel.too_large(board.arch))
+    return FINDINGS if large or any(facts.untranslated for facts in found) else CLEAN
 
 
 def _clean(args: argparse.Namespace) -> None:
@@ -88,7 +91,7 @@ def _broken(name: str, error: SourceError) -> dict[str, Any]:
     }
 
 
-def _document(facts: FileFacts) -> dict[str, Any]:
+def _document(facts: FileFacts, arch: Arch) -> dict[str, Any]:
     return {
         "file": facts.file,
         "parsed": True,
@@ -101,6 +104,7 @@ def _document(facts: FileFacts) -> dict[str, Any]:
                 "parameters": [{"name": name, "type": kind} for name, kind in kernel.parameters],
                 "translated": kernel.translated,
                 "memory": kernel.memory,
+                "too_large": list(kernel.too_large(arch)),
                 "intrinsics": list(kernel.intrinsics),
             }
             for kernel in facts.kernels
@@ -119,17 +123,23 @@ def _document(facts: FileFacts) -> dict[str, Any]:
     }
 
 
-def _show(facts: FileFacts, capacity: dict[str, int]) -> None:
-    console = output()
+def _show(facts: FileFacts, arch: Arch) -> None:
+    console, limits = output(), arch.limits(compiled=True)
     console.print(Text(facts.file, style="bold"))
     for kernel in facts.kernels:
         parameters = ", ".join(f"{kind} {name}" for name, kind in kernel.parameters)
         called = kernel.name.partition("(")[0]  # of several that share a name, with their types
         mark = "" if kernel.translated else "   does not translate"
         console.print(f"  kernel {called}({parameters}), line {kernel.line}{mark}", soft_wrap=True)
-        used = [f"{n} {kib(b)} of {kib(capacity[n])} KiB" for n, b in kernel.memory.items() if b]
+        used = [
+            f"{n} {kib(b)} of {kib(limits[n])} KiB{arch.stack_taken(n, b)}"
+            for n, b in kernel.memory.items()
+            if b
+        ]
         if used:
-            console.print(f"    memory: {', '.join(used)}")
+            console.print(f"    memory: {', '.join(used)}", soft_wrap=True)
+        for problem in kernel.too_large(arch):
+            console.print(Text(f"{kernel.file}:{kernel.line}: error: {problem}", style="red"), soft_wrap=True)
         if kernel.intrinsics:
             console.print(f"    intrinsics: {', '.join(kernel.intrinsics)}", soft_wrap=True)
     for title, names in (("functions", facts.functions), ("templates", facts.templates)):

@@ -6,9 +6,10 @@ from typing import Any
 
 from rich.text import Text
 
+from mlusim.arch.catalog import find_board
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.programs import source_program
-from mlusim.cli.show import emit, output
+from mlusim.cli.show import emit, kib, output
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
@@ -52,6 +53,7 @@ def _document(found: Carving) -> dict[str, Any]:
         "kernel": found.kernel,
         "board": found.board,
         "inferred": True,
+        "memory": {n: {"capacity": u.capacity, "high_water": u.high_water} for n, u in found.memory.items()},
         "arrays": [
             {
                 "name": a.name,
@@ -86,11 +88,21 @@ def _show(found: Carving) -> None:
     console.print(Text(f"{found.kernel} on {found.board}", style="bold"))
     for array in found.arrays:
         console.print("", _table(found, array), sep="\n")
+    console.print(*(Text(text) for text in ("", *_memory(found))), sep="\n", soft_wrap=True)
     if not found.arrays:
         console.print("it declares no on-chip memory")
     for finding in found.findings:
         console.print("", finding, sep="\n")
     console.print("", Text(NOTE, style="dim"), sep="\n")
+
+
+def _memory(found: Carving) -> Iterator[str]:
+    """How much of each memory the arrays take, of what a kernel may declare."""
+    arch = find_board(found.board).arch
+    for space, usage in found.memory.items():
+        if usage.high_water:
+            share = f"{kib(usage.high_water)} of {kib(usage.capacity)} KiB"
+            yield f"{space} {share}{arch.stack_taken(space, usage.high_water)}"
 
 
 def _table(found: Carving, array: DeclaredArray) -> Any:

@@ -71,11 +71,20 @@ class Scope:
 
 @frozen
 class Memory:
-    """A memory of a task: how many bytes of it are declared, and how many it has."""
+    """A memory of a task: how many bytes of it are declared, and how many may be.
+
+    ``beyond`` says that the stack's share is among them, where it is.
+    """
 
     name: str
     used: int
     capacity: int
+    beyond: str = ""
+
+    @property
+    def text(self) -> str:
+        """How much of it is declared."""
+        return f"{self.used} of {self.capacity} bytes declared{self.beyond}"
 
 
 def tasks(session: "DebugSession") -> tuple[TaskState, ...]:
@@ -143,7 +152,10 @@ def memories(core: "Core | None") -> list[Memory]:
     arenas = [(str(space), arena) for space, arena in core.arenas.items()]
     if core.cluster is not None:
         arenas.append(("SRAM", core.cluster.sram))
-    return [Memory(name, arena.top, arena.capacity) for name, arena in arenas if arena.top]
+    told = core.session.board.arch.stack_taken
+    return [
+        Memory(name, arena.top, arena.capacity, told(name, arena.top)) for name, arena in arenas if arena.top
+    ]
 
 
 # -- values ------------------------------------------------------------------------------------------
@@ -212,8 +224,7 @@ def _region(region: Region, pointer: Ptr) -> Variable:
 
 
 def _memory(memory: Memory) -> Variable:
-    text = f"{memory.used} of {memory.capacity} bytes declared"
-    return Variable(memory.name, text, "bytes", None, "", f"{memory.name.lower()}+0")
+    return Variable(memory.name, memory.text, "bytes", None, "", f"{memory.name.lower()}+0")
 
 
 def _built_in(name: str, value: Any) -> Variable:

@@ -106,7 +106,9 @@ class Session:
         drawn = None if request.seed is None else Drawn(request.seed)
         self.choices = drawn if choices is None else choices  # None: the default schedule
         self.scheduler = Scheduler(self._run, self.choices)
-        self.tally = Tally(board)
+        self.compiled = bool(request.kernel.compiled)
+        self.memory_limits = board.arch.limits(compiled=self.compiled)
+        self.tally = Tally(board, compiled=self.compiled)
         self.printed: list[str] = []
         self.locks: dict[tuple[int, int], Core] = {}  # mutexes that are held, and the core that holds each
         self.numbers = itertools.count(1)  # of effects, in the order of their issue
@@ -122,7 +124,6 @@ class Session:
         self._idle: dict[
             tuple[int, int], list[Any]
         ] = {}  # those of unions that are over, by their places there
-        self.compiled = bool(request.kernel.compiled)
         away = self.compiled and bool(self.kind.unions) and board.arch.memory_core
         self.policies = _policies(board.arch, away, self.steps is not None)
         self._mlu_classes = tuple(mlu_class(Mlu, policy) for policy in self.policies)
@@ -257,8 +258,9 @@ class Session:
 
     def _cluster(self, number: int) -> Cluster:
         arch = self.board.arch
-        sram = arch.sram if self.compiled else arch.max_sram
-        return Cluster(number, Arena(SRAM, arch.sram_base, sram, self.pool, unit=self._unit()))
+        return Cluster(
+            number, Arena(SRAM, arch.sram_base, self.memory_limits["SRAM"], self.pool, unit=self._unit())
+        )
 
     def lone_cluster(self, core: Core) -> Cluster | None:
         """The SRAM of a launch that is one Block task, of compiled code; None: the task has none.
@@ -333,9 +335,9 @@ class Session:
         arch, unit = self.board.arch, self._unit()
         arenas = {LDRAM: Arena(LDRAM, LDRAM_BASE, LDRAM_SIZE, self.pool, unit)}
         if not memory_core or self.compiled:
-            nram = arch.nram if self.compiled else arch.max_nram
-            arenas[NRAM] = Arena(NRAM, arch.nram_base, nram, self.pool, unit)
-            arenas[WRAM] = Arena(WRAM, arch.wram_base, arch.max_wram, self.pool, max(unit, 8))
+            limits = self.memory_limits
+            arenas[NRAM] = Arena(NRAM, arch.nram_base, limits["NRAM"], self.pool, unit)
+            arenas[WRAM] = Arena(WRAM, arch.wram_base, limits["WRAM"], self.pool, max(unit, 8))
         return arenas
 
     def core_directions(self, *, memory_core: bool) -> Routes:

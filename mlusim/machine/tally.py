@@ -41,7 +41,7 @@ class Instructions(dict[str, int]):
 
 @frozen
 class Usage:
-    """Bytes of one memory space: what a kernel may use, and the most that any core (cluster) declared."""
+    """Bytes of one memory space: what the kernel may declare, and the most that any core (cluster) declared."""
 
     capacity: int
     high_water: int
@@ -50,8 +50,9 @@ class Usage:
 class Tally:
     """Collects what cores did as they end."""
 
-    def __init__(self, board: Board) -> None:
+    def __init__(self, board: Board, *, compiled: bool = False) -> None:
         self.board = board
+        self._limits = board.arch.limits(compiled=compiled)
         self.tasks: list[TaskWork] = []
         self.counts, self.traffic_by = (
             NOTHING.copy(),
@@ -146,9 +147,7 @@ class Tally:
     @property
     def memory(self) -> dict[str, Usage]:
         """Capacity and high-water mark of each on-chip memory."""
-        arch = self.board.arch
-        capacity = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
-        return {space.name: Usage(capacity[space], high) for space, high in self._high.items()}
+        return {space.name: Usage(self._limits[space.name], high) for space, high in self._high.items()}
 
 
 @functools.lru_cache(maxsize=1024)

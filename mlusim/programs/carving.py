@@ -16,6 +16,7 @@ from mlusim.frontend.bangc.entry import BangKernel
 from mlusim.machine.events import Effect, Site
 from mlusim.machine.hub import Observer
 from mlusim.machine.observed import Core
+from mlusim.machine.tally import Usage
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr
@@ -83,6 +84,7 @@ class Carving:
     parts: tuple[ArrayPart, ...]
     findings: tuple[Finding, ...]
     allowed: tuple[Allowed, ...] = ()
+    memory: Mapping[str, Usage] = field(factory=dict)  # what it declares of each memory, and may
 
     def parts_of(self, array: DeclaredArray) -> list[ArrayPart]:
         """The parts of *array* by offset."""
@@ -107,7 +109,7 @@ def carve(call: "KernelCall") -> Carving:
     parts = sorted(extents.parts(), key=lambda p: (p.array.line, p.offset, p.low or 0))
     arrays = tuple(held.arrays.values())
     found = tuple(evolve(finding, kernel=launch.kernel) for finding in extents.findings)
-    return Carving(launch.kernel, launch.board, arrays, tuple(parts), found, extents.allowed)
+    return Carving(launch.kernel, launch.board, arrays, tuple(parts), found, extents.allowed, launch.memory)
 
 
 class PointerPlaces(Observer):

@@ -62,8 +62,9 @@ def _facts(launch: Launch) -> Iterator[tuple[str, str]]:
         )
     moved = [f"{name} {size(nbytes)}" for name, nbytes in launch.traffic.items()]
     yield "traffic", ", ".join(moved) or "none"
+    arch = find_board(launch.board).arch
     used = [
-        f"{name} {size(u.high_water)} of {size(u.capacity)}"
+        f"{name} {size(u.high_water)} of {size(u.capacity)}{arch.stack_taken(name, u.high_water)}"
         for name, u in launch.memory.items()
         if u.high_water
     ]

@@ -11,6 +11,7 @@ from mlusim.debug.look.evaluate import c_scope
 from mlusim.debug.look.paused_run import need_core
 from mlusim.debug.source.core_names import full_name, name_of, parse_name
 from mlusim.debug.source.frames import line_of, place_of, variables_of
+from mlusim.debug.values import memories
 from mlusim.errors import UsageError
 from mlusim.report.quantities import size
 
@@ -224,12 +225,7 @@ def _nram(session: "DebugSession", words: str) -> str:
     paused, core = session.look(), session.core()
     if core is None:
         return "no task is running here"
-    lines = [full_name(core)]
-    for space, arena in core.arenas.items():
-        if arena.top:
-            lines.append(f"{space}: {arena.top} of {arena.capacity} bytes declared")
-    if core.cluster is not None and core.cluster.sram.top:
-        lines.append(f"SRAM: {core.cluster.sram.top} of {core.cluster.sram.capacity} bytes declared")
+    lines = [full_name(core), *(f"{memory.name}: {memory.text}" for memory in memories(core))]
     rows = regions.plan_regions(paused, core) or [
         r for r in regions.declarations(paused, core) if r.memory == "NRAM"
     ]

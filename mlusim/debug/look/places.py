@@ -18,7 +18,7 @@ from mlusim.debug.stop.span import ByteSpan
 from mlusim.errors import UsageError
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.pointer import Ptr
-from mlusim.memory.space import GDRAM, LDRAM_SIZE, NRAM, SPACES, SRAM, WRAM, Space
+from mlusim.memory.space import GDRAM, LDRAM_SIZE, NRAM, SPACES, SRAM, Space
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -87,9 +87,7 @@ def _offset(form: re.Match[str]) -> int:
 
 
 def _capacity(space: Space, paused: PausedRun) -> int:
-    arch = paused.session.board.arch
-    sizes = {NRAM: arch.max_nram, WRAM: arch.max_wram, SRAM: arch.max_sram}
-    return sizes.get(space, LDRAM_SIZE)
+    return paused.session.memory_limits.get(space.name, LDRAM_SIZE)
 
 
 def locate(span: ByteSpan, paused: PausedRun, core: "Core | None") -> tuple[Allocation, int]:

@@ -109,7 +109,7 @@ def _pipes(session: "DebugSession") -> str:
 
 def _nram(session: "DebugSession") -> str:
     """A map of what lies in the task's NRAM, and how much of each memory is declared."""
-    lines = [f"{m.name}: {m.used} of {m.capacity} bytes declared" for m in values.memories(session.core())]
+    lines = [f"{m.name}: {m.text}" for m in values.memories(session.core())]
     rows = [r for r in values.on_chip(session) if r.memory == "NRAM"]
     extent = max((r.offset + r.nbytes for r in rows), default=1)
     width = max((len(r.name) for r in rows), default=0)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from attrs import frozen
 
+from mlusim.arch.board import Arch
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc.file import File
 from mlusim.frontend.bangc.kernel_names import named_kernels
@@ -40,6 +41,16 @@ class KernelFacts:
     memory: dict[str, int]
     intrinsics: tuple[str, ...]
     missing: tuple[str, ...] = ()  # functions that it calls and that are not there
+
+    def too_large(self, arch: Arch) -> Iterator[str]:
+        """What it declares more of than *arch* has, which the compiler refuses, a sentence for each memory."""
+        for space, limit in arch.limits(compiled=True).items():
+            over = self.memory[space] - limit
+            if over > 0:
+                yield (
+                    f"{self.name} declares {self.memory[space]:,} bytes of {space}, {over:,} more than the "
+                    f"{limit:,} of {arch.name}; declare less, or let arrays share their bytes"
+                )
 
 
 @frozen

@@ -1,0 +1,100 @@
+"""What a kernel may declare: one rule and one sentence in `compile`, `run`, `plan`, `profile` and the debugger."""
+
+import numpy as np
+import pytest
+
+import mlusim
+from mlusim import bangc
+from mlusim.arch.catalog import find_board
+
+SOURCE = """#include <bang.h>
+__nram__ float a[COUNT];
+__mlu_entry__ void K(float *out, const float *x, int n) {
+  __memcpy(a, x, n * 4, GDRAM2NRAM);
+  __memcpy(out, a, n * 4, NRAM2GDRAM);
+}
+"""
+CALL = ("--arg", "out=out:float32:16", "--arg", "x=x.npy", "--arg", "n=16")
+BOARDS = ("MLU370-X4", "MLU590-H8")
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """A kernel that declares so many floats, as words of a command."""
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", np.arange(16, dtype=np.float32))
+
+    def write(count):
+        (tmp_path / "k.mlu").write_text(SOURCE.replace("COUNT", str(count)))
+        return "k.mlu"
+
+    return write
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_the_whole_memory_may_be_declared_and_not_a_float_more(cli, kernel, board):
+    """Up to the last byte every verb runs; one float more is an error at compile, and of the launch."""
+    floats = find_board(board).arch.nram // 4
+    whole = kernel(floats)
+    fits = [
+        cli(verb, whole, *(() if verb == "compile" else CALL), "--board", board)
+        for verb in ("compile", "run", "plan", "profile")
+    ]
+    large = kernel(floats + 1)
+    over = [
+        cli(verb, large, *(() if verb == "compile" else CALL), "--board", board)
+        for verb in ("compile", "run", "plan", "profile")
+    ]
+
+    assert [0, 0, 0, 0] == [done.code for done in fits]
+    assert [1, 3, 3, 3] == [done.code for done in over]
+    assert (
+        f"error: K declares {4 * floats + 4:,} bytes of NRAM, 4 more than the {4 * floats:,}" in over[0].out
+    )
+    assert all(f"legal: at most {4 * floats} bytes of NRAM a core" in done.err for done in over[1:])
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_every_verb_says_the_same_of_the_share_of_the_stack(cli, kernel, board):
+    """Beyond what the library's formulas use, the bytes come from the compiler's stack; below, nothing is said of it."""
+    arch = find_board(board).arch
+    said = "(1.0 KiB of them from the 128 KiB that the compiler keeps for its stack)"
+    share = f"NRAM {arch.max_nram // 1024 + 1} of {arch.nram // 1024} KiB"
+    file = kernel(arch.max_nram // 4 + 256)
+    compiled, planned = cli("compile", file, "--board", board), cli("plan", file, *CALL, "--board", board)
+    profiled = " ".join(cli("profile", file, *CALL, "--board", board).out.split())
+    stopped = cli(
+        "debug",
+        file,
+        *CALL,
+        "--board",
+        board,
+        "--command",
+        "break 4",
+        "--command",
+        "run",
+        "--command",
+        "info nram",
+    )
+    at_most = cli("compile", kernel(arch.max_nram // 4), "--board", board)
+
+    assert f"{share} {said}" in compiled.out
+    assert f"{share} {said}" in planned.out
+    assert said in profiled
+    assert f"{arch.max_nram + 1024} of {arch.nram} bytes declared {said}" in stopped.out
+    assert "compiler keeps" not in at_most.out
+
+
+@pytest.mark.parametrize("board", BOARDS)
+def test_a_launch_knows_what_its_kernel_may_declare(kernel, board):
+    """Of BANG C all that there is; a kernel in Python keeps to the formulas of the library."""
+    arch, device = find_board(board).arch, mlusim.Device(board)
+    tensors = [device.empty(16, np.float32), device.put(np.zeros(16, np.float32))]
+    source = bangc.load(kernel(1024), board=board)["K"]
+
+    @mlusim.bang.kernel
+    def small(mlu):
+        mlu.nram(mlusim.bang.float32, 16)
+
+    assert arch.nram == device.launch(source, args=(*tensors, 16)).memory["NRAM"].capacity
+    assert arch.max_nram == device.launch(small).memory["NRAM"].capacity
