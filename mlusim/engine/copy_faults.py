@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from mlusim.engine.refuse import count_of, foreign, no_pointer, refuse_here
 from mlusim.engine.routes import steps_of
-from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, WrongSpace
+from mlusim.errors import Fault, RuleFault, Unsupported, WrongSpace
 from mlusim.memory.direction import DIRECTIONS, SRAM2SRAM, Direction, grain
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
@@ -166,9 +166,7 @@ def _ranges(dst: Ptr, src: Ptr, size: int, shape: tuple[int, ...]) -> Fault | No
             fault.message = f"{name}: {fault.message}"
             return fault
     if not dst.view.allocation.writable:
-        return ReadOnly(
-            f"it would change {dst.view.allocation.site}, which the host passed as const", operand="dst"
-        )
+        return dst.view.allocation.const_fault("dst")
     if writes.apart:
         return None
     close = [stride for stride, count in writes.steps if count > 1 and abs(stride) < size]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mlusim.engine.refuse import foreign, no_pointer
-from mlusim.errors import Fault, ReadOnly, WrongSpace
+from mlusim.errors import Fault, WrongSpace
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, bounds_fault
 from mlusim.memory.space import Space
@@ -41,7 +41,7 @@ def check_writable(pointer: Ptr, name: str) -> Fault | None:
     target = pointer.view.allocation
     if target.writable:
         return None
-    return ReadOnly(f"it would change {target.site}, which the host passed as const", operand=name)
+    return target.const_fault(name)
 
 
 def check_room(pointer: Ptr, name: str, count: int) -> Fault | None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DTYPES, DType, as_dtype, float32, int32, is_number
 from mlusim.engine.environment import environment, extent
-from mlusim.errors import Fault, ReadOnly, RuleFault, Unsupported, UsageError, WrongSpace
+from mlusim.errors import Fault, RuleFault, Unsupported, UsageError, WrongSpace
 from mlusim.formula.python import to_python
 from mlusim.memory.pointer import Ptr, View, bounds_fault
 
@@ -265,9 +265,7 @@ def _check_ranges(row: "Intrinsic", arguments: Mapping[str, Any]) -> Fault | Non
             count = max(1, min(count, pointer.view.size - pointer.index))
         fault: Fault | None = bounds_fault(pointer.view, pointer.offset, count * pointer.view.itemsize)
         if fault is None and operand.access != "read" and not pointer.view.allocation.writable:
-            fault = ReadOnly(
-                f"it would change {pointer.view.allocation.site}, which the host passed as const"
-            )
+            fault = pointer.view.allocation.const_fault()
         if fault is not None:
             fault.operand = operand.name
             fault.message = (

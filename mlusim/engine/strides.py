@@ -14,7 +14,7 @@ from mlusim.arch.pipe import Pipe
 from mlusim.engine.contract import Flight
 from mlusim.engine.environment import environment, extent, value
 from mlusim.engine.refuse import check_kind, check_rules, foreign, no_pointer, refuse_here, spaces
-from mlusim.errors import Fault, ReadOnly, RuleFault
+from mlusim.errors import Fault, RuleFault
 from mlusim.formula.python import to_python
 from mlusim.memory.footprint import Access
 from mlusim.memory.pointer import Ptr, View, bounds_fault
@@ -140,7 +140,8 @@ def _check_target(
 ) -> Fault | None:
     view = arguments[operand.name].view
     if not view.allocation.writable:
-        return ReadOnly(f"it would change {view.allocation.site}, which the host passed as const")
+        fault: Fault = view.allocation.const_fault()
+        return fault
     if not row.atomic and not access.apart:
         return RuleFault(
             f"the repetitions of {operand.name} overlap each other",

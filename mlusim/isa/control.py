@@ -1,8 +1,11 @@
 """Synchronisation, identification and device print: the rows that act on the core, not on data."""
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Protocol
 
+import ml_dtypes
 import numpy as np
 
 from mlusim.arch.pipe import Pipe
@@ -180,10 +183,44 @@ def bang_printf(core: Control, fmt: str, *values: Values) -> None:
         raise Refused("a memory core cannot print; guard it with `if mlu.is_ipu()`")
     if len(values) > 16:
         raise Refused(f"{len(values)} values to print; legal: at most 16")
+    _check_format(fmt, values)
     try:
         core.say(fmt % values)
     except (TypeError, ValueError) as error:
         raise Refused(f"the format {fmt!r} does not fit its {len(values)} values: {error}") from None
+
+
+_DIRECTIVE = re.compile(r"%[-+ #0]*(\*|\d+)?(?:\.(\*|\d+)?)?(?:hh|h|ll|l|z|j|t|L)?([a-zA-Z%])")
+_WANTED: Mapping[str, tuple[str, tuple[type, ...]]] = MappingProxyType(
+    {
+        **dict.fromkeys("diouxXc", ("an integer", (int, np.integer))),
+        # Halves of either kind are floating in NumPy too, or of no kind it knows.
+        **dict.fromkeys("eEfFgGaA", ("a float", (float, np.inexact, ml_dtypes.bfloat16))),
+        "s": ("a text", (str,)),
+    }
+)
+
+
+def _check_format(fmt: str, values: Sequence[Any]) -> None:
+    """Refuse a value of another kind than its directive takes, of which C says nothing and the device prints something else."""
+    given = iter(values)
+    for match in _DIRECTIVE.finditer(fmt):
+        if match[3] == "%":
+            continue
+        for width in match.groups()[:2]:
+            if width == "*":
+                next(given, None)
+        value = next(given, None)
+        wanted, kinds = _WANTED.get(match[3], ("", ()))
+        if value is None or not kinds or isinstance(value, kinds):
+            continue
+        kind = next(
+            (told.partition(" ")[2] for told, of in _WANTED.values() if isinstance(value, of)), "pointer"
+        )
+        raise Refused(
+            f"the format takes {wanted} for {match[0]!r} and is given {'an' if kind == 'integer' else 'a'} {kind}",
+            legal="a format whose directives are of the kinds of its values; cast a value of another",
+        )
 
 
 @_row("__assert_fail", "vendor declaration header, control")

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from mlusim.errors import Ended, Fault, OutOfMemory, Unsupported
+from mlusim.errors import Ended, Fault, OutOfMemory, ReadOnly, Unsupported
 from mlusim.memory.space import Space
 
 if TYPE_CHECKING:
@@ -92,6 +92,14 @@ class Allocation:
             space=self.space.name,
             address=self.address + start,
             hint="take the pointer from this launch's own declarations",
+        )
+
+    def const_fault(self, operand: str | None = None, *, does: str = "it would change") -> ReadOnly:
+        """The fault of a store to it, which the host passed as const."""
+        return ReadOnly(
+            f"{does} {self.site}, which the host passed as const",
+            operand=operand,
+            hint="store to another tensor, or pass one that may change: device.put(), --arg NAME=inout:F.npy",
         )
 
     def end(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from mlusim.arch.dtypes import DType, as_dtype, is_number
-from mlusim.errors import Fault, OutOfBounds, ReadOnly, RuleFault, UsageError, WrongSpace
+from mlusim.errors import Fault, OutOfBounds, RuleFault, UsageError, WrongSpace
 from mlusim.memory.allocation import NO_BYTES, Absent, Allocation
 from mlusim.memory.conversion import LEGAL, NUMBERS
 from mlusim.memory.kinds import KINDS
@@ -326,7 +326,7 @@ class Ptr(Presented):
         else:
             fault = bounds_fault(view, at * view.itemsize + view.phase, view.itemsize)
         if fault is None:
-            fault = ReadOnly(f"store to {view.allocation.site}, which the host passed as const")
+            fault = view.allocation.const_fault(does="store to")
         fault.intrinsic, fault.address, fault.space = f"scalar {verb}", address, view.space.name
         return port.blame(fault)
 

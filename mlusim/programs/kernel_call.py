@@ -173,7 +173,8 @@ class KernelCall:
         except (OSError, ValueError) as error:
             raise UsageError(f"{path} cannot be read as an array for {what}: {error}") from None
         self._arrays[f"input.{name}"] = array
-        return device.put(array)
+        # Lent, so that a store through a cast is a fault and no silent change of an input.
+        return device.put(array) if text.startswith("inout:") else device.share(array)
 
 
 def _fit(tensor: DeviceTensor, to: t.Type, text: str, what: str) -> None:

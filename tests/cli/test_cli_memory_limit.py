@@ -98,3 +98,29 @@ def test_a_launch_knows_what_its_kernel_may_declare(kernel, board):
 
     assert arch.nram == device.launch(source, args=(*tensors, 16)).memory["NRAM"].capacity
     assert arch.max_nram == device.launch(small).memory["NRAM"].capacity
+
+
+INPUT = """#include <bang.h>
+__nram__ float a[16];
+__mlu_entry__ void K(float *out, const float *x, int n) {
+  __memcpy(a, x, n * 4, GDRAM2NRAM);
+  __memcpy((float *)x, a, n * 4, NRAM2GDRAM);
+  __memcpy(out, a, n * 4, NRAM2GDRAM);
+}
+"""
+
+
+@pytest.mark.parametrize("engine", ["python", "auto"])
+def test_an_input_is_lent_unless_it_comes_back(cli, kernel, tmp_path, engine):
+    """A store through a cast to what was given without inout: is a fault at its line, on both engines; with it, it is not."""
+    file = kernel(16)
+    (tmp_path / file).write_text(INPUT)
+    lent = cli("run", file, *CALL, "--engine", engine)
+    checked = cli("check", file, *CALL)
+    back = cli("run", file, *CALL[:2], "--arg", "x=inout:x.npy", *CALL[4:], "--engine", engine)
+
+    assert [3, 3, 0] == [lent.code, checked.code, back.code]
+    assert "it would change const tensor float[16], which the host passed as const" in lent.err
+    assert "--arg NAME=inout:F.npy" in lent.err
+    assert "k.mlu:5" in lent.err
+    assert "memcheck-read-only" in checked.out
