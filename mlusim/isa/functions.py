@@ -5,9 +5,11 @@ relative errors up to some per cent.  Here every one is the function itself, rou
 kernel that passes here may still owe its accuracy on the board to the argument ranges given below.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from attrs import evolve
 
 from mlusim.arch.dtypes import float32, half
 from mlusim.isa.approximation import Approximation
@@ -144,6 +146,68 @@ bang_active_reciphp = unary(
 )
 
 
+def _table(
+    spelling: str, function: Callable[..., Any], formula: str, at: str, source: str, **properties: Any
+) -> Intrinsic:
+    """``(dst, src, elem_count)``: a function by a table of the hardware whose error is not published."""
+    return unary(
+        spelling,
+        function,
+        f"Approximate {formula}.\n\n{at}  The error of the hardware's table is not published; here it is the function itself.",
+        BOTH,
+        **{"source": source, "certainty": "I", "passes": Passes.FUNCTION} | properties,
+    )
+
+
+MLU270, MLU370 = "public kernels for MLU270", "public kernels accepted on MLU370"
+_LOG = (
+    "natural logarithm: ``dst[i] = ln(src[i])``",
+    "Of 0 it is -infinity, of negative numbers NaN (inferred).",
+)
+_ROOT = ("square root: ``dst[i] = sqrt(src[i])``", "Of negative numbers it is NaN (inferred).")
+_INVERSE_ROOT = (
+    "reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``",
+    "Of 0 it is infinity, of negative numbers NaN (inferred).",
+)
+_INVERSE = ("reciprocal: ``dst[i] = 1 / src[i]``", "Of 0 it is infinity (inferred).")
+bang_active_log = _table("__bang_active_log", np.log, *_LOG, MLU370, certainty="C")
+bang_active_loghp = _table("__bang_active_loghp", np.log, *_LOG, MLU270)
+bang_active_sqrt = _table("__bang_active_sqrt", np.sqrt, *_ROOT, MLU270)
+bang_active_sqrthp = _table("__bang_active_sqrthp", np.sqrt, *_ROOT, MLU370, certainty="C")
+bang_active_rsqrt = evolve(
+    bang_rsqrt,
+    spelling="__bang_active_rsqrt",
+    doc=_table("__bang_active_rsqrt", np.sqrt, *_INVERSE_ROOT, MLU270).doc,
+    since=0,
+    certainty="I",
+    source=MLU270,
+)
+bang_active_rsqrthp = evolve(bang_active_rsqrt, spelling="__bang_active_rsqrthp")
+bang_active_recip = _table("__bang_active_recip", np.reciprocal, *_INVERSE, MLU270)
+bang_active_recip_greater_1 = _table(
+    "__bang_active_recip_greater_1",
+    np.reciprocal,
+    "reciprocal of numbers above 1: ``dst[i] = 1 / src[i]``",
+    "What the hardware gives for others is unknown, default chosen: 1 / x.",
+    MLU270,
+)
+bang_active_sin = _table("__bang_active_sin", np.sin, "sine: ``dst[i] = sin(src[i])``", "In radians.", MLU270)
+bang_active_cos = _table(
+    "__bang_active_cos", np.cos, "cosine: ``dst[i] = cos(src[i])``", "In radians.", MLU270
+)
+bang_active_pow2 = _table(
+    "__bang_active_pow2", np.exp2, "power of two: ``dst[i] = 2 ** src[i]``", "For any number.", MLU270
+)
+bang_active_sign = unary(
+    "__bang_active_sign",
+    np.sign,
+    "Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 of zeros and NaN of NaN (unknown, default chosen).",
+    BOTH,
+    certainty="I",
+    source="vendor operator kernels for MLU2xx",
+)
+
+
 def _exponential(src: Tile) -> Any:
     if src.itemsize == 2:
         return np.where(src < -7.75, src.dtype.type(2.0**-24), np.exp(src))
@@ -195,14 +259,17 @@ bang_active_exp = exponential(
     "__bang_active_sigmoid",
     writes={"dst": "elem_count"},
     reads={"src": "elem_count"},
-    dtypes=BOTH,
+    dtypes=FLOATS,
     certainty="I",
     source="vendor declaration header, arithmetic",
-    approximation=Approximation(1e-2, ANYWHERE),
+    approximation=Approximation(1e-2, ANYWHERE | {"bfloat16": (None, None)}),
     native=("sigmoid",),
 )
 def bang_active_sigmoid(dst: Tile, src: Tile, elem_count: int) -> None:
-    """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
+    """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented.
+
+    bfloat16 is taken too, as public kernels for MLU590 do (inferred).
+    """
     sigmoid = 1 / (1 + np.exp(-src.astype(np.float64)))
     dst[...] = np.where(src < -7.75, 0, np.where(src > 7.75, 1, sigmoid))
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlusim.arch.dtypes import bfloat16, float32, half, int16, int32, uint16, uint32
+from mlusim.arch.dtypes import DType, bfloat16, float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import demand, multiple_of
@@ -10,11 +10,18 @@ from mlusim.isa.rules import demand, multiple_of
 ENTRIES = (half, bfloat16, float32, int16, int32)
 
 
-def _look_up(spelling: str, bits: tuple[int, ...], more: str = "") -> Intrinsic:
+def _look_up(
+    spelling: str,
+    bits: tuple[int, ...],
+    more: str = "",
+    indices: tuple[DType, ...] = (uint16, uint32),
+) -> Intrinsic:
     """``(dst, src, table, elem_count, table_length)`` for elements of some widths."""
     entries = tuple(d for d in ENTRIES if 8 * d.size in bits)
+    words = {d.size: np.dtype(f"u{d.size}") for d in indices}
 
     def body(dst: Tile, src: Tile, table: Tile, elem_count: int, table_length: int) -> None:
+        src = src.view(words[src.itemsize])  # of signed types a negative index is none either
         try:
             dst[...] = table.take(src)
         except IndexError:
@@ -42,7 +49,7 @@ def _look_up(spelling: str, bits: tuple[int, ...], more: str = "") -> Intrinsic:
         reads={"src": "elem_count", "table": "table_length"},
         dtypes={
             "dst": entries,
-            "src": tuple(d for d in (uint16, uint32) if 8 * d.size in bits),
+            "src": tuple(d for d in indices if 8 * d.size in bits),
             "table": entries,
         },
         same=("dst", "table"),
@@ -57,7 +64,7 @@ def _look_up(spelling: str, bits: tuple[int, ...], more: str = "") -> Intrinsic:
         )[: 1 + (len(bits) > 1)],
         flow=Flow.MIXING,
         native=(
-            "for (int64_t i = 0; i < elem_count; i++) if ((int64_t)src[i] >= table_length) SLOW;\n"
+            "for (int64_t i = 0; i < elem_count; i++) if ((uint64_t)src[i] >= (uint64_t)table_length) SLOW;\n"
             "  for (int64_t i = 0; i < elem_count; i++) dst[i] = table[src[i]];"
         ),
         source="vendor declaration header, selection and search",
@@ -65,5 +72,6 @@ def _look_up(spelling: str, bits: tuple[int, ...], more: str = "") -> Intrinsic:
 
 
 bang_lut = _look_up("__bang_lut", (16, 32))
-bang_lut_s16 = _look_up("__bang_lut_s16", (16,), "\n\nThe older spelling of ``__bang_lut`` for 16 bits.")
-bang_lut_s32 = _look_up("__bang_lut_s32", (32,), "\n\nThe older spelling of ``__bang_lut`` for 32 bits.")
+_OLDER = "\n\nThe older spelling of ``__bang_lut`` for {} bits; signed indices are taken too, as public kernels have them (inferred)."
+bang_lut_s16 = _look_up("__bang_lut_s16", (16,), _OLDER.format(16), (uint16, int16))
+bang_lut_s32 = _look_up("__bang_lut_s32", (32,), _OLDER.format(32), (uint32, int32))

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import int32
+from mlusim.arch.dtypes import DType, float32, half, int16, int32
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import ANY, Intrinsic, intrinsic
-from mlusim.isa.parameters import Tile
+from mlusim.isa.parameters import Tile, Value
 from mlusim.isa.rules import between, multiple_of
 from mlusim.memory.direction import Direction
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, Space
@@ -110,6 +110,29 @@ memset_nram = _fill(
 sramset = _fill("__sramset", SRAM, Pipe.MOVE, f"Fill SRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
 gdramset = _fill("__gdramset", GDRAM, Pipe.IO, f"Fill GDRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
 ldramset = _fill("__ldramset", LDRAM, Pipe.IO, f"Fill LDRAM: ``dst[i] = value``; {_WIDTH}.", memory_core=True)
+
+
+def _typed_fill(spelling: str, dtype: DType) -> Intrinsic:
+    def body(dst: Tile, elem_count: int, value: Value) -> None:
+        dst.fill(value)
+
+    body.__doc__ = (
+        f"Fill NRAM with numbers of one type: ``dst[i] = value``, both {dtype}; of courses for MLU270."
+    )
+    return intrinsic(
+        spelling,
+        writes={"dst": "elem_count"},
+        dtypes=(dtype,),
+        native="for (int64_t i = 0; i < elem_count; i++) dst[i] = value;",
+        certainty="I",
+        source="public kernels for MLU270",
+    )(body)
+
+
+nramset_half = _typed_fill("__nramset_half", half)
+nramset_float = _typed_fill("__nramset_float", float32)
+nramset_short = _typed_fill("__nramset_short", int16)
+nramset_int = _typed_fill("__nramset_int", int32)
 
 
 @intrinsic(

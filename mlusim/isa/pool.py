@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import float32, half, uint16, uint32
+from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
 from mlusim.isa.declare import FLOATS, Flow, Intrinsic, Refused, intrinsic
 from mlusim.isa.extremes import EXTREMES, ZEROS, maximum, minimum
 from mlusim.isa.parameters import Overlap, Tile
@@ -59,7 +59,7 @@ _WITH_STRIDES = tuple(rule for rule in _RULES if "one stride is missing" not in 
 _INDEX_RULE = demand(
     "sizeof(index) != sizeof(dst)",
     "dst and index have elements of different width",
-    "uint16 indices for half, uint32 for float",
+    "indices of 16 bits for half, of 32 for float",
 )
 
 
@@ -238,6 +238,25 @@ def bang_maxpool_value_index(
     places.view(f"u{dst.itemsize}")[...] = place.reshape(-1)
 
 
+def _places(
+    index: Tile, picture: tuple[int, int, int], window: tuple[int, int], down: int, right: int
+) -> tuple[Any, Any, Any]:
+    """Rows, columns and channels of the picture that the places in the windows of *index* mean."""
+    height, width, channel = picture
+    rows, columns = window
+    high = (height - rows) // down + 1
+    y, x, c = np.indices((high, len(index) // (high * channel), channel)).reshape(3, -1)
+    row, column = y * down + index // columns, x * right + index % columns
+    wrong = np.flatnonzero((index < 0) | (index >= rows * columns) | (column >= width))
+    if wrong.size:
+        raise Refused(
+            f"index[{wrong[0]}] = {index[wrong[0]]} is no place in its window",
+            operand="index",
+            legal=f"places in a window of {rows} x {columns}, inside the picture",
+        )
+    return row, column, c
+
+
 @intrinsic(
     "__bang_unpool",
     writes={"dst": "channel * height * width"},
@@ -249,7 +268,7 @@ def bang_maxpool_value_index(
     rules=(*_RULES, _INDEX_RULE),
     certainty="U",
     source=SOURCE,
-    native=("unpool",),
+    native=("unpool", False),
 )
 def bang_unpool(
     dst: Tile,
@@ -269,18 +288,46 @@ def bang_unpool(
     overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.
     """
     down, right = stride_h or kernel_height, stride_w or kernel_width
-    high = (height - kernel_height) // down + 1
-    y, x, c = np.indices((high, len(src) // (high * channel), channel)).reshape(3, -1)
-    row, column = y * down + index // kernel_width, x * right + index % kernel_width
-    wrong = np.flatnonzero((index >= kernel_height * kernel_width) | (column >= width))
-    if wrong.size:
-        raise Refused(
-            f"index[{wrong[0]}] = {index[wrong[0]]} is no place in its window",
-            operand="index",
-            legal=f"places in a window of {kernel_height} x {kernel_width}, inside the picture",
-        )
+    row, column, c = _places(index, (height, width, channel), (kernel_height, kernel_width), down, right)
     dst[...] = 0
     dst.reshape(height, width, channel)[row, column, c] = src
+
+
+@intrinsic(
+    "__bang_maxpool_bp",
+    writes={"dst": "channel * height * width"},
+    reads={"src": f"channel * {_HIGH} * {_WIDE_UP}", "index": f"channel * {_HIGH} * {_WIDE_UP}"},
+    dtypes={"dst": BOTH, "src": BOTH, "index": (*INDICES, int16, int32)},
+    same=("dst", "src"),
+    in_place=False,
+    flow=Flow.MIXING,
+    rules=(*_RULES, _INDEX_RULE),
+    certainty="U",
+    source="public kernels for MLU270",
+    native=("unpool", True),
+)
+def bang_maxpool_bp(
+    dst: Tile,
+    src: Tile,
+    index: Tile,
+    channel: int,
+    height: int,
+    width: int,
+    kernel_height: int,
+    kernel_width: int,
+    stride_w: int | None = None,
+    stride_h: int | None = None,
+) -> None:
+    """Give each window's gradient to its largest: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` is there.
+
+    *index* holds the places that ``__bang_maxpool_index`` gives.  Where windows share a place their numbers add up, in
+    their order; all else of the picture becomes 0.  That they add up is what a gradient is; it and the meaning of
+    *index* are unknown, default chosen.
+    """
+    down, right = stride_h or kernel_height, stride_w or kernel_width
+    row, column, c = _places(index, (height, width, channel), (kernel_height, kernel_width), down, right)
+    dst[...] = 0
+    np.add.at(dst.reshape(height, width, channel), (row, column, c), src)
 
 
 @intrinsic(

@@ -187,23 +187,24 @@ def _extreme(
 
     body.__doc__ = (
         f"Find the {what}: ``dst[0]`` = its value, the eight bytes behind it its first index.\n\n"
-        "In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half "
-        "first.  A NaN loses against every number (unknown, default chosen)."
+        "In float memory the index is uint32 ``dst[1]``; in half and bfloat16 memory uint16 ``dst[1]`` and ``dst[2]``, "
+        "low half first.  A NaN loses against every number (unknown, default chosen)."
     )
     return intrinsic(
         spelling,
         writes={"dst": WITH_INDEX},
         reads={"src": "elem_count"},
-        dtypes=(half, float32),
         flow=Flow.MIXING,
         aligned=("src",),
         native=("extreme", ">" if find is np.argmax else "<", key is not None),
-        **{"source": "vendor declaration header, selection and search"} | properties,
+        **{"source": "vendor declaration header, selection and search", "dtypes": (half, float32)}
+        | properties,
     )(body)
 
 
-bang_argmax = _extreme("__bang_argmax", np.argmax, "largest element", since=322)
-bang_argmin = _extreme("__bang_argmin", np.argmin, "smallest element", since=322)
+# bfloat16 as public kernels for MLU590 have it; that the index lies as in half memory is inferred.
+bang_argmax = _extreme("__bang_argmax", np.argmax, "largest element", since=322, dtypes=FLOATS)
+bang_argmin = _extreme("__bang_argmin", np.argmin, "smallest element", since=322, dtypes=FLOATS)
 bang_max = _extreme("__bang_max", np.argmax, "largest element", in_place=False)
 bang_min = _extreme("__bang_min", np.argmin, "smallest element", in_place=False)
 bang_fabsmax = _extreme("__bang_fabsmax", np.argmax, "largest absolute value", np.absolute, in_place=False)

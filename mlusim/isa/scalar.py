@@ -10,6 +10,7 @@ import numpy as np
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
 from mlusim.arch.pipe import Pipe
 from mlusim.isa.declare import ANY, Flow, Intrinsic, Refused, intrinsic
+from mlusim.isa.elementwise import alias
 from mlusim.isa.parameters import Pointer, Tile, Value
 from mlusim.isa.rounding import WORDS, narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space
@@ -117,6 +118,20 @@ half2int32_dn = _to_int("__half2int32_dn", half, "dn")
 half2int32_rd = _to_int("__half2int32_rd", half, "rd")
 half2int32_rn = _to_int("__half2int32_rn", half, "rn")
 half2int32_rm = _to_int("__half2int32_rm", half, "rm")
+float2int = alias("__float2int", float2int32)
+float2int_tz = alias("__float2int_tz", float2int32_tz)
+float2int_oz = alias("__float2int_oz", float2int32_oz)
+float2int_up = alias("__float2int_up", float2int32_up)
+float2int_dn = alias("__float2int_dn", float2int32_dn)
+float2int_rd = alias("__float2int_rd", float2int32_rd)
+float2int_rn = alias("__float2int_rn", float2int32_rn)
+half2int = alias("__half2int", half2int32)
+half2int_tz = alias("__half2int_tz", half2int32_tz)
+half2int_oz = alias("__half2int_oz", half2int32_oz)
+half2int_up = alias("__half2int_up", half2int32_up)
+half2int_dn = alias("__half2int_dn", half2int32_dn)
+half2int_rd = alias("__half2int_rd", half2int32_rd)
+half2int_rn = alias("__half2int_rn", half2int32_rn)
 float2half_rn = _to_short("__float2half_rn", half, "rn", "C")
 float2half = _to_short("__float2half", half, "rn")
 float2bfloat16 = _to_short("__float2bfloat16", bfloat16, "rn")

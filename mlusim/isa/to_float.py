@@ -118,7 +118,7 @@ def from_int(spelling: str, source: DType, target: DType, mode: str, **propertie
     )(body)
 
 
-def between_ints(spelling: str, source: DType, target: DType, **properties: Any) -> Intrinsic:
+def between_ints(spelling: str, source: DType, target: DType, /, **properties: Any) -> Intrinsic:
     """``(dst, src, elem_count, dst_pos, src_pos)``: integers to integers of another width."""
 
     def body(dst: Tile, src: Tile, elem_count: int, dst_pos: int = 0, src_pos: int = 0) -> None:
@@ -222,6 +222,9 @@ bang_uchar2float = from_int("__bang_uchar2float", uint8, float32, "tz", certaint
 bang_int322int16 = between_ints("__bang_int322int16", int32, int16, since=322)
 bang_int322int8 = between_ints("__bang_int322int8", int32, int8, since=322)
 bang_int162int8 = between_ints("__bang_int162int8", int16, int8)
+bang_uchar2int16 = between_ints(
+    "__bang_uchar2int16", uint8, int16, certainty="C", source="public kernels accepted on MLU370"
+)
 bang_int82int16 = between_ints("__bang_int82int16", int8, int16)
 bang_int82int32 = between_ints("__bang_int82int32", int8, int32, since=322)
 bang_int162int32 = between_ints("__bang_int162int32", int16, int32, since=322)

@@ -17,7 +17,7 @@ from mlusim.isa.rounding import TO_WHOLE, WORDS, saturate
 from mlusim.isa.rules import between
 
 
-def to_int(spelling: str, source: DType, target: DType, mode: str, **properties: Any) -> Intrinsic:
+def to_int(spelling: str, source: DType, target: DType, mode: str, /, **properties: Any) -> Intrinsic:
     """``(dst, src, elem_count, pos)``: floats of *source* to integers of *target*, rounded as *mode* says."""
     to_whole = TO_WHOLE[mode]
     widen = source is half
@@ -74,6 +74,9 @@ bang_float2int8_dn = to_int("__bang_float2int8_dn", float32, int8, "dn")
 bang_float2int8_rd = to_int("__bang_float2int8_rd", float32, int8, "rd")
 bang_float2int8_rn = to_int("__bang_float2int8_rn", float32, int8, "rn", since=322, certainty="I")
 bang_float2int8_rm = to_int("__bang_float2int8_rm", float32, int8, "rm", since=322, certainty="I")
+bang_half2int32 = to_int(
+    "__bang_half2int32", half, int32, "tz", since=322, source="public kernels accepted on MLU370"
+)
 bang_half2int32_tz = to_int("__bang_half2int32_tz", half, int32, "tz", since=322)
 bang_half2int32_oz = to_int("__bang_half2int32_oz", half, int32, "oz", since=322, certainty="I")
 bang_half2int32_up = to_int("__bang_half2int32_up", half, int32, "up", since=322, certainty="I")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlusim.arch.dtypes import float32, half, int16, int32, uint16, uint32
+from mlusim.arch.dtypes import float32, half, int16, int32, int64, uint16, uint32
 from mlusim.isa.approximation import Approximation
 from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Passes, Refused, intrinsic
 from mlusim.isa.elementwise import alias, binary, unary, with_scalar
@@ -15,7 +15,13 @@ from mlusim.isa.parameters import Tile, TileOrValue
 from mlusim.isa.rounding import narrow, odd_sum
 
 # Integer overloads and bfloat16 came with the third generation.
-bang_add = binary("__bang_add", np.add, "Add: ``dst[i] = src0[i] + src1[i]``.", NUMBERS, dtypes_2xx=FLOATS)
+bang_add = binary(
+    "__bang_add",
+    np.add,
+    "Add: ``dst[i] = src0[i] + src1[i]``; int64 as public kernels for MLU590 have it (inferred).",
+    (*NUMBERS, int64),
+    dtypes_2xx=FLOATS,
+)
 bang_sub = binary(
     "__bang_sub", np.subtract, "Subtract: ``dst[i] = src0[i] - src1[i]``.", NUMBERS, dtypes_2xx=FLOATS
 )

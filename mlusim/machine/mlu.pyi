@@ -247,6 +247,76 @@ class Mlu:
         """Convert one half to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
     def half2int32_rm(self, value: Scalar) -> int:
         """Convert one half to int32, to the nearest, ties toward plus infinity (inferred): returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen)."""
+    def float2int(self, value: Scalar) -> int:
+        """Convert one float to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__float2int32``.
+        """
+    def float2int_tz(self, value: Scalar) -> int:
+        """Convert one float to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__float2int32_tz``.
+        """
+    def float2int_oz(self, value: Scalar) -> int:
+        """Convert one float to int32, away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__float2int32_oz``.
+        """
+    def float2int_up(self, value: Scalar) -> int:
+        """Convert one float to int32, toward plus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__float2int32_up``.
+        """
+    def float2int_dn(self, value: Scalar) -> int:
+        """Convert one float to int32, toward minus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__float2int32_dn``.
+        """
+    def float2int_rd(self, value: Scalar) -> int:
+        """Convert one float to int32, to the nearest, ties away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__float2int32_rd``.
+        """
+    def float2int_rn(self, value: Scalar) -> int:
+        """Convert one float to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__float2int32_rn``.
+        """
+    def half2int(self, value: Scalar) -> int:
+        """Convert one half to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__half2int32``.
+        """
+    def half2int_tz(self, value: Scalar) -> int:
+        """Convert one half to int32, toward zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__half2int32_tz``.
+        """
+    def half2int_oz(self, value: Scalar) -> int:
+        """Convert one half to int32, away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__half2int32_oz``.
+        """
+    def half2int_up(self, value: Scalar) -> int:
+        """Convert one half to int32, toward plus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__half2int32_up``.
+        """
+    def half2int_dn(self, value: Scalar) -> int:
+        """Convert one half to int32, toward minus infinity: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__half2int32_dn``.
+        """
+    def half2int_rd(self, value: Scalar) -> int:
+        """Convert one half to int32, to the nearest, ties away from zero: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__half2int32_rd``.
+        """
+    def half2int_rn(self, value: Scalar) -> int:
+        """Convert one half to int32, to the nearest, ties to even: returns ``saturate(round(value))``; NaN becomes 0 (unknown, default chosen).
+
+        The older spelling of ``__half2int32_rn``.
+        """
     def float2half_rn(self, value: Scalar) -> np.float16:
         """Convert one float to half, to the nearest, ties to even: returns ``round(value)``."""
     def float2half(self, value: Scalar) -> np.float16:
@@ -408,6 +478,14 @@ class Mlu:
 
         With four more arguments the *elem_count* elements are filled ``iter1 + 1`` times at distances of *stride0* bytes, and that ``iter2 + 1`` times at *stride1*.
         """
+    def nramset_half(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both half; of courses for MLU270."""
+    def nramset_float(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both float; of courses for MLU270."""
+    def nramset_short(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both int16; of courses for MLU270."""
+    def nramset_int(self, dst: Ptr, elem_count: Count, value: Scalar) -> None:
+        """Fill NRAM with numbers of one type: ``dst[i] = value``, both int32; of courses for MLU270."""
     def bang_write_zero(self, dst: Ptr, elem_count: Count) -> None:
         """Fill NRAM with zeros: ``dst[i] = 0``."""
     def nramset_async(self, dst: Ptr, elem_count: Count, value: Scalar, stride: Count, segnum: Count) -> None:
@@ -513,7 +591,7 @@ class Mlu:
         assembly.  That it waits for the vectors before it, and those behind for it, is inferred.
         """
     def bang_add(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
-        """Add: ``dst[i] = src0[i] + src1[i]``."""
+        """Add: ``dst[i] = src0[i] + src1[i]``; int64 as public kernels for MLU590 have it (inferred)."""
     def bang_sub(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Subtract: ``dst[i] = src0[i] - src1[i]``."""
     def bang_mul(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
@@ -665,6 +743,63 @@ class Mlu:
 
         On the hardware for float in [0.00391, 2e6] and half in [0.00391, 65504] with an average relative error of 4e-4; beyond, unknown, default chosen: 1 / x.
         """
+    def bang_active_log(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate natural logarithm: ``dst[i] = ln(src[i])``.
+
+        Of 0 it is -infinity, of negative numbers NaN (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_loghp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate natural logarithm: ``dst[i] = ln(src[i])``.
+
+        Of 0 it is -infinity, of negative numbers NaN (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_sqrt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate square root: ``dst[i] = sqrt(src[i])``.
+
+        Of negative numbers it is NaN (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_sqrthp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate square root: ``dst[i] = sqrt(src[i])``.
+
+        Of negative numbers it is NaN (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_rsqrt(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``.
+
+        Of 0 it is infinity, of negative numbers NaN (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_rsqrthp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate reciprocal square root: ``dst[i] = 1 / sqrt(src[i])``.
+
+        Of 0 it is infinity, of negative numbers NaN (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_recip(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate reciprocal: ``dst[i] = 1 / src[i]``.
+
+        Of 0 it is infinity (inferred).  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_recip_greater_1(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate reciprocal of numbers above 1: ``dst[i] = 1 / src[i]``.
+
+        What the hardware gives for others is unknown, default chosen: 1 / x.  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_sin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate sine: ``dst[i] = sin(src[i])``.
+
+        In radians.  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_cos(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate cosine: ``dst[i] = cos(src[i])``.
+
+        In radians.  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_pow2(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate power of two: ``dst[i] = 2 ** src[i]``.
+
+        For any number.  The error of the hardware's table is not published; here it is the function itself.
+        """
+    def bang_active_sign(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 of zeros and NaN of NaN (unknown, default chosen)."""
     def bang_active_exphp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate exponential: ``dst[i] = e ** src[i]``.
 
@@ -684,7 +819,10 @@ class Mlu:
         Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
         """
     def bang_active_sigmoid(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented."""
+        """Sigmoid: ``dst[i] = 1 / (1 + e ** -src[i])``; 0 below -7.75 and 1 above 7.75, as documented.
+
+        bfloat16 is taken too, as public kernels for MLU590 do (inferred).
+        """
     def bang_active_tanh(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Hyperbolic tangent: ``dst[i] = tanh(src[i])``; on the hardware a table with an average error of about 1e-2."""
     def bang_active_gelu(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
@@ -1059,32 +1197,32 @@ class Mlu:
     def bang_argmax(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Find the largest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
 
-        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        In float memory the index is uint32 ``dst[1]``; in half and bfloat16 memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
         """
     def bang_argmin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Find the smallest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
 
-        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        In float memory the index is uint32 ``dst[1]``; in half and bfloat16 memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
         """
     def bang_max(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Find the largest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
 
-        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        In float memory the index is uint32 ``dst[1]``; in half and bfloat16 memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
         """
     def bang_min(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Find the smallest element: ``dst[0]`` = its value, the eight bytes behind it its first index.
 
-        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        In float memory the index is uint32 ``dst[1]``; in half and bfloat16 memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
         """
     def bang_fabsmax(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Find the largest absolute value: ``dst[0]`` = its value, the eight bytes behind it its first index.
 
-        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        In float memory the index is uint32 ``dst[1]``; in half and bfloat16 memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
         """
     def bang_fabsmin(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Find the smallest absolute value: ``dst[0]`` = its value, the eight bytes behind it its first index.
 
-        In float memory the index is uint32 ``dst[1]``; in half memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
+        In float memory the index is uint32 ``dst[1]``; in half and bfloat16 memory uint16 ``dst[1]`` and ``dst[2]``, low half first.  A NaN loses against every number (unknown, default chosen).
         """
     def bang_lut(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
@@ -1098,7 +1236,7 @@ class Mlu:
         *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
         *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
 
-        The older spelling of ``__bang_lut`` for 16 bits.
+        The older spelling of ``__bang_lut`` for 16 bits; signed indices are taken too, as public kernels have them (inferred).
         """
     def bang_lut_s32(self, dst: Ptr, src: Ptr, table: Ptr, elem_count: Count, table_length: Count) -> None:
         """Look up: ``dst[i] = table[src[i]]``; *table_length* is a multiple of 64.
@@ -1106,7 +1244,7 @@ class Mlu:
         *dst* may be exactly *src* (the manual wants them apart, vendor kernels do it).  An index of
         *table_length* or more is refused; what the hardware reads there is unknown.  An index of all ones gives all ones (inferred: a vendor kernel looks a mask up that it has looked up before).
 
-        The older spelling of ``__bang_lut`` for 32 bits.
+        The older spelling of ``__bang_lut`` for 32 bits; signed indices are taken too, as public kernels have them (inferred).
         """
     def bang_transpose(self, dst: Ptr, src: Ptr, height: Count, width: Count) -> None:
         """Transpose a matrix of *height* rows: ``dst[w][h] = src[h][w]``.
@@ -1463,6 +1601,25 @@ class Mlu:
         ``p = index[y][x][c]``; all else of the picture of *height* rows of *width* columns becomes 0, and where windows
         overlap the later one stays.  The order of the operands is unknown; this one is the default chosen.
         """
+    def bang_maxpool_bp(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        index: Ptr,
+        channel: Count,
+        height: Count,
+        width: Count,
+        kernel_height: Count,
+        kernel_width: Count,
+        stride_w: Count | None = None,
+        stride_h: Count | None = None,
+    ) -> None:
+        """Give each window's gradient to its largest: ``dst[h][w][c] = sum of src[y][x][c]`` over the windows whose ``index`` is there.
+
+        *index* holds the places that ``__bang_maxpool_index`` gives.  Where windows share a place their numbers add up, in
+        their order; all else of the picture becomes 0.  That they add up is what a gradient is; it and the meaning of
+        *index* are unknown, default chosen.
+        """
     def bang_avgpool_bp(
         self,
         dst: Ptr,
@@ -1688,6 +1845,11 @@ class Mlu:
         """Convert float to int8, to the nearest, ties toward plus infinity (inferred): ``dst[i] = saturate(round(src[i] / 2**pos))``.
 
         *dst* may be exactly *src*.  Beyond the range of int8 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
+        """
+    def bang_half2int32(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
+        """Convert half to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
+
+        *dst* may be exactly *src*.  Beyond the range of int32 the nearest limit is the result (inferred); NaN becomes 0 (unknown, default chosen).
         """
     def bang_half2int32_tz(self, dst: Ptr, src: Ptr, elem_count: Count, pos: Count = 0) -> None:
         """Convert half to int32, toward zero: ``dst[i] = saturate(round(src[i] / 2**pos))``.
@@ -2058,6 +2220,18 @@ class Mlu:
         """Convert int16 to int8: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
 
         *dst* may be exactly *src*.  The scaling is inferred.
+        """
+    def bang_uchar2int16(
+        self,
+        dst: Ptr,
+        src: Ptr,
+        elem_count: Count,
+        dst_pos: Count = 0,
+        src_pos: Count = 0,
+    ) -> None:
+        """Convert uint8 to int16: ``dst[i] = saturate(trunc(src[i] * 2**(src_pos - dst_pos)))``.
+
+        *dst* may hold *src* in its end, as vendor kernels do (inferred), and must not overlap it otherwise.  The scaling is inferred.
         """
     def bang_int82int16(
         self,

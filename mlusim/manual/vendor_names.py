@@ -64,7 +64,7 @@ isa/test_isa_conversions.py::test_float_to_integer_at_the_edges
     __bang_half2int16_oz __bang_half2int16_up __bang_half2int16_dn __bang_half2int16_rn
     __bang_half2int16_rm __bang_half2int8_tz __bang_half2int8_oz __bang_half2int8_up
     __bang_half2int8_rd __bang_half2int8_rn __bang_half2int8_rm __bang_half2uchar_dn
-    __bang_float2uchar_dn __bang_float2int_tz
+    __bang_float2uchar_dn __bang_float2int_tz __bang_half2int32
 isa/test_isa_conversions.py::test_integer_to_float
     __bang_int322float=17 __bang_int322float_rn=9 __bang_int322float_rd=2 __bang_int82float=1
     __bang_int322float_tz __bang_int322float_oz __bang_int322float_up __bang_int322float_dn
@@ -73,7 +73,7 @@ isa/test_isa_conversions.py::test_integer_to_float
     __bang_int162float __bang_int82half __bang_uchar2half __bang_uchar2float __bang_int2float
 isa/test_isa_conversions.py::test_integer_to_integer
     __bang_int322int16=2 __bang_int322int8 __bang_int162int8 __bang_int82int16 __bang_int82int32
-    __bang_int162int32
+    __bang_int162int32 __bang_uchar2int16
 isa/test_isa_conversions.py::test_narrowing_of_any_bits
     __bang_float2half_rn=4 __bang_float2half_tz=2 __bang_float2half_rd=2 __bang_float2half_dn=1
     __bang_float2bfloat16_tz=1 __bang_float2half_oz __bang_float2half_up __bang_float2half_rm
@@ -86,7 +86,9 @@ isa/test_isa_conversions.py::test_scalar_conversions_are_those_of_one_element
     __float2int32_rn __float2int32_rm __half2int32_tz __half2int32_oz __half2int32_dn
     __half2int32_rd __half2int32_rn __half2int32_rm __float2half_tz __float2half_oz __float2half_up
     __float2half_dn __float2half_rd __float2half_rm __float2half __float2bfloat16 __float2bfloat16_rn
-    __bfloat162float
+    __bfloat162float __float2int __float2int_tz __float2int_oz __float2int_up __float2int_dn __float2int_rd
+    __float2int_rn __half2int __half2int_tz __half2int_oz __half2int_up __half2int_dn __half2int_rd
+    __half2int_rn
 isa/test_isa_conversions.py::test_stochastic_rounding_takes_a_neighbour_as_often_as_it_is_near
     __bang_float2tf32_sr
 isa/test_isa_conversions.py::test_widening_is_exact
@@ -120,12 +122,17 @@ isa/test_isa_fills.py::test_printf_takes_up_to_sixteen_values
     __bang_printf=5
 isa/test_isa_fills.py::test_the_type_of_the_value_says_how_wide_an_element_is
     __gdramset=13 __memset_nram=5 __bang_write_value=318 __nramset __sramset __ldramset
+isa/test_isa_fills.py::test_fills_of_one_type
+    __nramset_half __nramset_float __nramset_short __nramset_int
 isa/test_isa_fills.py::test_write_zero
     __bang_write_zero
 isa/test_isa_functions.py::test_functions_are_right_to_two_units_in_the_last_place
     __bang_active_abs=7 __bang_recip=15 __bang_active_reciphp=2 __bang_active_exphp=1 __bang_pow2=11
     __bang_log2=12 __bang_sqrt=4 __bang_sin=6 __bang_cos=6 __bang_floor=13 __cn_vector_sin_f32=5
     __cn_vector_cos_f32=2 __bang_log __bang_ceil __bang_trunc __bang_round __bang_rsqrt
+    __bang_active_log __bang_active_loghp __bang_active_sqrt __bang_active_sqrthp __bang_active_rsqrt
+    __bang_active_rsqrthp __bang_active_recip __bang_active_recip_greater_1 __bang_active_sin
+    __bang_active_cos __bang_active_pow2 __bang_active_sign
     __bang_active_exp __bang_active_exp_less_0 __bang_active_sigmoid __bang_active_tanh __bang_relu __bang_active_relu
 isa/test_isa_functions.py::test_gelu_has_the_documented_form
     __bang_active_gelu
@@ -157,6 +164,8 @@ isa/test_isa_mlisa.py::test_the_mask_of_what_is_no_number
     __mlisa_fuse_4
 isa/test_isa_pool_indices.py::test_average_gives_each_window_s_share_back
     __bang_avgpool_bp
+isa/test_isa_pool_indices.py::test_gradients_go_to_the_largest_and_add_up
+    __bang_maxpool_bp
 isa/test_isa_pool_indices.py::test_places_of_the_largest
     __bang_maxpool_value_index=1 __bang_maxpool_index
 isa/test_isa_pool_indices.py::test_unpool_puts_numbers_back_to_their_places

@@ -161,7 +161,7 @@ class Setting:
         data = random_bits(dtype, BYTES // dtype.size, rng)
         if name == "src" and "lut" in row.name:
             data %= 64
-        if name == "index" and row.name == "bang_unpool":
+        if name == "index" and row.name in ("bang_unpool", "bang_maxpool_bp"):
             data %= 2
         if name == "src1" and row.name in ("bang_div", "bang_rem") and dtype.kind != "float":
             data[data == 0] = 3

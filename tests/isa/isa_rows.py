@@ -167,7 +167,9 @@ class Sample:
         count = extent(operand, self.arguments)
         data = data_of(self.dtypes[operand.name], count, seed)
         pointer.view.array[:count] = (
-            data % 2 if (self.row.name, operand.name) == ("bang_unpool", "index") else data
+            data % 2
+            if operand.name == "index" and self.row.name in ("bang_unpool", "bang_maxpool_bp")
+            else data
         )
 
     def values(self, dtypes):

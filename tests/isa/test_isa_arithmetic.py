@@ -41,6 +41,16 @@ def test_arithmetic_rounds_once_to_its_own_type(op, dtype):
     )
 
 
+def test_addition_of_int64_wraps():
+    """Sums of 64 bits, none of them through a float."""
+    a = np.array([(1 << 62) + 1, (1 << 63) - 1, -5], np.int64)
+    b = np.array([1, 1, 3], np.int64)
+
+    after = execute("bang_add", "MLU590-H8", dst=np.zeros(3, np.int64), src0=a, src1=b, elem_count=3)["dst"]
+
+    assert [(1 << 62) + 2, -(1 << 63), -2] == after.tolist()
+
+
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize("op", ARITHMETIC)
 def test_the_older_spellings_with_a_scalar(op, dtype):

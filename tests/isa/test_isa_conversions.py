@@ -34,7 +34,7 @@ FLOAT_TO_INT = [
 INT_TO_FLOAT = [n for n, (s, t, _) in ROWS.items() if ("int" in s or s == "uchar") and t in ("float", "half")]
 NARROWING = [n for n, (s, t, _) in ROWS.items() if s == "float" and t in ("half", "bfloat16")]
 WIDENING = [n for n, (s, t, _) in ROWS.items() if s in ("half", "bfloat16") and t == "float"]
-INT_TO_INT = [n for n, (s, t, _) in ROWS.items() if s.startswith("int") and t.startswith("int")]
+INT_TO_INT = [n for n, (s, t, _) in ROWS.items() if s[:3] in ("int", "uch") and t.startswith("int")]
 
 SINGLES = st.integers(0, 0xFFFFFFFF)
 HALVES = st.integers(0, 0xFFFF)
@@ -263,7 +263,7 @@ def test_half_to_float_takes_strides():
 
 # -- scalars ---------------------------------------------------------------------------------------
 
-SCALAR = re.compile(r"(float|half|bfloat16)2(int32|half|float|bfloat16)(?:_(\w\w))?")
+SCALAR = re.compile(r"(float|half|bfloat16)2(int32|int|half|float|bfloat16)(?:_(\w\w))?")
 SCALARS = {name: SCALAR.fullmatch(name).groups() for name in ISA if SCALAR.fullmatch(name)}
 
 
@@ -275,7 +275,7 @@ def test_scalar_conversions_are_those_of_one_element(name):
         values = np.array(SPECIAL + LARGE + [1.0004883, 65520.0], np.float64).astype(TYPES[source])
     for value in values:
         found = execute(name, value=value)["result"]
-        if target == "int32":
+        if target in ("int32", "int"):
             assert to_integer(value, np.int32, mode or "tz") == found
             assert type(found) is int
         elif target in ("half", "bfloat16"):

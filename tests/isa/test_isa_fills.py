@@ -55,6 +55,29 @@ def test_the_type_of_the_value_says_how_wide_an_element_is(name):
             assert (found[5 * word.itemsize :] == 1).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "dtype", "value", "word"),
+    [
+        ("nramset_half", half, 0.1, np.float16(0.1)),
+        ("nramset_float", float32, 0.1, np.float32(0.1)),
+        ("nramset_short", int16, -700, np.int16(-700)),
+        ("nramset_int", int32, -70000, np.int32(-70000)),
+    ],
+)
+def test_fills_of_one_type(name, dtype, value, word):
+    """The name says the type: the number is converted to it, and nothing beyond the count is touched."""
+
+    def run(mlu, heap):
+        pointer = memory(mlu, heap, "nram", dtype, 64)
+        getattr(mlu, name)(pointer, 5, value)
+        return pointer.view.raw[:64].copy()
+
+    found = on_core(run)
+
+    assert word.tobytes() * 5 == found[: 5 * word.itemsize].tobytes()
+    assert (found[5 * word.itemsize :] == 1).all()
+
+
 @pytest.mark.parametrize("name", FILLS)
 def test_a_fill_of_a_box(name):
     """Two elements, three times at 16 bytes, and that twice at 64 bytes."""

@@ -138,6 +138,31 @@ def test_unpool_puts_numbers_back_to_their_places(shape, window, strides, board)
         assert expected.tobytes() == after.tobytes()
 
 
+@pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize(("shape", "window", "strides"), SHAPES, ids=NAMES)
+def test_gradients_go_to_the_largest_and_add_up(shape, window, strides, signed, board):
+    """The reverse of a pooling: of windows that share their largest the numbers add up, in their order."""
+    high, wide = windows(shape, window, strides)
+    (h, w, c), (_, kw), (right, down) = shape, window, strides
+    counts = arguments(shape, window, strides)
+    for dtype, places in TYPES.items():
+        picture = samples(dtype, h * w * c, 7).reshape(shape)
+        index = np.zeros((high, wide, c), np.dtype(places).str.replace("u", "i") if signed else places)
+        src = np.random.default_rng(8).uniform(-9, 9, index.shape).astype(dtype)
+        expected = np.zeros(shape, dtype)
+        for y in range(high):
+            for x in range(wide):
+                for k in range(c):
+                    place = index[y, x, k] = largest(picture, window, strides, (y, x, k))[1]
+                    at = y * down + place // kw, x * right + place % kw, k
+                    expected[at] = exact(lambda a, b: a + b, dtype, expected[at], src[y, x, k])
+
+        after = execute("bang_maxpool_bp", board, dst=np.ones(shape, dtype), src=src, index=index, **counts)
+
+        assert expected.tobytes() == after["dst"].tobytes()
+
+
 def test_unpool_undoes_a_pooling_without_overlap():
     """Pool the picture that unpool made: the same numbers, the same places."""
     shape, counts = (4, 6, 2), arguments((4, 6, 2), (2, 3), (3, 2))

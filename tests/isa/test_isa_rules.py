@@ -141,6 +141,12 @@ def test_every_rule_has_a_call_that_breaks_it(row, n):
     ("name", "change", "said"),
     [
         ("bang_lut", lambda s: s.pointer("src").__setitem__(2, 64), r"src\[2\] = 64 is no index"),
+        (
+            "bang_lut_s32",
+            lambda s: s.pointer("src").__setitem__(2, -2 % 2**32),
+            r"src\[2\] = 4294967294 is no index",
+        ),
+        ("bang_maxpool_bp", lambda s: s.pointer("index").__setitem__(3, 6), r"index\[3\] = 6 is no place"),
         ("bang_div", lambda s: s.pointer("src1").__setitem__(3, 0), r"src1\[3\] is 0"),
         ("bang_div", scalars(src1=0), "src1 is 0"),
         ("bang_rem", lambda s: s.pointer("src1").__setitem__(0, 0), r"src1\[0\] is 0"),

@@ -262,8 +262,11 @@ EXTREMES = {
 }
 
 
-@pytest.mark.parametrize("dtype", [np.dtype(np.float16), np.dtype(np.float32)], ids=str)
-@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [(n, d.dtype) for n in EXTREMES for d in ISA[f"bang_{n}"].operands["src"].dtypes],
+    ids=str,
+)
 def test_extremes_come_with_their_first_index(name, dtype):
     """A value, then eight bytes of index; NaN loses against every number."""
     choose, key = EXTREMES[name]

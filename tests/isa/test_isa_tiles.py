@@ -126,6 +126,7 @@ def test_each_place_multiplies_all_its_channels(dtype, n, channels):
 
 @pytest.mark.parametrize(("name", "entry", "index"), [
     ("bang_lut_s16", np.int16, np.uint16), ("bang_lut_s16", np.float16, np.uint16),
+    ("bang_lut_s16", np.int16, np.int16), ("bang_lut_s32", np.float32, np.int32),
     ("bang_lut_s32", np.int32, np.uint32), ("bang_lut_s32", np.float32, np.uint32),
 ])  # fmt: skip
 @pytest.mark.parametrize("board", ["MLU370-X4", "MLU590-H8"])

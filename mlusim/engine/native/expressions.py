@@ -30,6 +30,7 @@ EXPRESSIONS: Mapping[Callable[..., Any], Mapping[str, str]] = MappingProxyType(
         np.floor: _same("floorf(a)", "float"),
         np.ceil: _same("ceilf(a)", "float"),
         np.trunc: _same("truncf(a)", "float"),
+        np.sign: _same("a > 0 ? 1 : a < 0 ? -1 : a == 0 ? 0 : a", "float"),
         np.equal: _same("a == b"),
         np.not_equal: _same("a != b"),
         np.less: _same("a < b"),

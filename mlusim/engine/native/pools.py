@@ -60,16 +60,17 @@ def largest(row: Intrinsic, types: Types, scalars: frozenset[str], values: bool)
     )
 
 
-def unpool(row: Intrinsic, types: Types, scalars: frozenset[str]) -> str:
-    """Numbers back where their places in the windows are; Python refuses a place outside of its window."""
+def unpool(row: Intrinsic, types: Types, scalars: frozenset[str], add: bool) -> str:
+    """Numbers back where their places in the windows are, put or added; Python refuses a place outside of its window."""
     del row, types
+    total = "PUT_$dst(GET_$dst(*to) + GET_$src(src[at_]))" if add else "src[at_]"
     each = "for (int64_t y = 0; y < high; y++) for (int64_t x = 0; x < wide; x++) for (int64_t c = 0; c < channel; c++)"
     place = "int64_t at_ = (y * wide + x) * channel + c, p = (int64_t)index[at_], w = x * right_ + p % kernel_width;"
     return (
         f"{_windows(scalars)}\n"
-        f"  {each} {{ {place} if (p >= kernel_height * kernel_width || w >= width) SLOW; }}\n"
+        f"  {each} {{ {place} if (p < 0 || p >= kernel_height * kernel_width || w >= width) SLOW; }}\n"
         "  memset(dst, 0, (size_t)(height * width * channel) * sizeof *dst);\n"
-        f"  {each} {{ {place} dst[((y * down_ + p / kernel_width) * width + w) * channel + c] = src[at_]; }}"
+        f"  {each} {{ {place} T_$dst *to = dst + ((y * down_ + p / kernel_width) * width + w) * channel + c; *to = {total}; }}"
     )
 
 
