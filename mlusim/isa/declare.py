@@ -25,7 +25,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from mlusim.arch.dtypes import (
     DType,
@@ -361,6 +361,11 @@ def intrinsic(
         )
 
     return declare
+
+
+def alias(spelling: str, row: Intrinsic) -> Intrinsic:
+    """An older spelling of *row*."""
+    return evolve(row, spelling=spelling, doc=f"{row.doc}\n\nThe older spelling of ``{row.spelling}``.")
 
 
 def _default_cost(operands: Mapping[str, Operand]) -> Cost | None:

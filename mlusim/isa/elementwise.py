@@ -103,10 +103,5 @@ def with_scalar(
     return _finish(row, ufunc, doc)
 
 
-def alias(spelling: str, row: Intrinsic) -> Intrinsic:
-    """An older spelling of *row*."""
-    return evolve(row, spelling=spelling, doc=f"{row.doc}\n\nThe older spelling of ``{row.spelling}``.")
-
-
 def _with_source(properties: dict[str, Any], source: str) -> dict[str, Any]:
     return {"source": source} | properties

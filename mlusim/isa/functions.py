@@ -13,8 +13,8 @@ from attrs import evolve
 
 from mlusim.arch.dtypes import float32, half
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, Intrinsic, Passes, intrinsic
-from mlusim.isa.elementwise import alias, unary
+from mlusim.isa.declare import FLOATS, Intrinsic, Passes, alias, intrinsic
+from mlusim.isa.elementwise import unary
 from mlusim.isa.extremes import nan_maximum, nan_minimum
 from mlusim.isa.parameters import Tile, Value
 

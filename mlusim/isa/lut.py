@@ -8,6 +8,11 @@ from mlusim.isa.parameters import Tile
 from mlusim.isa.rules import demand, multiple_of
 
 ENTRIES = (half, bfloat16, float32, int16, int32)
+_AS_WIDE = demand(
+    "sizeof(src) != sizeof(dst)",
+    "src and dst have elements of different width",
+    "an unsigned src as wide as dst: uint16 for half and int16, uint32 for float and int32",
+)
 
 
 def _look_up(
@@ -54,14 +59,7 @@ def _look_up(
         },
         same=("dst", "table"),
         in_place=("src",),
-        rules=(
-            multiple_of("table_length", 64),
-            demand(
-                "sizeof(src) != sizeof(dst)",
-                "src and dst have elements of different width",
-                "an unsigned src as wide as dst: uint16 for half and int16, uint32 for float and int32",
-            ),
-        )[: 1 + (len(bits) > 1)],
+        rules=(multiple_of("table_length", 64), _AS_WIDE)[: 1 + (len(bits) > 1)],
         flow=Flow.MIXING,
         native=(
             "for (int64_t i = 0; i < elem_count; i++) if ((uint64_t)src[i] >= (uint64_t)table_length) SLOW;\n"

@@ -9,8 +9,7 @@ import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int32
 from mlusim.arch.pipe import Pipe
-from mlusim.isa.declare import ANY, Flow, Intrinsic, Refused, intrinsic
-from mlusim.isa.elementwise import alias
+from mlusim.isa.declare import ANY, Flow, Intrinsic, Refused, alias, intrinsic
 from mlusim.isa.parameters import Pointer, Tile, Value
 from mlusim.isa.rounding import WORDS, narrow
 from mlusim.memory.space import GDRAM, LDRAM, NRAM, SRAM, WRAM, Space

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import uint8
-from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, intrinsic
-from mlusim.isa.elementwise import alias
+from mlusim.isa.declare import FLOATS, NUMBERS, Flow, Refused, alias, intrinsic
 from mlusim.isa.parameters import Comparison, Generation, Tile, Unsigned
 from mlusim.isa.rules import multiple_of
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from mlusim.arch.dtypes import DType, bfloat16, float32, half, int8, int16, int32, uint8
-from mlusim.isa.declare import Intrinsic, intrinsic
-from mlusim.isa.elementwise import alias
+from mlusim.isa.declare import Intrinsic, alias, intrinsic
 from mlusim.isa.parameters import Generation, Tile
 from mlusim.isa.rounding import WORDS, narrow, saturate
 from mlusim.isa.rules import between

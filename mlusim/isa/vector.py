@@ -9,8 +9,8 @@ import numpy as np
 
 from mlusim.arch.dtypes import float32, half, int16, int32, int64, uint16, uint32
 from mlusim.isa.approximation import Approximation
-from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Passes, Refused, intrinsic
-from mlusim.isa.elementwise import alias, binary, unary, with_scalar
+from mlusim.isa.declare import FLOATS, INTS, NUMBERS, Passes, Refused, alias, intrinsic
+from mlusim.isa.elementwise import binary, unary, with_scalar
 from mlusim.isa.parameters import Tile, TileOrValue
 from mlusim.isa.rounding import narrow, odd_sum
 
