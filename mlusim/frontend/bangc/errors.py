@@ -1,5 +1,6 @@
 """What the front end has to say about a source."""
 
+import re
 from typing import TYPE_CHECKING
 
 from attrs import frozen
@@ -9,6 +10,9 @@ from mlusim.errors import Remark, UsageError
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
 
+_MISSING = re.compile(
+    r"(?:undeclared identifier|unknown type name|no (?:type|member|template) named) '([^']+)'"
+)
 _WIDEST = 160  # characters that an excerpt shows of a line
 
 
@@ -45,7 +49,7 @@ class SourceError(UsageError):
 
     def __init__(self, diagnostics: tuple[Diagnostic, ...]) -> None:
         first = diagnostics[0]
-        more = f"(and {len(diagnostics) - 1} more)" if len(diagnostics) > 1 else ""
+        more = f"(and {len(diagnostics) - 1} more{_unknown(diagnostics)})" if len(diagnostics) > 1 else ""
         super().__init__(first.head)
         self.diagnostics = diagnostics
         self.shown = "\n".join(filter(None, (first.below, more)))
@@ -53,6 +57,12 @@ class SourceError(UsageError):
 
     def __str__(self) -> str:
         return "\n".join(filter(None, (super().__str__(), self.shown)))
+
+
+def _unknown(diagnostics: tuple[Diagnostic, ...]) -> str:
+    """All names that the source does not have, where the first error is not the only one about a name."""
+    names = dict.fromkeys(name for d in diagnostics for name in _MISSING.findall(d.message))
+    return f"; not known: {', '.join(names)}" if len(names) > 1 else ""
 
 
 class SourceWarning(Remark):

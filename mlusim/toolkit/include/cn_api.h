@@ -36,7 +36,7 @@ typedef enum {
 #define CN_KERNEL_CLASS_UNION1 CN_KERNEL_CLASS_UNION
 typedef struct CNctx_st *CNcontext;
 typedef struct CNmodule_st *CNmodule;
-typedef struct cnrtQueueSt *CNqueue;
+typedef struct cnrtQueue *CNqueue;
 typedef struct cnrtNotifierSt *CNnotifier;
 typedef const void *CNkernel;
 typedef int CNdev;

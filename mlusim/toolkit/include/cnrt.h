@@ -63,7 +63,7 @@ typedef enum {
 #define CNRT_FUNC_TYPE_UNION8 cnrtFuncTypeUnion8
 #define CNRT_FUNC_TYPE_UNION16 cnrtFuncTypeUnion16
 #define CNRT_FUNC_TYPE_MUTABLE cnrtFuncTypeMutable
-typedef struct cnrtQueueSt *cnrtQueue_t;
+typedef struct cnrtQueue *cnrtQueue_t;
 typedef struct cnrtNotifierSt *cnrtNotifier_t;
 typedef void (*cnrtHostFn_t)(void *);
 typedef unsigned long long cnrtDev_t;

@@ -26,7 +26,7 @@ __mlu_global__ void Bad(float *out, int n) {
   __bang_unheard_of(out, n);
 }
 __mlu_global__ void Late(int *out, float *in) { taken(out, in); }
-void launch(float *p, long *q, cnrtQueue_t queue) {
+void launch(float *p, unsigned long *q, cnrtQueue_t queue) {
   cnrtDim3_t dim = {1, 1, 1};
   G<<<dim, cnrtFuncTypeBlock, queue>>>(p, 8);
   G<<<dim, cnrtFuncTypeBlock, queue>>>(q, 8);
@@ -64,8 +64,8 @@ def test_a_broken_function_is_refused_with_the_compilers_words(module):
     ("kernel", "given", "place"),
     [
         (
-            "G<long>",
-            (np.zeros(8, np.int64), 8),
+            "G<unsigned long>",
+            (np.zeros(8, np.uint64), 8),
             "k.mlu:3:75: no matching function",
         ),
         (
@@ -138,3 +138,36 @@ def test_a_broken_lambda_is_its_functions_error(load):
 
     assert ["Good"] == list(module.kernels)
     assert ["K does not translate: use of undeclared identifier 'nope'"] == [d.message for d in module.broken]
+
+
+def test_each_error_belongs_to_its_own_instance(load):
+    """Of an instance with two errors the compiler names the instance with the first alone; others are good."""
+    module = load(
+        "template <typename T> __mlu_func__ void cell(int *out, const T *in) {\n"
+        "  out[0] = in[0].a;\n"
+        "  out[1] = in[1].b;\n"
+        "}\n"
+        "struct Pair { int a, b; };\n"
+        "__mlu_global__ void OfFloat(int *out, const float *in) { cell<float>(out, in); }\n"
+        "__mlu_global__ void OfPair(int *out, const Pair *in) { cell<Pair>(out, in); }\n"
+    )
+
+    assert "OfPair" in module.kernels
+    assert ["cell<float>"] == [d.message.partition(" does")[0] for d in module.broken]
+    _, (out, _) = run(module["OfPair"], (np.zeros(2, np.int32), np.array([3, 4, 5, 6], np.int32)), NATIVE)
+
+    assert [3, 6] == out.tolist()
+
+
+def test_what_makes_a_file_unusable_is_shown_first_with_all_names_that_are_missing(load):
+    """An error in a body is tolerated; one in a signature is not, and all names can be mended at once."""
+    with pytest.raises(SourceError) as caught:
+        load(
+            "void helper() { nope1(0); nope2(0); }\n"
+            "void other(Missing *b) { }\n"
+            "__mlu_global__ void Good(int *o) { o[0] = 7; }\n"
+        )
+
+    assert 2 == caught.value.line
+    assert "unknown type name 'Missing'" in str(caught.value)
+    assert "(and 2 more; not known: Missing, nope1, nope2)" in str(caught.value)

@@ -37,6 +37,8 @@ START = "__mlusim_va_start"  # how a function takes the arguments behind its par
 FUNCTION = "std::function"
 _REFERRING = ("operator>>", "get")  # methods that store to what they are given
 _HOLDING = ("VAR_DECL", "PARM_DECL", "FIELD_DECL")
+_ALIGNED = "__builtin_assume_aligned"
+_PRINT = "bang_printf"  # what printf is on the device
 _BUILT_IN = "__builtin_"  # the compiler declares these itself, at their first use
 
 
@@ -200,6 +202,11 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
         return _intrinsic(scope, node, target)
     if target.name in places.TRANSPARENT:
         return expressions.value(scope, _given(node)[0])
+    if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
+        return convert(scope, expressions.value(scope, _given(node)[0]), node.type, node.span)
+    if target.name == "printf" and not scope.host:
+        made = passed(scope, node, target, _given(node))
+        return IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
     known = scope.around.unit.reader.value(node) if not _given(node) else None
     if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)

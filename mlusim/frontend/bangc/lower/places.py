@@ -92,7 +92,7 @@ def _to_reference(node: Node) -> bool:
 def reinterprets(node: Node) -> bool:
     """``reinterpret_cast<T &>(x)``, ``(T &)x``: x seen as another type."""
     if node.kind == "CXX_REINTERPRET_CAST_EXPR":
-        return not isinstance(node.type, t.Pointer)
+        return not isinstance(node.type, t.Pointer) and _to_reference(node)
     if node.kind != "CSTYLE_CAST_EXPR" or not isinstance(node.type, t.Arithmetic | t.Pointer | t.Record):
         return False
     return node.type != node.children[-1].type and _to_reference(node)

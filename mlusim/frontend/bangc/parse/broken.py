@@ -3,7 +3,7 @@
 A syntax error, and one outside of all bodies, concerns the whole file.
 """
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Any
 
 from attrs import frozen
@@ -47,16 +47,17 @@ def instance_of(error: Any) -> str:
     return ""
 
 
-def confined(errors: Iterable[Any], root: Any, own: Container[str]) -> bool:
-    """Whether each of *errors* stands in the body of a function of the files *own*, below *root*."""
-    bodies = list(_bodies(root, own))
-    return all(
-        error.category_name == _SEMANTIC
-        and error.severity < _FATAL
-        and error.location.file is not None
-        and any(_within(body, error.location) for body in bodies)
+def outside(errors: Sequence[Any], root: Any, own: Container[str]) -> list[Any]:
+    """Those of *errors* that do not stand in the body of a function of the files *own*, below *root*."""
+    bodies = list(_bodies(root, own)) if errors else []
+    return [
+        error
         for error in errors
-    )
+        if error.category_name != _SEMANTIC
+        or error.severity >= _FATAL
+        or error.location.file is None
+        or not any(_within(body, error.location) for body in bodies)
+    ]
 
 
 def _within(body: Any, place: Any) -> bool:

@@ -15,7 +15,7 @@ from mlusim.arch.board import Board
 from mlusim.errors import UsageError
 from mlusim.frontend.bangc import prelude
 from mlusim.frontend.bangc.errors import Diagnostic, SourceError, excerpt_of
-from mlusim.frontend.bangc.parse.broken import BrokenCall, confined, instance_of
+from mlusim.frontend.bangc.parse.broken import BrokenCall, instance_of, outside
 from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import END, Declaration
@@ -31,6 +31,7 @@ _ERROR = 3  # the library's severity of what stops a compiler
 _ON = 0x200  # parse on behind a header that is not found
 _NOTES = 3  # shown of those that an error has
 _EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b(\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
+_STATEMENT = re.compile(_EXPLICIT.pattern + r"[^;{]*;", re.MULTILINE)
 
 
 @frozen
@@ -102,7 +103,10 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
     sources = SourceTexts()
     source = sources.of(path)
     wanted = [*_explicit(source), *requests]
-    overlay = source + "".join(f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted))
+    # A request instantiates as well; the statement would have to repeat __mlu_global__ to be the same function.
+    overlay = _STATEMENT.sub(_blanked, source) + "".join(
+        f"\nstatic auto {REQUEST}{n} = &{name};" for n, name in enumerate(wanted)
+    )
     supply = headers(found, options.board)
     tree = _tree(found, path, overlay, supply, options)
     if tree is None or any("precompiled" in d.spelling for d in tree.diagnostics):
@@ -124,12 +128,21 @@ def parsed(path: str, options: Options, requests: Sequence[str] = ()) -> Iterato
 def _broken(
     path: str, source: str, wanted: Sequence[str], tree: Any, *, vouched: bool
 ) -> tuple[BrokenCall, ...]:
-    """The errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for."""
+    """The errors of the compiler, where each stands in the body of a function; those that do, of a file that is *vouched* for.
+
+    Raises `SourceError` otherwise, what makes the file unusable in front.
+    """
     errors = [d for d in tree.diagnostics if d.severity >= _ERROR]
-    said = tuple(BrokenCall(_diagnostic(d, path, source, wanted), instance_of(d)) for d in errors)
-    if errors and not vouched and not confined(errors, tree.cursor, {path, *_included(tree)}):
-        raise SourceError(tuple(one.diagnostic for one in said))
-    return said
+    said, instance = [], ""
+    for d in errors:  # the compiler names an instance once, with the first of its errors
+        instance = instance_of(d) or instance
+        said.append(BrokenCall(_diagnostic(d, path, source, wanted), instance))
+    apart = [] if vouched else outside(errors, tree.cursor, {path, *_included(tree)})
+    if apart:
+        first = [one.diagnostic for d, one in zip(errors, said, strict=True) if d in apart]
+        rest = [one.diagnostic for d, one in zip(errors, said, strict=True) if d not in apart]
+        raise SourceError((*first, *rest))
+    return tuple(said)
 
 
 def _ends(unit: ParsedFile) -> None:
@@ -169,7 +182,7 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
         kind = cursor.kind.name
         if kind == "FUNCTION_TEMPLATE" and cursor.is_definition():
             found = reader.declaration(cursor)
-            if cursor.location.file.name == path or "global" in found.annotations:
+            if _source(cursor, path) or "global" in found.annotations:
                 templates.append(found)
         elif kind in ("FUNCTION_DECL", "CXX_METHOD") and cursor.is_definition():
             functions.append(reader.declaration(cursor))
@@ -177,6 +190,9 @@ def _unit(path: str, source: str, wanted: Sequence[str], reader: CursorReader, t
             target = _target(reader.declaration(cursor))
             if target is not None:
                 requested[wanted[int(cursor.spelling.removeprefix(REQUEST))]] = target
+    if not functions and not templates:  # kernels that only headers define
+        kernels = _own(tree.cursor, path, frozenset(own), kernels=True)
+        functions.extend(map(reader.declaration, kernels))
     named = {n: requested.pop(n) for n in [*requested] if n.startswith(HELPING)}
     includes = {path: digest(source)}
     for name in own:
@@ -188,17 +204,33 @@ def _included(tree: Any) -> dict[str, None]:
     return dict.fromkeys(str(i.include) for i in tree.get_includes())
 
 
-def _own(cursor: Any, path: str, below: Container[str]) -> Any:
-    """The declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below."""
+def _own(cursor: Any, path: str, below: Container[str], *, kernels: bool = False) -> Any:
+    """The declarations at file scope of *path* itself, those in its namespaces too, and the templates of its below.
+
+    With *kernels* the kernels of all of them instead.
+    """
     for child in cursor.get_children():
         file = child.location.file
         if file is None or (file.name != path and file.name not in below):
             continue
         kind = child.kind.name
         if kind in ("NAMESPACE", "LINKAGE_SPEC", "UNEXPOSED_DECL"):
-            yield from _own(child, path, below)
-        elif file.name == path or kind == "FUNCTION_TEMPLATE":
+            yield from _own(child, path, below, kernels=kernels)
+        elif kernels:
+            if kind == "FUNCTION_DECL" and child.is_definition() and _is_kernel(child):
+                yield child
+        elif _source(child, path) or kind == "FUNCTION_TEMPLATE":
             yield child
+
+
+def _is_kernel(cursor: Any) -> bool:
+    return any(c.kind.name == "CUDAGLOBAL_ATTR" for c in cursor.get_children())
+
+
+def _source(cursor: Any, path: str) -> bool:
+    """Whether what *cursor* declares counts as the file's own: it, and each ``.mlu`` that it includes."""
+    name = str(cursor.location.file.name)
+    return name == path or name.endswith(".mlu")
 
 
 def _target(variable: Declaration) -> Declaration | None:
@@ -217,6 +249,11 @@ def _target(variable: Declaration) -> Declaration | None:
 def _explicit(source: str) -> list[str]:
     """Explicit instantiations, which the library does not show: ``template void K<float>(...);``."""
     return list(dict.fromkeys(name + arguments for name, arguments in _EXPLICIT.findall(source)))
+
+
+def _blanked(found: re.Match[str]) -> str:
+    """As many lines and columns of nothing as *found* has."""
+    return re.sub(r"\S", " ", found[0])
 
 
 def digest(text: str) -> str:

@@ -23,7 +23,7 @@ typedef enum {
 #define CNRT_FUNC_TYPE_UNION4 cnrtFuncTypeUnion4
 #define CNRT_FUNC_TYPE_UNION8 cnrtFuncTypeUnion8
 #define CNRT_FUNC_TYPE_UNION16 cnrtFuncTypeUnion16
-typedef struct cnrtQueueSt *cnrtQueue_t;
+typedef struct cnrtQueue *cnrtQueue_t;
 typedef struct cnrtNotifierSt *cnrtNotifier_t;
 // The numbers of errors are inferred; programs have them by name.
 typedef enum {

@@ -4,6 +4,7 @@
 
 #define __mlusim_real1__(name)                  \
   __mlusim_both__ float name##f(float);         \
+  __mlusim_both__ half name(half);              \
   __mlusim_both__ float name(float);            \
   __mlusim_both__ double name(double);          \
   __mlusim_both__ double name(int);             \
@@ -16,7 +17,6 @@
   __mlusim_both__ double name(double, double);          \
   template <class A, class B, class = typename std::enable_if<std::is_arithmetic<A>::value && std::is_arithmetic<B>::value>::type> \
   __mlusim_both__ double name(A, B);
-#define __mlusim_half1__(name) __mlusim_both__ half name(half);
 
 __mlusim_real1__(sqrt)
 __mlusim_real1__(cbrt)
@@ -57,14 +57,6 @@ __mlusim_real2__(fmod)
 __mlusim_real2__(fmax)
 __mlusim_real2__(fmin)
 __mlusim_real2__(atan2)
-__mlusim_half1__(sqrt)
-__mlusim_half1__(floor)
-__mlusim_half1__(ceil)
-__mlusim_half1__(exp)
-__mlusim_half1__(log)
-__mlusim_half1__(sin)
-__mlusim_half1__(cos)
-__mlusim_half1__(fabs)
 
 __mlusim_both__ int abs(int);
 __mlusim_both__ long abs(long);
@@ -182,6 +174,9 @@ __mlusim_stdh__(exp)
 __mlusim_stdh__(fabs)
 __mlusim_stdh__(floor)
 __mlusim_stdh__(log)
+__mlusim_stdh__(round)
+__mlusim_stdh__(tanh)
+__mlusim_stdh__(trunc)
 __mlusim_stdh__(sin)
 __mlusim_stdh__(sqrt)
 __mlusim_both__ bool isnan(half);
