@@ -200,13 +200,9 @@ def _same(have: t.Type, to: t.Type) -> bool:
 def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if MARK in target.annotations:
         return _intrinsic(scope, node, target)
-    if target.name in places.TRANSPARENT:
-        return expressions.value(scope, _given(node)[0])
-    if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
-        return convert(scope, expressions.value(scope, _given(node)[0]), node.type, node.span)
-    if target.name == "printf" and not scope.host:
-        made = passed(scope, node, target, _given(node))
-        return IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
+    replaced = _replaced(scope, node, target)
+    if replaced is not None:
+        return replaced
     known = scope.around.unit.reader.value(node) if not _given(node) else None
     if known is not None and isinstance(node.type, t.Arithmetic):
         return number(known, node.type, node)
@@ -231,6 +227,18 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
             to_memory(argument_)  # its bytes are wanted
     result = node.type if _refers(target.result) else target.result
     return LibraryCall(target.name, arguments, result, node.span, target.type_arguments)
+
+
+def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> Expr | None:
+    """What a call is that only hands its argument on, and ``printf`` on the device; None for another."""
+    if target.name in places.TRANSPARENT:
+        return expressions.value(scope, _given(node)[0])
+    if target.name == _ALIGNED:  # a promise to the compiler, which changes nothing
+        return convert(scope, expressions.value(scope, _given(node)[0]), node.type, node.span)
+    if target.name == "printf" and not scope.host:
+        made = passed(scope, node, target, _given(node))
+        return IntrinsicCall(_PRINT, tuple(p.type for p in target.parameters), made, t.VOID, node.span)
+    return None
 
 
 def _refers(kind: t.Type) -> bool:
