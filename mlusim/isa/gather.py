@@ -17,25 +17,26 @@ from mlusim.memory.direction import Direction
 _PLAIN = "int size, mluMemcpyDirection_t direction, int stride, int count"
 
 
-def _row(spelling: str) -> Callable[[Callable[..., Any]], Intrinsic]:
+def _row(spelling: str, since: int = 592, certainty: str = "I") -> Callable[[Callable[..., Any]], Intrinsic]:
     return intrinsic(
         spelling,
         form="gather",
         pipe=Pipe.IO,
-        since=592,
+        since=since,
         aligned=False,
-        certainty="I",
+        certainty=certainty,
         c={"offset": "const unsigned int *", "rest": (_PLAIN, f"const void *bitmask, {_PLAIN}")},
         source="vendor operator kernels, gather",
     )
 
 
-@_row("__gather")
+@_row("__gather", 372, "C")
 def gather(dst: Tile, src: Tile, offset: Tile, *rest: Any) -> None:
     """Gather and wait: ``dst.byte[i * stride + b] = src.byte[offset[i] + b]`` for i below *count*, b below *size*.
 
     ``(dst, src, offset, size, direction, stride, count)`` or
     ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
+    MLU370 has it, as kernels that were accepted there show; of the others of this page that is not known.
     """
 
 

@@ -18,7 +18,7 @@ from mlusim.isa.rounding import narrow, odd_sum
 bang_add = binary(
     "__bang_add",
     np.add,
-    "Add: ``dst[i] = src0[i] + src1[i]``; int64 as public kernels for MLU590 have it (inferred).",
+    "Add: ``dst[i] = src0[i] + src1[i]``.  int64 is taken too, as public kernels for MLU590 do (inferred).",
     (*NUMBERS, int64),
     dtypes_2xx=FLOATS,
 )

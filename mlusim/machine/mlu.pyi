@@ -527,6 +527,7 @@ class Mlu:
 
         ``(dst, src, offset, size, direction, stride, count)`` or
         ``(dst, src, offset, bitmask, size, direction, stride, count)``; *direction* is ``GDRAM2NRAM`` or ``NRAM2NRAM``.
+        MLU370 has it, as kernels that were accepted there show; of the others of this page that is not known.
         """
     def gather_async(self, dst: Ptr, src: Ptr, offset: Ptr, *rest: Any) -> None:
         """Start a gather like ``__gather`` and go on; it is done after the sync that waits for its pipe.
@@ -591,7 +592,7 @@ class Mlu:
         assembly.  That it waits for the vectors before it, and those behind for it, is inferred.
         """
     def bang_add(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
-        """Add: ``dst[i] = src0[i] + src1[i]``; int64 as public kernels for MLU590 have it (inferred)."""
+        """Add: ``dst[i] = src0[i] + src1[i]``.  int64 is taken too, as public kernels for MLU590 do (inferred)."""
     def bang_sub(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
         """Subtract: ``dst[i] = src0[i] - src1[i]``."""
     def bang_mul(self, dst: Ptr, src0: Ptr, src1: Ptr, elem_count: Count) -> None:
@@ -798,6 +799,11 @@ class Mlu:
 
         For any number.  The error of the hardware's table is not published; here it is the function itself.
         """
+    def bang_active_exp_less_0(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
+        """Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.
+
+        Of half it has no floor, as softmax kernels accepted on MLU370 show (scores down to -16); that float has none is inferred, and what the hardware gives for positive numbers unknown, default chosen: e ** x.  The error of the hardware's table is not published; here it is the function itself.
+        """
     def bang_active_sign(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Sign: ``dst[i] = -1`` for negative numbers, 1 for positive ones; 0 of zeros and NaN of NaN (unknown, default chosen)."""
     def bang_active_exphp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
@@ -805,12 +811,6 @@ class Mlu:
 
         On the hardware for float up to 16, average relative error 0.003; beyond, unknown, default chosen: e ** x.
         Float below -15 gives e ** -15 = 3e-7, half below -7.75 gives 5.96e-8, as documented.
-        """
-    def bang_active_exp_less_0(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
-        """Approximate exponential of numbers that are not positive: ``dst[i] = e ** src[i]``.
-
-        What the hardware gives for positive ones is unknown, default chosen: e ** x; its error is unknown, too.
-        Float below -15 gives e ** -15, half below -7.75 gives 5.96e-8, as ``__bang_active_exp`` does.
         """
     def bang_active_exp(self, dst: Ptr, src: Ptr, elem_count: Count) -> None:
         """Approximate exponential: ``dst[i] = e ** src[i]``.

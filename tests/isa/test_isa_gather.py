@@ -253,7 +253,7 @@ def test_bad_calls_are_refused(change, kind, said):
 
 
 def test_a_wrong_number_of_arguments_shows_the_signature():
-    """And an older architecture has none of these rows."""
+    """And an older architecture has ``__gather`` alone of these rows."""
 
     def body(mlu, heap):
         with pytest.raises(RuleFault, match=r"3 arguments; legal: __gather\("):
@@ -264,7 +264,9 @@ def test_a_wrong_number_of_arguments_shows_the_signature():
 
     def old(mlu, heap):
         with pytest.raises(Unsupported, match="from __BANG_ARCH__ 592 on"):
-            mlu.gather(None, None, None, 1, NRAM2NRAM, 1, 1)
-        return True
+            mlu.gather_async(None, None, None, 1, NRAM2NRAM, 1, 1)
+        src, dst = mlu.nram(uint32, 4, [7, 8, 9, 10]), mlu.nram(uint32, 2)
+        mlu.gather(dst, src, mlu.nram(uint32, 2, [12, 4]), 4, NRAM2NRAM, 4, 2)
+        return dst.view.array.tolist()
 
-    assert on_core(old)
+    assert [10, 8] == on_core(old)

@@ -183,12 +183,12 @@ def test_bad_gathers_are_refused(change, kind, said):
         raise fault
 
 
-def test_older_boards_have_no_gather():
+def test_older_boards_have_no_asynchronous_gather():
     """The instruction says so."""
 
     def body(mlu):
         x = mlu.nram(float32, 1, [1])
-        mluop_gather(mlu, x, x, mlu.nram(uint32, 1, [0]), None, 4, NRAM2NRAM, 4, 1)
+        mluop_gather_async(mlu, x, x, mlu.nram(uint32, 1, [0]), None, 4, NRAM2NRAM, 4, 1)
 
-    with pytest.raises(Unsupported, match="__gather: mtp_372 does not have it"):
+    with pytest.raises(Unsupported, match="__gather_async: mtp_372 does not have it"):
         result_of(body, OLD)

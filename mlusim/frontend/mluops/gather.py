@@ -1,7 +1,7 @@
 """Gather and scatter with an optional mask, in pieces where the architecture limits the count.
 
 *offset* holds *n* uint32 byte offsets, *mask* one bit for each piece (None: all pieces), both in NRAM;
-*size* and *stride* are bytes.  The intrinsics exist from arch 592 on; older ones raise `Unsupported`.
+*size* and *stride* are bytes.  The intrinsics exist from arch 592 on, ``__gather`` from 372; older ones raise `Unsupported`.
 """
 
 from collections.abc import Callable, Iterator
