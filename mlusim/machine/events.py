@@ -25,6 +25,26 @@ BANG_C = (
 )  # files in which names are spelled as in C
 
 
+class ValueChange(NamedTuple):
+    """A number that C changed without a word.
+
+    *rule* names what happened; *value* of type *have* became *kept* of type *to*, which has *span* numbers.  Of a shift
+    *value* and *kept* are its count.
+    """
+
+    rule: str
+    value: float
+    have: str
+    kept: int
+    to: str
+    span: int
+
+    @property
+    def bits(self) -> int:
+        """The bits of the type *to*."""
+        return self.span.bit_length() - 1
+
+
 class Site(NamedTuple):
     """A place in a kernel's source."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from mlusim.errors import Fault
-    from mlusim.machine.events import Effect, Sync
+    from mlusim.machine.events import Effect, Site, Sync, ValueChange
     from mlusim.machine.observed import Core, Launch, LaunchResult
     from mlusim.memory.allocation import Allocation
     from mlusim.memory.regions import Placement
@@ -20,6 +20,7 @@ EVENTS = (
     "declare",
     "place",
     "scalar",
+    "value",
     "issue",
     "effect",
     "retire",
@@ -75,6 +76,12 @@ class Observer:
         True: say nothing of this step until something is new.
         """
 
+    def value(self, core: "Core", change: "ValueChange", site: "Site") -> None:
+        """Arithmetic of BANG C at *site* changed a number of *core* without a word, as *change* says.
+
+        Code that reports it is made only for launches that someone with this method watches.
+        """
+
     def issue(self, effect: "Effect") -> bool | None:
         """An instruction was issued.  True: say nothing of this step until something is new."""
 
@@ -128,6 +135,7 @@ class Hub:
     declare: Listener
     place: Listener
     scalar: Listener
+    value: Listener
     issue: Listener
     effect: Listener
     retire: Listener

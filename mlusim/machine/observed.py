@@ -28,6 +28,10 @@ class Kernel(Protocol):
     def body(self) -> Callable[..., Any]:
         """What is called for each task."""
 
+    @property
+    def compiled(self) -> bool:
+        """Whether it is one of BANG C."""
+
 
 class Request(Protocol):
     """What was asked of a launch."""

@@ -19,6 +19,7 @@ from mlusim.observe.memcheck import MemCheck
 from mlusim.observe.plancheck import PlanCheck
 from mlusim.observe.racecheck import RaceCheck
 from mlusim.observe.synccheck import SyncCheck
+from mlusim.observe.valuecheck import ValueCheck
 
 GROUP = "mlusim.checkers"
 
@@ -28,6 +29,7 @@ _OWN = (
     RaceCheck,
     SyncCheck,
     PlanCheck,
+    ValueCheck,
 )
 CHECKERS: Mapping[str, Callable[[], Observer]] = MappingProxyType({checker.name: checker for checker in _OWN})
 

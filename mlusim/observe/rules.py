@@ -89,6 +89,13 @@ _ROWS = (
     ),
     FindingRule("hostcheck-never-waited", "the program ends without a wait for a queue that had work"),
     FindingRule("hostcheck-refused", "the driver refuses a call of the host"),
+    FindingRule("valuecheck-narrowed", "an implicit conversion to a narrower integer type changes the value"),
+    FindingRule("valuecheck-overflow", "the result of signed integers does not fit into their type"),
+    FindingRule("valuecheck-shift", "a shift is by a negative count, or by all bits of the type or more"),
+    FindingRule(
+        "valuecheck-float-to-integer", "a floating number is converted to an integer type that cannot hold it"
+    ),
+    FindingRule("valuecheck-counter-wraps", "the step of a loop takes its counter beyond its type"),
     FindingRule(
         "plan-carved-overlap",
         "bytes of one pointer variable are overwritten through another and read afterwards; inferred",

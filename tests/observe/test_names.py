@@ -76,7 +76,7 @@ def test_a_broken_package_is_named(registered):
 @pytest.mark.parametrize("item", ["memchek", 7, None])
 def test_what_is_no_checker_is_refused_with_the_names(item):
     """The sentence lists those that there are."""
-    with pytest.raises(UsageError, match="memcheck, initcheck, racecheck, synccheck, plancheck"):
+    with pytest.raises(UsageError, match="memcheck, initcheck, racecheck, synccheck, plancheck, valuecheck"):
         names.observers_of([item])
 
 

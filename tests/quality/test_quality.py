@@ -35,7 +35,8 @@ def test_there_are_enough_of_each_class():
     """Sixty and more, ten and more for every checker, no two with one name."""
     counts = Counter(it.checker for it in PLANTS)
 
-    assert set(CHECKERS) == set(counts)
+    of_c = {"valuecheck"}  # whose faults and twins are of BANG C, in tests/observe/test_valuecheck.py
+    assert set(CHECKERS) - of_c == set(counts)
     assert min(counts.values()) >= 10
     assert len(PLANTS) >= 60
     assert len(PLANTS) == len({it.name for it in PLANTS})

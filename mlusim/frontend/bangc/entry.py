@@ -65,7 +65,11 @@ class Body:
                 f"{self.form.name} was loaded for __BANG_ARCH__ {self.bang_arch} and this board has {mlu.BANG_ARCH}; "
                 "give the board to mlusim.bangc.load(board=...)"
             )
-        return RepeatedRun(Task(mlu, self.plan, self.__globals__[SCOPES]), arguments, self.form.parameters)
+        plan, scopes = self.plan, self.__globals__[SCOPES]
+        if mlu.core.session.hub.value is not None:
+            plan = plan.checked
+            scopes = Scopes((plan,))
+        return RepeatedRun(Task(mlu, plan, scopes), arguments, self.form.parameters)
 
 
 class RepeatedRun:

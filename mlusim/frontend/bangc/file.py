@@ -14,15 +14,19 @@ class File:
     """A file that was lowered; ``rendered`` grows as functions are wanted."""
 
     form: ir.TranslationUnit
-    rendered: dict[tuple[str, bool], Rendered] = field(factory=dict)
+    rendered: dict[tuple[str, bool, bool], Rendered] = field(factory=dict)
     initials: dict[str, tuple[ast.expr, Uses]] = field(factory=dict)
 
-    def function(self, symbol: str, *, deep: bool = False) -> Rendered:
-        """The function called *symbol*, rendered; a *deep* one calls itself and looks how often it is inside itself."""
-        key = symbol, deep
+    def function(self, symbol: str, *, deep: bool = False, checked: bool = False) -> Rendered:
+        """The function called *symbol*, rendered.
+
+        A *deep* one calls itself and looks how often it is inside itself; a *checked* one reports values that change
+        without a word.
+        """
+        key = symbol, deep, checked
         found = self.rendered.get(key)
         if found is None:
-            found = self.rendered[key] = render(self.form.functions[symbol], deep=deep)
+            found = self.rendered[key] = render(self.form.functions[symbol], deep=deep, checked=checked)
         return found
 
     def initial(self, symbol: str) -> tuple[ast.expr, Uses] | None:

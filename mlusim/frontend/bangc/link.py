@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ class FilePart:
     symbols: dict[str, None] = field(factory=dict)  # of variables at file scope
 
 
-@define(eq=False)
+@define(eq=False, slots=False)
 class LinkPlan:
     """All that the function called ``symbol`` reaches.
 
@@ -42,6 +43,12 @@ class LinkPlan:
     rows: dict[str, None] = field(factory=dict)
     absent: dict[str, Callable[..., Any]] = field(factory=dict)
     deep: frozenset[CodeType] = frozenset()
+    again: "Callable[[], LinkPlan] | None" = None
+
+    @cached_property
+    def checked(self) -> "LinkPlan":
+        """The same with code that reports values that change without a word, made when it is wanted first."""
+        return self if self.again is None else self.again()
 
 
 def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.Function] | None":
@@ -53,9 +60,13 @@ def find(files: "Sequence[File]", file: "File", symbol: str) -> "tuple[File, ir.
     return None
 
 
-def link(files: "Sequence[File]", file: "File", symbol: str) -> LinkPlan:
-    """All that *symbol* of *file* reaches; each file keeps its own variables."""
-    plan = LinkPlan(symbol)
+def link(files: "Sequence[File]", file: "File", symbol: str, *, checked: bool = False) -> LinkPlan:
+    """All that *symbol* of *file* reaches; each file keeps its own variables.
+
+    *checked* code reports values that change without a word.
+    """
+    again = None if checked else lambda: link(files, file, symbol, checked=True)
+    plan = LinkPlan(symbol, again=again)
     parts: dict[int, FilePart] = {}
     work = [(file, symbol)]
     done: set[str] = set()
@@ -71,23 +82,23 @@ def link(files: "Sequence[File]", file: "File", symbol: str) -> LinkPlan:
             continue
         owner = found[0]
         part = parts.setdefault(id(owner), FilePart(owner))
-        rendered = owner.function(wanted)
+        rendered = owner.function(wanted, checked=checked)
         part.code[wanted] = rendered.code
         calls[wanted] = tuple(_met(plan, part, rendered.uses))
         work += [(owner, s) for s in calls[wanted]]
     plan.parts = list(parts.values())
     if file.form.functions[symbol].kind != "host":
-        _deepen(plan, circles(calls))
+        _deepen(plan, circles(calls), checked=checked)
     for part in plan.parts:
         _declare(part)
     return plan
 
 
-def _deepen(plan: LinkPlan, symbols: frozenset[str]) -> None:
+def _deepen(plan: LinkPlan, symbols: frozenset[str], *, checked: bool) -> None:
     """Let the functions that call themselves look how deep they are."""
     for part in plan.parts:
         for symbol in symbols & part.code.keys():
-            part.code[symbol] = part.file.function(symbol, deep=True).code
+            part.code[symbol] = part.file.function(symbol, deep=True, checked=checked).code
     plan.deep = frozenset(c for part in plan.parts for s, c in part.code.items() if s in symbols)
 
 

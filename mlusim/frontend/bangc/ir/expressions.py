@@ -117,12 +117,13 @@ class Convert:
 
     Numbers convert as in C (float to integer toward zero; out of range saturates, as the vendor's
     conversions do).  Between pointers it is a cast; between pointers and integers the device
-    address; to bool a comparison with zero.
+    address; to bool a comparison with zero.  ``cast``: the source writes it.
     """
 
     value: "Expr"
     type: Type
     span: Span
+    cast: bool = False
 
 
 @define(eq=False)

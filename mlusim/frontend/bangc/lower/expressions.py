@@ -78,7 +78,10 @@ def _cast(scope: FunctionScope, node: Node) -> Expr:
         inner = node.children[-1]
         if places.is_place(inner) and inner.type != node.type:
             return _load(scope, node)
-    return _cast_of(scope, node.children[-1], node)
+    made = _cast_of(scope, node.children[-1], node)
+    if isinstance(made, Convert):  # or its operand's, which is part of the cast where both are of one type
+        made.cast = True
+    return made
 
 
 def _cast_of(scope: FunctionScope, inner: Node, node: Node) -> Expr:

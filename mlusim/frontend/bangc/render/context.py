@@ -40,6 +40,8 @@ class Context:
     kept: dict[str, None] = field(factory=dict)  # names of casts that are made once; None until then
     names: frozenset[str] = frozenset()  # of locals
     turns: bool = False  # whether the code is in a loop
+    checked: bool = False  # whether what changes a value without a word is told
+    stepping: bool = False  # whether the code is the step of a loop
     inside: bool = False  # whether the code is a function of its own, which has no other's names
     temporaries: int = 0
     before: list[ast.stmt] | None = None  # statements that come first, where the place allows for some

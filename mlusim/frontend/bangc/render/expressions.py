@@ -7,7 +7,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render import arithmetic, casts, layouts, ranges
+from mlusim.frontend.bangc.render import arithmetic, casts, checked, layouts, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
 from mlusim.frontend.bangc.render.rows import typed_arguments
@@ -155,6 +155,8 @@ def _converted(c: Context, node: ir.Convert) -> ast.expr:
     have, to = node.value.type, node.type
     if isinstance(have, t.Arithmetic) and isinstance(to, t.Arithmetic):
         values = ranges.of(node.value, c.known)
+        if c.checked:
+            return checked.converted(value(c, node.value), have, to, values, cast=node.cast)
         if arithmetic.keeps(have, to, to.size) and not (to.low <= values[0] and values[1] <= to.high):
             return arithmetic.wrapped(residue(c, node.value, to.size), to)
         return arithmetic.converted(value(c, node.value), have, to, values)
@@ -194,6 +196,8 @@ def _unary(c: Context, node: ir.Unary) -> ast.expr:
         flipped = ast.UnaryOp(ast.Invert(), made)
         return arithmetic.wrapped(flipped, node.type) if node.type.kind == "uint" else flipped
     negated = ast.UnaryOp(ast.USub(), made)
+    if c.checked and node.type.kind == "int":
+        return checked.fitting(negated, node.type, checked.OVERFLOW)
     fits = node.type.kind == "float" or ranges.of(node.value, c.known)[0] > node.type.low
     if fits and node.type.kind != "uint":
         return negated
@@ -206,6 +210,8 @@ def _binary(c: Context, node: ir.Binary) -> ast.expr:
     if kind == t.FLOAT and ranges.exponents(node) is not None:
         return arithmetic.real(node.op, value(c, node.left), value(c, node.right))
     a, other = ranges.of(node.left, c.known), ranges.of(node.right, c.known)
+    if c.checked:
+        return checked.arithmetic_of(node.op, value(c, node.left), value(c, node.right), kind, a, other)
     if arithmetic.modular(node.op, kind) and arithmetic.overflows(node.op, kind, a, other):
         return arithmetic.wrapped(_residue(c, node, kind.size), kind)
     return arithmetic.arithmetic(node.op, value(c, node.left), value(c, node.right), kind, a, other)

@@ -31,10 +31,14 @@ def initial(variable: ir.Global, expression: ir.Expr) -> tuple[ast.expr, Uses]:
     return declarations.made(c, local, expression, variable.symbol), c.uses
 
 
-def render(function: ir.Function, *, deep: bool = False) -> Rendered:
-    """*function* as a code object with its file, its lines and its display name; *deep* ones look how deep they are."""
+def render(function: ir.Function, *, deep: bool = False, checked: bool = False) -> Rendered:
+    """*function* as a code object with its file, its lines and its display name.
+
+    *deep* ones look how deep they are, *checked* ones report values that change without a word.
+    """
     c = statements.BodyContext(symbol=function.symbol, host=function.kind == "host")
     c.names = frozenset(local.name for local in function.locals)
+    c.checked = checked
     nodes = walk(function.body)
     c.changed, c.casts = changed(nodes), casts(nodes)
     c.steady.update(function.parameters)

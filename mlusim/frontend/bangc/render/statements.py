@@ -94,18 +94,26 @@ def _loop(c: BodyContext, node: ir.Loop) -> Statements:
         step = () if node.step is None else (ir.Evaluate(node.step, node.step.span),)
 
         def again() -> Statements:
-            return [*body(c, step), ast.Continue()]
+            return [*_stepped(c, step), ast.Continue()]
 
         c.continues.append(again)
         inner = body(c, node.body)
         c.continues.pop()
-        made = [ast.While(test, [*inner, *body(c, step)] or [ast.Pass()], [])]
+        made = [ast.While(test, [*inner, *_stepped(c, step)] or [ast.Pass()], [])]
     c.turns = turns
     c.breaks.pop()
     c.loops -= 1
     for name in bounds:
         del c.known[name]
     c.known.update(outer)
+    return made
+
+
+def _stepped(c: BodyContext, step: tuple[ir.Evaluate, ...]) -> Statements:
+    """What a loop does behind each turn."""
+    outer, c.stepping = c.stepping, True
+    made = body(c, step)
+    c.stepping = outer
     return made
 
 

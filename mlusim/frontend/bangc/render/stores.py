@@ -4,7 +4,7 @@ import ast
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
-from mlusim.frontend.bangc.render import arithmetic, ranges
+from mlusim.frontend.bangc.render import arithmetic, checked, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
 from mlusim.frontend.bangc.render.expressions import moved, record, residue, value
@@ -103,6 +103,13 @@ def _combined(c: Context, node: ir.Update, old: ast.expr) -> ast.expr:
         if within.kind == "uint" and have[0] < 0:
             have = (within.low, within.high)
     other = ranges.of(node.value, c.known)
+    if c.checked:
+        rule = checked.COUNTER if c.stepping and node.op in ("+", "-") else None
+        made = checked.arithmetic_of(node.op, old, value(c, node.value), within, have, other, rule)
+        if (kind.kind, kind.size) == (within.kind, within.size):
+            return made
+        whole = (within.low, within.high) if within.whole else (0, 0)
+        return checked.converted(made, within, kind, whole, rule=rule)
     if arithmetic.modular(node.op, within) and arithmetic.overflows(node.op, within, have, other):
         made = arithmetic.wrapped(arithmetic.plain(node.op, old, residue(c, node.value, within.size)), within)
     else:

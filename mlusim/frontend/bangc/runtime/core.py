@@ -3,7 +3,7 @@
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from types import FunctionType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from mlusim.isa.register import Register
 from mlusim.isa.table import ISA
 from mlusim.kernel_frames import SCOPES
 from mlusim.machine.core import Core
+from mlusim.machine.events import Site, ValueChange
 from mlusim.machine.mlu import Mlu
 from mlusim.memory.direction import DIRECTIONS, direction_of
 from mlusim.memory.pointer import Ptr
@@ -170,8 +171,37 @@ class Task:
         space["_c_pointer_of"] = self.find
         space["_c_asm"] = self.asm
         space["_c_deeper"] = self.deeper
+        if self.core.session.hub.value is not None:
+            space["_c_changed"] = self.changed
+            space["_c_divided"] = self.divided
         space[SCOPES] = self.scopes
         return space
+
+    # -- values --------------------------------------------------------------------------------
+
+    def changed(self, value: float, rule: str, have: str, to: str, low: int, high: int) -> int:
+        """What C makes of *value*, which is no number of the type *to*; tell those who listen (`ValueChange`)."""
+        if rule == "shift":
+            kept = int(value) & ((high - low).bit_length() - 1)
+        elif isinstance(value, float):
+            kept = scalars.whole(value, low, high)
+        else:
+            kept = (value - low) % (high - low + 1) + low
+        self._tell(ValueChange(rule, value, have, kept, to, high - low + 1), sys._getframe(1))  # noqa: SLF001
+        return kept
+
+    def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
+        """``left op right`` of signed integers, of which C leaves the smallest by -1 undefined."""
+        if right == -1 and left < -high:
+            self._tell(ValueChange("overflow", -left, name, left, name, 2 * (high + 1)), sys._getframe(1))  # noqa: SLF001
+            return left if op == "/" else 0
+        return (scalars.divide if op == "/" else scalars.remainder)(left, right)
+
+    def _tell(self, change: ValueChange, frame: FrameType) -> None:
+        """Announce *change* at the line of *frame*."""
+        tell = self.core.session.hub.value
+        assert tell is not None
+        tell(self.core, change, Site(frame.f_code.co_filename, frame.f_lineno))
 
     # -- memory --------------------------------------------------------------------------------
 
