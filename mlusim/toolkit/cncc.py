@@ -17,12 +17,11 @@ import mlusim
 from mlusim.arch.board import Board
 from mlusim.arch.catalog import BOARDS, find_board
 from mlusim.errors import MlusimError, UsageError
-from mlusim.frontend.bangc import ir, ir_text, prelude
-from mlusim.frontend.bangc.errors import Diagnostic, SourceError, diagnostic_of
-from mlusim.frontend.bangc.parse.unit import Options
-from mlusim.frontend.bangc.translate import translate
-from mlusim.toolkit import record
+from mlusim.frontend.bangc import prelude
+from mlusim.frontend.bangc.errors import Diagnostic, SourceError
+from mlusim.toolkit import embedded
 from mlusim.toolkit.compiler import Compiler, host_compiler
+from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 from mlusim.toolkit.flags import FLAGS, FlagUse, GivenFlag, architecture, taken
 
 VERSION = "4.15.2"
@@ -243,34 +242,33 @@ class CompilerDriver:
             return self._call([*words, *(["-o", target] if target else [])])
         if "--bang-device-only" in command.modes:
             return self._device_only(path, target)
-        embedded: list[str] = []
+        more: list[str] = []
         refused: SourceError | None = None
-        self._warnings: list[Diagnostic] = []
-        self._anchor: list[str] = []
+        made: EmbeddedRecord | None = None
         if not command.modes & {"-E", "-M", "-MM", "--bang-host-only"} and not command.dry:
-            blob = Path(scratch) / "record"
             try:
-                blob.write_bytes(self._record(path))
+                made = self._record(path)
             except SourceError as error:  # clang's own words come first, if it has any
                 refused = error
-            else:
-                embedded = ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob), *self._anchor]
-        code = self._call(self._bang(path, target if refused is None else os.devnull, modes, embedded))
+        if made is not None:
+            blob = Path(scratch) / "record"
+            blob.write_bytes(made.content)
+            more += ["-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(blob)]
+            more += ["-include", str(self.home / "include" / "mlusim_no_kernel.h")] if made.no_kernel else []
+        code = self._call(self._bang(path, target if refused is None else os.devnull, modes, more))
         if code == 0:
-            for one in self._warnings:
+            for one in made.warnings if made is not None else ():
                 _tell(one, "warning")
             if refused is not None:
                 raise refused
         return code
 
-    def _bang(
-        self, path: str, target: str | None, modes: Sequence[str], embedded: Sequence[str]
-    ) -> list[str]:
+    def _bang(self, path: str, target: str | None, modes: Sequence[str], more: Sequence[str]) -> list[str]:
         """The words behind clang's name that compile a file with kernels."""
         command = self.command
         return [
             *("-x", "cuda", "--cuda-host-only", "-nocudainc", "-nocudalib", "-nobuiltininc"),
-            *("-Xclang", "-target-sdk-version=11.0", *embedded),
+            *("-Xclang", "-target-sdk-version=11.0", *more),
             *prelude.architecture_flags(self.boards[0]),
             *("-isystem", self.clang.headers, "-isystem", str(self.home / "include")),
             *("-include", str(self.home / "include" / "mlu.h")),
@@ -292,43 +290,34 @@ class CompilerDriver:
 
     # -- device code -----------------------------------------------------------------------------
 
-    def _source(self, path: str) -> record.RecordSource:
-        own = self.home / "include"
-        folders = [str(Path(one).resolve()) for one in self.command.include]
+    def _source(self, path: str) -> RecordSource:
+        own, command = self.home / "include", self.command
+        folders = [str(Path(one).resolve()) for one in command.include]
         kept = [one for one in folders if one != str(own.resolve()) and not _system(Path(one))]
-        return record.RecordSource(
+        before = [str(Path(one).resolve()) if Path(one).exists() else one for one in command.before]
+        return RecordSource(
             str(Path(path).resolve()),
             tuple(dict.fromkeys(kept)),
-            tuple(self.command.define),
+            tuple(command.define),
             tuple(self.boards),
+            tuple(before),
         )
 
-    def _record(self, path: str) -> bytes:
-        """What is embedded of *path*; what does not translate is warned of, and is a fault when it is launched.
-
-        Raises `SourceError` where the file does not parse.
-        """
+    def _record(self, path: str) -> EmbeddedRecord:
+        """What is embedded of *path*.  Raises `SourceError` where the file does not parse."""
         source = self._source(path)
-        forms = [record.device_side(self._form(source, board)) for board in self.boards]
-        every = [f for form in forms for f in form.functions.values()]
-        self._warnings += dict.fromkeys(diagnostic_of(f) for f in every if f.problem is not None)
-        kinds = {f.kind for f in every if not f.external}
-        no_kernel = str(self.home / "include" / "mlusim_no_kernel.h")
-        self._anchor = ["-include", no_kernel] if kinds == {"device"} else []
-        return record.write(source, forms)
+        found = embedded.kept(source)
+        if found is None:
+            from mlusim.toolkit.device_code import embedded_of  # noqa: PLC0415 - takes a while, and is in the cache mostly
 
-    def _form(self, source: record.RecordSource, board: Board) -> ir.TranslationUnit:
-        before = tuple(str(Path(one).resolve()) if Path(one).exists() else one for one in self.command.before)
-        options = Options(source.include, source.define, board, vouched=True, before=before)
-        return translate(source.path, options).form
+            found = embedded_of(source)
+            embedded.keep(source, found)
+        return found
 
     def _device_only(self, path: str, target: str | None) -> int:
-        source = self._source(path)
-        texts = []
-        for board in self.boards:
-            form = record.device_side(self._form(source, board))
-            texts.append(f"// {board.arch.name}\n{ir_text.module_text(form)}\n")
-        Path(target or "a.out").write_text("".join(texts), encoding="utf-8")
+        from mlusim.toolkit.device_code import text_of  # noqa: PLC0415 - the same
+
+        Path(target or "a.out").write_text(text_of(self._source(path)), encoding="utf-8")
         return 0
 
     # -- linking ---------------------------------------------------------------------------------

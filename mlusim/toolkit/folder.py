@@ -4,15 +4,16 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mlusim.arch.board import Board
 from mlusim.errors import UsageError
+from mlusim.files.user_cache import user_cache
 from mlusim.frontend.bangc import prelude
 from mlusim.isa.header import header_text
 from mlusim.toolkit.compiler import host_compiler
-from mlusim.toolkit.lib.libraries import LIBRARIES, kept_libraries
+from mlusim.toolkit.lib.libraries import LIBRARIES, build_libraries, kept_libraries
 
 HERE = Path(__file__).parent
 NEUWARE = "4.6.2"
@@ -53,11 +54,26 @@ def make(directory: Path, board: Board) -> None:
         raise UsageError(f"{directory} is a file; name a folder")
     if directory.is_dir() and any(directory.iterdir()) and not (directory / "lib64" / "mlusim.conf").exists():
         raise UsageError(f"{directory} has other files in it and is no toolkit; name a new folder")
-    libraries = kept_libraries(host_compiler().argv)
-    for name, text in _texts(board).items():
-        _put(directory / name, text.encode(), runs=name.startswith("bin/"))
-    for name in LIBRARIES:
-        _put(directory / "lib64" / f"lib{name}.so", (libraries / f"lib{name}.so").read_bytes(), runs=True)
+    with _libraries(host_compiler().argv) as libraries:
+        for name, text in _texts(board).items():
+            _put(directory / name, text.encode(), runs=name.startswith("bin/"))
+        for name in LIBRARIES:
+            _put(directory / "lib64" / f"lib{name}.so", (libraries / f"lib{name}.so").read_bytes(), runs=True)
+
+
+@contextlib.contextmanager
+def _libraries(compiler: Sequence[str]) -> Iterator[Path]:
+    """The folder with the driver's libraries: that of the user's cache, one for now where none can be kept."""
+    try:
+        kept = kept_libraries(compiler) if user_cache() is not None else None
+    except OSError:  # a cache that cannot be written
+        kept = None
+    if kept is not None:
+        yield kept
+        return
+    with tempfile.TemporaryDirectory(prefix="mlusim-") as folder:
+        build_libraries(folder, compiler)
+        yield Path(folder)
 
 
 def _texts(board: Board) -> Mapping[str, str]:

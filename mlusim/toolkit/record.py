@@ -9,7 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve
 
 import mlusim
 from mlusim.arch.board import Board
@@ -21,22 +21,13 @@ from mlusim.frontend.bangc.ir.walk import walk
 from mlusim.frontend.bangc.module import Module
 from mlusim.frontend.bangc.parse.unit import Options
 from mlusim.frontend.bangc.translated import Translated
+from mlusim.toolkit.embedded import RecordSource
 
 MAGIC = b"MLUSIMR1"
 """Before the length of a record, u64, and its bytes."""
 DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"
 _STUB = re.compile(r"(\d+)__device_stub__")
 _HEAD = struct.Struct("<I")
-
-
-@frozen
-class RecordSource:
-    """Where device code came from: the file, folders and macros of its parse, and the boards of its architectures."""
-
-    path: str
-    include: tuple[str, ...]
-    define: tuple[tuple[str, str | None], ...]
-    boards: tuple[Board, ...]
 
 
 def write(source: RecordSource, forms: Sequence[ir.TranslationUnit]) -> bytes:

@@ -1,8 +1,15 @@
 """The compiler driver: a program of kernels and host code, compiled as its own build says."""
 
+import contextlib
+import random
 import subprocess
 
 import pytest
+
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.toolkit import record
+from mlusim.toolkit.folder import make
 
 ADD = r"""
 #include <bang.h>
@@ -108,3 +115,144 @@ def test_what_does_not_translate_is_said_at_compile_time(cncc, tmp_path):
     said = cncc("-c", "worse.mlu", code=1)
     assert said.count("undeclared identifier 'undeclared'") == 1
     assert not (tmp_path / "worse.o").exists()
+
+
+def test_each_mistake_is_one_sentence(cncc, toolkit, tmp_path):
+    """Wrong flags, files that are not there, and what the flags contradict end with exit code 2 and one sentence."""
+    (tmp_path / "a.mlu").write_text("__mlu_entry__ void k() {}\n")
+    (tmp_path / "b.mlu").write_text("int b() { return 0; }\n")
+    (tmp_path / "loop.rsp").write_text("@loop.rsp")
+    (tmp_path / "open.rsp").write_text("-c 'a")
+    for words, sentence in (
+        ([], "no input files; name a source, as in `cncc -c kernel.mlu -o kernel.o`"),
+        (["-c", "gone.mlu"], "gone.mlu: there is no such file"),
+        (["-c", "a.mlu", "--bang-mlu-arh=mtp_372"], "did you mean --bang-mlu-arch=VALUE?"),
+        (["-c", "a.mlu", "--bang-mlu-arch=mtp_999"], "'mtp_999' is no architecture; give one of mtp_220"),
+        (["-c", "a.mlu", "--bang-mlu-arch"], "--bang-mlu-arch has no value"),
+        (["-c", "a.mlu", "-o"], "-o has no value"),
+        (["-c", "a.mlu", "b.mlu", "-o", "x.o"], "-o x.o is one file and 2 are made; leave it out"),
+        (["@loop.rsp"], "@loop.rsp is read by itself"),
+        (["@open.rsp"], "@open.rsp is no list of flags"),
+    ):
+        said = cncc(*words, code=2)
+        assert said.startswith("cncc: error: "), said
+        assert sentence in said
+        assert said.count("\n") == 1
+
+
+def test_the_flags_met_in_builds_are_taken(cncc, tmp_path):
+    """Older spellings, words for tools that are not there, several architectures, files of flags, and dependencies."""
+    (tmp_path / "k.h").write_text("#define N 4\n")
+    (tmp_path / "k.mlu").write_text('#include "k.h"\n__mlu_entry__ void k(int *p) { p[0] = N + OTHER; }\n')
+    (tmp_path / "flags.rsp").write_text("-DOTHER=2 -Xbang-cnas -O1 '-mllvm' -enable-mlisa-sanitizer")
+    flags = (
+        "--bang-mlu-arch=MLU270 --bang-mlu-arch=mtp_592 --bang-arch=compute_30 --neuware-path=/usr --no-neuware-version-check "
+        "-fbang-instrument-kernels -g3 -O3 -fPIC -pthread -std=c++17 -Wall -Werror -Wdeprecated-declarations -MD -MF k.d -MT k.o"
+    )
+    assert cncc(*flags.split(), "@flags.rsp", "-c", "k.mlu", "-o", "k.o", "-I/usr/include") == ""
+    assert {"k.mlu", "k.h"} <= set((tmp_path / "k.d").read_text().split())
+    cncc("-S", "--bang-device-only", "--bang-arch=compute_20", "k.mlu", "-o", "k.s", "@flags.rsp")
+    assert (tmp_path / "k.s").read_text().startswith("// mtp_270\nkernel void k(int * p)")
+    assert "cncc: v4." in cncc("--version")
+    payload = _payload(tmp_path / "k.o")
+    for bang_arch in (270, 592, 372):
+        assert "_Z1kPi" in record.read(payload, (), bang_arch).symbols
+
+
+def test_what_is_embedded_follows_every_file(cncc, tmp_path):
+    """Compiled again it comes from the cache, warnings too; a changed header or macro makes it anew."""
+    (tmp_path / "k.h").write_text("#define N 4\n")
+    (tmp_path / "k.mlu").write_text(
+        '#include "k.h"\n__mlu_entry__ void k(int *p) { p[0] = N + M; }\n__mlu_func__ void f() { printf("x"); }\n'
+    )
+    seen = []
+    for macro, header in (("-DM=1", 4), ("-DM=1", 4), ("-DM=2", 4), ("-DM=2", 5)):
+        (tmp_path / "k.h").write_text(f"#define N {header}\n")
+        said = cncc("-c", "k.mlu", macro)
+        assert said.count("warning: f does not translate") == 1
+        seen.append(_payload(tmp_path / "k.o"))
+    assert seen[0] == seen[1]
+    assert len(set(seen)) == 3
+
+
+def test_a_program_of_another_state_or_board_says_so(cncc, native, tmp_path):
+    """What was compiled for another architecture, or by another version, is one sentence at its first launch."""
+    (tmp_path / "add.mlu").write_text(ADD)
+    (tmp_path / "main.mlu").write_text(MAIN)
+    cncc("--bang-mlu-arch=mtp_592", "add.mlu", "main.mlu", "-o", "main")
+    done = native.run(tmp_path / "main")
+    assert (
+        "the program was compiled for mtp_592, and this board has __BANG_ARCH__ 372; compile it with"
+        in done.stderr
+    )
+    assert native.run(tmp_path / "main", MLUSIM_BOARD="MLU590-H8").stdout == "4.5 3.5\n"
+    content = (tmp_path / "main").read_bytes()
+    (tmp_path / "main").write_bytes(
+        content.replace(b'"mlusim": "', b'"mlusim": "9', 1).replace(b'"schema": "', b'"schema":"', 1)
+    )
+    done = native.run(tmp_path / "main", MLUSIM_BOARD="MLU590-H8")
+    assert "the program was compiled with mlusim 9" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_shared_library_and_the_sanitizer_of_the_host(cncc, native, toolkit, tmp_path):
+    """``-shared`` makes a library of kernels that a plain program links; ``-g`` and coverage flags compile."""
+    (tmp_path / "add.mlu").write_text(ADD)
+    plain = MAIN.replace("__nram__ float nram_buffer[8];\n", "")
+    (tmp_path / "main.cpp").write_text(plain)
+    cncc("-shared", "-fPIC", "-g", "add.mlu", "-o", "libadd.so", "-Wall", "-Werror")
+    cncc(
+        "main.cpp",
+        "-L.",
+        "-ladd",
+        f"-Wl,-rpath,{tmp_path}",
+        "-o",
+        "main",
+        "-Wall",
+        "-Werror",
+        "-lcnrt",
+        "-lm",
+        "-lstdc++",
+    )
+    assert native.run(tmp_path / "main").stdout == "4.5 3.5\n"
+
+
+def test_the_folder_is_made_again_and_moved(toolkit, tmp_path):
+    """Made again it is the same, nothing is written; moved it works; where other files are it is not made."""
+    folder = tmp_path / "one"
+    make(folder, find_board("MLU370-X4"))
+    times = {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
+    make(folder, find_board("MLU370-X4"))
+    assert times == {p: p.stat().st_mtime_ns for p in folder.rglob("*")}
+    moved = folder.rename(tmp_path / "two")
+    (tmp_path / "k.mlu").write_text("__mlu_entry__ void k() {}\n")
+    subprocess.run([moved / "bin" / "cncc", "-c", tmp_path / "k.mlu", "-o", tmp_path / "k.o"], check=True)
+    assert (
+        "MLU370-X4"
+        in subprocess.run([moved / "bin" / "cnmon"], capture_output=True, text=True, check=True).stdout
+    )
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "file").write_text("")
+    with pytest.raises(UsageError, match="has other files in it and is no toolkit"):
+        make(tmp_path / "mine", find_board("MLU370-X4"))
+
+
+def _payload(path):
+    """What the first record of an object holds."""
+    content = path.read_bytes()
+    at = content.index(record.MAGIC) + 16
+    return content[at : at + int.from_bytes(content[at - 8 : at], "little")]
+
+
+def test_a_damaged_record_is_one_sentence(cncc, tmp_path):
+    """Whatever is changed in a record, reading it gives a module or the one error."""
+    (tmp_path / "add.mlu").write_text(ADD)
+    cncc("-c", "add.mlu", "-o", "add.o")
+    payload, chance = _payload(tmp_path / "add.o"), random.Random(3)
+    assert record.read(payload).symbols
+    for _ in range(100):
+        broken = bytearray(payload)
+        for _ in range(chance.randint(1, 4)):
+            broken[chance.randrange(len(broken))] = chance.randrange(256)
+        with contextlib.suppress(UsageError):
+            record.read(bytes(broken[: chance.randint(0, len(broken))]))

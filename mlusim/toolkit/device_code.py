@@ -1,0 +1,40 @@
+"""The device code of a file: translated for each architecture, as a record or as text."""
+
+from mlusim.arch.board import Board
+from mlusim.frontend.bangc import ir, ir_text
+from mlusim.frontend.bangc.errors import diagnostic_of
+from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.frontend.bangc.translate import translate
+from mlusim.toolkit import record
+from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource, digest
+
+
+def form_of(source: RecordSource, board: Board) -> ir.TranslationUnit:
+    """The device's side of *source* for *board*.  Raises `SourceError` where it does not parse, `UsageError` where it cannot be read."""
+    options = Options(source.include, source.define, board, vouched=True, before=source.before)
+    return record.device_side(translate(source.path, options).form)
+
+
+def embedded_of(source: RecordSource) -> EmbeddedRecord:
+    """What is embedded of *source*, with a warning for each function that does not translate: launched, it is a fault.
+
+    Raises as `form_of`.
+    """
+    forms = [form_of(source, board) for board in source.boards]
+    every = [f for form in forms for f in form.functions.values()]
+    warnings = dict.fromkeys(diagnostic_of(f) for f in every if f.problem is not None)
+    kinds = {f.kind for f in every if not f.external}
+    read = dict.fromkeys(path for form in forms for path in form.includes)
+    return EmbeddedRecord(
+        record.write(source, forms),
+        tuple(warnings),
+        kinds == {"device"},
+        {path: digest(path) for path in read},
+    )
+
+
+def text_of(source: RecordSource) -> str:
+    """The typed form of *source* for each architecture, to be read by people.  Raises as `form_of`."""
+    return "".join(
+        f"// {board.arch.name}\n{ir_text.module_text(form_of(source, board))}\n" for board in source.boards
+    )

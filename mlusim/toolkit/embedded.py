@@ -1,0 +1,115 @@
+"""What ``cncc`` embeds of a file, from the cache where nothing has changed that it follows from.
+
+Nothing here imports the front end: a file that is compiled again needs it no more.
+"""
+
+import functools
+import importlib.util
+import json
+import struct
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+
+from attrs import field, frozen
+
+import mlusim
+from mlusim.arch.board import Board
+from mlusim.frontend.bangc import cache
+from mlusim.frontend.bangc.errors import Diagnostic
+
+_HEAD = struct.Struct("<I")
+_ROOT = Path(mlusim.__file__).parent
+
+
+@frozen
+class RecordSource:
+    """Where device code comes from: the file, folders, macros and first headers of its parse, the boards of its architectures."""
+
+    path: str
+    include: tuple[str, ...]
+    define: tuple[tuple[str, str | None], ...]
+    boards: tuple[Board, ...]
+    before: tuple[str, ...] = ()
+
+
+@frozen
+class EmbeddedRecord:
+    """A record, what is to be said of its file, and the digests of all files that it follows from.
+
+    ``no_kernel`` tells that the file has functions of the device alone.
+    """
+
+    content: bytes
+    warnings: tuple[Diagnostic, ...]
+    no_kernel: bool
+    includes: Mapping[str, str] = field(factory=dict)
+
+
+def kept(source: RecordSource) -> EmbeddedRecord | None:
+    """What the cache has of *source*; None where that is nothing, or where a file has changed."""
+    content = cache.read(_name(source))
+    if content is None:
+        return None
+    try:
+        (size,) = _HEAD.unpack_from(content)
+        head = json.loads(content[_HEAD.size : _HEAD.size + size])
+        warnings = tuple(
+            Diagnostic(file, line, column, message, excerpt, tuple(notes))
+            for file, line, column, message, excerpt, notes in head["warnings"]
+        )
+        found = EmbeddedRecord(
+            content[_HEAD.size + size :], warnings, bool(head["no_kernel"]), dict(head["includes"])
+        )
+    except (struct.error, ValueError, TypeError, LookupError):
+        return None
+    fresh = all(digest(path) == known for path, known in found.includes.items())
+    return found if fresh else None
+
+
+def keep(source: RecordSource, made: EmbeddedRecord) -> None:
+    """Keep what was *made* of *source*, where there is a cache."""
+    head = {
+        "warnings": [[w.file, w.line, w.column, w.message, w.excerpt, w.notes] for w in made.warnings],
+        "no_kernel": made.no_kernel,
+        "includes": dict(made.includes),
+    }
+    text = json.dumps(head).encode()
+    cache.write(_name(source), _HEAD.pack(len(text)) + text + made.content)
+
+
+def digest(path: str) -> str:
+    """A short name for the content of a file; "" where it cannot be read."""
+    try:
+        return blake2b(Path(path).read_bytes(), digest_size=16).hexdigest()
+    except OSError:
+        return ""
+
+
+def _name(source: RecordSource) -> str:
+    boards = ",".join(board.name for board in source.boards)
+    parts = (
+        source.path,
+        repr(source.include),
+        repr(source.define),
+        boards,
+        repr(source.before),
+        mlusim.__version__,
+    )
+    return f"{cache.FOLDER}/{cache.key_of(_state(), *parts)}.ir"
+
+
+@functools.cache
+def _state() -> str:
+    """The state of the front end, the instruction set and the parser's library."""
+    return cache.stamp_of(_files())
+
+
+def _files() -> Iterable[Path]:
+    yield from (_ROOT / "frontend").rglob("*.py")
+    yield from (_ROOT / "frontend").rglob("*.h")
+    yield from (_ROOT / "isa").glob("*.py")
+    yield from (_ROOT / "toolkit").glob("*.py")
+    spec = importlib.util.find_spec("clang")
+    for place in (spec.submodule_search_locations if spec is not None else None) or ():
+        yield from Path(place).rglob("libclang*")
