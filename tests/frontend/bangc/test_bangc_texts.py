@@ -88,3 +88,22 @@ def test_functions_of_the_host_are_refused(load_once):
         SourceError, match="memcpy is a function of the host, not of the device; use __memcpy, or a loop"
     ):
         module["copies"]
+
+
+PRINT = """
+#include <stdio.h>
+#include <sys/time.h>
+__mlu_entry__ void k(int *out, int n) {
+  struct timeval begin;
+  gettimeofday(&begin, NULL);
+  out[0] = begin.tv_sec + begin.tv_usec;
+  printf("%d of %d: %.1f, %d\\n", taskId, n, 0.5f, out[0]);
+}
+"""
+
+
+def test_a_kernel_prints_with_printf_and_its_clock_stands(load_once):
+    """``printf`` is the device's print, and ``gettimeofday`` gives 0, with both engines."""
+    kernel = load_once(PRINT, "MLU590-H8")["k"]
+    launch = alike(kernel, (np.full(4, 7, np.int32), 3), board="MLU590-H8")
+    assert launch.printed[0] == "0 of 3: 0.5, 0\n"

@@ -1,5 +1,8 @@
 """Calls: of the sources' functions, of the instruction set, of the libraries, and launches."""
 
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     REST,
@@ -10,6 +13,7 @@ from mlusim.frontend.bangc.ir import (
     Compose,
     Construct,
     Convert,
+    Element,
     Expr,
     FunctionAddress,
     IntrinsicCall,
@@ -217,10 +221,7 @@ def _supplied(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
     if target.name.startswith(_BUILT_IN) and target.name not in LIBRARY:
         return scope.refuse("call", f"the compiler's own {target.name} is not supported", node.span)
     if not scope.host and target.name not in LIBRARY:
-        instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""
-        return scope.refuse(
-            "call", f"{target.name} is a function of the host, not of the device{instead}", node.span
-        )
+        return _of_device(scope, node, target)
     arguments = passed(scope, node, target, _given(node), by_value=True)
     for argument_, parameter in zip(arguments, target.parameters, strict=False):
         if scope.host and isinstance(parameter.type, t.Pointer) and isinstance(parameter.type.to, t.Void):
@@ -243,6 +244,40 @@ def _replaced(scope: FunctionScope, node: Node, target: Declaration) -> Expr | N
 
 def _refers(kind: t.Type) -> bool:
     return isinstance(kind, t.Pointer) and kind.reference
+
+
+def _of_device(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+    """A function of the C library that is another one in kernels; the rest is the host's."""
+    if target.name in _ON_DEVICE:
+        return _ON_DEVICE[target.name](scope, node, target)
+    instead = f"; use __{target.name}, or a loop" if target.name == "memcpy" else ""
+    return scope.refuse(
+        "call", f"{target.name} is a function of the host, not of the device{instead}", node.span
+    )
+
+
+def _printf(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+    """``printf`` of a kernel is the device's print."""
+    overload = tuple(p.type for p in target.parameters)
+    return IntrinsicCall(
+        "bang_printf", overload, passed(scope, node, target, _given(node)), t.VOID, node.span
+    )
+
+
+def _gettimeofday(scope: FunctionScope, node: Node, target: Declaration) -> Expr:
+    """A kernel's clock stands at 0: what its steps take is predicted when the launch has ended."""
+    where = passed(scope, node, target, _given(node))[0]
+    assert isinstance(where.type, t.Pointer)
+    kind, span = where.type.to, node.span
+    to_memory(where)
+    zero = Assign(Element(where, number(0, t.INT64, span), kind, span), Compose((), kind, span), kind, span)
+    return Comma(zero, number(0, t.INT32, span), t.INT32, span)
+
+
+_ON_DEVICE: Mapping[str, Callable[[FunctionScope, Node, Declaration], Expr]] = MappingProxyType(
+    {"printf": _printf, "gettimeofday": _gettimeofday}
+)
+"""Functions of the C library that mean something else in kernels."""
 
 
 def _intrinsic(scope: FunctionScope, node: Node, target: Declaration) -> Expr:

@@ -86,7 +86,7 @@ int usleep(unsigned);
 struct timeval {
   long tv_sec, tv_usec;
 };
-int gettimeofday(timeval *, void *);
+__mlusim_both__ int gettimeofday(timeval *, void *);
 long __mlusim_ns();
 }
 template <class T> T __mlusim_va_arg(va_list rest) {
