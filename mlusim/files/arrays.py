@@ -83,6 +83,8 @@ def _numbers(name: str, key: str, array: Array) -> Array:
 def read_array(name: str, wanted: str) -> Array:
     """The array of the ``.npy`` file *name*; raises `UsageError`, which ends in *wanted*, for anything else."""
     path = refuse_no_file(name, wanted)
+    if not path.stat().st_size:
+        raise UsageError(f"{name} is empty; write it with numpy.save")
     with _sentences(name, ".npy file", "write it with numpy.save"), path.open("rb") as file:
         return _array(file, name, path.stat().st_size, LARGEST)
 

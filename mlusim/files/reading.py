@@ -20,6 +20,8 @@ def read_text(name: str, *, largest: int = LARGEST, hint: str = "") -> str:
     try:
         if path.is_dir():
             raise UsageError(f"{name} is a directory; name a file")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{name} is no regular file; name one")
         with path.open("rb") as file:
             found = file.read(largest + 1)
     except OSError as error:

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.errors import UsageError
+from mlusim.files.arrays import read_array
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.entry import BangKernel
@@ -168,10 +169,7 @@ class KernelCall:
             raise UsageError(
                 f"{what} is given {text!r}; a pointer takes F.npy, inout:F.npy, out:float32:8,1024 or null"
             )
-        try:
-            array = np.load(path, allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise UsageError(f"{path} cannot be read as an array for {what}: {error}") from None
+        array = read_array(path, f"{what} takes F.npy, inout:F.npy, out:float32:8,1024 or null")
         self._arrays[f"input.{name}"] = array
         # Lent, so that a store through a cast is a fault and no silent change of an input.
         return device.put(array) if text.startswith("inout:") else device.share(array)

@@ -1,6 +1,7 @@
 """Files of the user as they are read: what is asked for, bounded, by a schema, or a sentence."""
 
 import io
+import os
 import zipfile
 from collections.abc import Mapping
 from typing import Any
@@ -102,9 +103,12 @@ def test_what_is_no_file_is_a_sentence(name, read):
 
 
 def test_text_is_bounded_and_utf_8(tmp_path):
-    """An endless device, bytes that are no text; a byte-order mark is not part of the text."""
-    with pytest.raises(UsageError, match="/dev/zero has more than 1 MiB"):
+    """A device, too many bytes, bytes that are no text; a byte-order mark is not part of the text."""
+    (tmp_path / "long").write_bytes(b" " * ((1 << 20) + 1))
+    with pytest.raises(UsageError, match="/dev/zero is no regular file"):
         read_text("/dev/zero", largest=1 << 20)
+    with pytest.raises(UsageError, match="long has more than 1 MiB"):
+        read_text(str(tmp_path / "long"), largest=1 << 20)
     (tmp_path / "bad").write_bytes(b"ab\xff")
     (tmp_path / "mark").write_bytes(b"\xef\xbb\xbfhello")
     with pytest.raises(UsageError, match="bad is no text: byte 2 is no UTF-8"):
@@ -166,3 +170,27 @@ def test_what_does_not_fit_is_said_with_its_place(change, said):
     """Where, what is there, and what should be."""
     with pytest.raises(TypeError, match=said):
         typed(Outer, GOOD | change)
+
+
+def test_a_text_is_no_fifo(tmp_path):
+    """It would be waited for."""
+    os.mkfifo(tmp_path / "text.json")
+
+    with pytest.raises(UsageError, match=r"text\.json is no regular file"):
+        read_text(str(tmp_path / "text.json"))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", r"a\.npy is empty"),
+        (head((1 << 40,)), r"a\.npy has 4,398,046,511,104 bytes by its shape; at most 4,294,967,296 are"),
+    ],
+    ids=["nothing", "four TiB"],
+)
+def test_an_array_file_that_says_nothing_or_too_much_is_named(tmp_path, content, said):
+    """An empty file, and one whose head declares 4 TiB; nothing is allocated."""
+    (tmp_path / "a.npy").write_bytes(content)
+
+    with pytest.raises(UsageError, match=said):
+        read_array(str(tmp_path / "a.npy"), "give an array")

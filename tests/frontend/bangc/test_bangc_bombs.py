@@ -59,3 +59,15 @@ def test_what_ends_well_or_with_errors_passes():
     """A tree, none, and an exception: the parse that follows says what there is to say."""
     for parse in (object, lambda: None, lambda: 1 / 0):
         trial.tried("k.mlu", parse)
+
+
+@pytest.mark.parametrize("text", ['#include "part.h"\n', '#include "other.h"\n', None])
+def test_a_source_is_no_fifo(tmp_path, text):
+    """Neither itself, nor what it includes, nor what is included there."""
+    os.mkfifo(tmp_path / ("part.h" if text else "k.mlu"))
+    (tmp_path / "other.h").write_text('#include "part.h"\n')
+    if text:
+        (tmp_path / "k.mlu").write_text(text + KERNEL % 1)
+
+    with pytest.raises(UsageError, match=r"is no regular file; a source is one"):
+        bangc.load(tmp_path / "k.mlu")

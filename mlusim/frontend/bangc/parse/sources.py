@@ -1,18 +1,44 @@
 """The texts of the files that a translation unit consists of, each read once."""
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from mlusim.errors import UsageError
 
+_INCLUDED = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)[">]""", re.MULTILINE)
 Position = tuple[int, int]  # line and column, from 1 on
 
 
 def read(path: str) -> str:
     """The text of a file.  Raises `UsageError` where it cannot be read."""
+    refuse_special(Path(path))
     try:
         return Path(path).read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def refuse_special(path: Path) -> None:
+    """Raise `UsageError` where *path* is a FIFO or a device, which would be waited for, or read without end."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise UsageError(f"{path} is no regular file; a source is one")
+
+
+def refuse_special_includes(path: str, text: str, directories: Sequence[str]) -> None:
+    """`refuse_special` for what *text*, the file *path*, includes, and for what is included there, as far as it is found."""
+    waiting, seen = [(Path(path), text)], {Path(path)}
+    while waiting:
+        file, content = waiting.pop()
+        for name in _INCLUDED.findall(content):
+            for folder in (file.parent, *map(Path, directories)):
+                found = folder / name
+                if found in seen or not found.exists():
+                    continue
+                seen.add(found)
+                refuse_special(found)
+                if found.is_file():
+                    waiting.append((found, read(str(found))))
 
 
 class SourceTexts:

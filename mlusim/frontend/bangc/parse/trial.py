@@ -19,6 +19,9 @@ SECONDS = 10
 GROWTH = 1 << 30
 """Bytes that one parse may take beyond what the process has."""
 
+WAITING = 120
+"""Seconds after which a parse is given up that does not even compute."""
+
 _ONE = threading.Lock()  # the library holds locks while it parses, which a child would inherit for good
 
 
@@ -41,6 +44,10 @@ def tried(path: str, parse: Callable[[], Any]) -> None:
         number = os.WTERMSIG(status)
         if number in (signal.SIGXCPU, signal.SIGKILL):
             raise UsageError(f"{path}: parsing takes more than {SECONDS} s of CPU time; {_CURE}")
+        if number == signal.SIGALRM:
+            raise UsageError(
+                f"{path}: parsing has waited for {WAITING} s; look for an include of a FIFO or a device"
+            )
         if used < GROWTH // 2:
             raise UsageError(
                 f"{path}: the parser ends with {signal.Signals(number).name}; an expression may be nested too deeply"
@@ -66,6 +73,8 @@ def _parse_and_exit(parse: Callable[[], Any]) -> None:
             os.dup2(nothing, number)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(WAITING)
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
         _lower(resource, _size() + GROWTH)
         code = 0 if parse() is not None else 1

@@ -20,7 +20,7 @@ from mlusim.frontend.bangc.parse.library import Library, library
 from mlusim.frontend.bangc.parse.macros import definitions
 from mlusim.frontend.bangc.parse.nodes import END, Declaration
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
-from mlusim.frontend.bangc.parse.sources import SourceTexts, read
+from mlusim.frontend.bangc.parse.sources import SourceTexts, read, refuse_special_includes
 from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.frontend.bangc.parse.trial import tried
 from mlusim.isa.header import ANNOTATION
@@ -166,6 +166,7 @@ def _tree(found: Library, path: str, overlay: str, supply: Headers, options: Opt
         found.lib.clang_toggleCrashRecovery(0)  # a crash ends the child
         return parse()
 
+    refuse_special_includes(path, overlay, options.include)
     tried(path, trial)
     try:
         return parse()
