@@ -57,7 +57,8 @@ class Acceptance:
     """Whether a call meets the rule.
 
     ``side`` is the bottleneck, "io" or "compute", ``efficiency`` that of this side as a fraction, ``bar``
-    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.
+    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.  ``asked`` says whether the
+    operator's document asks for it: otherwise the bar is the library's standard for all operators.
     """
 
     side: str
@@ -66,6 +67,7 @@ class Acceptance:
     grade: str
     accepted: bool
     shapes: str = ""
+    asked: bool = True
 
 
 def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> Acceptance:
@@ -73,7 +75,7 @@ def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> A
     value = max(found.io_efficiency, found.compute_efficiency)
     bar = rule.network if group == NETWORK else rule.other
     grade = CLASSES[0] if value >= HIGH else CLASSES[1] if value >= LOW else CLASSES[2]
-    return Acceptance(found.bottleneck, value, bar, grade, value >= bar, rule.shapes(group))
+    return Acceptance(found.bottleneck, value, bar, grade, value >= bar, rule.shapes(group), rule != STANDARD)
 
 
 @frozen

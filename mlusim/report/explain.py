@@ -146,7 +146,10 @@ def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
         if agree
         else f"The larger efficiency is {_WORD[judged.side]}, {part} of the {peak}"
     )
-    head = f"{at}, which {meets} the {percent(judged.bar)} asked of {judged.shapes}"
+    if judged.asked:
+        head = f"{at}, which {meets} the {percent(judged.bar)} asked of {judged.shapes}"
+    else:
+        head = f"{at}; its document asks for none, the library's standard for {percent(judged.bar)} on {judged.shapes}"
     return f"{head}: {'; '.join(causes[:MOST])}." if causes else f"{head}."
 
 

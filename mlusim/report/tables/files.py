@@ -103,7 +103,7 @@ def _csv_explanation(why: Explanation) -> dict[str, Any]:
 
 # -- Markdown --------------------------------------------------------------------------------------
 
-BELOW = "Below what the rule of its operator asks, and why:"
+BELOW = "Below what its document asks, or the library's standard where it asks for none, and why:"
 
 COLUMNS = (
     "operator",
