@@ -172,12 +172,12 @@ def same_dim(name: str, axis: int, other: str, other_axis: int, status: Status =
     )
 
 
-def same_shape(name: str, other: str, status: Status = BAD_PARAM) -> Check:
-    """Two tensors must have the same shape."""
+def same_shape(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
+    """Two tensors must have the same shape; with *either* nothing before says that *other* is the right one."""
 
     def says(a: Any) -> str | None:
-        found, wanted = getattr(a, name).shape, getattr(a, other).shape
-        return None if found == wanted else f"{name} is {list(found)}; it must be {list(wanted)}, as {other}"
+        found, wanted = list(getattr(a, name).shape), list(getattr(a, other).shape)
+        return None if found == wanted else _differ(name, found, other, wanted, "shape" if either else "")
 
     return Check(says, status)
 
@@ -192,14 +192,21 @@ def dtype(name: str, *allowed: str, status: Status = BAD_PARAM) -> Check:
     return Check(says, status)
 
 
-def same_dtype(name: str, other: str, status: Status = BAD_PARAM) -> Check:
-    """Two tensors must have the same dtype."""
+def same_dtype(name: str, other: str, status: Status = BAD_PARAM, *, either: bool = False) -> Check:
+    """Two tensors must have the same dtype; with *either* nothing before says that *other* is the right one."""
 
     def says(a: Any) -> str | None:
         found, wanted = str(getattr(a, name).dtype), str(getattr(a, other).dtype)
-        return None if found == wanted else f"{name} is {found}; it must be {wanted}, as {other}"
+        return None if found == wanted else _differ(name, found, other, wanted, "dtype" if either else "")
 
     return Check(says, status)
+
+
+def _differ(name: str, found: object, other: str, wanted: object, either: str) -> str:
+    """What is said of two tensors that should agree; *either* is in what, where any of them may be the wrong one."""
+    if either:
+        return f"{name} is {found} and {other} is {wanted}; they must have the same {either}"
+    return f"{name} is {found}; it must be {wanted}, as {other}"
 
 
 def layout(name: str, expected: str, status: Status = BAD_PARAM) -> Check:

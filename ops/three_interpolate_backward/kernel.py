@@ -117,13 +117,13 @@ def select_rows(
 ) -> None:
     """Turn neighbour *j*'s indices into row offsets; one outside [m_begin, m_end) gets the row *spare* and weight 0.
 
-    Step 8 and TI-6.  Indices stay int32 (TI-9), so the two regions of floats hold comparisons.
+    Step 8 and TI-6.  Indices stay int32 (TI-9), and so do the comparisons in the document's two regions of floats.
     """
     cells = nram.indices_transpose + j * n_deal
     weight = nram.weights_transpose + j * n_deal
     offsets = nram.indices_transpose_addition
-    inside = nram.indices_transpose_float.cast(int32)
-    other = nram.indices_transpose_float_addition.cast(int32)
+    inside = nram.indices_transpose_inside
+    other = nram.indices_transpose_outside
     mlu.bang_ge_scalar(inside, cells, m_begin, n_deal)
     mlu.bang_lt_scalar(other, cells, m_end, n_deal)
     mlu.bang_and(inside, inside, other, n_deal)

@@ -76,8 +76,11 @@ def _stage(transposed: Expr, features: Expr, *, drawing: bool) -> Stage:
             Region("indices", No * 3, int32, "No x 3"),
             Region("indices_transpose", No * 3, int32, "3 x No"),
             Region("indices_transpose_addition", No, int32, "row offsets of one neighbour"),
-            Region("indices_transpose_float", No, float32, "indices of one neighbour as float"),
-            Region("indices_transpose_float_addition", No, float32, "scratch of the same length"),
+            # The document's indices_transpose_float and _addition: comparisons stay int32 (TI-9).
+            Region(
+                "indices_transpose_inside", No, int32, "1 where an index of one neighbour lies in the tile"
+            ),
+            Region("indices_transpose_outside", No, int32, "1 where it does not; scratch before"),
         ],
     )
 

@@ -22,7 +22,7 @@ from three_interpolate_tools import (
 
 import ops
 from mlusim import UNION1, Device
-from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, int8, int32
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, NRAM2NRAM, float32, int8
 from mlusim.errors import Fault, OutOfBounds, StatusError
 from ops.three_interpolate_backward import kernel as ported
 from ops.three_interpolate_backward.plan import DRAWING, PLAN
@@ -287,9 +287,7 @@ def into_row_zero(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal):
     """Step 8 with weight 0 and row 0 for an index outside the tile."""
     del spare
     cells, weight = nram.indices_transpose + j * n_deal, nram.weights_transpose + j * n_deal
-    inside, other = (
-        region.cast(int32) for region in (nram.indices_transpose_float, nram.indices_transpose_float_addition)
-    )
+    inside, other = nram.indices_transpose_inside, nram.indices_transpose_outside
     offsets = nram.indices_transpose_addition
     mlu.bang_ge_scalar(inside, cells, m_begin, n_deal)
     mlu.bang_lt_scalar(other, cells, m_end, n_deal)

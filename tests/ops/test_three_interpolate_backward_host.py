@@ -291,3 +291,26 @@ def test_the_cases_without_elements_have_the_sizes_of_the_document(name, caplog)
     assert record.passed
     for tensor, size in zip(NAMES, ZERO_SIZES[name], strict=True):
         assert f"{tensor}_desc: shape {size}," in told
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            {"indices": {"shape": (B, N, 4)}},
+            f"weights_desc is [{B}, {N}, 3] and indices_desc is [{B}, {N}, 4]; they must have the same shape",
+        ),
+        (
+            {"grad_output": {"dtype": "int32"}},
+            "weights_desc is float and grad_output_desc is int32; they must have the same dtype",
+        ),
+    ],
+    ids=["shape", "dtype"],
+)
+def test_no_tensor_is_held_against_one_that_may_be_wrong(changed, said):
+    """Both are named, since nothing before says which of them is right."""
+    descriptors = _shapes(B, C, N, M)
+    for name, given in changed.items():
+        descriptors[name] = description(name, **given)
+
+    assert answer(descriptors)[1] == f"mluOpThreeInterpolateBackward: {said}"

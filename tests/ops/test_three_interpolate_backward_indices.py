@@ -5,7 +5,7 @@ from three_interpolate_tools import layout_of
 
 import ops
 from mlusim import BLOCK, Device
-from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, int32, kernel
+from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int32, kernel
 from ops.three_interpolate_backward import kernel as ported
 from ops.three_interpolate_backward.plan import PLAN
 
@@ -13,9 +13,10 @@ TILES = (32, 32, 32)
 
 
 def select_by_floats(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal):
-    """The window as the names of the regions suggest: indices as float, where 2^24 + 1 does not exist."""
+    """The window as the document's names of the regions suggest: indices as float, where 2^24 + 1 does not exist."""
     cells = nram.indices_transpose + j * n_deal
-    as_float, other = nram.indices_transpose_float, nram.indices_transpose_float_addition
+    regions = (nram.indices_transpose_inside, nram.indices_transpose_outside)
+    as_float, other = (region.cast(float32) for region in regions)
     mlu.bang_int322float(as_float, cells, n_deal, 0)
     mlu.bang_ge_scalar(other, as_float, m_begin, n_deal)
     mlu.bang_lt_scalar(as_float, as_float, m_end, n_deal)
