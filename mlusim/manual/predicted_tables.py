@@ -1,4 +1,4 @@
-"""The predicted figures in the pages of the operators: ``python -m mlusim.manual.predicted_tables`` writes them anew.
+"""The predicted figures in the pages of the operators: ``python -m mlusim.manual.predicted_tables`` writes what they are today.
 
 A table is one of these where the line in front of it names the command ``mlusim report OPERATOR``.  Its rows name a case and a
 board; its columns are efficiencies, the time, or policies, whose times they hold.
@@ -70,7 +70,7 @@ def _row(operator: str, head: Sequence[str], cells: Sequence[str], perform: Perf
 
 
 def main() -> int:
-    """Write every page anew."""
+    """Write every page again."""
     for page in sorted(PAGES.glob("*.md")):
         page.write_text(refreshed(page.read_text(encoding="utf-8")), encoding="utf-8")
     return 0
