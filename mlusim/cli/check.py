@@ -91,7 +91,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "an operator, a script that launches kernels, BANG C files, or a test as tests/test_x.py::test_y",
+        "an operator, a script that launches kernels, BANG C files, a native program, or a test as tests/test_x.py::test_y",
         "words for the script, main() or pytest; behind -- all are",
     )
     add_call_arguments(parser)

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "a script, an operator, BANG C files, or a test as tests/test_x.py::test_y",
+        "a script, an operator, BANG C files, a native program, or a test as tests/test_x.py::test_y",
         "words for the script or pytest; behind -- all are",
     )
     add("--lines", action="store_true", help="all lines of the kernels, and every launch by itself")

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "an operator; `mlusim ops` lists them; or a script, a test or BANG C files",
+        "an operator; `mlusim ops` lists them; or a script, a test, BANG C files or a native program",
         "more files, and words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_program(
         parser,
         "PROGRAM",
-        "an operator; `mlusim ops` lists them; or a script, a test or BANG C files",
+        "an operator; `mlusim ops` lists them; or a script, a test, BANG C files or a native program",
         "words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)
