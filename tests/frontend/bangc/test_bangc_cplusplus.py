@@ -38,7 +38,7 @@ def test_integers_of_a_static_table_keep_every_bit(load, tmp_path):
     text = """__mlu_func__ unsigned long long tab(int i) {
       static const unsigned long long T[] = {1, 63, 3, 18446744073709551539ull}; return T[i & 3]; }
     __mlu_entry__ void K(long long *o) { o[0] = (long long)tab(3); o[1] = tab(1); }"""
-    check(load, tmp_path, text, native=False)
+    check(load, tmp_path, text)
 
 
 @settings(max_examples=60, deadline=None)
@@ -102,7 +102,7 @@ __mlu_entry__ void K(long long *o) {
 
 @pytest.mark.parametrize(
     ("text", "native"),
-    [(SAME_PLACE, True), (STATICS, False), (LOOPS, True)],
+    [(SAME_PLACE, True), (STATICS, True), (LOOPS, True)],
     ids=["macro", "statics", "loops"],
 )
 def test_what_stands_at_one_place_is_told_apart(load, tmp_path, text, native):
@@ -304,7 +304,7 @@ __mlu_entry__ void K(long long *o) {
 
 def test_objects_of_a_file_references_and_initialisers(load, tmp_path):
     """A constant object, a member that is a reference, initialisers that read members, and variables of one name."""
-    check(load, tmp_path, WORDS, native=False)
+    check(load, tmp_path, WORDS)
 
 
 @pytest.mark.parametrize(
@@ -325,3 +325,28 @@ def test_a_refusal_names_the_construct(load, statement, sentence):
     template <class T> struct Tm : T { __mlu_func__ int get() { return this->z; } };
     __mlu_entry__ void K(long long *o) { int n = 1; %s }"""
     assert sentence in answer(load, text % statement, 2, engine="python")
+
+
+KEPT = """
+struct P { int a; float b; };
+struct C { int v; constexpr C(int x) : v(x * 2) {} };
+constexpr C tabl(4);
+const float W[3] = {1.5f, 2.5f, -3.5f};
+const P Q[2] = {{1, 2.0f}, {3, 4.0f}};
+static int counter = 7;
+const bool flags[3] = {true, false, true};
+const unsigned long long big[2] = {1, 0xfedcba9876543211ull};
+__mlu_func__ int add(const int &x, const P &p) { return x + p.a + (int)p.b; }
+__mlu_func__ int next() { static int n = 5; static P s = {2, 1.0f}; static float t[4] = {1, 2, 3}; static bool b; n += s.a; s.a++; t[2] += 1; b = !b; return n * 100 + (int)t[2] + b; }
+__mlu_func__ P mk(int k) { P p = {k, 1.0f}; return p; }
+__mlu_entry__ void K(long long *o) {
+  o[0] = tabl.v; float s = 0; for (int i = 0; i < 3; ++i) s += W[i] * (flags[i] ? 1 : 10); o[1] = (long long)(s * 2);
+  const P *p = Q; o[2] = p[1].a + (int)Q[0].b; counter += 2; o[3] = counter + (long long)big[1];
+  o[4] = add(3 + (int)o[0], mk(4)) + add(7, P{1, 2.0f}); next(); o[5] = next() * 10000 + next();
+  const int &r = counter * 3; o[6] = r; const float *w = W + 1; o[7] = (int)(w[0] * 2) + (w == &W[1]) * 100; }
+"""
+
+
+def test_constants_statics_and_addresses_of_values(load, tmp_path):
+    """Variables at file scope that are no memory, those that a function keeps, and values that are referred to."""
+    check(load, tmp_path, KEPT)

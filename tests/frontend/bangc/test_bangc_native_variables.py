@@ -242,3 +242,51 @@ def test_a_pointer_that_is_kept_in_memory_leads_to_the_array_that_begins_there(t
 
     alike(bangc.load(tmp_path / "k.mlu")["kept"], (np.zeros(256, np.float32), given, 4))
     assert out.tolist() == [64 + 255, *given[1:]], launch
+
+
+FOUND = """\
+struct P { int a; float b[3]; };
+const float table[4] = {1.5f, 2.5f, -3.5f, 4.0f};
+const P rows[2] = {{1, {2.0f}}, {3, {4.0f, 5.0f}}};
+static int counter = 7;
+__mlu_func__ float kept(int which, long n) {
+  static float sums[4] = {1, 2};
+  static P last = {4, {1.0f}};
+  static int calls;
+  if (which == 0) sums[n] += 1;
+  if (which == 1) last.b[n] += 1;
+  calls += 1;
+  return sums[1] + last.b[0] + calls;
+}
+__mlu_func__ float seen(const float &x, long n) { return (&x)[n]; }
+__mlu_global__ void found(float *out, int which, long n) {
+  __nram__ float a[64];
+  out[0] = kept(-1, n) + kept(which, n) + kept(-1, n);
+  if (which == 2) out[1] = table[n];
+  if (which == 3) out[1] = rows[n].b[0];
+  if (which == 4) out[1] = rows[1].b[n];
+  if (which == 5) out[1] = (float)(&counter)[n];
+  if (which == 6) out[1] = seen(out[0] * 2, n);
+  if (which == 7) __memcpy(a, table, n * sizeof(float), GDRAM2NRAM);
+  if (which == 8) out[1] = (float)(long)table;
+  const float *p = table + n;
+  if (which == 9) out[1] = *p;
+  counter += 1;
+  out[2] = (float)counter;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The kernel of constants and statics, translated once."""
+    path = tmp_path_factory.mktemp("found") / "k.mlu"
+    path.write_text(FOUND)
+    return bangc.load(path)["found"]
+
+
+@pytest.mark.parametrize("which", range(-1, 10))
+@pytest.mark.parametrize("n", [1, 5, -2])
+def test_constants_and_statics_are_the_same_on_both_engines(found, which, n):
+    """Their values, and the faults beside them; two tasks have each their own."""
+    alike(found, (np.zeros(8, np.float32), which, n), dim=(2, 1, 1))

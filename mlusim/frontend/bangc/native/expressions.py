@@ -42,6 +42,8 @@ class ProgramRendering:
     places: dict[Any, int] = field(factory=dict)  # variables at file scope and arrays of functions
     near: tuple[ir.Local, ...] = ()  # of the function at hand: see `records.looked_up`
     temporaries: int = 0
+    values: list[ir.Local] = field(factory=list)  # of the function at hand: those whose address is taken
+    statics: dict[str, ir.Local] = field(factory=dict)  # of functions, by what they are by
 
     def site(self, span: ir.Span) -> int:
         """The number of a place in the source."""
@@ -58,6 +60,11 @@ class ProgramRendering:
     def place(self, variable: Any) -> int:
         """The number of a variable that Python declares."""
         return self.places.setdefault(variable, len(self.places))
+
+    def static(self, local: ir.Local) -> int:
+        """The number of a static variable, which several functions may see."""
+        first = self.statics.setdefault(local.home, local)
+        return self.place((local.home, first))
 
     def temporary(self) -> str:
         """A name that nothing else has."""
@@ -131,12 +138,20 @@ def address(c: ProgramRendering, at: ir.Place) -> str:
         size = at.type.size
         return in_order(c, (at.pointer, at.index), lambda p, i: f"moved_({p}, {i}, {size})")
     if isinstance(at, ir.GlobalPlace):
-        if not at.variable.space:
-            raise NoForm("a constant variable at file scope")
         return f"PLACES_(m)[{c.place(at.variable)}]"
     if isinstance(at, ir.Member):
         return f"moved_({records.pointer_to(c, at.base)}, {at.offset}, 1)"
-    raise NoForm("the address of a value")
+    return _kept(c, at)
+
+
+def _kept(c: ProgramRendering, at: ir.Temporary) -> str:
+    """A pointer to a value, which is kept until the function is left."""
+    if isinstance(at.value, ir.Text) or not isinstance(at.type, t.Arithmetic | t.Pointer | t.Record):
+        raise NoForm("the address of a value")
+    local = ir.Local(c.temporary(), "", at.type, str(at.type), at.span, ir.Storage.CELL)
+    c.values.append(local)
+    made = value(c, at.value)
+    return f"({{ {ctype(at.type)} i_ = {made}; memcpy(d_{local.name}, &i_, sizeof i_); {name(local)}; }})"
 
 
 def _direct(at: ir.Place) -> str | None:
@@ -160,8 +175,6 @@ def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
         return direct
     if isinstance(at, ir.Temporary):
         return value(c, at.value)
-    if isinstance(at, ir.GlobalPlace) and not at.variable.space:
-        return _constant(at)
     found = records.of_value(at)
     if found is not None and isinstance(at.type, t.Arithmetic | t.Pointer):
         return records.read(c, *found, at.type)
@@ -173,13 +186,6 @@ def spread(c: ProgramRendering, at: ir.Place, make: Callable[[str, str], str]) -
     if isinstance(at, ir.Element) and at.type.size == at.pointer.type.to.size:  # type: ignore[union-attr]
         return in_order(c, (at.pointer, at.index), records.inside(c, at, make))
     return make(address(c, at), "0")
-
-
-def _constant(at: ir.GlobalPlace) -> str:
-    initial = at.variable.initial
-    if not isinstance(at.type, t.Arithmetic) or not initial:
-        raise NoForm("a constant variable at file scope")
-    return literal(initial[0], at.type)
 
 
 def fetched(c: ProgramRendering, kind: t.Type, pointer: str, index: str, span: ir.Span) -> str:

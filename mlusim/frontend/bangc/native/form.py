@@ -1,6 +1,6 @@
 """The native form of a kernel of BANG C sources: its C, and what it is given."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import circles
 from mlusim.frontend.bangc.fitting import limits_of
 from mlusim.frontend.bangc.ir.walk import walk
-from mlusim.frontend.bangc.native.expressions import ProgramRendering
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of
+from mlusim.frontend.bangc.native.expressions import ProgramRendering, value
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cell, literal
 from mlusim.frontend.bangc.native.room import RECORDS, check_room
-from mlusim.frontend.bangc.native.statements import function, prototype
+from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
@@ -79,17 +79,25 @@ class BangForm:
         forms = [part.file.form.functions[s] for part in plan.parts for s in part.code]
         if plan.absent:
             raise NoForm(f"a call of {next(iter(plan.absent))}, which does not translate")
-        variables = [v for part in plan.parts for v in _variables(part)]
-        for variable in variables:
+        variables = [(part, v) for part in plan.parts for v in _variables(part)]
+        for _, variable in variables:
             c.place(variable)
         calls = _calls(forms)
         deep = circles(calls)
-        bodies = [function(c, f, calls=bool(calls[f.symbol]), recursive=f.symbol in deep) for f in forms]
+        bodies, more = [], list[tuple[str, int]]()
+        for f in forms:
+            bodies.append(function(c, f, calls=bool(calls[f.symbol]), recursive=f.symbol in deep))
+            more += [(f.symbol, local.type.size) for local in c.values]
+        first = [line for part, v in variables if not v.space for line in _constant(c, part, v)]
+        kept = [local for local in c.statics.values() if in_cell(local)]
+        first += [f"  PLACES_(m)[{c.static(local)}] = {_zeros(local.type)};" for local in kept]
+        more += [("", local.type.size) for local in kept]
+        more += [("", v.type.size) for _, v in variables if not v.space]
         heads = [f"{prototype(f)};" for f in forms]
-        check_room(forms, bodies, deep)
-        sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies)))})
+        check_room(forms, bodies, deep, more)
+        sizes = sorted({int(n) for n in RECORDS.findall("".join((*heads, *bodies, *first)))})
         records = [f"typedef struct {{ uint8_t b[{n}]; }} R_{n};" for n in sizes]
-        text = "\n".join([*records, *heads, *bodies, self._entry()])
+        text = "\n".join([*records, *heads, *bodies, self._entry(first)])
         self._places = list(c.places)
         library = [self._function(n) for n in c.library]
         return NativeProgram(
@@ -101,11 +109,12 @@ class BangForm:
             recursive=bool(deep),
         )
 
-    def _entry(self) -> str:
+    def _entry(self, first: Sequence[str]) -> str:
         given = [_taken(f"w[{n}]", p.type) for n, p in enumerate(self.form.parameters)]
         return (
             '#line 1 "entry"\nVISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n  (void)w;\n'
             "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"
+            f"{_FRAME if first else ''}{''.join(first)}"
             f"  k_{self.form.symbol}({', '.join(['m', *given])});\n}}\n"
         )
 
@@ -118,7 +127,8 @@ class BangForm:
                 f"{self.form.name} takes {len(self.form.parameters)} arguments, not {len(arguments)}"
             )
         places = [
-            self._declared(core, place) if isinstance(place, ir.Global) else 0 for place in self._places
+            self._declared(core, place) if isinstance(place, ir.Global) and place.space else 0
+            for place in self._places
         ]
         made = [
             a & MASK if a.__class__ is int and low <= a <= high else _word(a, p, words)
@@ -172,7 +182,44 @@ class BangForm:
 def _variables(part: Any) -> list[ir.Global]:
     globals_ = part.file.form.globals
     found = sorted((globals_[s] for s in part.symbols), key=lambda g: (g.span.file, g.span.line))
-    return [g for g in found if g.space]
+    return list(found)
+
+
+_FRAME = "  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);\n"
+
+
+def _zeros(kind: t.Type) -> str:
+    """C that makes the cell of a variable that begins as zeros."""
+    return f"({{ Ptr p_ = {cell(kind)}; memset(at(see(m, p_)), 0, {kind.size}); p_; }})"
+
+
+def _constant(c: ProgramRendering, part: Any, variable: ir.Global) -> Iterator[str]:
+    """Lines that make a variable at file scope that is no memory of the device."""
+    kind, place = variable.type, f"PLACES_(m)[{c.place(variable)}]"
+    yield f"  {place} = {_zeros(kind)};"
+    expression = part.file.form.initialisers.get(variable.symbol)
+    if expression is not None:
+        if isinstance(kind, t.Array):
+            raise NoForm("this initial value")
+        yield f" {{ {ctype(kind)} i_ = {value(c, expression)}; memcpy(at(see(m, {place})), &i_, sizeof i_); }}\n"
+    elif variable.initial is not None:
+        yield from _scalars(kind, iter(variable.initial), place, 0)
+
+
+def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> Iterator[str]:
+    """Stores of the numbers of a *kind*, in order, *offset* bytes into the cell at *place*."""
+    if isinstance(kind, t.Array):
+        for n in range(kind.count):
+            yield from _scalars(kind.of, values, place, offset + n * kind.of.size)
+    elif isinstance(kind, t.Record):
+        for part in kind.fields:
+            yield from _scalars(part.type, values, place, offset + part.offset)
+    else:
+        given = next(values, 0)
+        if not (given is None or isinstance(given, int | float)):
+            raise NoForm("this initial value")
+        made = literal(given, kind)
+        yield f" {{ {ctype(kind)} i_ = {made}; memcpy(at(see(m, {place})) + {offset}, &i_, sizeof i_); }}\n"
 
 
 def _taken(word: str, kind: t.Type) -> str:

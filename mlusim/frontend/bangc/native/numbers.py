@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from mlusim.arch.dtypes import DTYPES, DType
+from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render.layouts import dtype
 
@@ -124,6 +125,28 @@ def computed(
         del shift
         return f"(({made})({left} {op} ({right} & {8 * kind.size - 1})))"
     return f"(({made})({left} {op} {right}))"
+
+
+def in_bytes(local: ir.Local) -> bool:
+    """Whether the bytes of a local are in simulated memory: numbers of a static array are, too."""
+    kind = local.type
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    numbers = isinstance(local.type, t.Array) and isinstance(kind, t.Arithmetic) and kind != t.DOUBLE
+    return local.storage is ir.Storage.MEMORY or (local.storage is ir.Storage.STATIC and numbers)
+
+
+def in_cell(local: ir.Local) -> bool:
+    """Whether a local is a variable outside memory that has an address."""
+    return local.storage is ir.Storage.CELL or (local.storage is ir.Storage.STATIC and not in_bytes(local))
+
+
+def element_size(kind: t.Type) -> int:
+    """What `program.NativeForm.nowhere` is given about a variable: the bytes of an array's elements, a record's negative size."""
+    inner = kind
+    while isinstance(inner, t.Array):
+        inner = inner.of
+    return inner.size if inner is not kind else -kind.size if isinstance(kind, t.Record) else 0
 
 
 def literal(value: object, kind: t.Type) -> str:

@@ -8,14 +8,14 @@ from mlusim.engine.native.door import NUMBERS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir.walk import changed, walk
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, in_cell
 from mlusim.time.log import FOR_ALL
 
 
 def raw(at: ir.Place) -> str | None:
     """Where the bytes of a variable outside memory are, or those of a part of it."""
     if isinstance(at, ir.LocalStorage):
-        return f"(uint8_t *)d_{at.local.name}" if at.local.storage is ir.Storage.CELL else None
+        return f"(uint8_t *)d_{at.local.name}" if in_cell(at.local) else None
     base = raw(at.base) if isinstance(at, ir.Member) else None
     return None if base is None else f"({base} + {at.offset})"  # type: ignore[union-attr]
 

@@ -13,11 +13,17 @@ from mlusim.frontend.bangc.native.numbers import NoForm
 RECORDS = re.compile(r"\bR_(\d+)\b")  # where C holds a record of so many bytes by value
 
 
-def check_room(forms: Sequence[ir.Function], bodies: Sequence[str], deep: AbstractSet[str]) -> None:
+def check_room(
+    forms: Sequence[ir.Function],
+    bodies: Sequence[str],
+    deep: AbstractSet[str],
+    more: Sequence[tuple[str, int]],
+) -> None:
     """Raise `NoForm` where *bodies*, the C of *forms*, may need more than there is.
 
     Each mention of a record is one on the stack and one on its way to a call; functions in *deep* are inside
-    themselves as often as calls can be.
+    themselves as often as calls can be.  *more* are further variables with addresses: a function of each, "" for none,
+    and the bytes.
     """
     sizes = {f.symbol: [int(n) for n in RECORDS.findall(text)] for f, text in zip(forms, bodies, strict=True)}
     plain = sum(2 * sum(found) for symbol, found in sizes.items() if symbol not in deep)
@@ -28,6 +34,7 @@ def check_room(forms: Sequence[ir.Function], bodies: Sequence[str], deep: Abstra
     cells = [
         (f.symbol in deep, p.type.size + 15) for f in forms for p in f.locals if p.storage is ir.Storage.CELL
     ]
+    cells += [(symbol in deep, size + 15) for symbol, size in more]
     nbytes = sum(size * (DEEP if inside else 1) for inside, size in cells)
     if nbytes > CELL_BYTES or sum(DEEP if inside else 1 for inside, _ in cells) > MOST_CELLS:
         raise NoForm(f"variables with addresses of {nbytes} bytes in functions that are inside each other")

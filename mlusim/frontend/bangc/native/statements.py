@@ -10,7 +10,7 @@ from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.native import records
 from mlusim.frontend.bangc.native.ahead import ahead
 from mlusim.frontend.bangc.native.expressions import ProgramRendering, name, put, value
-from mlusim.frontend.bangc.native.numbers import NoForm, ctype, literal, no_form
+from mlusim.frontend.bangc.native.numbers import NoForm, ctype, element_size, in_cell, literal, no_form
 
 
 def prototype(function: ir.Function) -> str:
@@ -32,16 +32,18 @@ def function(c: ProgramRendering, form: ir.Function, *, calls: bool, recursive: 
     if form.problem is not None:
         raise NoForm(form.problem.construct)
     lines = [_line(form.span), f"{prototype(form)} {{"]
-    cells = [p for p in form.locals if p.storage is ir.Storage.CELL]
+    c.values = []
+    inner = [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
+    cells = [p for p in (*form.locals, *c.values) if p.storage is ir.Storage.CELL]
     if cells or recursive:
         lines.append("  Frame f_ __attribute__((cleanup(leave_))) = enter_(m);")
     if recursive:
         lines.append(f"  DEEPER_(m, {DEEP}, {c.site(form.span)});")
     if calls:
         lines.append(f"  TURN(m, {c.site(form.span)});")
-    for local in form.locals:
+    for local in (*form.locals, *c.values):
         lines += _local(c, local, form)
-    lines += [*records.looked_up(c, form), *ahead(c, form), *statements(c, form.body, form)]
+    lines += inner
     if not isinstance(form.result, t.Void):
         lines.append(f"  return {_zero(form.result)};")
     return "\n".join(_at_their_lines([*lines, "}"]))
@@ -77,10 +79,10 @@ def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[
     if local.storage is ir.Storage.VALUE:
         if not local.parameter:
             yield f"  {ctype(kind)} {made} = {_zero(kind)};"
-    elif local.storage is ir.Storage.CELL:
-        yield from _cell_of(local)
-    elif local.storage is ir.Storage.MEMORY:
-        place = c.place((form.symbol, local))
+    elif in_cell(local):
+        yield from _cell_of(c, local)
+    else:
+        place = _place(c, local, form)
         yield f"  Ptr {made} = PLACES_(m)[{place}];"
         if local.parameter:
             yield from _met(c, local, place, local.span)
@@ -88,30 +90,34 @@ def _local(c: ProgramRendering, local: ir.Local, form: ir.Function) -> Iterator[
                 yield f"{{ {records.put_record(c, kind, made, _given(local), local.span)} }}"
             else:
                 yield put(c, kind, made, "0", _given(local), local.span) + ";"
-    else:
-        raise NoForm(f"a {local.storage.value} variable")
 
 
-def _cell_of(local: ir.Local) -> Iterator[str]:
-    """A variable that has an address: its cell, and where in C its bytes are."""
-    inner, made = local.type, name(local)
-    while isinstance(inner, t.Array):
-        inner = inner.of
-    double = isinstance(inner, t.Arithmetic) and inner.size == 8 and inner.kind == "float"
-    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record) or (double and inner is not local.type):
-        raise NoForm(f"a {local.type} that has an address")
-    at = "uint8_t" if isinstance(inner, t.Record) else ctype(inner)
-    yield f"  Ptr {made} = cell_(m, {local.type.size}, {_element(local.type)}); {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
-    if local.parameter:
-        yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
+def _place(c: ProgramRendering, local: ir.Local, form: ir.Function) -> int:
+    """The number of a local whose bytes are in simulated memory."""
+    return c.static(local) if local.storage is ir.Storage.STATIC else c.place((form.symbol, local))
 
 
-def _element(kind: t.Type) -> int:
-    """What `program.NativeForm.nowhere` is given about a variable: the bytes of an array's elements, a record's negative size."""
+def cell(kind: t.Type) -> str:
+    """C that makes the cell of a variable that has an address.  Raises `NoForm` where there is none."""
     inner = kind
     while isinstance(inner, t.Array):
         inner = inner.of
-    return inner.size if inner is not kind else -kind.size if isinstance(kind, t.Record) else 0
+    double = isinstance(inner, t.Arithmetic) and inner.size == 8 and inner.kind == "float"
+    if not isinstance(inner, t.Arithmetic | t.Pointer | t.Record) or (double and inner is not kind):
+        raise NoForm(f"a {kind} that has an address")
+    return f"cell_(m, {kind.size}, {element_size(kind)})"
+
+
+def _cell_of(c: ProgramRendering, local: ir.Local) -> Iterator[str]:
+    """A variable that has an address: its cell, and where in C its bytes are."""
+    inner, made = local.type, name(local)
+    found = cell(local.type) if local.storage is ir.Storage.CELL else f"PLACES_(m)[{c.static(local)}]"
+    while isinstance(inner, t.Array):
+        inner = inner.of
+    at = "uint8_t" if isinstance(inner, t.Record) else ctype(inner)
+    yield f"  Ptr {made} = {found}; {at} *d_{local.name} = ({at} *)at(see(m, {made})); (void)d_{local.name};"
+    if local.parameter:
+        yield f"  memcpy(d_{local.name}, &{_given(local)}, sizeof {_given(local)});"
 
 
 def statements(c: ProgramRendering, body: tuple[ir.Statement, ...], form: ir.Function) -> list[str]:
@@ -130,14 +136,23 @@ def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[s
     if local.storage is ir.Storage.VALUE:
         given = _zero(kind) if node.value is None else value(c, node.value)
         return [f"{name(local)} = {given};"]
-    if local.storage is ir.Storage.CELL:
-        return _cell(c, node)
-    place = c.place((form.symbol, local))
+    if in_cell(local):
+        return _cell(c, node) if local.storage is ir.Storage.CELL else _once(c, node)
+    place = _place(c, local, form)
     lines = [f"{name(local)} = PLACES_(m)[{place}];"]
     lines += _met(c, local, place, node.span)
-    if node.value is not None:
-        lines += _filled(c, node.value, kind, name(local), node.span)
-    return lines
+    filled = [] if node.value is None else _filled(c, node.value, kind, name(local), node.span)
+    if local.storage is ir.Storage.STATIC:  # the first time only
+        return [lines[0], f"if (!{name(local)}) {{", *lines[1:], *filled, "}"]
+    return [*lines, *filled]
+
+
+def _once(c: ProgramRendering, node: ir.Declare) -> list[str]:
+    """The value of a static variable outside memory, which is zeros until its declaration is met first."""
+    if node.value is None:
+        return []
+    met = f"PLACES_(m)[{c.place(('met', node.local.home))}]"
+    return [f"if (!{met}) {{ {met} = 1;", *_cell(c, node), "}"]
 
 
 def _met(c: ProgramRendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:
