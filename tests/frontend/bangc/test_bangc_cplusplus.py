@@ -350,3 +350,15 @@ __mlu_entry__ void K(long long *o) {
 def test_constants_statics_and_addresses_of_values(load, tmp_path):
     """Variables at file scope that are no memory, those that a function keeps, and values that are referred to."""
     check(load, tmp_path, KEPT)
+
+
+ZEROS = """
+struct P { int a; float b[2]; };
+__mlu_func__ int f() { static int m[3]; static P p; static int k; static float g[2][2]; m[1] += 2; p.a += 1; p.b[1] += 2; k++; g[1][0] += 3; return m[0] + m[1] * 10 + p.a * 100 + (int)p.b[1] * 1000 + k * 10000 + (int)g[1][0] * 100000; }
+__mlu_entry__ void K(long long *o) { o[0] = f(); o[1] = f(); }
+"""
+
+
+def test_a_static_variable_without_a_value_begins_as_zeros(load, tmp_path):
+    """An array, too, whose bytes are memory."""
+    check(load, tmp_path, ZEROS)

@@ -10,6 +10,7 @@ from mlusim.frontend.bangc.ir import (
     Break,
     Call,
     Comma,
+    Compose,
     Continue,
     Declare,
     Evaluate,
@@ -165,6 +166,8 @@ def declare(scope: FunctionScope, declaration: Declaration, span: Span) -> list[
         return [Declare(scope.add(declaration), bound, span)]
     if initial is None:
         made = Declare(scope.add(declaration), None, span)
+        if made.local.storage is Storage.STATIC and isinstance(kind, t.Array):
+            made.value = Compose((), kind, span)  # zeros
         if (
             not scope.loops
             or made.local.storage is Storage.STATIC
