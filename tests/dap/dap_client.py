@@ -22,7 +22,6 @@ SCHEMA = json.loads(
     ).read_text(encoding="utf-8")
 )
 OWN = ("mlusim/",)
-WAIT = 60
 
 
 def _validator(name):
@@ -46,7 +45,7 @@ class Editor:
             streams = self.process.stdout, self.process.stdin
         self._source, self._sink = streams
         self._sent = 0
-        self._events, self._responses = queue.Queue(), queue.Queue()
+        self._events, self._responses = queue.Queue(), queue.Queue()  # None: the stream has ended
         self.seen = []
         self._validators = {}
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -81,11 +80,18 @@ class Editor:
         self._sink.flush()
         return self._sent
 
+    def _next(self, messages):
+        """The next of *messages*, however long a busy machine takes: a server that is gone has closed the stream."""
+        message = messages.get()
+        if message is None:
+            messages.put(None)  # for whoever asks again
+            raise AssertionError(f"the server has gone; seen {self.seen}")
+        return message
+
     def response(self, number):
         """The response to a request."""
         while True:
-            message = self._responses.get(timeout=WAIT)
-            assert message is not None, "the server has gone"
+            message = self._next(self._responses)
             name = _definition("Response", message["command"])
             if not message["success"]:
                 name = "ErrorResponse"
@@ -109,8 +115,7 @@ class Editor:
     def event(self, name):
         """The body of the next event called *name*; others are kept in ``seen``."""
         while True:
-            message = self._events.get(timeout=WAIT)
-            assert message is not None, f"the server has gone; seen {self.seen}"
+            message = self._next(self._events)
             self.valid(_definition("Event", message["event"]), message)
             self.seen.append(message)
             if message["event"] == name:
@@ -149,14 +154,14 @@ class Editor:
         self.finish()
         if self.process is None:
             return 0
-        code = self.process.wait(WAIT)
+        code = self.process.wait()
         self.process.stdin.close()
         self.process.stdout.close()
         return code
 
     def finish(self):
         """Wait for the end of what the server says, before the stream is closed."""
-        self._reader.join(WAIT)
+        self._reader.join()
 
     def output(self):
         """Everything that was shown so far."""
