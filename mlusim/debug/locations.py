@@ -192,6 +192,10 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
     """A line of a file; where nothing of the file is loaded, the place is kept until something is."""
     functions, owned = session.functions, session.owned
     site = session.site()
+    if file is None and site is None and not functions:
+        raise UsageError(
+            f"no function is loaded in which line {number} could be; write the line as FILE:{number}"
+        )
     name = file or (site[0] if site is not None else functions[0].code.co_filename)
     if not knows_file(name, functions, owned):
         return PendingLocation(place, lambda: _loaded(session, name, number))

@@ -19,7 +19,7 @@ Places = np.ndarray[Any, np.dtype[np.int64]]
 
 
 def check_spaces(mlu: "Mlu", operands: Mapping[str, tuple[Any, Space]]) -> Fault | None:
-    """What is wrong if one of *operands* is no pointer of this device into its space."""
+    """What is wrong if one of *operands* is not a pointer of this device into its space."""
     for name, (pointer, space) in operands.items():
         if not isinstance(pointer, Ptr):
             return no_pointer(name, pointer, space)

@@ -77,7 +77,7 @@ def no_pointer(name: str, value: Any, space: object) -> Fault:
     """The fault of an operand that should point into *space*."""
     tensor = hasattr(value, "allocation") and hasattr(value, "device")
     return WrongSpace(
-        f"{name} is {value!r:.80}, which is no pointer",
+        f"{name} is {value!r:.80}, which is not a pointer",
         operand=name,
         legal=f"a pointer into {space}",
         hint="a tensor becomes a pointer when it is an argument of the launch" if tensor else None,

@@ -163,7 +163,7 @@ def _lies_in(spelling: str, doc: str, *spaces: Space) -> Intrinsic:
         space = getattr(pointer, "space", None)
         if not isinstance(space, Space):
             raise Refused(
-                f"pointer is {pointer!r}, which is no pointer", operand="pointer", legal="a pointer"
+                f"pointer is {pointer!r}, which is not a pointer", operand="pointer", legal="a pointer"
             )
         return space in spaces
 

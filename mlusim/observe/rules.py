@@ -27,7 +27,8 @@ _ROWS = (
     FindingRule("memcheck-use-after-end", "memory of a task, launch or tensor that has ended is used"),
     FindingRule("memcheck-read-only", "a store changes a tensor that the host passed as const"),
     FindingRule(
-        "memcheck-wrong-space", "an operand is no pointer, or points into another memory or at another type"
+        "memcheck-wrong-space",
+        "an operand is not a pointer, or points into another memory or at another type",
     ),
     FindingRule("memcheck-out-of-memory", "a declaration does not fit into the memory of the board"),
     FindingRule(
@@ -107,7 +108,7 @@ _ROWS = (
     FindingRule("fault-ended", "memory that has ended is used, and memcheck does not watch"),
     FindingRule("fault-read-only", "a store changes a const tensor, and memcheck does not watch"),
     FindingRule(
-        "fault-wrong-space", "an operand is no pointer, or points elsewhere, and memcheck does not watch"
+        "fault-wrong-space", "an operand is not a pointer, or points elsewhere, and memcheck does not watch"
     ),
     FindingRule("fault-out-of-memory", "a declaration or a tensor does not fit, and memcheck does not watch"),
     FindingRule(

@@ -44,7 +44,7 @@ def test_lines_of_main_stop_and_step_into_the_launch(tmp_path):
         assert "1" == editor.ask("evaluate", expression="dim.x", frameId=frame["id"])["result"]
         group, _ = editor.scope(frame, "Locals")
         refused = editor.refused("setVariable", variablesReference=group, name="dim", value="3")
-        assert refused == "dim cannot be given 3: dim is a cnrtDim3, and the value a int"
+        assert refused == "dim cannot be given 3: dim has type cnrtDim3, and the value int"
         given = editor.ask("setExpression", expression="dim.x", value="1", frameId=frame["id"])
         assert "1" == given["value"]
         stop = editor.go("stepIn", threadId=stop["threadId"])

@@ -98,9 +98,9 @@ def test_a_pointer_that_is_changed_is_cast_anew(stopped):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("to = 5", "to is a int *, and the value a int"),
-        ("to = room", "to is a int *, and the value a float *; cast it"),
-        ("p = 3", "p is a Point, and the value a int"),
+        ("to = 5", "to has type int *, and the value int"),
+        ("to = room", "to has type int *, and the value float *; cast it"),
+        ("p = 3", "p has type Point, and the value int"),
         ("taps = room", "taps is an array; give its elements values, as taps[0]"),
         ("taskId = 3", "there is no variable taskId here"),
         ("taps[9] = 3", "bytes [36, 40) of LDRAM float[4] declared at k.mlu:11 reach 24 bytes past its end"),

@@ -116,7 +116,7 @@ def test_types(stopped, text, kind):
     [
         ("p->z", "Point has no member z; its members: x, y"),
         ("p.x", "p of type Point * has no members"),
-        ("*n", "n of type int is no pointer"),
+        ("*n", "n of type int is not a pointer"),
         ("buffer * 2", "* takes no pointers"),
         ("1 / 0", "1 / 0 is undefined in C"),
         ("1.5 % 2", "% takes integers"),

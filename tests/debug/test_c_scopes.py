@@ -125,3 +125,32 @@ def test_a_launch_with_too_few_arguments_names_the_parameters_of_the_source(tmp_
 
     with pytest.raises(LaunchError, match=r"^K\(float \* out, int in\) takes 2 and is given 1 argument$"):
         device.launch(bangc.load([tmp_path / "k.mlu"])["K"], args=(None,))
+
+
+def test_commands_as_other_debuggers_have_them(console):
+    """Elements behind a place, `info b`, and a function without a result, which has returned no value."""
+    says(console, "tbreak 24", "run", "break 8")
+
+    assert says(console, "p b[0]@3") == "b[0]@3 = {14, 7, 12}"
+    assert says(console, "p b@2") == "b@2 = {14, 7}"
+    assert refuses(console, "p b[60]@5") == "error: b[60]@5 reaches beyond its memory; give 1 to 4 elements"
+    assert says(console, "info b") == says(console, "info breakpoints")
+    assert "value returned: 3" in says(console, "c", "finish")
+
+
+def test_a_function_without_a_result_returns_no_value(tmp_path):
+    """`finish` shows none, not Python's None."""
+    (tmp_path / "k.mlu").write_text(
+        "__mlu_func__ void set(int *p) {\n  *p = 3;\n}\n__mlu_global__ void K() {\n  int n = 1;\n  set(&n);\n  n++;\n}\n"
+    )
+    kernel = bangc.load([tmp_path / "k.mlu"])["K"]
+    with console_on(lambda observe: mlusim.Device("MLU370-X4").launch(kernel, observe=observe)) as console:
+        assert says(console, "break 2", "run", "finish").splitlines()[1:] == ["7\t  n++;"]
+
+
+def test_a_line_of_no_file_is_refused_where_nothing_is_loaded():
+    """A program that has launched nothing has no file that a line could be of."""
+    with console_on(lambda observe: None) as console:
+        assert refuses(console, "break 3") == (
+            "error: no function is loaded in which line 3 could be; write the line as FILE:3"
+        )

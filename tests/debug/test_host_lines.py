@@ -120,7 +120,7 @@ def test_what_a_host_function_has_is_changed_by_hand(lab):
     assert "in[5] = 0.5" == say(lab, "set var in[5] = 1.0 / 2")
     assert "p->n = 12" == say(lab, "set var p->n = 12.9")
     wrong = lab.execute("set var device_in = 3").text
-    assert "error: device_in cannot be given 3: device_in is a float *, and the value a int" == wrong
+    assert "error: device_in cannot be given 3: device_in has type float *, and the value int" == wrong
     assert "no variable of the host" in lab.execute("set var taskId = 3").text
     say(lab, "delete", f"break lab.mlu:{line('return counts')}", "continue")
 

@@ -46,7 +46,7 @@ def test_a_dump_of_memory_shows_its_bytes():
         (lambda p: (p - 1, 4), "size = 4"),
         (lambda p: (p, 4, WRAM), "pointer leads into NRAM; legal: WRAM"),
         (lambda p: (p, 4, SRAM), "pointer leads into NRAM; legal: SRAM"),
-        (lambda p: (None, 4, GDRAM), "pointer is None, which is no pointer"),
+        (lambda p: (None, 4, GDRAM), "pointer is None, which is not a pointer"),
     ],
 )
 def test_a_dump_of_what_is_not_there_is_refused(arguments, said):

@@ -159,7 +159,7 @@ SAID = (
     (RuleFault, "dst overlaps src"),
     (WrongSpace, "src is 'one'"),
     (RuleFault, "4 arguments"),
-    (WrongSpace, "dst is None, which is no pointer"),
+    (WrongSpace, "dst is None, which is not a pointer"),
     (RuleFault, "7 arguments"),
     (RuleFault, "elem_count = 8.5 is no integer"),
 )

@@ -137,7 +137,7 @@ FAULTS = [
     (lambda m, a, g: m.memcpy(a, g, 4, GDRAM2NRAM, 4), RuleFault, "takes no destination cluster"),
     (lambda m, a, g: m.memcpy(a, g, 4, GDRAM2NRAM, 4, 4), RuleFault, "2 numbers follow the direction"),
     (lambda m, a, g: m.memcpy(a, g, 4, "GDRAM2NRAM"), RuleFault, "is no copy direction"),
-    (lambda m, a, g: m.memcpy(a, 7, 4, GDRAM2NRAM), WrongSpace, "src is 7, which is no pointer"),
+    (lambda m, a, g: m.memcpy(a, 7, 4, GDRAM2NRAM), WrongSpace, "src is 7, which is not a pointer"),
     (lambda m, a, g: m.memcpy(a, g, 404, GDRAM2NRAM), OutOfBounds, r"reach 4 bytes past its end; legal: bytes \[0, 400\)"),
     (lambda m, a, g: m.memcpy(a - 1, g, 40, GDRAM2NRAM), OutOfBounds, "4 bytes before its start"),
     (lambda m, a, g: m.memcpy(a, g + 99, 8, GDRAM2NRAM), OutOfBounds, "src: .* reach 4 bytes past"),

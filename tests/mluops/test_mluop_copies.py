@@ -176,7 +176,7 @@ def load(mlu, src, dst=None, size=3, dst_str=6, src_str=4, seg_num=3):
         ({"dst_str": 5, "src_str": 5}, OutOfBounds, "src takes 52 bytes"),
         ({"dst": lambda mlu, src: src}, WrongSpace, "dst points into GDRAM; legal: NRAM"),
         ({"dst": lambda mlu, src: mlu.nram("half", 40)}, WrongSpace, "src is float; legal: half"),
-        ({"dst": lambda mlu, src: 0}, WrongSpace, "dst is 0, which is no pointer"),
+        ({"dst": lambda mlu, src: 0}, WrongSpace, "dst is 0, which is not a pointer"),
     ],
     ids=lambda value: None,
 )

@@ -153,7 +153,7 @@ def test_large_counts_are_cut_above_592(helper, scatters, masked):
         ({"stride": -4}, RuleFault, "__mluop_gather: stride = -4 is too small"),
         ({"dir": 4}, WrongSpace, "__mluop_gather: dir is 4; legal: a direction"),
         ({"offset": int32}, WrongSpace, "__mluop_gather: offset is int32; legal: uint32"),
-        ({"mask": 7}, WrongSpace, "__mluop_gather: mask is 7, which is no pointer"),
+        ({"mask": 7}, WrongSpace, "__mluop_gather: mask is 7, which is not a pointer"),
         ({"size": 0}, RuleFault, "__gather: size = 0"),
         ({"size": 400}, RuleFault, "__gather: stride = 4 makes pieces of 400 bytes overlap"),
     ],

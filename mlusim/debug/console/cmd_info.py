@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from mlusim.debug.session import DebugSession
 
 
+SHORT = {"b": "breakpoints"}  # names that would be those of several views
 BAR = 32  # columns of a bar
 
 
@@ -30,8 +31,8 @@ def info(console: "CommandContext", words: str) -> str:
     """Show one of the views."""
     name, _, rest = words.partition(" ")
     found = [view for view in INFO if view.startswith(name)] if name else []
-    if name in INFO:
-        found = [name]
+    if name in INFO or name in SHORT:
+        found = [SHORT.get(name, name)]
     if len(found) != 1:
         raise UsageError(f"info shows one of: {', '.join(INFO)}")
     return INFO[found[0]][0](console.session, rest.strip())

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlusim.debug.console.command import MEMORY, Command
-from mlusim.debug.look.describe import pointer_text, value_text
+from mlusim.debug.look.describe import elements, pointer_text, value_text
 from mlusim.debug.look.evaluate import evaluate, parse
 from mlusim.debug.look.names import names_of
 from mlusim.debug.look.origins import DEPTH, Byte, Origin, OriginSearch
 from mlusim.debug.look.paused_run import PausedRun
-from mlusim.debug.look.places import resolve
+from mlusim.debug.look.places import locate, resolve
 from mlusim.debug.look.regions import array_of, difference, examine, same_place
 from mlusim.debug.source.frames import place_of
 from mlusim.debug.stop.moments import END, Position
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _FORM = re.compile(r"/(?P<count>\d*)(?P<letters>[a-z]*)$")
+_SEVERAL = re.compile(r"(?P<place>.+)@\s*(?P<count>\d+|0x[0-9a-fA-F]+)$")
 MOST = 100_000  # elements shown at once
 SHOWN = 16  # elements of a pointer that `print` shows
 
@@ -46,6 +47,9 @@ def print_(console: "CommandContext", words: str) -> str:
     if not words:
         raise UsageError("print takes an expression in the kernel's variables, as in `print count * 4`")
     paused = session.look()
+    several = _SEVERAL.match(words)
+    if several is not None:
+        return f"{words} = {_array(session, several['place'].strip(), int(several['count'], 0))}"
     try:
         value = evaluate(parse(words), session.frame(), session.core(), _known(session))
     except UsageError:
@@ -57,6 +61,21 @@ def print_(console: "CommandContext", words: str) -> str:
     if isinstance(value, Ptr):
         return f"{words} = {pointer_text(value, paused, SHOWN)}"
     return f"{words} = {value_text(value, paused)}"
+
+
+def _array(session: "DebugSession", place: str, count: int) -> str:
+    """*count* elements from *place* on, as ``place@count`` means them."""
+    span = resolve(place, session.look(), session.core(), session.frame())
+    if span.dtype is None:
+        raise UsageError(
+            f"{place} has no element type; write it as elements of a pointer, as in p[0]@{count}"
+        )
+    allocation, start = locate(span, session.look(), session.core())
+    fit = (allocation.nbytes - start) // span.dtype.size
+    if not 1 <= count <= min(fit, MOST):
+        raise UsageError(f"{place}@{count} reaches beyond its memory; give 1 to {min(fit, MOST)} elements")
+    array = np.ndarray((count,), span.dtype.dtype, allocation.raw, start)
+    return "{" + ", ".join(elements(array)) + "}"
 
 
 def _known(session: "DebugSession") -> "dict[str, Any]":

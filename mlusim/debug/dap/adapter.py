@@ -12,7 +12,7 @@ from mlusim.debug.dap.protocol import Connection, Message
 from mlusim.debug.dap.state import Arguments, Body, Handler, State
 from mlusim.debug.session import DebugSession
 from mlusim.debug.standing import NOT_LAUNCHED
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, said
 
 if TYPE_CHECKING:
     from mlusim.programs.program import Program
@@ -121,7 +121,12 @@ class Adapter:
             failure = session.host.failure
             session.close()
             raise UsageError(
-                NOT_LAUNCHED + (f"; it has ended with {failure!r}" if failure is not None else "")
+                NOT_LAUNCHED
+                + (
+                    f"; it has ended with {type(failure).__name__}: {said(failure)}"
+                    if failure is not None
+                    else ""
+                )
             )
         state.console = Console(session)
         kernel = arguments.get("kernel")

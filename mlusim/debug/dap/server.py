@@ -83,7 +83,7 @@ def _handle(connection: Connection, message: Message, adapter: Adapter) -> None:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         connection.respond(
             message,
-            error=f"the request {message.get('command')!r} has arguments that the protocol does not know: {error!r}",
+            error=f"the request {message.get('command')!r} has arguments that the protocol does not know: {type(error).__name__}: {error}",
         )
 
 

@@ -78,9 +78,9 @@ def check(tree: ast.AST) -> None:
     """Raise `UsageError` for an attribute or a name that leads behind the values of the program."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and (node.attr.startswith("_") or node.attr in FRAMES):
-            raise UsageError(f"an expression of the debugger reaches no .{node.attr}")
+            raise UsageError(f"an expression of the debugger cannot use .{node.attr}")
         if isinstance(node, ast.Name) and node.id.startswith("__"):
-            raise UsageError(f"an expression of the debugger names no {node.id}")
+            raise UsageError(f"an expression of the debugger cannot use {node.id}")
 
 
 def names_in(code: CodeType) -> Iterator[str]:

@@ -36,6 +36,13 @@ def parameters_of(frame: FrameType) -> Sequence[str]:
     return names if found is None else [p.source_name for p in found.function.parameters]
 
 
+def returns_nothing(frame: FrameType) -> bool:
+    """Whether the function of a frame is one of C that returns no value, as its type says."""
+    scopes = frame.f_globals.get(SCOPES)
+    found = None if scopes is None else scopes.function(frame.f_code)
+    return found is not None and found.returns_nothing
+
+
 class Owned:
     """Which files are the user's: not mlusim's, not Python's, and of installed packages only the kernel's own."""
 

@@ -4,7 +4,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from mlusim.debug.source.core_names import name_of
-from mlusim.debug.source.frames import depth_of, kernel_frames
+from mlusim.debug.source.frames import depth_of, kernel_frames, returns_nothing
 from mlusim.debug.stop.breakpoints import Stopper
 from mlusim.debug.stop.moments import BEGIN, CONTROL, FINISH, ISSUE, TRAPPED, Op, Tracing
 from mlusim.machine.events import Step
@@ -133,9 +133,9 @@ class Finish(Stepper):
         return True
 
     def at_return(self, frame: FrameType, value: Any) -> None:
-        """Keep the value that the function returns."""
+        """Keep the value that the function returns, if it returns one."""
         if frame is self.frame:
-            self.returned, self.value = True, (value,)
+            self.returned, self.value = True, () if returns_nothing(frame) else (value,)
 
     def at_line(self, core: "Core | None", frame: FrameType, tracer: Tracing, *, entered: bool) -> str | None:
         """Stop at the caller's next line."""

@@ -30,6 +30,11 @@ class FunctionNames:
     function: ir.Function
     module: ir.TranslationUnit
 
+    @property
+    def returns_nothing(self) -> bool:
+        """Whether its result is ``void``."""
+        return isinstance(self.function.result, t.Void)
+
     @cached_property
     def written(self) -> dict[str, list[ir.Local]]:
         """The variables by the name that the source has for them, in the order of the source."""

@@ -113,7 +113,7 @@ def _fit(given: Typed, target: Typed) -> Any:
         raise NoExpression(f"{target.text} is an array; give its elements values, as {target.text}[0]")
     if isinstance(to, t.Pointer) and isinstance(given.type, t.Arithmetic) and given.number == 0:
         return _null(to)
-    raise NoExpression(f"{target.text} is a {to}, and the value a {given.type}")
+    raise NoExpression(f"{target.text} has type {to}, and the value {given.type}")
 
 
 def _pointer(given: Typed, to: t.Pointer, target: Typed) -> Any:
@@ -123,7 +123,7 @@ def _pointer(given: Typed, to: t.Pointer, target: Typed) -> Any:
         return _null(to)
     assert isinstance(given.type, t.Pointer)
     if given.type.to != to.to and not isinstance(to.to, t.Void):
-        raise NoExpression(f"{target.text} is a {to}, and the value a {given.type}; cast it")
+        raise NoExpression(f"{target.text} has type {to}, and the value {given.type}; cast it")
     return given.value
 
 

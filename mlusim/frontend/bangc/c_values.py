@@ -204,7 +204,7 @@ def _item(base: Typed, index: Typed, what: str) -> Typed:
         return _element(base, index)
     if not isinstance(base.type, t.Pointer):
         raise _refused(
-            base, f"{base.text or 'the operand'} of type {base.type} is no pointer, as {what} wants"
+            base, f"{base.text or 'the operand'} of type {base.type} is not a pointer, as {what} wants"
         )
     if base.value is None or not isinstance(index.number, int):
         raise UsageError("an element of the null pointer" if base.value is None else "an index is an integer")

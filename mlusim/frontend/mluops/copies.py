@@ -39,7 +39,7 @@ def _sizes(helper: Helper, mlu: Mlu, **numbers: Any) -> list[int]:
 
 
 def _item(dst: Any) -> int:
-    """Bytes of an element; 1 for what is no pointer and will be refused."""
+    """Bytes of an element; 1 for what is not a pointer and will be refused."""
     return dst.dtype.size if isinstance(dst, Ptr) else 1
 
 
