@@ -84,7 +84,7 @@ class Editor:
         """The next of *messages*, however long a busy machine takes: a server that is gone has closed the stream."""
         message = messages.get()
         if message is None:
-            messages.put(None)  # for whoever asks again
+            messages.put(None)  # for the next question
             raise AssertionError(f"the server has gone; seen {self.seen}")
         return message
 
