@@ -7,6 +7,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from mlusim.check.findings import CheckReport
+from mlusim.counted import counted
 from mlusim.observe.names import checkers
 
 
@@ -62,8 +63,3 @@ def _checked_by(report: CheckReport) -> str:
 def _needs(name: str) -> str:
     """What a launch must have for the checker called *name*, in a word."""
     return getattr(checkers().get(name), "needs", "") or "subject"
-
-
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 finding``, ``2 findings``."""
-    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from attrs import frozen
 
 from mlusim.check.findings import Checked, CheckReport, fold
+from mlusim.counted import counted
 from mlusim.observe.finding import NOTE, Finding
 
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -64,7 +65,11 @@ def _tests(run: Checked, checkers: Sequence[str]) -> Iterator[_Test]:
         errors = [finding for finding in found if finding.level != NOTE]
         notes = "\n".join(str(finding) for finding in found if finding.level == NOTE)
         blind = bool(run.launches) and dict(run.unchecked).get(checker) == run.launches
-        skipped = f"{checker} saw nothing to check in {run.launches} launches" if blind and not found else ""
+        skipped = (
+            f"{checker} saw nothing to check in {counted(run.launches, 'launch', 'launches')}"
+            if blind and not found
+            else ""
+        )
         yield _Test(checker, _failure(errors) if errors else None, notes, skipped)
     if run.problem:
         yield _Test("outcome", ("outcome", run.problem, run.problem))

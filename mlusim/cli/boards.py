@@ -8,6 +8,7 @@ from attrs import asdict
 from mlusim.arch.board import SOURCES, Arch, Board, is_inferred, numeric_fields
 from mlusim.arch.catalog import BOARDS, DEFAULT_BOARDS, find_board
 from mlusim.cli.show import emit, kib, output
+from mlusim.counted import counted
 from mlusim.text_grid import facts, table
 
 UNITS = {
@@ -100,7 +101,7 @@ def _show(board: Board) -> None:
             [
                 ("board", board.name),
                 ("architecture", f"{arch.name} (__BANG_ARCH__ {arch.bang_arch})"),
-                ("IPU cores", f"{board.cores}: {board.clusters} clusters of {arch.cores_per_cluster}"),
+                ("IPU cores", f"{board.cores}: {counted(board.clusters, 'cluster')} of {arch.cores_per_cluster}"),
                 ("memory cores", str(board.clusters if arch.memory_core else 0)),
                 ("a kernel may use", usable),
                 ("task types", "BLOCK" if not board.max_union else f"BLOCK, UNION1 to UNION{board.max_union}"),

@@ -12,6 +12,7 @@ from mlusim.check.other_processes import Forked, threads_watched
 from mlusim.cli.exits import CLEAN, FINDINGS, USAGE
 from mlusim.cli.plain_text import remark
 from mlusim.cli.show import output
+from mlusim.counted import counted
 from mlusim.errors import MlusimError, UsageError, said
 from mlusim.machine.forced_board import devices_on
 from mlusim.machine.hub import attending
@@ -90,7 +91,7 @@ def chosen(made: Sequence[Launch], number: int | None = None, kernel: str | None
     if number is not None:
         if not 1 <= number <= len(made):
             raise UsageError(
-                f"--launch {number} is not there; {len(made)} launches were made, counted from 1"
+                f"--launch {number} is not there; {counted(len(made), 'launch was', 'launches were')} made, counted from 1"
             )
         numbered = [numbered[number - 1]]
     if kernel is not None:

@@ -19,6 +19,11 @@ def say(text: str) -> None:
     print(lines_shown(text))
 
 
+def wrote(what: str, name: str) -> None:
+    """Say on standard error that *what* is in the file *name* now."""
+    remark(f"{what} written to {name}")
+
+
 def remark(text: str) -> None:
     """Print a line on standard error, which says what happened besides."""
     print(shown(text), file=sys.stderr)

@@ -12,6 +12,7 @@ from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.gate import Exists, Gate, add_gate, gate_in, show_comparison
 from mlusim.cli.launched import Launched, chosen, launched
+from mlusim.cli.plain_text import wrote
 from mlusim.cli.programs import program_and_kernel
 from mlusim.cli.settings import add_limit, boards_in, whole
 from mlusim.cli.show import emit, output
@@ -102,8 +103,10 @@ def run(args: argparse.Namespace) -> int:
             show_comparison(found)
     if args.trace and alone:
         write_launches(args.trace, alone)
+        wrote("timeline", args.trace)
     if args.html and alone:
         write_page(args.html, alone, program=args.program, study=study, found=found, command=args.typed)
+        wrote("page", args.html)
     gate.store(measured, exists)
     return Launched(alone, run_.ended).finish() or (CLEAN if found is None or found.passed else FINDINGS)
 

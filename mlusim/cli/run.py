@@ -12,6 +12,7 @@ from mlusim.cli.arguments import add_call, add_checkers, add_program, add_schedu
 from mlusim.cli.engines import add_engine
 from mlusim.cli.exits import CLEAN, FINDINGS
 from mlusim.cli.files import read_inputs
+from mlusim.cli.plain_text import wrote
 from mlusim.cli.programs import is_program, operators_behind, program_and_kernel
 from mlusim.cli.results import exit_code, perform, show
 from mlusim.cli.settings import add_limit, names_in, parameters, workers
@@ -193,9 +194,11 @@ def _finish(args: argparse.Namespace, done: Run) -> int:
     try:
         if args.save and done.status == SUCCESS:
             write_arrays(args.save, done.outputs, keep=True)
+            wrote("outputs", args.save)
     finally:  # neither file costs the other
         if args.trace:
             write_launches(args.trace, done.launches)
+            wrote("timeline", args.trace)
     return CLEAN if record.clean else FINDINGS
 
 
@@ -255,7 +258,9 @@ def _kept(args: argparse.Namespace, jobs: Sequence[Job]) -> list[CallRecord]:
     try:
         if args.save:
             write_arrays(args.save, outputs, keep=True)
+            wrote("outputs", args.save)
     finally:  # neither file costs the other
         if args.trace:
             write_launches(args.trace, launches)
+            wrote("timeline", args.trace)
     return records

@@ -12,6 +12,7 @@ from attrs import frozen
 from rich.text import Text
 
 from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.plain_text import wrote
 from mlusim.cli.show import emit, output
 from mlusim.errors import UsageError, said
 from mlusim.files.writing import write_arrays
@@ -67,9 +68,11 @@ def run(args: argparse.Namespace, call: "KernelCall") -> int:
     try:
         if args.save:
             write_arrays(args.save, dict(done.outputs), keep=True)
+            wrote("outputs", args.save)
     finally:  # neither file costs the other
         if args.trace:
             write_launches(args.trace, [done.launch])
+            wrote("timeline", args.trace)
     return CLEAN if passed and not done.findings else FINDINGS
 
 

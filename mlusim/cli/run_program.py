@@ -10,6 +10,7 @@ from rich.text import Text
 from mlusim.check.checking import printing_aside
 from mlusim.cli.exits import FINDINGS
 from mlusim.cli.launched import Launched, launched
+from mlusim.cli.plain_text import wrote
 from mlusim.cli.show import emit, output
 from mlusim.engine.preference import NATIVE
 from mlusim.errors import UsageError
@@ -37,6 +38,7 @@ def run(args: argparse.Namespace, program: Program) -> int:
         _show(args, done, printed=not isinstance(program, CommandProgram))
     if args.trace and done.launches:
         write_launches(args.trace, done.launches)
+        wrote("timeline", args.trace)
     if isinstance(done.ended, SystemExit):
         return _status(done.ended) or (FINDINGS if done.findings else 0)
     return done.finish() if done.launches or done.ended is not None else 0

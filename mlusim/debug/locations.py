@@ -19,6 +19,7 @@ from mlusim.debug.run.program_run import HEARD
 from mlusim.debug.source.core_names import parse_name
 from mlusim.debug.source.functions import (
     UserFunction,
+    code_lines,
     find_function,
     find_line,
     knows_file,
@@ -204,7 +205,11 @@ def _at_line(session: "DebugSession", file: str | None, number: int, place: str)
 
 
 def _loaded(session: "DebugSession", name: str, number: int) -> Location | None:
-    """The line, once a file called *name* is loaded; None before, and where it has no such line."""
+    """The line, once a file called *name* is loaded, or the next one with code, or the last; None before."""
+    lines = code_lines(name, session.functions, session.owned)
+    if not lines:
+        return None
+    number = next((line for line in lines if line >= number), lines[-1])
     try:
         found, line = find_line(name, number, session.functions, session.owned)
     except UsageError:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from mlusim.counted import counted
 from mlusim.debug.look.paused_run import HostPause, PausedRun
 from mlusim.debug.run.edits import Edit
 from mlusim.debug.run.launch_run import LaunchRun
@@ -347,7 +348,7 @@ class DebugSession(Standing):
         if run is not None and run.inside and not run.tracer.asleep:
             return f"launch {run.recorded.index}, moment {run.tracer.moment}"
         ended = self.host.finished if self.host.inside else 0
-        return f"launch {len(self.launches) or 1}" + (f", {ended} tasks ended" if ended else "")
+        return f"launch {len(self.launches) or 1}" + (f", {counted(ended, 'task')} ended" if ended else "")
 
     def interrupt(self) -> None:
         """Stop what is running; called by a signal.  Raises `KeyboardInterrupt` where nothing can be stopped."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import DType, as_dtype, uint8
+from mlusim.counted import counted
 from mlusim.errors import Fault, LaunchError, UsageError
 from mlusim.machine.core import Core
 from mlusim.machine.forced_board import board_for
@@ -281,7 +282,7 @@ class Device(Presented):
         if kind.unions > self.board.max_union:
             most = f"UNION{self.board.max_union}" if self.board.max_union else "BLOCK"
             raise LaunchError(
-                f"{kind} needs {kind.unions} clusters at once; {self.board.name} allows up to {most}"
+                f"{kind} needs {counted(kind.unions, 'cluster')} at once; {self.board.name} allows up to {most}"
             )
         width = kind.unions * self.board.arch.cores_per_cluster
         if x % width:

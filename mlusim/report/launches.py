@@ -9,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.catalog import find_board
+from mlusim.counted import counted
 from mlusim.errors import UsageError
 from mlusim.files.writing import write, write_text
 from mlusim.machine.launch import Launch
@@ -99,7 +100,7 @@ def _overview(numbered: Sequence[tuple[int, Launch]]) -> RenderableType:
     total = sum(launch.time_us for _, launch in numbered)
     made = table(
         "launch", "kernel", "dim", "kind", "time us", "share", "bound", right=("launch", "time us", "share"),
-        fold=("kernel",), title=f"{len(numbered)} launches, {total:,.2f} us",
+        fold=("kernel",), title=f"{counted(len(numbered), 'launch', 'launches')}, {total:,.2f} us",
     )  # fmt: skip
     for number, launch in numbered:
         part = percent(launch.time_us / total) if total > 0 else "-"

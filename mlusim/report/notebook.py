@@ -11,6 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from mlusim.arch.board import Board
+from mlusim.counted import counted
 from mlusim.errors import Fault
 from mlusim.isa.declare import Intrinsic
 from mlusim.machine.device import Device
@@ -29,7 +30,7 @@ from mlusim.text_grid import facts
 
 WIDTH = 110
 MOST = 8  # elements of a tensor that are shown
-FRAME = '<pre style="line-height:1.25;white-space:pre;overflow-x:auto">{code}</pre>'
+FRAME = '<pre style="line-height:1.25;white-space:pre;overflow-x:auto;font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace">{code}</pre>'
 
 
 def text_of(value: Any) -> str:
@@ -94,7 +95,7 @@ def _board(board: Board) -> RenderableType:
     memory = f"NRAM {size(arch.max_nram)}, WRAM {size(arch.max_wram)}, SRAM {size(arch.max_sram)}"
     rows = [
         ("architecture", arch.name),
-        ("cores", f"{board.clusters} clusters, {board.cores} cores"),
+        ("cores", f"{counted(board.clusters, 'cluster')}, {counted(board.cores, 'core')}"),
         ("clock", f"{board.clock_mhz} MHz"),
         ("a kernel may use", memory),
         ("GDRAM", f"{size(board.gdram)}, {board.bandwidth / 1e9:,.1f} GB/s"),

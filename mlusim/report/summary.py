@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from mlusim.counted import counted
 from mlusim.report.acceptance import acceptance
 
 if TYPE_CHECKING:
@@ -71,5 +72,7 @@ def engines(records: "Sequence[CallRecord]") -> str:
             counts[launch.engine] = counts.get(launch.engine, 0) + 1
     if len(counts) < 2:
         return "".join(f"Launched on the {name} engine." for name in counts)
-    parts = ", ".join(f"{many:,} launches on the {name} engine" for name, many in sorted(counts.items()))
+    parts = ", ".join(
+        f"{counted(many, 'launch', 'launches')} on the {name} engine" for name, many in sorted(counts.items())
+    )
     return f"{parts}."

@@ -141,7 +141,8 @@ def _accepted(item: pytest.Item) -> frozenset[str]:
 def _text(collector: "Collector", accepted: frozenset[str]) -> str:
     """The findings that are errors and not accepted, for people; empty where there are none."""
     from mlusim.check.findings import fold  # noqa: PLC0415
-    from mlusim.check.findings_text import counted, rendered  # noqa: PLC0415
+    from mlusim.check.findings_text import rendered  # noqa: PLC0415
+    from mlusim.counted import counted  # noqa: PLC0415
 
     found = fold(f for f in collector.found if f.level != "note" and f.id not in accepted)
     if not found:

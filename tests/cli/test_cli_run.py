@@ -134,6 +134,7 @@ def test_own_arrays_are_judged_and_saved(cli, shift_file, tmp_path):
         assert (None, "MLU590-H8", True) == (document["case"], document["board"], document["passed"])
         assert {"dtype": "float", "shape": [2, 3, 4, 5]} == document["inputs"]["input"]
         assert ["output"] == saved.files
+        assert f"outputs written to {out}\n" in done.err
         assert np.array_equal(expected, saved["output"])
 
 

@@ -78,6 +78,13 @@ def test_a_line_of_a_file_that_is_not_loaded_is_kept(late):
     assert "mlu.bang_write_value" in answer
 
 
+def test_a_line_behind_the_code_of_a_file_that_is_not_loaded_becomes_one_of_it(late):
+    """Once the file is there, the breakpoint is at the next line with code, or at the last."""
+    says(late, "break late_kernels.py:5", "break late_kernels.py:999", "run")
+
+    assert [b.location.line for b in late.session.breakpoints.values()] == [6, 8]
+
+
 def test_a_helper_of_the_library_is_a_place(late):
     """`break mluop_exp` stops at each line of the kernel that names it."""
     says(late, "break task 0", "continue", "continue", "delete 1")

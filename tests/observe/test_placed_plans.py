@@ -158,4 +158,4 @@ def test_a_check_without_a_plan_says_so(tmp_path):
 
     assert summary(report).endswith("checked by memcheck; plancheck saw no plan.")
     assert {"plancheck": 1} == report.to_json()["unchecked"]
-    assert '<skipped message="plancheck saw nothing to check in 1 launches"' in junit(report)
+    assert '<skipped message="plancheck saw nothing to check in 1 launch"' in junit(report)

@@ -111,7 +111,7 @@ def launch_unchecked(handle, tensors, descs, params):
 
 
 REASONS = {
-    "CE3226-V101": "UNION1 needs 1 clusters at once; CE3226-V101 allows up to BLOCK",
+    "CE3226-V101": "UNION1 needs 1 cluster at once; CE3226-V101 allows up to BLOCK",
     "MLU270-S4": "__bang_write_zero: dst has 160 bytes",
 }
 

@@ -211,7 +211,7 @@ def test_every_form_says_which_engine_ran():
     native = evolve(python, case="b", launches=(evolve(python.launches[0], engine="native"),) * 2)
     mixed, counted = (
         [python, native, refused],
-        "2 launches on the native engine, 1 launches on the python engine.",
+        "2 launches on the native engine, 1 launch on the python engine.",
     )
     rows = list(csv.DictReader(io.StringIO(csv_text(mixed))))
 

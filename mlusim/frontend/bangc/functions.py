@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
+from mlusim.counted import counted
 from mlusim.errors import OutOfBounds, UsageError
 from mlusim.frontend.bangc import ir, prelude
 from mlusim.frontend.bangc.errors import SourceError, diagnostic_of
@@ -77,7 +78,7 @@ class Arguments(Items):
 
     def _past(self, at: int) -> OutOfBounds:
         return OutOfBounds(
-            f"argv[{at}] is read, and the program has {len(self.items) - 1} words",
+            f"argv[{at}] is read, and the program has {counted(len(self.items) - 1, 'word')}",
             legal=f"argv[0] to argv[{len(self.items) - 1}], which is null",
             hint="test argc first, or give the argument behind --",
         )
