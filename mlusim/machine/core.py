@@ -11,7 +11,7 @@ from mlusim.engine.contract import Flight
 from mlusim.engine.refuse import foreign
 from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
-from mlusim.machine.events import Sync
+from mlusim.machine.events import Site, Sync
 from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
 from mlusim.machine.sync.mutex import lock, unlock
 from mlusim.machine.sync.nram_copies import land_inside, wait_inside
@@ -116,6 +116,10 @@ class Core:
         other tasks too ends the launch, caught or not.
         """
         fault.task, (fault.file, fault.line) = self.place.task, self.site()
+        site = Site(fault.file, fault.line)
+        if not site.python:
+            fault.message = site.respelled(fault.message)
+            fault.hint = fault.hint and site.respelled(fault.hint)
         if fault.ends_launch:
             self.session.scheduler.doom(self, fault)
         return fault

@@ -1,5 +1,6 @@
 """The announcements of a launch: what observers are told, and when."""
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from attrs import define
@@ -71,6 +72,10 @@ class Site(NamedTuple):
         if self.python:
             return f"mlu.{name}"
         return f"__{name}" if name.islower() else name
+
+    def respelled(self, text: str) -> str:
+        """*text* with what it calls ``mlu.name`` as the language of the file spells it."""
+        return re.sub(r"\bmlu\.(\w+)", lambda found: self.spelled(found[1]), text)
 
 
 @define(eq=False)  # never changed, but made for every copy: a frozen class takes twice as long

@@ -16,7 +16,8 @@ class MemoryDeclaration:
     """A declaration of *count* elements of *dtype* in *space*.
 
     On the chip *file* and *line* are those of the kernel's statement, and *name* is the variable's where the front end
-    knows it; a tensor of the host has its *shape* instead, and *const* where a kernel may not write it.
+    knows it; a tensor of the host has its *shape* instead, the *name* of the parameter that it is given to where that is
+    known, and *const* where a kernel may not write it.
     *stack* is true for a local array of BANG C, which a compiler has on its stack.  *told* says in words what a
     tensor is, where a program has another name for it than its shape.
     """
@@ -46,7 +47,8 @@ class MemoryDeclaration:
         if self.told is not None:
             return self.told()
         if self.shape is not None:
-            return f"{'const ' if self.const else ''}tensor {self.dtype}{list(self.shape)}"
+            name = f"{self.name} " if self.name else ""
+            return f"{'const ' if self.const else ''}tensor {name}{self.dtype}{list(self.shape)}"
         return f"{self.space} {self.dtype}[{self.count}] declared at {self.place}"
 
 

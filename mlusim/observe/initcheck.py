@@ -284,17 +284,21 @@ class InitCheck(Checker):
             (h.write.step for h in hops if h.write is not None and h.write.step.site in self._mixed), None
         )
         if mix is None:
-            self.report((rule, effect.site), lambda: self._told(rule, effect, verb, count, hops))
+            self.report((rule, effect.site), lambda: self._told(rule, effect, verb, (source, count), hops))
         else:
             self.report(("mixed", mix.site), lambda: self._told_mixed(mix, effect, verb, hops))
 
-    def _told(self, rule: str, effect: Effect, verb: str, count: int, hops: list[Any]) -> Finding:
+    def _told(
+        self, rule: str, effect: Effect, verb: str, lacks: tuple[Access, int], hops: list[Any]
+    ) -> Finding:
+        source, count = lacks
         name = effect.name if effect.step.row is None else f"__{effect.name}"
         where = f" to {effect.writes[0].allocation.site}" if verb == "stores" else ""
         context, note, hint, trace = self._history(effect, hops)
         return Finding(
             rule,
-            f"{name} {verb} {count} bytes without a value{where}",
+            f"{name} {verb} {count} bytes without a value{where}, from byte {hops[0].offset} of "
+            f"{source.allocation.site} on",
             **place_of(effect.site),
             task=effect.core.place.task,
             intrinsic=effect.name,
@@ -311,7 +315,7 @@ class InitCheck(Checker):
         name = effect.name if effect.step.row is None else f"__{effect.name}"
         return Finding(
             "initcheck-lanes-mixed",
-            f"__{mix.name} mixes bytes without a value into lanes that have one",
+            f"__{mix.name} mixes bytes of {hops[-1].allocation.site} without a value into lanes that have one",
             **place_of(mix.site),
             task=effect.core.place.task,
             intrinsic=mix.name,

@@ -8,6 +8,7 @@ import numpy as np
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
+from mlusim.memory.space import GDRAM
 
 MOST = 256  # writes of bytes without a value that are told apart
 
@@ -118,6 +119,12 @@ class Shadow:
         site = effect.step.site
         key: Hashable = site if whole or len(self.writes) >= MOST else (site, effect.core, access.start)
         self.writes[key] = access, effect, whole
+        if (
+            self.allocation.space is GDRAM
+        ):  # the one that went furthest, too: the neighbour of what nothing stored
+            held = self.writes.get((site, None))
+            if held is None or access.span[1] > held[0].span[1]:
+                self.writes[site, None] = access, effect, whole
 
     def log(self) -> list[Write]:
         """The last write of each statement."""

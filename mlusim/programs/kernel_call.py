@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import as_dtype
@@ -154,6 +154,7 @@ class KernelCall:
                 return None
             tensor = self._tensor(device, name, text, what)
             _fit(tensor, kind.to, text, what)
+            tensor.allocation.declared = evolve(tensor.allocation.declared, name=name)
             return tensor
         if isinstance(kind, t.Record):
             return _structure(text, kind, what)

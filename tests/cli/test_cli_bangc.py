@@ -163,6 +163,7 @@ def test_check_finds_at_the_line_of_the_source(folder, capsys):
 
     assert code == 1
     assert {(f["file"].rsplit("/", 1)[-1], f["line"]) for f in findings} == {("scale.mlu", 7)}
+    assert all("of tensor dst float" in f["message"] for f in findings if "racecheck" in f["id"])
 
 
 def test_debug_stops_in_the_source_and_shows_its_variables(folder, capsys):

@@ -77,3 +77,24 @@ def test_the_kernel_is_the_one_that_stored():
         device.get(out)
 
     assert ["stores"] == [found.kernel for found in collector.found]
+
+
+@kernel
+def rows(mlu, out, count):
+    part = mlu.nram(float32, 16)
+    mlu.bang_write_zero(part, 16)
+    for row in range(mlu.taskId, count, mlu.taskDim):
+        mlu.memcpy(out + 16 * row, part, 64, NRAM2GDRAM)
+
+
+def test_the_neighbour_of_what_is_missing_is_named():
+    """The task that stored the row before, not the one that ran last."""
+    device = mlusim.Device()
+    out = device.empty(16 * 6, float32)
+    with collecting(["initcheck"]) as collector:
+        device.launch(rows, (3, 1, 1), args=(out, 4))
+        device.get(out)
+    (finding,) = collector.found
+
+    assert "by task 0 stored up to byte 256" in finding.context[0]
+    assert 256 == finding.facts["offset"]

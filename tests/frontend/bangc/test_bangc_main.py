@@ -307,3 +307,16 @@ def test_memory_that_was_freed_is_a_finding_of_the_host(execute, use):
     collector.add(caught.value)
 
     assert ["hostcheck-use-after-free"] == [finding.id for finding in collector.found]
+
+
+def test_memory_is_named_by_its_line_and_hints_are_spelled_in_c(execute):
+    """A finding says which cnrtMalloc the bytes come from, and how BANG C writes what helps."""
+    with collecting() as collector:
+        execute(QUEUE + LAUNCH + BACK)
+    wrong = "__nram__ float near[64];\n__mlu_entry__ void Far(float *x) { __bang_add(x, near, near, 64); }\n"
+    with pytest.raises(Fault) as caught:
+        execute(QUEUE + "Far<<<dim, cnrtFuncTypeBlock, queue>>>(dst);", before=wrong)
+    line = (HEADERS + KERNEL + QUEUE).count("\n") + 1
+
+    assert f"reads 256 bytes of cnrtMalloc at lab.mlu:{line}, which" in collector.found[0].message
+    assert "copy it there with __memcpy first" == caught.value.hint

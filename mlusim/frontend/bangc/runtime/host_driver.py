@@ -6,10 +6,11 @@ launches alone.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
 from mlusim.arch.dtypes import int8, uint8
 from mlusim.errors import Ended, MemoryFault, OutOfMemory, WrongSpace, shown_file
@@ -200,6 +201,11 @@ class Driver:
             tensor = self.device.empty(nbytes, uint8)
         except OutOfMemory:
             return self._done(MEMORY)
+        file, line = kernel_site()
+        allocation, where = tensor.allocation, f"{PurePath(file).name}:{line}"
+        allocation.declared = evolve(
+            allocation.declared, told=lambda: f"{nbytes} bytes of cnrtMalloc at {where}"
+        )
         self.tensors[tensor.address] = tensor
         pointer[0] = tensor.ptr
         return OK
