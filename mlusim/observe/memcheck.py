@@ -62,6 +62,9 @@ class MemCheck(Checker):
         """Ask whether the scalar pipe reaches the memory and the type divides the address; True where it does."""
         access = (effect.reads or effect.writes)[0]
         address = access.allocation.address + access.start
+        if self.notes and effect.core.place.memory_core and access.allocation.space.name in ("NRAM", "WRAM"):
+            self.report(("memory core", effect.site), lambda: _of_the_memory_core(effect))
+            return False
         if access.allocation.space.name == "WRAM":
             self.report((effect.name, effect.site), lambda: _scalar_of_wram(effect))
             return False
@@ -134,6 +137,20 @@ class MemCheckNotes(MemCheck):
             self._full.add(step)
         else:
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
+
+
+def _of_the_memory_core(effect: Effect) -> Finding:
+    access = (effect.reads or effect.writes)[0]
+    return Finding(
+        "memcheck-memory-core",
+        f"the {effect.core.place.label} makes a {effect.name} of {access.allocation.site}, which it does not have",
+        **place_of(effect.site),
+        task=effect.core.place.task,
+        intrinsic=effect.name,
+        note="here it works on bytes of its own that hold no values; a card may fault",
+        hint=f"let only IPU cores get there: {effect.site.spelled('is_ipu')}()",
+        facts={"address": access.allocation.address + access.start, "space": access.allocation.space.name},
+    )
 
 
 def _scalar_of_wram(effect: Effect) -> Finding:

@@ -36,6 +36,9 @@ _ROWS = (
     ),
     FindingRule("memcheck-unsupported", "the architecture or the core lacks the instruction or the copy"),
     FindingRule("memcheck-misaligned", "a scalar access is at an address that its type does not divide"),
+    FindingRule(
+        "memcheck-memory-core", "a memory core reads or writes NRAM or WRAM, which it does not have", NOTE
+    ),
     FindingRule("memcheck-lanes-wasted", "a vector ends or begins inside a line of 128 bytes", NOTE),
     FindingRule("initcheck-undefined-stored", "bytes that were never written are stored to GDRAM"),
     FindingRule(
