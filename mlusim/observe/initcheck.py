@@ -335,7 +335,7 @@ class InitCheck(Checker):
         flight = in_flight(effect.core, origin)
         context = (
             f"they come from byte {origin.offset} of {origin.allocation.site}",
-            *neighbours(origin, shadow),
+            *neighbours(origin, shadow, effect.site),
         )
         if flight is not None:
             return context, str(flight), "wait for the asynchronous copy first", tuple(places(hops))

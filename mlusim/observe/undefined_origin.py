@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from mlusim.machine.events import Effect, Step
+from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
 from mlusim.observe.finding import Finding, RelatedPlace
@@ -49,24 +49,24 @@ def places(hops: list[Hop]) -> Iterator[RelatedPlace]:
             yield RelatedPlace(*step.site, f"{_name(step)} wrote byte {hop.offset} of {hop.allocation.site}")
 
 
-def neighbours(hop: Hop, shadow: Shadow) -> Iterator[str]:
-    """Say who wrote the byte of *hop*, or what was last written before and behind it."""
+def neighbours(hop: Hop, shadow: Shadow, here: Site) -> Iterator[str]:
+    """Say who wrote the byte of *hop*, or what was last written before and behind it; *here* is the finding's place."""
     if hop.write is not None:
-        yield f"{_described(hop.write)} wrote them out of bytes without a value"
+        yield f"{_described(hop.write, here)} wrote them out of bytes without a value"
         return
     in_place = [w for w in shadow.log() if w.covers(hop.offset) and w.access in w.step.reads]
     if in_place:
         first = min(in_place, key=lambda w: w.number)
-        yield f"nothing had been written there when {_described(first)} took them as a source"
+        yield f"nothing had been written there when {_described(first, here)} took them as a source"
         return
     ends = [w for w in shadow.log() if w.access.span[1] <= hop.offset]
     begins = [w for w in shadow.log() if w.access.span[0] > hop.offset]
     if ends:
         last = max(ends, key=lambda w: (w.access.span[1], w.number))
-        yield f"the last write before them, {_described(last)}, stopped at byte {last.access.span[1]}"
+        yield f"the last write before them, {_described(last, here)}, stopped at byte {last.access.span[1]}"
     if begins:
         first = min(begins, key=lambda w: (w.access.span[0], -w.number))
-        yield f"the first write behind them, {_described(first)}, began at byte {first.access.span[0]}"
+        yield f"the first write behind them, {_described(first, here)}, began at byte {first.access.span[0]}"
     if not ends and not begins:
         yield "nothing has been written there at all"
 
@@ -111,8 +111,9 @@ def _name(step: Step) -> str:
     return step.name if step.row is None else f"__{step.name}"
 
 
-def _described(write: Write) -> str:
-    return f"{_name(write.step)} at line {write.step.site.line} by {write.effect.core.place.label}"
+def _described(write: Write, here: Site | None = None) -> str:
+    at = write.step.site.told_from(here or write.step.site)
+    return f"{_name(write.step)} at {at} by {write.effect.core.place.label}"
 
 
 def _last_write(shadow: Shadow, offset: int, number: int) -> Write | None:

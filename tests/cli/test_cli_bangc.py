@@ -166,6 +166,20 @@ def test_check_finds_at_the_line_of_the_source(folder, capsys):
     assert all("of tensor dst float" in f["message"] for f in findings if "racecheck" in f["id"])
 
 
+def test_a_line_of_another_file_comes_with_its_file(folder, capsys):
+    """What a header does to the bytes is named by it, not by a number of the file of the finding."""
+    (folder / "put.h").write_text("__mlu_func__ void put(float *at, float value) {\n  at[0] = value;\n}\n")
+    (folder / "pair.mlu").write_text(
+        '#include <bang.h>\n#include "put.h"\n__nram__ float box[64];\n__mlu_entry__ void Pair(float *out) {\n'
+        "  put(out, 1.0f);\n  __memcpy(box, out, 4, GDRAM2NRAM);\n  __memcpy(out + 1, box, 4, NRAM2GDRAM);\n}\n"
+    )
+    code = main(["check", "pair.mlu", "--arg", "out=out:float32:2", "--only", "racecheck", "--json"])
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+
+    assert (code, finding["line"]) == (1, 6)
+    assert "scalar store at put.h:2 may not have" in finding["message"].replace(f"{folder}/", "")
+
+
 def test_debug_stops_in_the_source_and_shows_its_variables(folder, capsys):
     """A breakpoint at a line stops there, and the variables are the programmer's."""
     commands = [

@@ -67,10 +67,8 @@ class Blame:
         """Whether what would help *one* is known without a search: a wait before a mutex, or a barrier that was told."""
         withheld = self._handing.missed(one.pairs)
         if withheld is not None:
-            text = (
-                f"put {withheld.site.spelled('sync')}() before line {withheld.site.line}, which passes on only what is "
-                "over by then"
-            )
+            at = withheld.site.told_from(one.conflict.second.statement.site)
+            text = f"put {withheld.site.spelled('sync')}() before {at}, which passes on only what is over by then"
             self._tell(one, Remedy(text, verified=True), withheld.site)
             return True
         if recorded.updates(one):
