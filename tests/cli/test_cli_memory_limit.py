@@ -120,7 +120,7 @@ def test_an_input_is_lent_unless_it_comes_back(cli, kernel, tmp_path, engine):
     back = cli("run", file, *CALL[:2], "--arg", "x=inout:x.npy", *CALL[4:], "--engine", engine)
 
     assert [3, 3, 0] == [lent.code, checked.code, back.code]
-    assert "it would change const tensor float[16], which the host passed as const" in lent.err
+    assert "it would change const tensor x float[16], which the host passed as const" in lent.err
     assert "--arg NAME=inout:F.npy" in lent.err
     assert "k.mlu:5" in lent.err
     assert "memcheck-read-only" in checked.out
