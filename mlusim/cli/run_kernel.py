@@ -166,7 +166,7 @@ def _show(done: "Called", judged: Mapping[str, Compared]) -> None:
         soft_wrap=True,
     )
     for line in launch.printed:
-        console.print(Text(line), soft_wrap=True)
+        console.print(Text(line.removesuffix("\n")), soft_wrap=True)
     for name, array in done.outputs.items():
         flat = np.array2string(array.reshape(-1)[:8], separator=", ", max_line_width=500)
         console.print(

@@ -178,7 +178,12 @@ def is_ipu(core: Control) -> bool:
 
 @_row("__bang_printf", "vendor declaration header, control")
 def bang_printf(core: Control, fmt: str, *values: Values) -> None:
-    """Print on the device, C style; at most 16 values; not on a memory core."""
+    """Print on the device, C style; at most 16 values; not on a memory core.
+
+    What one call prints is shown as lines of its own, with or without a newline at its end: the calls of different
+    tasks follow each other in an order of the schedule, and pieces of their lines would run into each other.
+    ``printf`` in a kernel of BANG C is the same.
+    """
     if core.place.memory_core:
         raise Refused("a memory core cannot print; guard it with `if mlu.is_ipu()`")
     if len(values) > 16:

@@ -184,7 +184,10 @@ def _changes(session: "DebugSession", words: str) -> str:
 
 def _printed(session: "DebugSession", words: str) -> str:
     del words
-    return "\n".join(session.look().session.printed) or "__bang_printf has printed nothing yet"
+    return (
+        "\n".join(line.removesuffix("\n") for line in session.look().session.printed)
+        or "__bang_printf has printed nothing yet"
+    )
 
 
 def _functions(session: "DebugSession", words: str) -> str:

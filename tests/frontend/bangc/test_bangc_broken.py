@@ -171,3 +171,23 @@ def test_what_makes_a_file_unusable_is_shown_first_with_all_names_that_are_missi
     assert 2 == caught.value.line
     assert "unknown type name 'Missing'" in str(caught.value)
     assert "(and 2 more; not known: Missing, nope1, nope2)" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "guess"),
+    [
+        ("__bang_actve_relu", "__bang_active_relu"),
+        ("cnrtThings", ""),
+        ("__bang_activ_xyz", ""),
+        ("__memse", ""),
+    ],
+)
+def test_a_guess_is_near_as_a_whole(load, name, guess):
+    """And never of the host for a name of the device."""
+    module = load(
+        f"__mlu_global__ void K(float *o) {{ {name}(o, o, 1); }}\n__mlu_global__ void L(float *o) {{ o[0] = 1; }}\n"
+    )
+    (error,) = [d.message for d in module.broken]
+
+    assert f"use of undeclared identifier '{name}'" in error
+    assert (guess and f"did you mean '{guess}'" in error) or "did you mean" not in error

@@ -24,6 +24,7 @@ from mlusim.frontend.bangc.parse.sources import SourceTexts, read, refuse_specia
 from mlusim.frontend.bangc.parse.tree import CursorReader
 from mlusim.frontend.bangc.parse.trial import tried
 from mlusim.isa.header import ANNOTATION
+from mlusim.near import near
 
 HELPING = "__mlusim_"  # how the names of functions begin that are asked for, to see what they call
 REQUEST = "mlusim_request_"
@@ -31,6 +32,7 @@ _ERROR = 3  # the library's severity of what stops a compiler
 _ON = 0x200  # parse on behind a header that is not found
 _NOTES = 3  # shown of those that an error has
 _EXPLICIT = re.compile(r"^\s*template\s+(?!<)[^;{]*?\b(\w+)\s*(<[^;(]*>)\s*\(", re.MULTILINE)
+_GUESS = re.compile(r"'(?P<name>\w+)'(?P<between>[^';]*); did you mean '(?P<guess>\w+)'\?")
 _STATEMENT = re.compile(_EXPLICIT.pattern + r"[^;{]*;", re.MULTILINE)
 
 
@@ -275,9 +277,17 @@ def _diagnostic(d: Any, path: str, source: str, wanted: Sequence[str]) -> Diagno
         return Diagnostic(
             path, line, column, f"there is no {name}: {message}", excerpt_of(source, line, column)
         )
+    message = _GUESS.sub(_likely, message)
     text = source if file == path else read(file) if Path(file).is_file() else ""
     notes = [_note(c) for c in d.children if "candidate" in str(c.spelling)][:_NOTES]
     return Diagnostic(file, line, column, message, excerpt_of(text, line, column), tuple(notes))
+
+
+def _likely(found: re.Match[str]) -> str:
+    """The compiler's guess where the whole names are near, and both are of the device or neither is."""
+    name, between, guess = found["name"], found["between"], found["guess"]
+    kept = name.startswith("__") == guess.startswith("__") and near(name, [guess])
+    return found[0] if kept else f"'{name}'{between}"
 
 
 def _template(source: str, name: str) -> tuple[int, int]:
