@@ -129,7 +129,12 @@ class Mlu:
     def is_ipu(self) -> bool:
         """Whether this is an IPU core."""
     def bang_printf(self, fmt: str, *values: Any) -> None:
-        """Print on the device, C style; at most 16 values; not on a memory core."""
+        """Print on the device, C style; at most 16 values; not on a memory core.
+
+        What one call prints is shown as lines of its own, with or without a newline at its end: the calls of different
+        tasks follow each other in an order of the schedule, and pieces of their lines would run into each other.
+        ``printf`` in a kernel of BANG C is the same.
+        """
     def assert_fail(self, assertion: str, file: str = "", line: Count = 0, function: str = "") -> None:
         """End the kernel with a fault that says which *assertion* failed, and where; C's ``assert`` calls it."""
     def assert_(self, expression: Any, text: str = "") -> None:

@@ -17,7 +17,7 @@ from mlusim.isa.table import ISA
 from mlusim.machine.events import Effect, Site, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.footprint import Access
-from mlusim.memory.space import GDRAM
+from mlusim.memory.space import GDRAM, SRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding, RelatedPlace
 from mlusim.observe.scattered import atomics, index_reads
@@ -33,6 +33,12 @@ ABSORBING = frozenset(
     | {ISA[name].body for name in ("bang_band", "bang_bor", "bang_band_scalar", "bang_maskmove")}
 )
 """Bodies of which one operand can settle the result whatever the other holds."""
+
+DROPPED = (
+    "load the buffer on the memory core, where __is_mpu() is true: a copy between GDRAM and SRAM has no effect on an IPU "
+    "core of a union"
+)
+"""What to do about SRAM that nothing has written, in a kernel of BANG C."""
 
 NEVER = 1 << 62  # behind every effect of a launch
 
@@ -59,6 +65,7 @@ class InitCheck(Checker):
         super().__init__(notes=notes)
         self._shadows: dict[Allocation, Shadow] = {}
         self._mixed: set[Site] = set()
+        self._compiled = False
         self._loaded: dict[Core, tuple[Effect, Access, bytes]] = {}
         self._ended: dict[Any, list[Any]] = {}  # memories of tasks that have ended, by union
 
@@ -67,6 +74,7 @@ class InitCheck(Checker):
     def launch_begin(self, launch: "Launch") -> None:
         """Learn what the tensors hold."""
         super().launch_begin(launch)
+        self._compiled = launch.request.kernel.compiled
         self._shadows, self._mixed, self._loaded, self._ended = {}, set(), {}, {}
         for argument in launch.request.arguments:
             allocation = getattr(getattr(argument, "view", argument), "allocation", None)
@@ -346,6 +354,8 @@ class InitCheck(Checker):
             hint = (
                 "compare the count of the last write with the count used here, or fill the whole buffer first"
             )
+        elif self._compiled and origin.allocation.space is SRAM:
+            hint = DROPPED
         else:
             hint = "load or fill the buffer before it is used"
         return context, note, hint, tuple(places(hops))

@@ -82,3 +82,29 @@ def test_a_memory_core_knows_how_long_registers_are(module):
 
     assert list(range(N)) == found
     assert 4 * N == launch.traffic["GDRAM2GDRAM"]
+
+
+@pytest.mark.parametrize("engine", ["python", "auto"])
+def test_a_copy_that_had_no_effect_is_named_where_its_bytes_are_missing(tmp_path, engine):
+    """Between GDRAM and SRAM an IPU core of a union copies nothing: what reads the SRAM is told so."""
+    path = tmp_path / "dropped.mlu"
+    path.write_text(
+        "#include <bang.h>\n__mlu_shared__ float sh[64];\n__nram__ float a[64];\n"
+        "__mlu_global__ void K(float *out, const float *x) {\n"
+        "  if (__is_ipu() && coreId == 0) __memcpy(sh, x, 256, GDRAM2SRAM);\n  __sync_cluster();\n"
+        "  if (__is_ipu() && coreId == 1) { __memcpy(a, sh, 256, SRAM2NRAM); __memcpy(out, a, 256, NRAM2GDRAM); }\n}\n"
+    )
+    device = mlusim.Device("MLU370-X4")
+    out, x = device.put(np.zeros(64, np.float32)), device.put(np.ones(64, np.float32))
+    launch = device.launch(
+        bangc.load(path, board="MLU370-X4")["K"],
+        (4, 1, 1),
+        mlusim.UNION1,
+        (out, x),
+        observe="initcheck",
+        engine=engine,
+    )
+    (finding,) = launch.observers[0].findings
+
+    assert finding.id == "initcheck-undefined-stored"
+    assert "a copy between GDRAM and SRAM has no effect on an IPU core" in finding.hint
