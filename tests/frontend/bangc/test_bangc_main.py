@@ -46,6 +46,20 @@ def line_of(fault):
     return fault.line - (HEADERS + KERNEL).count("\n") - 2
 
 
+def test_a_launch_without_a_queue_goes_to_the_default_one(execute):
+    """``<<<dim, type>>>`` is ``<<<dim, type, nullptr>>>``."""
+    body = """\
+float host[2] = {1.5f, 2}, *memory;
+CNRT_CHECK(cnrtMalloc((void **)&memory, 8)); CNRT_CHECK(cnrtMemcpy(memory, host, 8, cnrtMemcpyHostToDev));
+cnrtDim3_t dim = {1, 1, 1};
+Twice<<<dim, cnrtFuncTypeBlock%s>>>(memory, memory, 2);
+CNRT_CHECK(cnrtQueueSync(nullptr)); CNRT_CHECK(cnrtMemcpy(host, memory, 8, cnrtMemcpyDevToHost));
+printf("%%g %%g", host[0], host[1]);"""
+    for queue in ("", ", nullptr"):
+        status, printed, launches = execute(body % queue)
+        assert (status, printed, len(launches)) == (0, "3 4", 1)
+
+
 def test_a_program_launches_and_measures_predicted_time(execute):
     """Memory, copies, a launch and notifiers: the result is right, and the time is the launch's."""
     status, printed, launches = execute("""\

@@ -463,9 +463,9 @@ def acts(target: Declaration) -> bool:
 
 
 def _launch(scope: FunctionScope, node: Node, target: Declaration, config: Node) -> Expr:
-    parameters = config.decl.parameters if config.decl else ()
+    assert config.decl is not None  # by which it was found
     given = [c for c in config.children if c.type is not None][1:]
-    dim, kind, queue = (argument(scope, c, p.type) for c, p in zip(given, parameters, strict=False))
+    dim, kind, queue = passed(scope, node, config.decl, given)
     arguments = passed(scope, node, target, _given(node))
     symbol = scope.around.need(target)
     return KernelLaunch(symbol, target.title, dim, kind, queue, arguments, t.VOID, node.span)

@@ -98,8 +98,8 @@ cnrtRet_t cnrtDeviceGetAttribute(int *, cnrtDeviceAttr_t, int);
 template <class T> cnrtRet_t cnrtMalloc(T **p, size_t n) { return cnrtMalloc((void **)p, n); }
 
 // What the parser makes of `kernel<<<dim, type, queue>>>`.
-int __cudaPushCallConfiguration(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t);
-int cudaConfigureCall(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t);
+int __cudaPushCallConfiguration(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);
+int cudaConfigureCall(cnrtDim3_t, cnrtFunctionType_t, cnrtQueue_t = nullptr);
 #ifndef CNRT_CHECK
 #define CNRT_CHECK(call) __mlusim_check((call), #call, __FILE__, __LINE__)
 #endif
