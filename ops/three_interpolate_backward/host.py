@@ -22,12 +22,12 @@ from mlusim.host.checks import (
 )
 from mlusim.operators.spec import policy_of
 from mlusim.plan import Layout
-from .kernel import MLUUnion1ThreeInterpolateBackward
+from .kernel import INDEX_LIMIT, MLUUnion1ThreeInterpolateBackward
 from .plan import PLAN, Mo
 from .tiles import POLICIES
 
-# MLU2xx cannot compare int32 with a scalar (TI-9), tp_322 has no cluster to launch a Union1 task on.
-ARCHITECTURES = ("mtp_372", "mtp_592")
+# tp_322 has no cluster to launch a Union1 task on.
+ARCHITECTURES = ("mtp_220", "mtp_270", "mtp_290", "mtp_372", "mtp_592")
 DESCRIPTORS = ("grad_output_desc", "indices_desc", "weights_desc", "grad_features_desc")
 
 
@@ -36,6 +36,17 @@ def _not_zero(name: str, axis: int, letter: str) -> Check:
         return bool(getattr(a, name).shape[axis] != 0)
 
     return demand(holds, f"{name}: {letter} (dim {axis}) is 0; it must be 1 or more")
+
+
+def _are_indices_exact(a: Any) -> str | None:
+    """Say where M goes beyond the indices that the float comparisons of MLU2xx tell apart (TI-12)."""
+    board, m = a.handle.board, a.grad_features_desc.shape[2]
+    if board.arch.bang_arch >= 300 or m <= INDEX_LIMIT:
+        return None
+    return (
+        f"grad_features_desc: M (dim 2) is {m}; on {board.name} ({board.arch.name}) indices go to 2^23 - 1, so M is "
+        f"at most {INDEX_LIMIT}; take a board of mtp_372 or mtp_592"
+    )
 
 
 CHECKS: Checks = (
@@ -55,6 +66,7 @@ CHECKS: Checks = (
     same_dim("indices_desc", 1, "grad_output_desc", 2),
     contiguous(*DESCRIPTORS),
     not_large(*DESCRIPTORS),
+    Check(_are_indices_exact, Status.MLUOP_STATUS_NOT_SUPPORTED),
     # The document's rule (decision D5): M = 0 is an error too; later versions of the library let it pass.
     _not_zero("grad_output_desc", 0, "B"),
     _not_zero("grad_output_desc", 1, "C"),
@@ -78,7 +90,7 @@ def mluOpThreeInterpolateBackward(
     """Overwrite grad_features with the sums of grad_output * weights over the points that name each feature.
 
     grad_output is [B, C, N], indices int32 [B, N, 3], weights [B, N, 3], grad_features [B, C, M]; all but
-    indices half or float, of one dtype.  An index outside [0, M - 1] contributes nothing.
+    indices half or float, of one dtype.  An index outside [0, M - 1] contributes nothing.  On MLU2xx M is at most 2^23.
     Returns BAD_PARAM or NOT_SUPPORTED with the reason in ``handle.last_error``.
     """
     given = {

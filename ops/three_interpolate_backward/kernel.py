@@ -11,9 +11,11 @@ from mlusim.bang import (
     GDRAM2NRAM,
     NFU_ALIGN_SIZE,
     NRAM2GDRAM,
+    NRAM2NRAM,
     PAD_UP,
     Mlu,
     Ptr,
+    float32,
     half,
     int8,
     int16,
@@ -22,6 +24,11 @@ from mlusim.bang import (
 )
 from mlusim.plan import Layout, Regions
 from .plan import PLAN, Co, Mo, No
+
+FLOAT_OF_0 = 0x4B000000
+"""The bits of 2^23 as float; with a number below 2^23 in the lower bits, those of 2^23 plus that number (TI-12)."""
+LOWER_BITS = 0x7FFFFF
+INDEX_LIMIT = 1 << 23
 
 
 @kernel
@@ -90,9 +97,19 @@ def load_neighbours(mlu: Mlu, nram: Regions, indices: Ptr, weights: Ptr, n_real:
         mlu.bang_write_value(nram.indices, n_deal * 3, int32(-1))
         mlu.bang_write_zero(nram.weights, n_deal * 3)
     mlu.memcpy(nram.indices, indices, n_real * 3 * indices.dtype.size, GDRAM2NRAM)
-    mlu.bang_transpose(nram.indices_transpose, nram.indices, n_deal, 3)
+    turn_neighbours(mlu, nram.indices_transpose, nram.indices, n_deal)
     mlu.memcpy(nram.weights, weights, n_real * 3 * weights.dtype.size, GDRAM2NRAM)
-    mlu.bang_transpose(nram.weights_transpose, nram.weights, n_deal, 3)
+    turn_neighbours(mlu, nram.weights_transpose, nram.weights, n_deal)
+
+
+def turn_neighbours(mlu: Mlu, target: Ptr, source: Ptr, n_deal: int) -> None:
+    """Turn N x 3 to 3 x N; MLU2xx transposes no rows of three elements and copies them apart (TI-12)."""
+    if mlu.BANG_ARCH >= 300:
+        mlu.bang_transpose(target, source, n_deal, 3)
+        return
+    es = source.dtype.size
+    for j in range(3):
+        mlu.memcpy(target + j * n_deal, source + j, es, NRAM2NRAM, es, 3 * es, n_deal - 1)
 
 
 def load_gradients(
@@ -118,7 +135,11 @@ def select_rows(
     """Turn neighbour *j*'s indices into row offsets; one outside [m_begin, m_end) gets the row *spare* and weight 0.
 
     Step 8 and TI-6.  Indices stay int32 (TI-9), and so do the comparisons in the document's two regions of floats.
+    MLU2xx has no arithmetic of int32: `select_rows_by_floats` stands in.
     """
+    if mlu.BANG_ARCH < 300:
+        select_rows_by_floats(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal)
+        return
     cells = nram.indices_transpose + j * n_deal
     weight = nram.weights_transpose + j * n_deal
     offsets = nram.indices_transpose_addition
@@ -139,6 +160,42 @@ def select_rows(
         mlu.bang_int322int16(other.cast(int16), inside, n_deal, 0, 0)
         inside = other
     mlu.bang_band(weight.cast(int8), weight.cast(int8), inside.cast(int8), n_deal * weight.dtype.size)
+
+
+def select_rows_by_floats(
+    mlu: Mlu, nram: Regions, j: int, n_deal: int, m_begin: int, m_end: int, spare: int, c_deal: int
+) -> None:
+    """Turn neighbour *j*'s indices into row offsets on MLU2xx; one outside [m_begin, m_end) gets the row *spare*.
+
+    *m_end* is at most 2^23 (TI-12).  An index below 2^23 becomes the float 2^23 + index by an exclusive or; any other
+    int32 becomes a float outside [2^23, 2^24), or NaN, which no window holds.  Weights stay: the row *spare* is never
+    stored.  The indices of the neighbour are overwritten.
+    """
+    words = nram.indices_transpose + j * n_deal
+    other_words = nram.indices_transpose_outside
+    cells, offsets, inside, other = (
+        region.cast(float32)
+        for region in (words, nram.indices_transpose_addition, nram.indices_transpose_inside, other_words)
+    )
+    cell_bytes, offset_bytes, other_bytes = (region.cast(int8) for region in (cells, offsets, other))
+    nbytes = n_deal * int32.size
+    mlu.bang_write_value(other_words, n_deal, int32(FLOAT_OF_0))
+    mlu.bang_bxor(cell_bytes, cell_bytes, other_bytes, nbytes)
+    mlu.bang_ge_scalar(inside, cells, INDEX_LIMIT + m_begin, n_deal)
+    mlu.bang_ge_scalar(other, cells, INDEX_LIMIT + m_end, n_deal)
+    mlu.bang_sub(inside, inside, other, n_deal)
+    # Nothing but numbers of the window's kind is computed with: NaN * 0 would stay NaN.
+    mlu.bang_write_value(other_words, n_deal, int32(LOWER_BITS))
+    mlu.bang_band(cell_bytes, cell_bytes, other_bytes, nbytes)
+    mlu.bang_write_value(other_words, n_deal, int32(FLOAT_OF_0))
+    mlu.bang_bor(cell_bytes, cell_bytes, other_bytes, nbytes)
+    mlu.bang_sub_scalar(offsets, cells, INDEX_LIMIT + m_begin, n_deal)
+    mlu.bang_sub_scalar(offsets, offsets, spare, n_deal)
+    mlu.bang_mul(offsets, offsets, inside, n_deal)
+    mlu.bang_add_scalar(offsets, offsets, spare, n_deal)
+    mlu.bang_mul_scalar(offsets, offsets, c_deal, n_deal)
+    mlu.bang_add_scalar(offsets, offsets, INDEX_LIMIT, n_deal)
+    mlu.bang_bxor(offset_bytes, offset_bytes, other_bytes, nbytes)
 
 
 def multiply(mlu: Mlu, nram: Regions, j: int, n_deal: int, c_deal: int) -> None:

@@ -47,7 +47,7 @@ OPERATORS = (
         theory=theory,
         limits=(
             "grad_output [B, C, N], weights [B, N, 3] and grad_features [B, C, M]: half or float, one dtype",
-            "indices: int32 [B, N, 3]; one outside [0, M - 1] contributes nothing",
+            "indices: int32 [B, N, 3]; one outside [0, M - 1] contributes nothing; on MLU2xx M is at most 2^23",
             "all tensors: layout ARRAY, contiguous, fewer than 2^31 elements; B, C, N and M are 1 or more",
         ),
         plans=(PLAN,),

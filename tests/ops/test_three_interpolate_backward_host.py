@@ -40,7 +40,7 @@ def answer(descriptors=None, pointers=None, handle=None):
 
 def test_legal_tensors_are_accepted_on_every_architecture_with_the_instructions():
     """The table below changes one property of a call that succeeds."""
-    for board in ("MLU370-X4", "MLU590-H8"):
+    for board in ("MLU220-M2", "MLU270-S4", "MLU290-M5", "MLU370-X4", "MLU590-H8"):
         status, sentence, launches = answer(handle=Handle(board))
 
         assert (Status.MLUOP_STATUS_SUCCESS, "", 1) == (status, sentence, len(launches))
@@ -243,6 +243,26 @@ def test_the_first_failing_check_wins(first):
 
         assert sentence.startswith(f"mluOpThreeInterpolateBackward: {named}")
         assert (UNSUPPORTED if first in (12, 13) else BAD) == status
+
+
+@pytest.mark.parametrize("board", ["MLU220-M2", "MLU270-S4", "MLU290-M5"])
+def test_ti_12_more_features_than_mlu2xx_counts(board):
+    """2^23 features pass on to the null pointers, one more is refused; MLU370 takes it."""
+
+    def said(m, board):
+        descriptors = {"grad_features": description("grad_features", shape=(B, C, m))}
+        return answer(descriptors, NOTHING, Handle(board))[:2]
+
+    arch = Handle(board).board.arch.name
+    null = (BAD, "mluOpThreeInterpolateBackward: grad_output is a null pointer")
+    sentence = (
+        f"mluOpThreeInterpolateBackward: grad_features_desc: M (dim 2) is 8388609; on {board} ({arch}) indices go to "
+        "2^23 - 1, so M is at most 8388608; take a board of mtp_372 or mtp_592"
+    )
+
+    assert null == said(2**23, board)
+    assert (UNSUPPORTED, sentence) == said(2**23 + 1, board)
+    assert null == said(2**23 + 1, "MLU370-X4")
 
 
 @pytest.mark.parametrize(

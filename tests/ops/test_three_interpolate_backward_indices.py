@@ -1,11 +1,14 @@
-"""Why three_interpolate_backward compares indices as integers (TI-9): floats cannot count beyond 2^24."""
+"""How three_interpolate_backward compares indices: as integers (TI-9), on MLU2xx as floats of their bits (TI-12)."""
 
 import numpy as np
+import pytest
+from bangc_twins import performed
 from three_interpolate_tools import layout_of
 
 import ops
 from mlusim import BLOCK, Device
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, float32, int32, kernel
+from mlusim.operators.registry import find_case, find_operator
 from ops.three_interpolate_backward import kernel as ported
 from ops.three_interpolate_backward.plan import PLAN
 
@@ -31,20 +34,22 @@ def select_by_floats(mlu, nram, j, n_deal, m_begin, m_end, spare, c_deal):
     mlu.bang_float2int32(nram.indices_transpose_addition, as_float, n_deal, 0)
 
 
-def selected(select, cells, m_begin):
+def selected(select, cells, m_begin, board="MLU370-X4"):
     """Return the rows that *select* gives to *cells* in the tile of features that begins at *m_begin*."""
     lanes = 32
 
     @kernel
     def window(mlu, target, source):
-        nram = PLAN.place(mlu.nram("int8", layout_of(TILES).high_water), dtype="float32", Co=32, No=32, Mo=32)
+        nram = PLAN.place(
+            mlu.nram("int8", layout_of(TILES, board=board).high_water), dtype="float32", Co=32, No=32, Mo=32
+        )
         mlu.bang_write_value(nram.indices_transpose, 3 * lanes, int32(-1))
         mlu.bang_write_zero(nram.weights_transpose, 3 * lanes)
         mlu.memcpy(nram.indices_transpose, source, len(cells) * 4, GDRAM2NRAM)
         select(mlu, nram, 0, lanes, m_begin, m_begin + 32, 32, 1)
         mlu.memcpy(target, nram.indices_transpose_addition, len(cells) * 4, NRAM2GDRAM)
 
-    device = Device("MLU370-X4")
+    device = Device(board)
     target = device.empty(len(cells), int32)
     device.launch(window, (1, 1, 1), BLOCK, (target, device.put(np.array(cells, np.int32))))
     return device.get(target).tolist()
@@ -85,3 +90,30 @@ def test_ti_9_a_feature_above_two_to_the_24():
     found = ops.run("three_interpolate_backward", inputs, {"m": m}).outputs["grad_features"][0, 0]
 
     assert {5: 100, m - 3: 20001, m - 2: 10, m - 1: 2000} == {int(i): found[i] for i in np.flatnonzero(found)}
+
+
+@pytest.mark.parametrize("board", ["MLU220-M2", "MLU270-S4", "MLU290-M5"])
+def test_ti_12_the_last_index_of_mlu2xx(board):
+    """Windows at both ends of the document's range; no other int32 lies in one, whatever float its bits make."""
+    wild = [-(2**31), -(2**31) + 5, -1, 2**23, 2**23 + 1, 2**24 + 1, 0x34800000, 0x7F800001, 2**31 - 1]
+    for begin in (0, 64, 2**23 - 32):
+        cells = [begin - 1, begin, begin + 1, begin + 31, begin + 32, *wild]
+
+        assert [32, 0, 1, 31, 32, *[32] * len(wild)] == selected(ported.select_rows, cells, begin, board)
+
+
+@pytest.mark.parametrize(
+    "case", ["extreme_indices", "nan_weights_of_other_tiles_half", "one_point", "zoo_2", "cube_65_float16"]
+)
+def test_ti_12_indices_on_mlu2xx(case):
+    """Right by the reference, and the same bytes and time from kernel.py and from kernel.mlu."""
+    spec = find_operator("three_interpolate_backward")
+    found = [
+        performed(spec.name, find_case(spec, case), "MLU290-M5", source=source) for source in (False, True)
+    ]
+
+    assert all(run.passed for run in found)
+    assert found[0].outputs["grad_features"].tobytes() == found[1].outputs["grad_features"].tobytes()
+    assert [launch.time_us for launch in found[0].launches] == [
+        launch.time_us for launch in found[1].launches
+    ]
