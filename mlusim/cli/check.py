@@ -4,11 +4,13 @@ import argparse
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from attrs import evolve
+import numpy as np
+from attrs import define, evolve
 
 import mlusim
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
@@ -34,9 +36,10 @@ from mlusim.cli.exits import CLEAN, FAULT, FINDINGS, USAGE
 from mlusim.cli.files import read_inputs, write_text
 from mlusim.cli.plain_text import remark
 from mlusim.cli.programs import behind, is_program, operators_behind, program_and_kernel
+from mlusim.cli.run_kernel import add_reference, compared_with, reference_of
 from mlusim.cli.settings import add_limit, boards_in, names_in, parameters, whole, workers
 from mlusim.cli.show import output, progress
-from mlusim.cli.sources import add_call_arguments, refuse_call_arguments
+from mlusim.cli.sources import add_call_arguments, is_source, refuse_call_arguments
 from mlusim.cli.trust import allowed
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
@@ -49,9 +52,10 @@ from mlusim.observe.suppress import Suppression, suppressions_in
 from mlusim.operators.campaign import matching_cases, spread, usual_workers
 from mlusim.operators.registry import find_case, find_operator, operators
 from mlusim.programs.carving import carve
-from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.kernel_call import Called, KernelCall
 from mlusim.report.json_values import json_text
 
+Array = np.ndarray[Any, Any]
 FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
     {
         "text": findings_text,
@@ -62,6 +66,9 @@ FORMATS: Mapping[str, Callable[[CheckReport], str]] = MappingProxyType(
 )
 SUFFIXES = MappingProxyType({".json": "json", ".sarif": "sarif", ".xml": "junit"})
 PLANS = "plancheck"  # the checker that watches plans, inferred ones of BANG C too
+OF_ONE_KERNEL = (
+    "goes with one kernel of a BANG C file, as in `mlusim check scale.mlu --kernel Scale --reference F`"
+)
 OF_OPERATORS = ("case", "inputs", "set", "board", "seed", "effects", "jobs")
 
 RUNS_PROGRAMS = True
@@ -72,6 +79,7 @@ EXAMPLES = """examples:
   mlusim check three_interpolate_backward --board MLU590-H8 --format sarif -o findings.sarif
   mlusim check my_kernels.py --suppress accepted.toml --notes
   mlusim check scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
+  mlusim check scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --reference reference:scale
   mlusim check tin_shift_backward --case golden_document --schedules 5 --record replay.json
   mlusim check --replay replay.json
   mlusim check --all"""
@@ -95,6 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "words for the script, main() or pytest; behind -- all are",
     )
     add_call_arguments(parser)
+    add_reference(parser)
     add(
         "--all", action="store_true", help="every operator, all cases but the long, on every board of --board"
     )
@@ -137,6 +146,8 @@ def run(args: argparse.Namespace) -> int:
     observers_of(names)
     _refuse_odd_schedules(args)
     _refuse_odd_extent(args)
+    if args.reference is not None and not is_source(args.program):
+        raise UsageError(f"--reference {OF_ONE_KERNEL}")
     check_writable(args.output, args.record)
     accepted = _suppressions(args.suppress)
     script = args.program is not None and args.program.endswith(".py")
@@ -208,10 +219,50 @@ def _program(args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
         raise UsageError(f"--{unfit} goes with an operator or a script")
     args.check = ()
     program = program_and_kernel(args)[0]
-    done = check_program(program, args.program, names, notes=args.notes)
+    if args.reference is not None:
+        if not isinstance(program, KernelCall):
+            raise UsageError(f"--reference {OF_ONE_KERNEL}")
+        done = _accurate(program, args, names)
+    else:
+        done = check_program(program, args.program, names, notes=args.notes)
     if PLANS in names and isinstance(program, KernelCall) and not done.faults:
         return _carved(done, program)
     return done
+
+
+@define
+class _Kept:
+    """A call of a kernel that keeps what came back."""
+
+    call: KernelCall
+    done: Called | None = None
+
+    @property
+    def name(self) -> str:
+        """The call's."""
+        return self.call.name
+
+    def arrays(self) -> Mapping[str, Array]:
+        """The call's."""
+        return self.call.arrays()
+
+    def run(self, observe: Iterable[Any]) -> Called:
+        """Run the call."""
+        self.done = self.call.run(observe)
+        return self.done
+
+
+def _accurate(call: KernelCall, args: argparse.Namespace, names: tuple[str, ...]) -> Checked:
+    """*call* under the checkers; a result that is not what ``--reference`` gives is the problem of the run."""
+    reference, kept = reference_of(args.reference), _Kept(call)
+    done = check_program(kept, args.program, names, notes=args.notes)
+    if kept.done is None:
+        return done
+    found = compared_with(reference, call, kept.done)
+    wrong = "; ".join(f"{name}: {one.told}" for name, one in found.items() if not one.accuracy.passed)
+    if not wrong:
+        return done
+    return evolve(done, problem="; ".join(filter(None, (done.problem, f"against {args.reference}, {wrong}"))))
 
 
 def _carved(done: Checked, call: KernelCall) -> Checked:

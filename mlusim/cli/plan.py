@@ -46,6 +46,7 @@ EXAMPLE = """examples:
   mlusim plan mutual_information_backward --claim "S*T <= 50000"
   mlusim plan my_kernel_plan.py --max n
   mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
+  mlusim plan scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --board MLU370-X4 MLU590-H8 -o plan.json
 
 exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"""
 

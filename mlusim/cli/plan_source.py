@@ -1,22 +1,27 @@
 """``mlusim plan FILE.mlu``: how a kernel of BANG C divides its on-chip arrays, inferred from one launch."""
 
 import argparse
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.text import Text
 
-from mlusim.arch.catalog import find_board
+from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
 from mlusim.cli.exits import CLEAN, FINDINGS
+from mlusim.cli.files import write_text
 from mlusim.cli.programs import source_program
+from mlusim.cli.settings import boards_in
 from mlusim.cli.show import emit, kib, output
-from mlusim.errors import UsageError
+from mlusim.errors import Fault, MlusimError, UsageError, said
 from mlusim.files.paths import shown
+from mlusim.files.writing import check_writable
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
 from mlusim.programs.kernel_call import KernelCall
+from mlusim.report.json_values import json_text
 from mlusim.text_grid import table
 
-OF_PLANS = ("set", "dtype", "max", "frontier", "claim", "output")
+OF_PLANS = ("set", "dtype", "max", "frontier", "claim")
 NOTE = (
     "Inferred from this launch: a variable that holds one place throughout each task has a part of its array, and what "
     "moves belongs to the variable that it is computed from."
@@ -30,22 +35,45 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"--{unfit} goes with an operator's plan; of a BANG C file the plan is what one launch shows"
         )
-    boards = args.board or []
-    if len(boards) > 1:
-        raise UsageError("name one board; the sizes of a kernel of BANG C are compiled for it")
-    args.board = boards[0] if boards else None
+    check_writable(args.output)
+    if args.output and not args.output.endswith(".json"):
+        raise UsageError(f"{args.output} cannot hold the plan of a BANG C file; write it to a .json")
     args.program, *args.arguments = args.operator
-    call = source_program(args, ())
+    boards = boards_in(args.board or [], DEFAULT_BOARDS[:1])
+    carved = _carved(args, boards)
+    facts = [one if isinstance(one, dict) else _document(one) for one in carved]
+    document: Any = facts if len(facts) > 1 else facts[0]
+    if args.output:
+        write_text(args.output, json_text(document))
+    if args.json:
+        emit(document)
+    elif not args.output:
+        _show_all(carved)
+    return CLEAN if all(isinstance(one, Carving) and not one.findings for one in carved) else FINDINGS
+
+
+def _carved(args: argparse.Namespace, boards: Sequence[str]) -> list[Carving | dict[str, Any]]:
+    """The plan on each board; of several one may be refused or end in a fault, which is then told in its place."""
+    found: list[Carving | dict[str, Any]] = []
+    failed: list[MlusimError] = []
+    for board in boards:
+        try:
+            found.append(carve(_call(args, board)))
+        except (UsageError, Fault) as error:
+            failed.append(error)
+            found.append({"board": board, "refused": said(error)})
+    if len(failed) == len(boards):
+        raise failed[0]
+    return found
+
+
+def _call(args: argparse.Namespace, board: str) -> KernelCall:
+    call = source_program(argparse.Namespace(**{**vars(args), "board": board}), ())
     if not isinstance(call, KernelCall):
         raise UsageError(
             f"a plan is that of one kernel; name it, as in `mlusim plan {args.program} --kernel K`"
         )
-    found = carve(call)
-    if args.json:
-        emit(_document(found))
-    else:
-        _show(found)
-    return FINDINGS if found.findings else CLEAN
+    return call
 
 
 def _document(found: Carving) -> dict[str, Any]:
@@ -83,6 +111,54 @@ def _part(found: Carving, part: ArrayPart) -> dict[str, Any]:
     }
 
 
+def _show_all(carved: Sequence[Carving | dict[str, Any]]) -> None:
+    """One board with all that is known, several side by side."""
+    console = output()
+    plans = [one for one in carved if isinstance(one, Carving)]
+    if len(carved) == 1:
+        _show(plans[0])
+    else:
+        console.print(Text(f"{plans[0].kernel} on {', '.join(p.board for p in plans)}", style="bold"))
+        for made in _side_by_side(plans):
+            console.print("", made, sep="\n")
+        for plan in plans:
+            console.print(
+                "", *(Text(f"{plan.board}: {text}") for text in _memory(plan)), sep="\n", soft_wrap=True
+            )
+        for one in carved:
+            if isinstance(one, dict):
+                console.print(
+                    "", Text(f"{one['board']}: {one['refused']}", style="bold red"), sep="\n", soft_wrap=True
+                )
+        for plan in plans:
+            for finding in plan.findings:
+                console.print("", Text(f"on {plan.board}:"), finding, sep="\n")
+    console.print("", Text(NOTE, style="dim"), sep="\n")
+
+
+def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:
+    """A table of each array: its parts, and where each board has them."""
+    keys = dict.fromkeys((a.name, a.space, a.file, a.line) for plan in plans for a in plan.arrays)
+    for key in keys:
+        name, space, file, line = key
+        boards = tuple(plan.board for plan in plans)
+        made = table("variable", *boards, right=boards, title=f"{name}, {space}, {shown(file)}:{line}")
+        rows: dict[tuple[str, int], dict[str, str]] = {}
+        for plan in plans:
+            array = next((a for a in plan.arrays if (a.name, a.space, a.file, a.line) == key), None)
+            seen: Counter[str] = Counter()
+            for part in [] if array is None else plan.parts_of(array):
+                offset, touched, *_, variable, _, _ = _row(plan, part)
+                rows.setdefault((variable, seen[variable]), {})[plan.board] = f"{offset}: {touched}"
+                seen[variable] += 1
+            if array is not None:
+                used = f"{plan.touched(array):,} of {array.bytes:,}"
+                rows.setdefault(("bytes touched", -1), {})[plan.board] = used
+        for (variable, _), cells in sorted(rows.items(), key=lambda row: row[0][1] < 0):
+            made.add_row(variable, *(cells.get(board, "-") for board in boards))
+        yield made
+
+
 def _show(found: Carving) -> None:
     console = output()
     console.print(Text(f"{found.kernel} on {found.board}", style="bold"))
@@ -93,7 +169,6 @@ def _show(found: Carving) -> None:
         console.print("it declares no on-chip memory")
     for finding in found.findings:
         console.print("", finding, sep="\n")
-    console.print("", Text(NOTE, style="dim"), sep="\n")
 
 
 def _memory(found: Carving) -> Iterator[str]:

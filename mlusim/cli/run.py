@@ -56,11 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "more files, and words for the script or main(); behind -- all are",
     )
     add_call_arguments(parser)
-    add(
-        "--reference",
-        metavar="module:function",
-        help="what the outputs of a kernel of BANG C are compared with",
-    )
+    run_kernel.add_reference(parser)
     add_call(parser, "one case; without it and --inputs, all cases")
     add(
         "--policy",

@@ -45,6 +45,13 @@ class Compared:
         place = ", ".join(map(str, self.accuracy.worst_index))
         return f"worst at [{place}]: {self.got:.6g}, the reference has {self.expected:.6g}"
 
+    @property
+    def told(self) -> str:
+        """Errors and verdict as a phrase; the largest error of what failed."""
+        a = self.accuracy
+        line = f"diff1 {a.diff1:.3g}, diff2 {a.diff2:.3g}, {'passed' if a.passed else 'FAILED'}"
+        return f"{line}; {self.worst}" if not a.passed and self.worst else line
+
     def to_json(self) -> dict[str, Any]:
         """Errors, verdict and the worst element."""
         a = self.accuracy
@@ -55,9 +62,9 @@ class Compared:
 
 def run(args: argparse.Namespace, call: "KernelCall") -> int:
     """Launch, show, compare, save; returns 1 for findings or failed accuracy."""
-    reference = _reference(args.reference)
+    reference = reference_of(args.reference)
     done = call.run([EveryStep()] if args.trace or args.lines else [])
-    judged = {} if reference is None else _judged(reference, call, done)
+    judged = {} if reference is None else compared_with(reference, call, done)
     passed = all(one.accuracy.passed for one in judged.values())
     if args.json:
         emit(_document(call, done, judged))
@@ -76,8 +83,17 @@ def run(args: argparse.Namespace, call: "KernelCall") -> int:
     return CLEAN if passed and not done.findings else FINDINGS
 
 
-def _reference(name: str | None) -> Any:
-    """The function that ``module:function`` names; modules are looked for here, too."""
+def add_reference(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--reference``."""
+    parser.add_argument(
+        "--reference",
+        metavar="module:function",
+        help="what the outputs of a kernel of BANG C are compared with",
+    )
+
+
+def reference_of(name: str | None) -> Any:
+    """The function that ``module:function`` names; modules are looked for here, too.  None without a name."""
     if name is None:
         return None
     module, colon, function = name.partition(":")
@@ -92,8 +108,11 @@ def _reference(name: str | None) -> Any:
         sys.path.pop(0)
 
 
-def _judged(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Compared]:
-    """Compare what came back with ``reference(**inputs and numbers)``: a mapping by name, or the one output."""
+def compared_with(reference: Any, call: "KernelCall", done: "Called") -> dict[str, Compared]:
+    """Compare what came back with ``reference(**inputs and numbers)``: a mapping by name, or the one output.
+
+    Raises `UsageError` where the reference cannot be called so, or gives something that does not come back.
+    """
     given: dict[str, Any] = {name.removeprefix("input."): a for name, a in call.arrays().items()}
     for name, text in call.arguments.items():
         if name not in given and not text.startswith("out:"):
@@ -175,9 +194,7 @@ def _show(done: "Called", judged: Mapping[str, Compared]) -> None:
         )
     for name, one in judged.items():
         a = one.accuracy
-        line = f"  {name}: diff1 {a.diff1:.3g}, diff2 {a.diff2:.3g}, {'passed' if a.passed else 'FAILED'}"
-        if not a.passed and one.worst:
-            line += f"; {one.worst}"
-        console.print(Text(line, style="green" if a.passed else "bold red"), soft_wrap=True)
+        told = Text(f"  {name}: {one.told}", style="green" if a.passed else "bold red")
+        console.print(told, soft_wrap=True)
     for finding in done.findings:
         console.print("", finding if hasattr(finding, "__rich_console__") else Text(str(finding)), sep="\n")

@@ -87,6 +87,22 @@ def test_run_saves_and_compares(folder, capsys):
         np.testing.assert_array_equal(saved["dst"], np.arange(128, dtype=np.float32) * 2.5)
 
 
+def test_check_compares_with_a_reference(folder, capsys):
+    """A result that is not accurate is the problem of the run; the reference goes with one kernel."""
+    arguments = ["check", "scale.mlu", *CALL, "--arg", "dst=out:float32:128", "--only", "memcheck"]
+    right = main([*arguments, "--reference", "expected_scale:scaled"])
+    clean = capsys.readouterr().out
+    wrong = main([*arguments, "--reference", "expected_scale:wrong"])
+    told = capsys.readouterr().out
+    refused = main(["check", "tin_shift_forward", "--reference", "expected_scale:scaled"])
+
+    assert (right, wrong, refused) == (0, 1, 2)
+    assert "FAILED" not in clean
+    assert "against expected_scale:wrong, dst: diff1" in told
+    assert "FAILED; worst at [127]: 317.5, the reference has 381" in told
+    assert "--reference goes with one kernel of a BANG C file" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -142,7 +142,8 @@ def test_stages_share_bytes_without_a_finding(plan):
     [
         (("add.mlu", *CALL[:-2]), "int n of Add"),
         (("add.mlu", *CALL, "--max", "n"), "--max goes with an operator's plan"),
-        (("add.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "name one board"),
+        (("add.mlu", *CALL, "-o", "plan.svg"), "write it to a .json"),
+        (("missing.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "missing.mlu"),
         (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
         (("tin_shift_forward", "other"), "takes one operator"),
     ],
@@ -179,3 +180,36 @@ def test_a_pointer_at_the_beginning_of_a_local_array_has_its_part(plan, tmp_path
 
     assert (0, "room", 512) == (code, array["name"], array["touched"])
     assert [(name, 0), ("next", 256)] == [(p["variable"], p["offset"]) for p in array["parts"]]
+
+
+SIZED = """\
+__nram__ char pool[__BANG_ARCH__ >= 500 ? 2048 : 4096];
+__mlu_global__ void K(float *out, const float *in, int n) {
+  float *left = (float *)pool;
+  float *right = (float *)(pool + sizeof(pool) / 2);
+  __memcpy(left, in, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(right, left, left, n);
+  __memcpy(out, right, n * sizeof(float), NRAM2GDRAM);
+}
+"""
+SIZED_CALL = ("--arg", "out=out:float32:4096", "--arg", "in=in.npy", "--board", "MLU370-X4", "MLU590-H8")
+
+
+def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, monkeypatch):
+    """Each has its own sizes; -o writes the same document; where one board ends in a fault the other is shown."""
+    monkeypatch.chdir(tmp_path)
+    np.save("in.npy", np.ones(4096, np.float32))
+    Path("k.mlu").write_text(SIZED)
+    shown = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=64")
+    found = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=64", "--json").json()
+    written = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=64", "-o", "plan.json")
+    one = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=512")
+
+    assert (0, 0, "", 1) == (shown.code, written.code, written.out, one.code)
+    assert ["MLU370-X4", "MLU590-H8"] == [board["board"] for board in found]
+    assert [[0, 2048], [0, 1024]] == [[p["offset"] for p in board["arrays"][0]["parts"]] for board in found]
+    assert found == json.loads(Path("plan.json").read_text())
+    (row,) = (line.split() for line in shown.out.splitlines() if line.startswith("float * right"))
+    assert ["2,048:", "[2,048,", "2,304)", "1,024:", "[1,024,", "1,280)"] == row[3:]
+    assert "K on MLU370-X4\n" in one.out
+    assert "MLU590-H8: " in one.out
