@@ -22,6 +22,7 @@ from mlusim.errors import (
 )
 from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
+from mlusim.memory.space import NRAM
 from mlusim.observe.checker import Checker, place_of
 from mlusim.observe.finding import Finding
 from mlusim.observe.regions import region_label
@@ -54,9 +55,16 @@ class MemCheck(Checker):
         self._known = _Neighbours(_tensors(launch.request.arguments))
 
     def declare(self, core: "Core", allocation: Allocation) -> None:
-        """Learn a declaration."""
-        del core
+        """Learn a declaration, and ask whether the stack has room for it."""
         self._known.add(allocation)
+        if allocation.declared.stack and not core.place.memory_core:
+            arch = core.session.board.arch
+            room = arch.stack_left(core.arenas[NRAM].top)
+            if allocation.nbytes > room:
+                # Each array by itself: which of them lie on the stack together, the compiler decides.
+                self.report(
+                    ("stack", allocation.declared.place), lambda: _beyond_the_stack(core, allocation, room)
+                )
 
     def scalar(self, effect: Effect) -> bool:
         """Ask whether the scalar pipe reaches the memory and the type divides the address; True where it does."""
@@ -137,6 +145,21 @@ class MemCheckNotes(MemCheck):
             self._full.add(step)
         else:
             self.report((step.name, step.site, size, offset), lambda: _wasted(effect, size, offset))
+
+
+def _beyond_the_stack(core: "Core", allocation: Allocation, room: int) -> Finding:
+    declared = allocation.declared
+    count = f"{allocation.nbytes:,} bytes"
+    return Finding(
+        "memcheck-stack",
+        f"a local array of {count} does not fit on the stack, which has {room:,} (inferred)",
+        file=declared.file,
+        line=declared.line,
+        task=core.place.task,
+        note="the compiler keeps its stack in NRAM, unless it is told --bang-stack-on-ldram",
+        hint="declare it __nram__ or __ldram__, or work on a part of it at a time",
+        facts={"bytes": allocation.nbytes, "room": room},
+    )
 
 
 def _of_the_memory_core(effect: Effect) -> Finding:

@@ -124,3 +124,27 @@ def test_an_input_is_lent_unless_it_comes_back(cli, kernel, tmp_path, engine):
     assert "--arg NAME=inout:F.npy" in lent.err
     assert "k.mlu:5" in lent.err
     assert "memcheck-read-only" in checked.out
+
+
+@pytest.mark.parametrize(
+    ("board", "count", "code"), [("MLU370-X4", 32768, 0), ("MLU370-X4", 32769, 1), ("MLU590-H8", 32769, 1)]
+)
+def test_the_stack_has_what_the_compiler_keeps(cli, kernel, tmp_path, board, count, code):
+    """A local array of 128 KiB fits, a word more does not; a declaration that takes of the stack leaves it less."""
+    local = "#include <bang.h>\nDECLARED\n__mlu_entry__ void K(int *out) { USED int v[COUNT]; v[3] = 1; out[0] = v[3]; }\n"
+    call = ("--arg", "out=out:int32:1", "--board", board)
+    file = kernel(1)
+    (tmp_path / file).write_text(
+        local.replace("DECLARED", "").replace("USED", "").replace("COUNT", str(count))
+    )
+    done = cli("check", file, *call)
+    taken = find_board(board).arch.max_nram + 1024
+    declared = local.replace("DECLARED", f"__nram__ char a[{taken}];").replace("USED", "a[0] = 1;")
+    (tmp_path / file).write_text(declared.replace("COUNT", "32513"))
+    less = cli("check", file, *call)
+
+    assert (code, 1) == (done.code, less.code)
+    assert ("memcheck-stack" in done.out) == bool(code)
+    assert (
+        "a local array of 130,052 bytes does not fit on the stack, which has 130,048 (inferred)" in less.out
+    )
