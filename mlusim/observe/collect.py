@@ -6,11 +6,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mlusim.errors import Fault, SyncFault
-from mlusim.machine.hub import Observer, attending
+from mlusim.machine.hub import Hub, Observer, attending
 from mlusim.observe.checker import Allowed, Checker
 from mlusim.observe.comments import Comment, comments_in
 from mlusim.observe.finding import ERROR, Finding
-from mlusim.observe.memcheck import MemCheck, MemCheckNotes
+from mlusim.observe.memcheck import MemCheck, MemCheckFilters, MemCheckNotes
 from mlusim.observe.names import checkers, observers_of
 from mlusim.observe.rules import RULES
 
@@ -101,12 +101,24 @@ def collecting(names: Iterable[str] = (), *, notes: bool = False) -> Iterator[Co
     Raises `UsageError` for an unknown name.
     """
     wanted = tuple(names) or tuple(checkers())
-    collector = Collector(_noting(name) if notes else observers_of(name)[0] for name in wanted)
+    collector = Collector(_noting(name) if notes else _plain(name, wanted) for name in wanted)
     try:
         with attending((collector, *collector.watching)):
             yield collector
     finally:
         collector.close()
+
+
+def _plain(name: str, wanted: tuple[str, ...]) -> Observer:
+    """The checker *name*; memcheck hears of instructions where another of those *wanted* has them announced anyway."""
+    checker = observers_of(name)[0]
+    if type(checker) is MemCheck and any(_listens(other) for other in wanted if other != name):
+        return MemCheckFilters()
+    return checker
+
+
+def _listens(name: str) -> bool:
+    return Hub(observers_of(name)).watches
 
 
 def _noting(name: str) -> Observer:

@@ -24,6 +24,7 @@ from mlusim.machine.events import Effect, Step
 from mlusim.memory.allocation import Allocation
 from mlusim.memory.space import NRAM
 from mlusim.observe.checker import Checker, place_of
+from mlusim.observe.filters import Layouts
 from mlusim.observe.finding import Finding
 from mlusim.observe.regions import region_label
 
@@ -122,8 +123,34 @@ class MemCheck(Checker):
         )
 
 
-class MemCheckNotes(MemCheck):
-    """`MemCheck` that also remarks on vectors that do not fill the lines of the vector unit."""
+class MemCheckFilters(MemCheck):
+    """`MemCheck` that also looks at the filters of the tensor unit, where instructions are announced for others anyway."""
+
+    def __init__(self, *, notes: bool = False) -> None:
+        super().__init__(notes=notes)
+        self._layouts = Layouts()  # of all launches: a kernel may lay filters out for those that follow
+
+    def launch_begin(self, launch: "Launch") -> None:
+        """Forget the copies of a launch that a fault has ended."""
+        super().launch_begin(launch)
+        self._layouts.linear.clear()
+
+    def task_end(self, core: "Core") -> None:
+        """Forget the copies to the WRAM of the task."""
+        self._layouts.linear.pop(core, None)
+
+    def effect(self, effect: Effect) -> bool:
+        """Ask whether filters in WRAM lie as the tensor unit reads them; True where the same step tells no more."""
+        if effect.step.row is None or not self._layouts.wants(effect):
+            return True
+        told = self._layouts.learn(effect)
+        if told is not None:
+            self.report((told.id, effect.site), lambda: told)
+        return False
+
+
+class MemCheckNotes(MemCheckFilters):
+    """`MemCheck` that also remarks on filters, and on vectors that do not fill the lines of the vector unit."""
 
     def __init__(self) -> None:
         super().__init__(notes=True)

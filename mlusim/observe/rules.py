@@ -40,6 +40,15 @@ _ROWS = (
     FindingRule(
         "memcheck-memory-core", "a memory core reads or writes NRAM or WRAM, which it does not have", NOTE
     ),
+    FindingRule(
+        "memcheck-filters-before-reshape",
+        "the tensor unit multiplies filters that were reshaped elsewhere, as they were before",
+    ),
+    FindingRule(
+        "memcheck-filters-not-reshaped",
+        "more than 64 filters came to WRAM in one copy, and nothing was reshaped",
+        NOTE,
+    ),
     FindingRule("memcheck-lanes-wasted", "a vector ends or begins inside a line of 128 bytes", NOTE),
     FindingRule("initcheck-undefined-stored", "bytes that were never written are stored to GDRAM"),
     FindingRule(

@@ -13,7 +13,7 @@ from mlusim.check.schedules import schedules
 from mlusim.errors import Fault
 from mlusim.machine.hub import Observer, attending
 from mlusim.observe.collect import collecting, finding_of
-from mlusim.observe.memcheck import MemCheckNotes
+from mlusim.observe.memcheck import MemCheckFilters, MemCheckNotes
 from mlusim.observe.names import CHECKERS
 from mlusim.observe.rules import RULES
 
@@ -65,8 +65,9 @@ def findings(program, rule, folder, monkeypatch):
         done = check_script("kernel.py", (), ["plancheck"], schedules=schedules(5), enough=5)
         return list(done.findings)
     checkers = [checker() for checker in CHECKERS.values()]
+    memcheck = MemCheckNotes if rule.level == "note" else MemCheckFilters
+    checkers = [memcheck() if checker.name == "memcheck" else checker for checker in checkers]
     if rule.level == "note":
-        checkers = [MemCheckNotes() if checker.name == "memcheck" else checker for checker in checkers]
         for checker in checkers:
             checker.notes = True
     gather = Gather(checkers)

@@ -7,6 +7,7 @@ from observe_tools import floats, found, line_of
 import mlusim
 from mlusim.bang import GDRAM2NRAM, GDRAM2WRAM, NRAM2GDRAM, NRAM2WRAM, float32, int8, kernel
 from mlusim.errors import Fault, UsageError
+from mlusim.observe.collect import collecting
 from mlusim.observe.memcheck import MemCheckNotes
 
 KEPT = []
@@ -179,3 +180,88 @@ def test_scalar_code_does_not_reach_wram():
 
     assert ("memcheck-wrong-space", line_of(load, "# here")) == (finding.id, finding.line)
     assert "scalar code does not reach WRAM" in finding.message
+
+
+def _product(goes, *, reshapes=True, filters=128):
+    """A kernel that multiplies by *filters* of 16 elements and copies *goes*, "before" or "after" the reshape, to WRAM."""
+
+    @kernel
+    def product(mlu, out, left, right):
+        a, c = mlu.nram(float32, 4 * 16), mlu.nram(float32, 4 * filters)
+        before, after = mlu.nram(float32, filters * 16), mlu.nram(float32, filters * 16)
+        held = mlu.wram(float32, filters * 16)
+        mlu.memcpy(a, left, 4 * 4 * 16, GDRAM2NRAM)
+        mlu.memcpy(before, right, 4 * filters * 16, GDRAM2NRAM)
+        if reshapes:
+            mlu.bang_reshape_filter(after, before, filters, 1, 1, 16)
+        mlu.memcpy(held, {"before": before, "after": after}[goes], 4 * filters * 16, NRAM2WRAM)
+        mlu.bang_matmul(c, a, held, 4, 16, filters)
+        mlu.memcpy(out, c, 4 * 4 * filters, NRAM2GDRAM)
+
+    return product
+
+
+def _laid(body, right, *, notes=False):
+    """The ids of what `mlusim check` finds in *body*, called with the filters *right*, lanes left idle apart."""
+    device = mlusim.Device("MLU370-X4")
+    left = device.put(np.ones((4, 16), np.float32))
+    with collecting(notes=notes) as collector:
+        device.launch(body, args=(device.empty((4, right.shape[0]), float32), left, device.put(right)))
+    return [f.id for f in collector.found if "filters" in f.id]
+
+
+FILTERS_OF = {n: np.arange(n * 16, dtype=np.float32).reshape(n, 16) for n in (64, 128)}
+
+
+def test_filters_that_pass_their_reshape_by_are_told():
+    """The source of the reshape goes to WRAM; its destination is right, and of 64 filters either is."""
+    passed = ["memcheck-filters-before-reshape"]
+
+    assert passed == _laid(_product("before"), FILTERS_OF[128])
+    assert [] == _laid(_product("after"), FILTERS_OF[128], notes=True)
+    assert [] == _laid(_product("before", filters=64), FILTERS_OF[64], notes=True)
+
+
+def test_filters_that_nothing_reshapes_are_a_note():
+    """The host may have laid them out; who does not ask is not told, and neither where the order makes no difference."""
+    bare = _product("before", reshapes=False)
+
+    assert ["memcheck-filters-not-reshaped"] == _laid(bare, FILTERS_OF[128], notes=True)
+    assert [] == _laid(bare, FILTERS_OF[128])
+    assert [] == _laid(bare, np.ones((128, 16), np.float32), notes=True)
+    assert [] == _laid(_product("before", reshapes=False, filters=64), FILTERS_OF[64], notes=True)
+
+
+def test_filters_that_an_earlier_kernel_reshaped_are_not_told():
+    """A kernel of its own lays them out; the one that multiplies copies them as they are."""
+    device = mlusim.Device("MLU370-X4")
+    laid = device.empty((128, 16), float32)
+
+    @kernel
+    def lay(mlu, out, right):
+        before, after = mlu.nram(float32, 128 * 16), mlu.nram(float32, 128 * 16)
+        mlu.memcpy(before, right, 4 * 128 * 16, GDRAM2NRAM)
+        mlu.bang_reshape_filter(after, before, 128, 1, 1, 16)
+        mlu.memcpy(out, after, 4 * 128 * 16, NRAM2GDRAM)
+
+    left, out = device.put(np.ones((4, 16), np.float32)), device.empty((4, 128), float32)
+    with collecting(notes=True) as collector:
+        device.launch(lay, args=(laid, device.put(FILTERS_OF[128])))
+        device.launch(_product("before", reshapes=False), args=(out, left, laid))
+
+    assert [] == [f.id for f in collector.found if "filters" in f.id]
+
+
+def test_filters_laid_out_by_strided_copies_are_not_told():
+    """One copy with strides takes every 64th filter to its lane."""
+
+    @kernel
+    def strided(mlu, out, left, right):
+        a, c, held = mlu.nram(float32, 4 * 16), mlu.nram(float32, 4 * 128), mlu.wram(float32, 128 * 16)
+        mlu.memcpy(a, left, 4 * 4 * 16, GDRAM2NRAM)
+        for half in range(2):
+            mlu.memcpy(held + half * 16, right + half * 64 * 16, 64, GDRAM2WRAM, 128, 64, 63)
+        mlu.bang_matmul(c, a, held, 4, 16, 128)
+        mlu.memcpy(out, c, 4 * 4 * 128, NRAM2GDRAM)
+
+    assert [] == _laid(strided, FILTERS_OF[128], notes=True)
