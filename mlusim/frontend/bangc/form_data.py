@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import form_checks, ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import expressions, host, names, statements
 from mlusim.frontend.bangc.ir.walk import walk
@@ -358,14 +358,9 @@ class FormReader:
     # -- what the classes do not say -------------------------------------------------------------
 
     def _look(self, found: Translated) -> None:
-        """Refuse what code would take for something else: members that a record lacks, names that no function declares."""
-        for one in self._made:
-            if type(one) is expressions.Member and isinstance(one.base.type, t.Record):
-                kind = one.base.type
-                if not any(f.name == one.name for f in kind.fields):
-                    raise DataError(f"{kind.name!r:.40} has no member {one.name!r:.40}")
-            elif type(one) is t.Array and not 0 <= one.count < 1 << 48:
-                raise DataError("an array has no such size")
+        """Refuse what code would take for something else: layouts that are none, names that no function declares."""
+        for problem in form_checks.problems(self._made):
+            raise DataError(problem)
         for function in found.form.functions.values():
             _declared(function)
 

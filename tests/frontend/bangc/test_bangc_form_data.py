@@ -6,6 +6,8 @@ import random
 import zlib
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from mlusim.arch.catalog import find_board
 from mlusim.frontend.bangc import form_data, ir_text
@@ -23,6 +25,8 @@ __mlu_func__ int sum(Node *node, int min) {
   int total = min;
   for (int i = 0; i < node->n && total < 100; i++) total += (int)twice(node->values[i % 3]);
   switch (total) { case 1: case 2: total = 5; break; default: total = -total; }
+  int first[2] = {1, total};
+  total += first[node->n & 1];
   Bits bits; bits.f = total ? table[0] : -0.0f;
   return bits.i + (int)fabsf(bits.f);
 }
@@ -76,6 +80,8 @@ def test_a_form_comes_back(translated):
         ("Member", "name", "other"),
         ("Field", "name", "__dict__"),
         ("Call", "symbol", 'f"\n'),
+        ("Call", "symbol", "f(m), abort"),
+        ("Function", "symbol", "f(void), g"),
         ("Builtin", "name", "a b"),
         ("Span", "file", "a\n#include"),
         ("LibraryCall", "name", "a;b"),
@@ -92,6 +98,100 @@ def test_names_that_code_is_made_of_are_looked_at(document, kind, field, value):
     next(row for row in document["rows"] if row[0] == number)[at] = len(document["strings"]) - 1
     with pytest.raises(form_data.DataError):
         form_data.read(_data(document))
+
+
+def _rows(document, kind):
+    """The numbers of the rows of a class, and where each of its values stands."""
+    number = next(n for n, c in enumerate(form_data.CLASSES) if c.__name__ == kind)
+    at = {name: n for n, (name, _) in enumerate(form_data._hints(form_data.CLASSES[number]), 1)}
+    return [n for n, row in enumerate(document["rows"]) if row[0] == number], at
+
+
+def _with(document, number, at, value):
+    """The data of *document* with another value at one place."""
+    rows = [*document["rows"]]
+    rows[number] = [*rows[number]]
+    rows[number][at] = value
+    return _data({**document, "rows": rows})
+
+
+def _node(document):
+    """The number of the row of the structure ``Node``, and those of its members."""
+    numbers, at = _rows(document, "Record")
+    (found,) = (n for n in numbers if document["strings"][document["rows"][n][at["name"]]] == "Node")
+    return found, document["rows"][found][at["fields"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "values"),
+    [
+        ("Record", "size", (-8, 1, 1 << 50)),
+        ("Record", "align", (-8, 0, 3, 1 << 40)),
+        ("Record", "fields", ([],)),
+        ("Field", "offset", (-4, 1 << 40)),
+        ("Array", "count", (-1, 1 << 47)),
+        ("Arithmetic", "size", (-4, 0, 3, 16)),
+        ("Member", "offset", (-4, 100)),
+        ("Const", "value", ([1], 1 << 70)),
+        ("Span", "line", (-1, 1 << 40)),
+    ],
+)
+def test_layouts_are_looked_at(document, kind, field, values):
+    """C is made of sizes, offsets and counts as they stand: none that a compiler does not give is taken."""
+    numbers, at = _rows(document, kind)
+    assert numbers
+    for number in numbers[:4]:
+        if (kind, field) == ("Record", "fields") and not document["rows"][number][at[field]]:
+            continue
+        for value in values:
+            with pytest.raises(form_data.DataError):
+                form_data.read(_with(document, number, at[field], value))
+
+
+@pytest.mark.parametrize("kind", ["LocalStorage", "GlobalPlace", "Element", "Member", "Load"])
+def test_what_lies_at_a_place_has_its_type(document, kind):
+    """A place that is said to be a larger record would be read beyond its end."""
+    node, _ = _node(document)
+    numbers, at = _rows(document, kind)
+    others = [n for n in numbers if document["rows"][n][at["type"]] != node]
+    assert others
+    for number in others[:4]:
+        with pytest.raises(form_data.DataError):
+            form_data.read(_with(document, number, at["type"], node))
+
+
+def test_a_record_that_holds_itself_is_refused(document):
+    """By a pointer it may; by value its layout would have no end."""
+    node, fields = _node(document)
+    _, at = _rows(document, "Field")
+    for number in fields:
+        with pytest.raises(form_data.DataError, match="holds itself"):
+            form_data.read(_with(document, number, at["type"], node))
+
+
+def test_a_list_of_more_values_than_its_array_is_refused(document):
+    """The values behind its end would be stored beside it."""
+    numbers, at = _rows(document, "Compose")
+    assert numbers
+    for number in numbers:
+        values = document["rows"][number][at["values"]]
+        with pytest.raises(form_data.DataError, match="too many values"):
+            form_data.read(_with(document, number, at["values"], values * 9))
+
+
+@given(st.data())
+@settings(max_examples=20)
+def test_a_record_has_one_layout(translated, data):
+    """Any other size or offset than the compiler's is refused: the parts do not give it."""
+    document = json.loads(zlib.decompress(form_data.write(translated)))
+    kind, field = data.draw(st.sampled_from([("Record", "size"), ("Field", "offset"), ("Member", "offset")]))
+    numbers, at = _rows(document, kind)
+    number = data.draw(st.sampled_from(numbers))
+    known = document["rows"][number][at[field]]
+    value = data.draw(st.integers(-(1 << 64), 1 << 64) | st.integers(-32, 32))
+    if value != known:
+        with pytest.raises(form_data.DataError):
+            form_data.read(_with(document, number, at[field], value))
 
 
 def test_a_name_of_pythons_own_has_to_be_declared(document):

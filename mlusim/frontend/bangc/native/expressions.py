@@ -11,6 +11,7 @@ from attrs import define, field
 
 from mlusim.arch.board import Arch
 from mlusim.engine.native.door import Use
+from mlusim.engine.native.layout import BUILTINS
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.native import records
@@ -267,6 +268,8 @@ def _const(_c: ProgramRendering, node: ir.Const) -> str:
 
 
 def _builtin(_c: ProgramRendering, node: ir.Builtin) -> str:
+    if node.name not in BUILTINS:
+        raise NoForm(f"{node.name} as a variable of the device")
     return f"m->{node.name}"
 
 

@@ -1,0 +1,264 @@
+"""What must hold in a form that was read before code is made of it: layouts, sizes, and the types of what lies where.
+
+C that is made of a form takes sizes and offsets as they are.  The compiler's own forms keep these rules; the first broken one
+is said of any other.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from mlusim.frontend.bangc import ir
+from mlusim.frontend.bangc import types as t
+
+MOST_BYTES = 1 << 40
+"""Of one object."""
+MOST_ALIGN = 1 << 16
+"""Bytes."""
+MOST_PARTS = 1 << 20
+"""Members of one record and of those in it, each counted as often as it is there."""
+MOST_CONSTANT = 1 << 23
+"""Bytes of a constant outside the device's memory, which code has as numbers."""
+MOST_FIELDS = 1 << 14
+"""Of one record."""
+MOST_LINES = 1 << 31
+"""Of a file; the compiler's own limit."""
+_SIZES = MappingProxyType({"bool": (1,), "int": (1, 2, 4, 8), "uint": (1, 2, 4, 8), "float": (2, 4, 8)})
+_SCALARS = MappingProxyType({kind.name: kind for kind in t.SCALARS})
+_IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*\Z")
+
+
+def problems(nodes: Sequence[Any]) -> Iterator[str]:
+    """What is wrong with *nodes*, all of a form, first their types; nothing where code may be made of them."""
+    records = [one for one in nodes if type(one) is t.Record]
+    yield from _circles(records)
+    for rules in (_TYPES, _NODES):
+        for one in nodes:
+            rule = rules.get(type(one))
+            if rule is not None:
+                yield from rule(one)
+
+
+# -- types -----------------------------------------------------------------------------------------
+
+
+def _circles(records: Sequence[t.Record]) -> Iterator[str]:
+    """Records that hold themselves, or more parts than any has; a pointer holds nothing."""
+    parts: dict[int, int] = {}
+    open_: set[int] = set()
+    stack = [*records]
+    while stack:
+        record = stack[-1]
+        if id(record) in parts:
+            stack.pop()
+            continue
+        inner = [kind for kind in (_plain(f.type) for f in record.fields) if isinstance(kind, t.Record)]
+        left = [kind for kind in inner if id(kind) not in parts]
+        if id(record) in open_ and left:
+            yield f"{record.name!r:.40} holds itself"
+            return
+        if left:
+            open_.add(id(record))
+            stack += left
+            continue
+        stack.pop()
+        parts[id(record)] = 1 + len(record.fields) + sum(parts[id(kind)] for kind in inner)
+        if parts[id(record)] > MOST_PARTS:
+            yield f"{record.name!r:.40} has too many parts"
+            return
+
+
+def _arithmetic(kind: t.Arithmetic) -> Iterator[str]:
+    known = _SCALARS.get(kind.name)
+    if (
+        kind.size not in _SIZES[kind.kind]
+        or (known or kind) != kind
+        or (known is None and kind.kind == "float")
+    ):
+        yield f"{kind.name!r:.40} has no such size"
+
+
+def _array(kind: t.Array) -> Iterator[str]:
+    if kind.count < 0 or not 0 <= kind.size <= MOST_BYTES:
+        yield "an array has no such size"
+
+
+def _class(kind: t.ClassType) -> Iterator[str]:
+    if kind.size != 8:
+        yield f"{kind.name!r:.40} has no such size"
+
+
+def _record(kind: t.Record) -> Iterator[str]:
+    name = f"{kind.name!r:.40}"
+    if not 0 <= kind.size <= MOST_BYTES or len(kind.fields) > MOST_FIELDS:
+        yield f"{name} has no such size"
+    if not 1 <= kind.align <= MOST_ALIGN or kind.align & (kind.align - 1) or kind.size % kind.align:
+        yield f"{name} has no such alignment"
+    if any(base is kind or base.size > kind.size for base in (*kind.bases, *kind.others)):
+        yield f"{name} has a base class that does not fit"
+    if kind.bases and kind.fields[: len(kind.bases[0].fields)] != kind.bases[0].fields:
+        yield f"{name} does not begin as its base class does"
+    yield from _members(kind)
+
+
+def _members(kind: t.Record) -> Iterator[str]:
+    """Members that lie outside of a record or in each other; a size that they do not give."""
+    name, end = f"{kind.name!r:.40}", 0
+    for field in kind.fields:
+        size = 0 if field.bits else _known(field.type)
+        apart = size and not _empty(field.type)
+        if not 0 <= field.offset <= kind.size - size:
+            yield f"{name}: the member {field.name!r:.40} is not inside"
+        if kind.union and field.offset:
+            yield f"{name}: the member {field.name!r:.40} of a union is not at its beginning"
+        if apart and not kind.union and field.offset < end:
+            yield f"{name}: the member {field.name!r:.40} is in another"
+        end = max(end, field.offset + size) if apart else end
+    yield from _whole(kind)
+
+
+def _whole(kind: t.Record) -> Iterator[str]:
+    """A size that is not that of the members, where those are all there is in a record."""
+    if kind.fields and not (kind.others or kind.virtual) and all(_exact(f) for f in kind.fields):
+        last = max(f.offset + f.type.size for f in kind.fields)
+        if kind.size != -(-max(last, 1) // kind.align) * kind.align:
+            yield f"{kind.name!r:.40} is not as large as its members"
+
+
+def _known(kind: t.Type) -> int:
+    """The bytes of a type; 0 where they are the library's matter, and no code in C is made of it."""
+    return 0 if isinstance(_plain(kind), t.ClassType | t.FunctionType | t.Void) else kind.size
+
+
+def _exact(field: t.Field) -> bool:
+    return not field.bits and isinstance(_plain(field.type), t.Arithmetic | t.Pointer | t.Record)
+
+
+def _plain(kind: t.Type) -> t.Type:
+    while isinstance(kind, t.Array):
+        kind = kind.of
+    return kind
+
+
+def _empty(kind: t.Type) -> bool:
+    """Whether it may share its bytes with another member: what has no members of its own."""
+    return not _known(kind) or (isinstance(kind, t.Record) and not kind.fields)
+
+
+# -- nodes -----------------------------------------------------------------------------------------
+
+
+def _same(one: t.Type, other: t.Type) -> bool:
+    return one is other or t.referent(one) == t.referent(other)
+
+
+def _span(span: ir.Span) -> Iterator[str]:
+    if not (0 <= span.line < MOST_LINES and 0 <= span.end_line < MOST_LINES):
+        yield "a line has no such number"
+
+
+def _function(function: ir.Function) -> Iterator[str]:
+    if function.kind != "host" and not _IDENTIFIER.match(function.symbol):
+        yield f"{function.symbol!r:.40} is no name"
+
+
+def _call(node: ir.Call) -> Iterator[str]:
+    if not _IDENTIFIER.match(node.symbol):
+        yield f"{node.symbol!r:.40} is no name"
+
+
+def _global(variable: ir.Global) -> Iterator[str]:
+    if not _known(variable.type) <= MOST_BYTES:
+        yield f"{variable.name!r:.40} has no such size"
+    if variable.initial is not None and not variable.space and variable.type.size > MOST_CONSTANT:
+        yield f"{variable.name!r:.40} has too many values"
+
+
+def _constant(node: ir.Const) -> Iterator[str]:
+    kind, value = node.type, node.value
+    if value is None:
+        return
+    if type(value) not in (bool, int, float) or not isinstance(kind, t.Arithmetic | t.Pointer):
+        yield "a constant is no number"
+    elif type(value) is int and not -(1 << 63) <= value < 1 << 64:
+        yield "a constant is too large"
+    elif type(value) is float and not (isinstance(kind, t.Arithmetic) and kind.kind == "float"):
+        yield "a constant is no whole number"
+
+
+def _local_storage(node: ir.LocalStorage) -> Iterator[str]:
+    if not _same(node.type, node.local.type):
+        yield f"{node.local.name!r:.40} has another type where it is used"
+
+
+def _global_place(node: ir.GlobalPlace) -> Iterator[str]:
+    if not _same(node.type, node.variable.type):
+        yield f"{node.variable.name!r:.40} has another type where it is used"
+
+
+def _element(node: ir.Element) -> Iterator[str]:
+    by = node.pointer.type
+    if not isinstance(by, t.Pointer) or not _same(node.type, by.to):
+        yield "an element has another type than its pointer says"
+
+
+def _member(node: ir.Member) -> Iterator[str]:
+    kind = node.base.type
+    if not isinstance(kind, t.Record):
+        yield f"{kind!s:.40} has no members"
+        return
+    found = [f for f in kind.fields if f.name == node.name]
+    if not found:
+        yield f"{kind.name!r:.40} has no member {node.name!r:.40}"
+    elif not any(f.offset == node.offset and f.type == node.type and not f.bits for f in found):
+        yield f"{kind.name!r:.40} has {node.name!r:.40} elsewhere, or of another type"
+
+
+def _held(node: ir.Temporary) -> Iterator[str]:
+    if isinstance(node.type, t.Record) and node.value.type is not node.type:
+        yield "a value has another type than its place"
+
+
+def _load(node: ir.Load) -> Iterator[str]:
+    if not _same(node.type, node.place.type):
+        yield "a value has another type than its place"
+
+
+def _compose(node: ir.Compose) -> Iterator[str]:
+    kind = node.type
+    if isinstance(kind, t.Record):
+        if len(node.values) > len(kind.fields):
+            yield f"{kind.name!r:.40} is given too many values"
+        wanted = [f.type for f in kind.fields]
+    elif isinstance(kind, t.Array):
+        if len(node.values) > kind.count:
+            yield "an array is given too many values"
+        wanted = [kind.of] * len(node.values)
+    else:
+        return
+    for one, inner in zip(node.values, wanted, strict=False):
+        if isinstance(one, ir.Compose) and one.type != inner:
+            yield "a list has another type than what it is for"
+
+
+Rules = Mapping[type, Callable[[Any], Iterator[str]]]
+_TYPES: Rules = MappingProxyType(
+    {t.Arithmetic: _arithmetic, t.Array: _array, t.ClassType: _class, t.Record: _record}
+)
+_NODES: Rules = MappingProxyType(
+    {
+        ir.Span: _span,
+        ir.Function: _function,
+        ir.Global: _global,
+        ir.LocalStorage: _local_storage,
+        ir.GlobalPlace: _global_place,
+        ir.Element: _element,
+        ir.Member: _member,
+        ir.Temporary: _held,
+        ir.Load: _load,
+        ir.Const: _constant,
+        ir.Call: _call,
+        ir.Compose: _compose,
+    }
+)
