@@ -12,7 +12,7 @@
         │   │   └── Ended            in memory of a task, launch or tensor that has ended
         │   ├── OutOfMemory      more than fits
         │   ├── WrongSpace       a pointer into another memory than the instruction takes
-        │   └── ReadOnly         a store to a tensor that the host passed as const
+        │   └── ReadOnly         a store to a tensor that the host passed as const, or to a constant
         ├── RuleFault        an operand that breaks a rule of its instruction
         │   └── Outside          an mlu that is used outside its own task
         ├── Unsupported      an instruction or a copy that the architecture lacks
@@ -150,7 +150,7 @@ class WrongSpace(MemoryFault):
 
 
 class ReadOnly(MemoryFault):
-    """A store to a tensor that the host passed as const."""
+    """A store to a tensor that the host passed as const, or to a variable that the kernel declares const."""
 
 
 class RuleFault(Fault):

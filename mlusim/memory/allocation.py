@@ -95,7 +95,13 @@ class Allocation:
         )
 
     def const_fault(self, operand: str | None = None, *, does: str = "it would change") -> ReadOnly:
-        """The fault of a store to it, which the host passed as const."""
+        """The fault of a store to it, which the host passed as const, or the kernel declares so."""
+        if self.declared.file:
+            return ReadOnly(
+                f"{does} {self.site}, which is const there",
+                operand=operand,
+                hint="copy it to a variable of the task, and store there",
+            )
         return ReadOnly(
             f"{does} {self.site}, which the host passed as const",
             operand=operand,

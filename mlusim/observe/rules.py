@@ -25,7 +25,9 @@ class FindingRule:
 _ROWS = (
     FindingRule("memcheck-out-of-bounds", "an access leaves its tensor or declaration"),
     FindingRule("memcheck-use-after-end", "memory of a task, launch or tensor that has ended is used"),
-    FindingRule("memcheck-read-only", "a store changes a tensor that the host passed as const"),
+    FindingRule(
+        "memcheck-read-only", "a store changes a tensor that the host passed as const, or a constant"
+    ),
     FindingRule(
         "memcheck-wrong-space",
         "an operand is not a pointer, or points into another memory or at another type",

@@ -146,6 +146,8 @@ def _declare(part: FilePart) -> None:
             value = b.call("_c_declare", b.constant(variable.space), b.name(name), *values)
         else:
             value = b.call("_c_constant", b.name(name), b.constant(variable.initial))
+        if variable.fixed:
+            value = b.call("_c_fixed", value, b.constant(variable.fixed))
         names: list[ast.expr] = [b.target(variable.alias)]
         if variable.alone:
             names.append(b.target(variable.name))

@@ -272,7 +272,9 @@ class NativeCore(Core):
         if view is None:
             assert self.seat is not None
             size = 1 if dtype < 0 else DTYPES[dtype].size
-            return self._loaded.form.nowhere(number, offset, size, *self.seat.variable(number))
+            nbytes, inner, fixed = self.seat.variable(number)
+            words = "" if fixed < 0 else self.text(fixed)
+            return self._loaded.form.nowhere(number, offset, size, nbytes, inner, words)
         element = view.dtype if dtype < 0 else DTYPES[dtype]
         index, phase = divmod(offset, element.size)
         same = view.dtype is element and view.phase == phase

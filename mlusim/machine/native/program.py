@@ -63,11 +63,12 @@ class NativeForm(Protocol):
     def fault(self, why: int, *given: int) -> Fault:
         """What is wrong where C has no meaning: the number is one of `scalars.h`, which also says what is *given*."""
 
-    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int) -> Any:
+    def nowhere(self, number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
         """What Python sees of a pointer that leads to no memory of the board, for it to refuse.
 
         It is *offset* bytes into what has *nbytes* and the *number*, and its own elements have *size* bytes.  *element* is
-        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.
+        that of an array's elements, 0 of a number or a pointer, and the negative size of a record.  *words* name a constant,
+        which a store does not change; they are "" for what may change.
         """
 
 

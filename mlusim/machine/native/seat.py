@@ -162,10 +162,15 @@ class Seat:
         """The bytes that copies in C took from allocation *number*."""
         return self.words[WORDS * number + READ]
 
-    def variable(self, number: int) -> tuple[int, int]:
-        """The bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them."""
+    def variable(self, number: int) -> tuple[int, int, int]:
+        """The bytes of a variable that C keeps, and of its elements, as `program.NativeForm.nowhere` has them.
+
+        The last is the text that names it where it is a constant; -1 elsewhere.
+        """
         described = self.allocs[number].view(np.int64)
-        return int(described[1]), int(described[READ])
+        flags = int(described[3])
+        fixed = number != 0 and not flags >> 32 & 0xFFFF
+        return int(described[1]), int(described[READ]), flags >> 48 if fixed else -1
 
     def grow(self) -> None:
         """Twice the room for effects in flight."""

@@ -101,6 +101,12 @@ PART Ptr cell_(Core *m, int64_t size, int64_t element) {
   m->cells_top += (size + 15) & ~15ll;
   return (uint64_t)number << OFFSET_BITS;
 }
+/* The variable at p is a constant from now on; the text of that number names it. */
+PART Ptr fixed_(Core *m, Ptr p, int text) {
+  Alloc *a = (Alloc *)m->allocs + number_(p);
+  a->writable = 0; a->counted = (int16_t)text;
+  return p;
+}
 /* The index of an element of an array in a record, which does not leave the array where the record is a variable. */
 COLD void no_element_(Core *m, Ptr array, Ptr p, int64_t at, int64_t count, int64_t size, int site) {
   if (out(see(m, array), count * size)) { access_up(m, 0, array, 0, 3, a_integer(0, -1), site); return; } /* the record is not there */
@@ -144,9 +150,14 @@ ALWAYS const uint8_t *record_(const Core *m, Ptr p, int64_t bytes) {
   At q = see(m, p);
   return q.a->space == CELL && !out(q, bytes) ? at(q) : 0;
 }
+/* The same of one that is going to be stored to: null where it is a constant. */
+ALWAYS const uint8_t *changing_(const Core *m, Ptr p, int64_t bytes) { return see(m, p).a->writable ? record_(m, p, bytes) : 0; }
 PART Ptr store_pointer(Core *m, Ptr p, int64_t i, Ptr v, int site) {
   At q = see(m, moved_(p, i, 8));
-  if (LIKELY(!OWN(q.a->space) && !out(q, 8))) { memcpy(at(q), &v, 8); return v; }
+  if (LIKELY(!OWN(q.a->space) && !out(q, 8))) {
+    if (UNLIKELY(!q.a->writable)) return refused_store_u64(m, p, i, 0, site);
+    memcpy(at(q), &v, 8); return v;
+  }
   store_u64(m, p, i, shown_(m, v, site), site);
   return v;
 }

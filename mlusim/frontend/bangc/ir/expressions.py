@@ -53,11 +53,12 @@ class Member:
 
 @define(eq=False)
 class Temporary:
-    """A value that is given a place of its own, as where a constant binds to a reference."""
+    """A value that is given a place of its own, as where a constant binds to a reference; ``fixed`` names a constant at file scope."""
 
     value: "Expr"
     type: Type
     span: Span
+    fixed: str = ""
 
 
 Place = LocalStorage | GlobalPlace | Element | Member | Temporary

@@ -60,7 +60,8 @@ class Global:
     """A variable at file scope: memory of ``space``, or a host or constant variable where that is "".
 
     ``symbol`` is its mangled name, unique in the file.  ``initial`` are the values of its scalars in
-    order of memory where it has an initialiser that is constant, None where it has none.
+    order of memory where it has an initialiser that is constant, None where it has none.  ``fixed`` names what
+    no store may change in a sentence; "" for what may change.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Global:
     space: str
     span: Span
     initial: "tuple[Any, ...] | None" = None
+    fixed: str = ""
     alone: bool = True  # no other variable of the file has the name
 
     @property

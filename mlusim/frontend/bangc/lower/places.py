@@ -1,5 +1,7 @@
 """Places: what may be stored to, and pointers to them."""
 
+from pathlib import PurePath
+
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     AddressOf,
@@ -184,12 +186,20 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
     return LocalStorage(local, local.type, node.span)
 
 
+def fixed_words(declaration: Declaration) -> str:
+    """What names a constant at file scope where a store is refused."""
+    span = declaration.span
+    return f"{declaration.name}, a constant declared at {PurePath(span.file).name}:{span.line}"
+
+
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
     """A variable at file scope or of a class."""
     if not declaration.annotations and declaration.constant and isinstance(declaration.type, t.Arithmetic):
         known = declaration.value if declaration.value is not None else scope.around.unit.reader.value(node)
         if known is not None:
-            return temporary(number(known, declaration.type, node))
+            made = temporary(number(known, declaration.type, node))
+            made.fixed = fixed_words(declaration)
+            return made
     if declaration.kind in ("PARM_DECL", "UNEXPOSED_DECL") or declaration.of_function:
         where = "is declared by a part of a statement that is not supported; declare it before the statement"
         if not declaration.inside(scope.symbol):

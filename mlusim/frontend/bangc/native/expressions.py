@@ -152,7 +152,8 @@ def _kept(c: ProgramRendering, at: ir.Temporary) -> str:
     local = ir.Local(c.temporary(), "", at.type, str(at.type), at.span, ir.Storage.CELL)
     c.values.append(local)
     made = value(c, at.value)
-    return f"({{ {ctype(at.type)} i_ = {made}; memcpy(d_{local.name}, &i_, sizeof i_); {name(local)}; }})"
+    kept = f"fixed_(m, {name(local)}, {c.text(at.fixed)});" if at.fixed else f"{name(local)};"
+    return f"({{ {ctype(at.type)} i_ = {made}; memcpy(d_{local.name}, &i_, sizeof i_); {kept} }})"
 
 
 def _direct(at: ir.Place) -> str | None:

@@ -18,6 +18,7 @@ from mlusim.frontend.bangc.native.numbers import NoForm, ctype, dtype_of, in_cel
 from mlusim.frontend.bangc.native.room import RECORDS, check_room
 from mlusim.frontend.bangc.native.statements import cell, function, prototype
 from mlusim.frontend.bangc.runtime.core import by_zero, too_deep
+from mlusim.frontend.bangc.runtime.fixed import lock
 from mlusim.frontend.bangc.runtime.library import LIBRARY
 from mlusim.frontend.bangc.runtime.pointers import Address, beyond, no_number
 from mlusim.frontend.bangc.runtime.variables import VariableOfC
@@ -147,6 +148,8 @@ class BangForm:
                 pointer = core.declare_shared(dtype, count)
             else:
                 pointer = core.declare(_SPACES[variable.space], dtype, count, variable.initial)
+            if variable.fixed:
+                lock(pointer)
         return core.pointer(pointer)
 
     def _function(self, name: str) -> Callable[..., Any]:
@@ -167,11 +170,11 @@ class BangForm:
             return core.declare(_SPACES[local.space], dtype, kind.size // dtype.size, None, stack=local.stack)
 
     @staticmethod
-    def nowhere(number: int, offset: int, size: int, nbytes: int, element: int) -> Any:
+    def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:
         """A pointer to no memory, for Python to refuse: an address, or a variable that is kept in a register."""
         if number == 0:
             return Address(offset, size)
-        return VariableOfC(offset, size, nbytes // element if element > 0 else 0, abs(element))
+        return VariableOfC(offset, size, nbytes, element, words)
 
     @staticmethod
     def fault(why: int, *given: int) -> Fault:
@@ -204,6 +207,8 @@ def _constant(c: ProgramRendering, part: Any, variable: ir.Global) -> Iterator[s
         yield f" {{ {ctype(kind)} i_ = {value(c, expression)}; memcpy(at(see(m, {place})), &i_, sizeof i_); }}\n"
     elif variable.initial is not None:
         yield from _scalars(kind, iter(variable.initial), place, 0)
+    if variable.fixed:
+        yield f"  fixed_(m, {place}, {c.text(variable.fixed)});\n"
 
 
 def _scalars(kind: t.Type, values: Iterator[Any], place: str, offset: int) -> Iterator[str]:

@@ -163,18 +163,25 @@ def put_record(c: Any, kind: t.Type, pointer: str, held: str, span: ir.Span) -> 
     """Statements that store *held*, a variable of C, behind *pointer*."""
     from mlusim.frontend.bangc.native.expressions import put  # noqa: PLC0415 - two halves of one subject
 
-    def store(kind: t.Type, pointer: str, offset: str) -> str:
+    def store(kind: t.Type, pointer: str, offset: str) -> str:  # of a constant the first one is refused
         stored = put(c, kind, pointer, "0", "f_", span)
         return f"{{ {ctype(kind)} f_; memcpy(&f_, {held}.b + {offset}, sizeof f_); {stored}; }}"
 
-    return _each(c, kind, pointer, f"memcpy((uint8_t *)n_, &{held}, sizeof {held});", store)
+    return _each(c, kind, pointer, f"memcpy((uint8_t *)n_, &{held}, sizeof {held});", store, "changing_")
 
 
-def _each(c: Any, kind: t.Type, pointer: str, whole: str, access: Callable[[t.Type, str, str], str]) -> str:
-    """*whole* where the *kind* behind *pointer* is a variable, with its bytes at n_; elsewhere *access* to each of its fields."""
+def _each(
+    c: Any,
+    kind: t.Type,
+    pointer: str,
+    whole: str,
+    access: Callable[[t.Type, str, str], str],
+    look: str = "record_",
+) -> str:
+    """*whole* where *look* finds the *kind* behind *pointer* to be a variable, with its bytes at n_; elsewhere *access* to each of its fields."""
     at = c.temporary()
     fields = " ".join(_scalars(c, kind, "0", lambda part, o: access(part, f"moved_({at}, {o}, 1)", o)))
-    found = f"const Ptr {at} = {pointer}; const uint8_t *n_ = record_(m, {at}, {kind.size});"
+    found = f"const Ptr {at} = {pointer}; const uint8_t *n_ = {look}(m, {at}, {kind.size});"
     return f"{found} if (LIKELY(n_)) {{ {whole} }} else {{ {fields} }}"
 
 

@@ -11,7 +11,7 @@ from mlusim.frontend.bangc.parse.macros import is_invocation
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.sources import SourceTexts
 from mlusim.frontend.bangc.parse.type_reader import TypeReader, destructor
-from mlusim.frontend.bangc.types import Record, referent
+from mlusim.frontend.bangc.types import Array, Record, Type, referent
 
 _RECURSE, _CONTINUE = 2, 1
 SPELLS = 19  # the version from which on the library says where in a macro's body a piece stands
@@ -87,6 +87,18 @@ class CursorReader:
         """Those that the class of a record declares."""
         children = self.types.declared[record.name].get_children()
         return tuple(self.declaration(c) for c in children if c.kind.name == "CONSTRUCTOR")
+
+    def mutable(self, kind: Type) -> bool:
+        """Whether an object of a *kind* has a member that may change where the object is const."""
+        while isinstance(kind, Array):
+            kind = kind.of
+        if not isinstance(kind, Record):
+            return False
+        declared = self.types.declared.get(kind.name)
+        fields = () if declared is None else declared.get_children()
+        if any(c.kind.name == "FIELD_DECL" and c.is_mutable_field() for c in fields):
+            return True
+        return any(self.mutable(part) for part in (*(f.type for f in kind.fields), *kind.bases))
 
     def assignments(self, record: Record) -> tuple[Declaration, ...]:
         """Each ``operator=`` of the class of a record that takes an object of the class."""

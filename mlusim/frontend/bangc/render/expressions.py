@@ -114,8 +114,15 @@ def _address(c: Context, node: ir.AddressOf) -> ast.expr:
     if isinstance(at, ir.GlobalPlace):
         return _global(c, at)
     made = value(c, at.value)
+    if at.fixed:
+        return constant_of(c, at)
     whole = isinstance(at.type, t.Record) or isinstance(at.value, ir.Text)
     return made if whole else b.call("_c_Cell", c.layout(at.type), made)
+
+
+def constant_of(c: Context, at: ir.Temporary) -> ast.expr:
+    """A pointer to the constant at file scope that *at* is the value of."""
+    return b.call("_c_fixed_Cell", c.layout(at.type), value(c, at.value), b.constant(at.fixed))
 
 
 def moved(c: Context, pointer: ast.expr, pointee: t.Type, count: ir.Expr, *, back: bool) -> ast.expr:

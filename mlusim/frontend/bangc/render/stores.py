@@ -7,7 +7,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.render import arithmetic, checked, ranges
 from mlusim.frontend.bangc.render import build as b
 from mlusim.frontend.bangc.render.context import Context, cell, elements, refers
-from mlusim.frontend.bangc.render.expressions import moved, record, residue, value
+from mlusim.frontend.bangc.render.expressions import constant_of, moved, record, residue, value
 
 
 def statement(c: Context, node: ir.Assign | ir.Update) -> list[ast.stmt]:
@@ -63,6 +63,8 @@ def _target(c: Context, at: ir.Place) -> ast.expr:
         return ast.Attribute(record(c, at.base), at.name, b.STORE)
     if isinstance(at, ir.GlobalPlace):
         return ast.Subscript(c.variable(at.variable), b.constant(0), b.STORE)
+    if at.fixed:
+        return ast.Attribute(constant_of(c, at), "v", b.STORE)
     return b.target(c.temporary())
 
 
@@ -180,5 +182,6 @@ def _put(c: Context, at: ir.Place, given: ast.expr) -> ast.expr:
         return b.call(b.attribute(value(c, at.pointer), "__setitem__"), value(c, at.index), given)
     if isinstance(at, ir.Member):
         return b.call("setattr", record(c, at.base), b.constant(at.name), given)
-    assert isinstance(at, ir.GlobalPlace)
+    if isinstance(at, ir.Temporary):
+        return b.call(b.attribute(constant_of(c, at), "__setitem__"), b.constant(0), given)
     return b.call(b.attribute(c.variable(at.variable), "__setitem__"), b.constant(0), given)

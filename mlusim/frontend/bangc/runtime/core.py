@@ -15,6 +15,7 @@ from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.circles import DEEP
 from mlusim.frontend.bangc.runtime import assembly
 from mlusim.frontend.bangc.runtime.constants import constant
+from mlusim.frontend.bangc.runtime.fixed import FixedCell, fixed
 from mlusim.frontend.bangc.runtime.host_memory import HostPtr
 from mlusim.frontend.bangc.runtime.layouts import (
     NULL,
@@ -58,6 +59,7 @@ def common() -> Mapping[str, Any]:
         "_c_direction": direction_of,
         "_c_null": NULL,
         "_c_Cell": Cell,
+        "_c_fixed_Cell": FixedCell,
         "_c_seen": seen,
         "_c_copy": copy,
         "_c_copy_as": copy_as,
@@ -168,6 +170,7 @@ class Task:
         space["_c_static"] = self.static
         space["_c_declare"] = self.declare
         space["_c_constant"] = constant
+        space["_c_fixed"] = fixed
         space["_c_pointer_of"] = self.find
         space["_c_asm"] = self.asm
         space["_c_deeper"] = self.deeper

@@ -94,6 +94,7 @@ class Process:
             "_c_local": self.local,
             "_c_static": self.static,
             "_c_constant": self.constant,
+            "_c_fixed": lambda made, _words: made,
             "_c_pointer_of": self.find,
             "_c_text": self.text,
             "_c_new": self.new,

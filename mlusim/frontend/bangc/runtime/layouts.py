@@ -28,6 +28,15 @@ class RecordLayout:
         self.size = record.size
         self.fields: dict[str, tuple[Any, int]] = {}
         self.cls: Any = type(record.name, (Object,), {"__slots__": (), "layout": self})
+        self._variants: dict[str, Any] = {}
+
+    def variant(self, words: str, base: type) -> Any:
+        """The class of objects that are constants, which *base* makes of the usual one; *words* name them."""
+        found = self._variants.get(words)
+        if found is None:
+            inner = {"__slots__": (), "layout": self, "words": words}
+            found = self._variants[words] = type(self.name, (base, self.cls), inner)
+        return found
 
     def make(self, *values: Any) -> "Object":
         """An object from the values of its fields, zero where there is none."""
@@ -94,8 +103,9 @@ class Object:
 
     def copied(self) -> "Object":
         """A copy by value."""
-        made: Object = type(self).__new__(type(self))
-        fields = type(self).layout.fields
+        layout = type(self).layout
+        made: Object = layout.cls.__new__(layout.cls)
+        fields = layout.fields
         for name, value in self.__dict__.items():
             pointer = name in fields and isinstance(fields[name][0], PointerLayout)
             copied = value if pointer else value.copy() if isinstance(value, Items) else copy(value)

@@ -3,7 +3,7 @@
 from typing import Any, NoReturn
 
 from mlusim.arch.dtypes import DType, uint8
-from mlusim.errors import MemoryFault, OutOfBounds, Unsupported
+from mlusim.errors import MemoryFault, OutOfBounds, ReadOnly, Unsupported
 from mlusim.frontend.bangc.runtime.referred import Referred
 from mlusim.memory.pointer import REACH, Ptr
 
@@ -129,6 +129,11 @@ def beyond(at: int, count: int, size: int) -> OutOfBounds:
     return OutOfBounds(
         f"element {within(at, size)} of an array of {count} is accessed", legal=f"0 to {count - 1}"
     )
+
+
+def read_only(words: str) -> ReadOnly:
+    """The fault of a store to the constant of the kernel that *words* name."""
+    return ReadOnly(f"a store to {words}", hint="copy it to a variable of the task, and store there")
 
 
 def beside(layout: Any, fault: OutOfBounds) -> Address:

@@ -12,6 +12,7 @@ from mlusim.frontend.bangc.runtime.pointers import (
     beside,
     beyond,
     number,
+    read_only,
     see,
     unrelated,
     within,
@@ -238,13 +239,14 @@ class VariableOfC(VariableAddress):
     """A pointer that C handed up, to a variable of its own: what it leads to is only refused here.
 
     It is *offset* bytes from the variable, which is an array of *count* elements of *element* bytes, or one of so many bytes
-    where *count* is 0; the pointer's own elements have *size* bytes.
+    where *count* is 0, and has *nbytes* in all; the pointer's own elements have *size* bytes.  *words* name a constant.
     """
 
-    __slots__ = ("count", "element", "offset", "size")
+    __slots__ = ("count", "element", "nbytes", "offset", "size", "words")
 
-    def __init__(self, offset: int, size: int, count: int, element: int) -> None:
-        self.offset, self.size, self.count, self.element = offset, size, count, element
+    def __init__(self, offset: int, size: int, nbytes: int, element: int, words: str) -> None:
+        self.offset, self.size, self.nbytes, self.words = offset, size, nbytes, words
+        self.count, self.element = nbytes // element if element > 0 else 0, abs(element)
 
     def _refuse(self, i: int) -> OutOfBounds:
         at = self.offset + i * self.size
@@ -257,7 +259,8 @@ class VariableOfC(VariableAddress):
         raise self._refuse(i)
 
     def __setitem__(self, i: int, value: Any) -> None:
-        raise self._refuse(i)
+        inside = 0 <= self.offset + i * self.size <= self.nbytes - self.size
+        raise read_only(self.words) if self.words and inside else self._refuse(i)
 
     def __sub__(self, other: Any) -> Any:
         unrelated()
