@@ -43,7 +43,7 @@ class BorderOperands:
     W: int
     C: int
     bbox_nram: Ptr
-    grad_output_nram: Ptr  # the document's nram_ping
+    nram_ping: Ptr  # gradient of the border
     grad_input_nram: Ptr
     grad_output_temp: Ptr
     argmax_idx_nram: Ptr
@@ -112,7 +112,7 @@ def make_buffers(nram_buffer: Ptr, dtype: DType, deal_num: int) -> dict[str, Ptr
     mask = regions.argmax_temp.cast(bits)
     return {
         "bbox_nram": regions.box,
-        "grad_output_nram": regions.grad_output,
+        "nram_ping": regions.grad_output,
         "grad_input_nram": regions.grad_input,
         "grad_output_temp": regions.grad_output_temp,
         "argmax_idx_nram": regions.argmax,
@@ -193,7 +193,7 @@ def loadInput(mlu: Mlu, call: BorderOperands, source: int, deal_num: int) -> Non
     """Load argmax and gradient of the channels from element *source* of both tensors (BA-6, BA-9)."""
     mlu.memcpy(call.argmax_idx_nram, call.argmax_idx + source, deal_num * int32.size, GDRAM2NRAM)
     nbytes = deal_num * call.grad_output.dtype.size
-    mlu.memcpy(call.grad_output_nram, call.grad_output + source, nbytes, GDRAM2NRAM)
+    mlu.memcpy(call.nram_ping, call.grad_output + source, nbytes, GDRAM2NRAM)
 
 
 def mask_point(mlu: Mlu, call: BorderOperands, pool_loop: int, padded: int) -> None:
@@ -213,7 +213,7 @@ def computeGradInput(
     pixel = 4 * call.C
     row = call.W * pixel
     for weight, y, x in taps:
-        mlu.bang_mul_scalar(call.grad_input_nram, call.grad_output_nram, weight, padded)
+        mlu.bang_mul_scalar(call.grad_input_nram, call.nram_ping, weight, padded)
         mlu.bang_band(masked, weighted, mask, padded)  # BA-7, BA-16
         # BA-8, BA-9: to this image, cell and border, and no channel more than was loaded.
         mlu.bang_atomic_reduce_add(target + (y * row + x * pixel), call.grad_output_temp, deal_num)

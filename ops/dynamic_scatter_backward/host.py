@@ -21,6 +21,7 @@ from mlusim.host.checks import (
     verify,
 )
 from mlusim.plan import Layout
+from ..dims import union1_dims
 from ..fill import MLUUnion1Fill
 from .kernel import (
     FREE,
@@ -195,24 +196,18 @@ def mluOpDynamicScatterBackward(
     return Status.MLUOP_STATUS_SUCCESS
 
 
-def policy(handle: Handle, items: int) -> tuple[int, int, int]:
-    """Return the task dimensions of a Union1 launch: no more clusters than *items* give work to."""
-    cores = handle.cores_per_cluster
-    return (cores, min(handle.clusters, -(-items // cores)), 1)
-
-
 def nram_layout(handle: Handle, points: int, voxels: int, channels: int) -> Layout:
     """Return the NRAM layout of a call: as many points and voxels per pass as fit and the first task has."""
     each = {}
     for name, total in (("N", points), ("M", voxels)):
-        x, y, _ = policy(handle, total)
+        x, y, _ = union1_dims(handle, total)
         each[name] = -(-total // (x * y))
     return plan_of(handle.policy).describe(handle.board, C=channels, **each)
 
 
 def _fill(handle: Handle, output: Any, count: int, value: int) -> None:
     """Launch the fill of *count* elements."""
-    handle.launch(MLUUnion1Fill, policy(handle, count), args=(output, count, value))
+    handle.launch(MLUUnion1Fill, union1_dims(handle, count), args=(output, count, value))
 
 
 def _launch(handle: Handle, tensors: tuple[Any, ...], workspace: Any, sizes: tuple[int, int, int]) -> None:
@@ -227,11 +222,11 @@ def _launch(handle: Handle, tensors: tuple[Any, ...], workspace: Any, sizes: tup
         _fill(handle, is_occupy, voxels, FREE)  # DS-10
     handle.launch(
         max_reduce_traceback_scatter_idx_kernel,
-        policy(handle, points),
+        union1_dims(handle, points),
         args=(feats, voxel_feats, reduce_from, point2voxel_map, is_occupy, points, channels, layout),
     )
     handle.launch(
         max_reduce_scatter_grad_kernel,
-        policy(handle, voxels),
+        union1_dims(handle, voxels),
         args=(grad_feats, grad_voxel_feats, reduce_from, voxel_num, points, channels, layout),
     )

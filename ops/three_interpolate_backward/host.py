@@ -22,6 +22,7 @@ from mlusim.host.checks import (
 )
 from mlusim.operators.spec import policy_of
 from mlusim.plan import Layout
+from ..dims import union1_dims
 from .kernel import INDEX_LIMIT, MLUUnion1ThreeInterpolateBackward
 from .plan import PLAN, Mo
 from .tiles import POLICIES
@@ -110,7 +111,7 @@ def mluOpThreeInterpolateBackward(
     tiles = tile_layout(handle, grad_output_desc.dtype, c, n, m, b=b)
     handle.launch(
         MLUUnion1ThreeInterpolateBackward,
-        policy(handle, b * -(-m // tiles.values[Mo.name])),
+        union1_dims(handle, b * -(-m // tiles.values[Mo.name])),
         args=(grad_output, indices, weights, grad_features, b, c, n, m, tiles),
     )
     return Status.MLUOP_STATUS_SUCCESS
@@ -124,9 +125,3 @@ def tile_layout(handle: Handle, element_type: Any, c: int, n: int, m: int, *, b:
     rule = policy_of("three_interpolate_backward", POLICIES, handle.policy).rule
     tiles = rule(handle.board, element_type, B=b, C=c, N=n, M=m)
     return PLAN.layout(handle.board, {"Co": tiles.Co, "No": tiles.No, "Mo": tiles.Mo}, dtype=element_type)
-
-
-def policy(handle: Handle, repeat_m: int) -> tuple[int, int, int]:
-    """Return the task dimensions of a Union1 launch: no more clusters than *repeat_m* tiles of features need."""
-    cores = handle.cores_per_cluster
-    return (cores, min(handle.clusters, -(-repeat_m // cores)), 1)
