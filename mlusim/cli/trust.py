@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from mlusim.files.paths import shown
 
-TRUST = "code in the file may run: the script that it holds or names, conditions of its breakpoints"
+TRUST = "code in the file may run: the script that it holds or names, the sources that it names, conditions of its breakpoints"
 
 
 def allowed(name: str, texts: Mapping[str, str], how: str = "") -> bool:

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from mlusim.arch.catalog import find_board
 from mlusim.arch.dtypes import as_dtype
 from mlusim.debug.stop.moments import END
+from mlusim.engine.preference import AUTO, engine_of
 from mlusim.errors import UsageError
 from mlusim.files.arrays import ArrayFile, open_arrays
 from mlusim.files.paths import shown
@@ -43,9 +44,7 @@ class OperatorFacts:
         """Raise `UsageError` for a name that there is not."""
         find_operator(self.operator)
         find_board(self.board)
-        observers_of(self.checks)
-        if self.effects not in EFFECTS:
-            raise UsageError(f"the effects {self.effects!r:.40} are unknown; they are {' or '.join(EFFECTS)}")
+        _check_run(self.checks, self.effects, AUTO)
 
 
 @frozen
@@ -70,6 +69,89 @@ class ScriptFacts:
     def sources(self) -> dict[str, str]:
         """Every text by its path, the script's own first."""
         return {self.name.rpartition("/")[2]: self.source, **self.beside}
+
+
+@frozen
+class SourceFacts:
+    """Files by their paths from *folder*: those that are compiled, and a digest of each that was read for it."""
+
+    folder: str
+    paths: tuple[str, ...]
+    digests: Mapping[str, str]
+    include: tuple[str, ...]
+    define: Mapping[str, str | None]
+    board: str
+
+    def check(self) -> None:
+        """Raise `UsageError` for a board that there is not, `TypeError` for sources that are none."""
+        find_board(self.board)
+        words = (self.folder, *self.paths, *self.digests, *self.include)
+        if not self.paths or not set(self.paths) <= set(self.digests) or any("\0" in word for word in words):
+            raise TypeError("its program names no sources")
+
+
+@frozen
+class KernelCallFacts:
+    """A call of a kernel of BANG C sources; the arrays that go in are beside the facts."""
+
+    sources: SourceFacts
+    kernel: str | None
+    dim: tuple[int, int, int]
+    type: str
+    arguments: Mapping[str, str]
+    checks: tuple[str, ...]
+    seed: int | None
+    effects: str
+    engine: str
+
+    def check(self) -> None:
+        """Raise `UsageError` for a name that there is not."""
+        self.sources.check()
+        _check_run(self.checks, self.effects, self.engine)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The arguments as on the command line."""
+        return tuple(f"{name}={value}" for name, value in self.arguments.items())
+
+
+@frozen
+class MainFacts:
+    """The ``main`` of BANG C sources, with its arguments."""
+
+    sources: SourceFacts
+    arguments: tuple[str, ...]
+    checks: tuple[str, ...]
+    seed: int | None
+    effects: str
+    engine: str
+
+    def check(self) -> None:
+        """Raise `UsageError` for a name that there is not."""
+        self.sources.check()
+        _check_run(self.checks, self.effects, self.engine)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The arguments as on the command line."""
+        return self.arguments
+
+
+def _check_run(checks: tuple[str, ...], effects: str, engine: str) -> None:
+    """Raise `UsageError` for a checker, effects or an engine that there are not."""
+    observers_of(checks)
+    engine_of(engine)
+    if effects not in EFFECTS:
+        raise UsageError(f"the effects {effects!r:.40} are unknown; they are {' or '.join(EFFECTS)}")
+
+
+ProgramFacts = OperatorFacts | ScriptFacts | KernelCallFacts | MainFacts
+KINDS: Mapping[str, type[ProgramFacts]] = {
+    "operator": OperatorFacts,
+    "script": ScriptFacts,
+    "kernel": KernelCallFacts,
+    "main": MainFacts,
+}
 
 
 @frozen
@@ -121,7 +203,7 @@ class RecordingFacts:
     arrays: Mapping[str, tuple[str, tuple[int, ...]]] = field(factory=dict)
 
 
-def facts_in(name: str) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts, Arrays]:
+def facts_in(name: str) -> tuple[RecordingFacts, ProgramFacts, Arrays]:
     """The recording *name*: its facts, its program, and the arrays that they name; nothing else is unpacked.
 
     Raises `UsageError` for anything that is no recording.
@@ -139,7 +221,7 @@ def facts_in(name: str) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts, Ar
     return facts, program, arrays
 
 
-def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts]:
+def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
     """The facts in *text*; what is unknown in them, as an operator that is not installed, is told with the file's name."""
     try:
         return _facts(text)
@@ -147,7 +229,7 @@ def _named_facts(name: str, text: bytes) -> tuple[RecordingFacts, OperatorFacts 
         raise UsageError(f"{name}: {error}") from None
 
 
-def _facts(text: bytes) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts]:
+def _facts(text: bytes) -> tuple[RecordingFacts, ProgramFacts]:
     document = json.loads(text)
     if not isinstance(document, dict):
         raise TypeError("its facts are no object")
@@ -155,10 +237,15 @@ def _facts(text: bytes) -> tuple[RecordingFacts, OperatorFacts | ScriptFacts]:
         kind = f"{document.get('format')!r:.40}"
         raise UsageError(f"a recording of the kind {kind}; this program reads {FORMAT!r}")
     facts: RecordingFacts = typed(RecordingFacts, document, "it", frozenset({"watch", "arrays"}))
-    is_call = facts.program.get("kind") == "operator"
-    made = typed(OperatorFacts if is_call else ScriptFacts, facts.program, "its program")
-    program: OperatorFacts | ScriptFacts = made
+    program: ProgramFacts = typed(
+        KINDS.get(str(facts.program.get("kind")), ScriptFacts), facts.program, "its program"
+    )
     program.check()
+    if isinstance(program, KernelCallFacts):
+        given = (name for name, value in program.arguments.items() if value.endswith(".npy"))
+        absent = next((name for name in given if f"input.{name}" not in facts.arrays), None)
+        if absent is not None:
+            raise TypeError(f"it lacks the array input.{absent}")
     launch, moment, lines = facts.position
     if launch < 1 or not 0 <= moment <= END or lines < 0:
         raise TypeError(f"its position {list(facts.position)} is no place")

@@ -1,12 +1,12 @@
-"""The program that a recording holds: an operator's call, or a script in a folder of its own."""
+"""The program that a recording holds or names: an operator's call, a script in a folder of its own, BANG C sources."""
 
 import shutil
 import tempfile
 import weakref
 from pathlib import Path
 
-from mlusim.debug.recorded import ScriptFacts
-from mlusim.debug.recording import Recording, untrusted
+from mlusim.debug.recorded import KernelCallFacts, MainFacts, OperatorFacts, ScriptFacts
+from mlusim.debug.recording import Recording, of_sources, untrusted
 from mlusim.errors import UsageError
 from mlusim.files.paths import brief
 from mlusim.operators.registry import find_operator
@@ -15,15 +15,19 @@ from mlusim.programs.program import Program, ScriptProgram
 
 
 def program_in(recording: Recording) -> Program:
-    """The program that a recording debugs.  Raises `UsageError` for a script that may not run."""
+    """The program that a recording debugs.  Raises `UsageError` for code that may not run, and for sources that are missing."""
     stored = recording.stored
+    if not isinstance(stored, OperatorFacts) and not recording.trusted:
+        raise UsageError(untrusted(recording))
     if isinstance(stored, ScriptFacts):
-        if not recording.trusted:
-            raise UsageError(untrusted(recording))
         return _stored_script(stored)
+    arrays = {key.removeprefix("input."): array for key, array in recording.arrays.items()}
+    if isinstance(stored, KernelCallFacts | MainFacts):
+        program: Program = of_sources().source_program(stored, arrays, recording.name)
+        return program
     return OperatorProgram(
         find_operator(stored.operator),
-        {key.removeprefix("input."): array for key, array in recording.arrays.items()},
+        arrays,
         stored.params,
         stored.board,
         stored.seed,

@@ -1,12 +1,13 @@
 """Recordings: a file from which another machine can stand at the same place of the same program.
 
-It holds the program (an operator's call with its arrays, or a script's text), the place, the
-breakpoints, and a hash of the machine's bytes there, so that the other machine can say whether it stands
+It holds the program (an operator's call with its arrays, a script's text, or names and digests of BANG C
+sources with the call), the place, the breakpoints, and a hash of the machine's bytes there, so that the other machine can say whether it stands
 in the same state.  Nothing in it is unpickled, and none of its code runs before a person has said so: a script
-is refused, a condition switched off, until the recording is trusted.
+or a source is refused, a condition switched off, until the recording is trusted.
 """
 
 import hashlib
+import importlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +23,10 @@ from mlusim.debug.recorded import (
     FORMAT,
     MEMBER,
     Arrays,
+    KernelCallFacts,
+    MainFacts,
     OperatorFacts,
+    ProgramFacts,
     RecordingFacts,
     ScriptFacts,
     WatchFacts,
@@ -34,6 +38,7 @@ from mlusim.debug.stop.span import ByteSpan
 from mlusim.debug.stop.steppers import LineStep
 from mlusim.errors import UsageError
 from mlusim.files.paths import shown
+from mlusim.files.reading import read_text
 from mlusim.files.writing import write
 from mlusim.memory.space import SPACES
 
@@ -50,28 +55,51 @@ class Recording:
 
     name: str
     facts: RecordingFacts
-    stored: OperatorFacts | ScriptFacts
+    stored: ProgramFacts
     arrays: Arrays
     trusted: bool = False
 
     @property
     def code(self) -> dict[str, str]:
-        """The text that standing at its place would run, by file; none for a call of an installed operator."""
-        return {} if isinstance(self.stored, OperatorFacts) else self.stored.sources
+        """The text that standing at its place would run, by file; none for a call of an installed operator.
+
+        Raises `UsageError` for sources that it names and that are missing.
+        """
+        stored = self.stored
+        if isinstance(stored, OperatorFacts):
+            return {}
+        if isinstance(stored, ScriptFacts):
+            return stored.sources
+        files = of_sources().found_sources(stored.sources, self.name).files
+        return {path: read_text(path) for path in files.values()} | _command(stored)
 
     @property
     def stored_name(self) -> str:
         """What the program is called."""
         stored = self.stored
-        case = f" {stored.case}" if isinstance(stored, OperatorFacts) and stored.case else ""
-        return shown((stored.operator if isinstance(stored, OperatorFacts) else stored.name) + case)
+        if isinstance(stored, OperatorFacts):
+            return shown(stored.operator + (f" {stored.case}" if stored.case else ""))
+        return shown(stored.name if isinstance(stored, ScriptFacts) else stored.sources.paths[0])
+
+
+def _command(stored: KernelCallFacts | MainFacts) -> dict[str, str]:
+    """What the sources are compiled and called with, as text by its name: definitions are code too."""
+    defines = [name if value is None else f"{name}={value}" for name, value in stored.sources.define.items()]
+    found = {"definitions": "\n".join(defines), "arguments": "\n".join(stored.words)}
+    return {name: text for name, text in found.items() if text}
+
+
+def of_sources() -> Any:
+    """What finds BANG C sources again; by name, so that the front end is loaded only for a recording that has some."""
+    return importlib.import_module("mlusim.debug.recorded_sources")
 
 
 def untrusted(recording: Recording) -> str:
-    """The sentence of a recording whose script has not been allowed to run."""
+    """The sentence of a recording whose script or sources have not been allowed to run."""
     names = ", ".join(shown(name) for name in recording.code)
+    what = "holds a script" if isinstance(recording.stored, ScriptFacts) else "names BANG C sources"
     return (
-        f"{recording.name} holds a script and would run it ({names[:300]}); read it with "
+        f"{recording.name} {what} and would run {'it' if what.endswith('script') else 'them'} ({names[:300]}); read it with "
         f"`mlusim debug --replay {recording.name} --show`, and add --trust where it may run"
     )
 
@@ -82,7 +110,7 @@ def untrusted(recording: Recording) -> str:
 def save(session: "DebugSession", name: str) -> int:
     """Write the session's program, place and breakpoints to the file *name*; return its size in bytes.
 
-    Raises `UsageError` for a program that is neither an operator's call nor a script.
+    Raises `UsageError` for a program that is a function of this process, or a command.
     """
     program, arrays = _facts_of(session.program)
     session.leave_interrupt()
@@ -94,7 +122,9 @@ def save(session: "DebugSession", name: str) -> int:
         "focus": session.focus,
         "digest": session.digest(),
         "breakpoints": [_breakpoint_facts(b) for b in session.breakpoints.values()],
-        "sources": _sources(session),
+        "sources": {}
+        if "sources" in program
+        else _sources(session),  # BANG C has digests of all that it read
         "arrays": {key: [array.dtype.name, list(array.shape)] for key, array in arrays.items()},
     }
     stored = {key: np.ascontiguousarray(array).reshape(-1).view(np.uint8) for key, array in arrays.items()}
@@ -114,7 +144,7 @@ def _facts_of(program: "Program") -> tuple[Mapping[str, Any], Mapping[str, np.nd
     recorded = getattr(program, "recorded", None)
     if recorded is None:
         raise UsageError(
-            f"{program.name} is a function of this process; only operators and scripts can be replayed elsewhere"
+            f"{program.name} cannot be recorded; only operators, scripts and BANG C sources can be replayed elsewhere"
         )
     facts: tuple[Mapping[str, Any], Mapping[str, np.ndarray[Any, Any]]] = recorded()
     return facts
@@ -196,6 +226,9 @@ def stand(session: "DebugSession", recording: Recording) -> list[str]:
         for tail, known in facts.sources.items()
         if _sources(session).get(tail, known) != known
     ]
+    if isinstance(recording.stored, KernelCallFacts | MainFacts):
+        changed = of_sources().found_sources(recording.stored.sources, recording.name).changed
+        notes += [f"{shown(name)} is not the file of the recording" for name in changed]
     notes += _restore(session, recording)
     if session.digest() != facts.digest:
         notes.append(

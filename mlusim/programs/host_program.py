@@ -14,6 +14,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.hub import attending
 from mlusim.machine.launch import Launch
 from mlusim.observe.names import observers_of
+from mlusim.programs.source_files import source_facts
 
 if TYPE_CHECKING:
     from mlusim.programs.kernel_call import Sources
@@ -53,6 +54,19 @@ class HostProgram:
     def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
         """None: a program has its arrays in its own memory."""
         return {}
+
+    def recorded(self) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
+        """What a recording holds of it: its sources by name and digest, and its arguments; no arrays."""
+        facts = {
+            "kind": "main",
+            "sources": source_facts(self.sources, self.module),
+            "arguments": list(self.arguments),
+            "checks": list(self.checks),
+            "seed": self.seed,
+            "effects": self.effects,
+            "engine": self.engine,
+        }
+        return facts, {}
 
     def run(self, observe: Iterable[Any]) -> None:
         """Execute it from the beginning, on a new device.

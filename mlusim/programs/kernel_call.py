@@ -22,6 +22,7 @@ from mlusim.machine.device import Device
 from mlusim.machine.kernel import KINDS, Kind
 from mlusim.machine.launch import Launch
 from mlusim.machine.tensor import DeviceTensor
+from mlusim.programs.source_files import source_facts
 
 Array = np.ndarray[Any, Any]
 
@@ -58,7 +59,8 @@ class KernelCall:
     """A kernel of BANG C sources with its launch dimensions and arguments; a `Program`.
 
     *arguments* are texts by the name of a parameter: a number, ``F.npy`` (goes in), ``out:float32:8,1024``
-    (comes back), ``inout:F.npy`` (both), ``null``.
+    (comes back), ``inout:F.npy`` (both), ``null``.  *given* are arrays by the name of a parameter, which stand for
+    the files that *arguments* name.
     """
 
     sources: Sources
@@ -70,6 +72,7 @@ class KernelCall:
     seed: int | None = None
     effects: str = "late"
     engine: str = "auto"
+    given: Mapping[str, Array] = field(factory=dict)
     _module: Module | None = field(default=None, init=False)
     _arrays: dict[str, Array] = field(factory=dict, init=False)
 
@@ -81,6 +84,23 @@ class KernelCall:
     def arrays(self) -> dict[str, Array]:
         """The arrays that go in, under ``input.NAME``."""
         return self._arrays
+
+    def recorded(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        """What a recording holds of it: its sources by name and digest, the call, and the arrays that go in."""
+        module = self._module or self.sources.load()
+        facts = {
+            "kind": "kernel",
+            "sources": source_facts(self.sources, module),
+            "kernel": self.kernel,
+            "dim": list(self.dim),
+            "type": self.kind.name,
+            "arguments": dict(self.arguments),
+            "checks": list(self.checks),
+            "seed": self.seed,
+            "effects": self.effects,
+            "engine": self.engine,
+        }
+        return facts, dict(self._arrays)
 
     def run(self, observe: Iterable[Any]) -> Called:
         """Launch the kernel once on a new device."""
@@ -170,7 +190,9 @@ class KernelCall:
             raise UsageError(
                 f"{what} is given {text!r}; a pointer takes F.npy, inout:F.npy, out:float32:8,1024 or null"
             )
-        array = read_array(path, f"{what} takes F.npy, inout:F.npy, out:float32:8,1024 or null")
+        array = self.given.get(name)
+        if array is None:
+            array = read_array(path, f"{what} takes F.npy, inout:F.npy, out:float32:8,1024 or null")
         self._arrays[f"input.{name}"] = array
         # Lent, so that a store through a cast is a fault and no silent change of an input.
         return device.put(array) if text.startswith("inout:") else device.share(array)

@@ -109,7 +109,9 @@ def test_what_cannot_be_recorded_or_read(tmp_path):
     (tmp_path / "text").write_text("nothing")
     np.savez(tmp_path / "other.npz", record=np.frombuffer(b'{"format": "else"}', np.uint8))
     with console_on(scale_program) as console:
-        assert "only operators and scripts can be replayed" in refuses(console, f"record {tmp_path}/here")
+        assert "only operators, scripts and BANG C sources can be replayed" in refuses(
+            console, f"record {tmp_path}/here"
+        )
         assert "text is no readable recording" in refuses(console, f"replay {tmp_path}/text")
         assert "nothing is no file; it is no recording of the debugger" in refuses(
             console, f"replay {tmp_path}/nothing"

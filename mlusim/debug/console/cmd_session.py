@@ -62,9 +62,10 @@ def quit_(console: "CommandContext", words: str) -> str:
     return ""
 
 
-RECORDINGS = """The file holds an operator's name and arrays, or a script's text; `mlusim debug --replay FILE` or `replay FILE`
-stands at the same place, and says so if the state is not the same to the byte.  Nothing that came with the file
-is executed before --trust: a script is refused, conditions of breakpoints are disabled.  A function that was given
+RECORDINGS = """The file holds an operator's name and arrays, a script's text, or the names and digests of BANG C sources with the
+arrays of the call; `mlusim debug --replay FILE` or `replay FILE` stands at the same place, and says so if the state is
+not the same to the byte.  Nothing that came with the file is executed before --trust: a script and sources are
+refused, conditions of breakpoints are disabled.  A function that was given
 to `DebugSession` in Python cannot be recorded."""
 TRUST = "--trust"
 

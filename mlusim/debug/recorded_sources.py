@@ -1,0 +1,88 @@
+"""The BANG C sources that a recording names, found again; and the program that they are."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from attrs import frozen
+
+from mlusim.arch.catalog import find_board
+from mlusim.debug.recorded import Arrays, KernelCallFacts, MainFacts, SourceFacts
+from mlusim.errors import UsageError
+from mlusim.files.paths import shown
+from mlusim.frontend.bangc.parse.sources import read
+from mlusim.frontend.bangc.parse.unit import digest
+from mlusim.programs.host_program import HostProgram
+from mlusim.programs.kernel_call import KernelCall, Sources, kind_of
+
+
+@frozen
+class FoundSources:
+    """What was found of `SourceFacts`: the sources, each file by the name that the facts have for it, and which are others."""
+
+    sources: Sources
+    files: Mapping[str, str]
+    changed: tuple[str, ...]
+
+
+def source_program(
+    facts: KernelCallFacts | MainFacts, arrays: Arrays, recording: str
+) -> KernelCall | HostProgram:
+    """The call or the ``main`` that the file *recording* names, with the *arrays* that go in.
+
+    Raises `UsageError` for sources that are missing.
+    """
+    sources = found_sources(facts.sources, recording).sources
+    if isinstance(facts, MainFacts):
+        return HostProgram(sources, facts.arguments, facts.checks, facts.seed, facts.effects, facts.engine)
+    how = (facts.checks, facts.seed, facts.effects, facts.engine, arrays)
+    return KernelCall(sources, facts.kernel, facts.dim, kind_of(facts.type), facts.arguments, *how)
+
+
+def found_sources(facts: SourceFacts, recording: str) -> FoundSources:
+    """The sources that the file *recording* names: where they lay, else beside it, else in the current folder.
+
+    Raises `UsageError` with the names of those that are in none of the three.
+    """
+    folders = (Path(facts.folder), Path(recording).absolute().parent, Path.cwd())
+    tried = [_looked_up(facts, folder) for folder in folders]
+    best = max(tried, key=lambda files: (len(files), -len(_changed(facts, files))))
+    missing = sorted(set(facts.digests) - set(best))
+    if missing:
+        names = ", ".join(shown(name)[:200] for name in missing[:8])
+        names += f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        raise UsageError(
+            f"{recording} was recorded from sources that are missing here: {names} of {shown(facts.folder)[:200]}; "
+            "put them there, beside the recording, or into the current folder"
+        )
+    folder = folders[tried.index(best)]
+    sources = Sources(
+        tuple(best[name] for name in facts.paths),
+        find_board(facts.board),
+        tuple(_directory(facts, folder, name) for name in facts.include),
+        dict(facts.define),
+    )
+    return FoundSources(sources, best, _changed(facts, best))
+
+
+def _places(facts: SourceFacts, folder: Path, name: str) -> tuple[str, str]:
+    """Where *name* lies if the sources are in *folder*, and where it lay: what they share may be outside of it."""
+    return os.path.normpath(folder / name), os.path.normpath(Path(facts.folder) / name)
+
+
+def _looked_up(facts: SourceFacts, folder: Path) -> dict[str, str]:
+    found = {}
+    for name in facts.digests:
+        place = next((p for p in _places(facts, folder, name) if Path(p).is_file()), None)
+        if place is not None:
+            found[name] = place
+    return found
+
+
+def _directory(facts: SourceFacts, folder: Path, name: str) -> str:
+    here, there = _places(facts, folder, name)
+    return here if Path(here).is_dir() else there
+
+
+def _changed(facts: SourceFacts, files: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(sorted(name for name, path in files.items() if digest(read(path)) != facts.digests[name]))

@@ -1,0 +1,150 @@
+"""Recordings of BANG C sources: named by digest, found again, or told as missing."""
+
+import numpy as np
+import pytest
+from debug_tools import says
+
+from mlusim.arch.catalog import find_board
+from mlusim.debug import Console, DebugSession
+from mlusim.debug.recorded_program import program_in
+from mlusim.debug.recording import load, stand
+from mlusim.errors import UsageError
+from mlusim.machine.kernel import BLOCK
+from mlusim.programs.host_program import HostProgram
+from mlusim.programs.kernel_call import KernelCall, Sources
+
+KERNEL = """#include <bang.h>
+#include "scale.h"
+__nram__ float b[64];
+__mlu_entry__ void K(float *out, const float *x) {
+  __memcpy(b, x, 256, GDRAM2NRAM);
+  scale(b);
+  __memcpy(out, b, SIZE, NRAM2GDRAM);
+}
+"""
+HEADER = "__mlu_func__ void scale(float *b) { __bang_mul_scalar(b, b, 3.0f, 64); }\n"
+MAIN = """#include <cnrt.h>
+__mlu_entry__ void K(int *out) { out[0] = 5; }
+int main(int argc, char **argv) {
+  int *out;
+  cnrtMalloc((void **)&out, 4);
+  cnrtDim3_t dim = {1, 1, 1};
+  cnrtQueue_t queue;
+  cnrtQueueCreate(&queue);
+  K<<<dim, cnrtFuncTypeBlock, queue>>>(out);
+  cnrtQueueSync(queue);
+  return argc - 2;
+}
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A folder with sources below it, in which this process stands."""
+    folder = tmp_path / "home"
+    (folder / "headers").mkdir(parents=True)
+    (folder / "k.mlu").write_text(KERNEL)
+    (folder / "headers" / "scale.h").write_text(HEADER)
+    (folder / "main.mlu").write_text(MAIN)
+    np.save(folder / "x.npy", np.arange(64, dtype=np.float32))
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def _record(program, *lines):
+    """The state at the place where *lines* lead, which goes into the file ``here``."""
+    session = DebugSession(program)
+    says(Console(session), *lines, "record here")
+    state = session.digest(), session.position
+    session.close()
+    return state
+
+
+def _recorded_kernel():
+    sources = Sources(("k.mlu",), find_board("MLU370-X4"), ("headers",), {"SIZE": "256"})
+    call = KernelCall(sources, "K", (1, 1, 1), BLOCK, {"out": "out:float32:64", "x": "x.npy"})
+    return _record(call, "break 7 if b[1] > 2", "run")
+
+
+def _replayed(name):
+    recording = load(name, trust=True)
+    session = DebugSession(program_in(recording))
+    notes = stand(session, recording)
+    state = session.digest(), session.position
+    session.close()
+    return notes, state
+
+
+def test_a_kernel_is_replayed_from_its_sources(home):
+    """Without the file of its array, which goes with the recording."""
+    state = _recorded_kernel()
+    (home / "x.npy").unlink()
+
+    assert ([], state) == _replayed("here")
+
+
+def test_a_program_with_a_main_is_replayed(home):
+    """Its arguments go with it."""
+    state = _record(HostProgram(Sources(("main.mlu",), find_board("MLU370-X4")), ("word",)), "break K", "run")
+
+    assert ([], state) == _replayed("here")
+
+
+def test_sources_are_found_beside_the_recording(home, tmp_path, monkeypatch):
+    """Where they lay is nothing, the whole folder has moved."""
+    state = _recorded_kernel()
+    home.rename(tmp_path / "moved")
+    monkeypatch.chdir(tmp_path)
+
+    assert ([], state) == _replayed(str(tmp_path / "moved" / "here"))
+
+
+def test_missing_sources_are_named(home):
+    """All of them at once, and where they lay; `--show` says the same."""
+    _recorded_kernel()
+    (home / "k.mlu").unlink()
+    (home / "headers" / "scale.h").unlink()
+    recording = load("here", trust=True)
+    sentence = (
+        f"here was recorded from sources that are missing here: headers/scale.h, k.mlu of {home}; "
+        "put them there, beside the recording, or into the current folder"
+    )
+
+    with pytest.raises(UsageError) as refused:
+        program_in(recording)
+    assert sentence == str(refused.value)
+    with pytest.raises(UsageError, match="sources that are missing"):
+        _ = recording.code
+
+
+def test_another_source_is_told(home):
+    """A header that has changed, by its name; the file that has not is preferred."""
+    _recorded_kernel()
+    (home / "headers" / "scale.h").write_text(HEADER.replace("3.0f", "4.0f"))
+    notes, _ = _replayed("here")
+
+    assert "headers/scale.h is not the file of the recording" in notes
+    assert any("not in the state of the recording" in note for note in notes)
+    (home / "copy" / "headers").mkdir(parents=True)
+    (home / "copy" / "headers" / "scale.h").write_text(HEADER)
+    (home / "copy" / "k.mlu").write_text(KERNEL)
+    (home / "here").rename(home / "copy" / "here")
+
+    assert [] == _replayed("copy/here")[0]
+
+
+def test_sources_wait_for_a_person(home):
+    """Without trust nothing is compiled; what would run is shown, with what it would be called with."""
+    _recorded_kernel()
+    recording = load("here")
+
+    with pytest.raises(UsageError, match="here names BANG C sources and would run them"):
+        program_in(recording)
+    assert {
+        str(home / "k.mlu"): KERNEL,
+        str(home / "headers" / "scale.h"): HEADER,
+    }.items() <= recording.code.items()
+    assert ("SIZE=256", "out=out:float32:64\nx=x.npy") == (
+        recording.code["definitions"],
+        recording.code["arguments"],
+    )
