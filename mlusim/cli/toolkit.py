@@ -1,10 +1,12 @@
 """``mlusim toolkit``: a folder with the compiler, headers and libraries, for builds that know nothing of mlusim."""
 
 import argparse
+import os
 import shlex
 from pathlib import Path
 
 from mlusim.cli.exits import CLEAN
+from mlusim.cli.show import emit
 from mlusim.cli.sources import board_of
 
 EXAMPLES = """examples:
@@ -18,6 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("directory", metavar="DIR", help="the folder; one that is there is brought up to date")
     add("--board", metavar="B", help="the board that programs find")
+    add("--json", action="store_true", help="one JSON document on standard output")
     parser.epilog = EXAMPLES
 
 
@@ -25,8 +28,12 @@ def run(args: argparse.Namespace) -> int:
     """Make the folder, and print what to type."""
     from mlusim.toolkit.folder import make  # noqa: PLC0415 - libclang is an extra
 
-    folder = Path(args.directory).expanduser().absolute()
-    make(folder, board_of(args.board))
+    folder, board = Path(args.directory).expanduser().absolute(), board_of(args.board)
+    make(folder, board)
+    if args.json:
+        variables = {"NEUWARE_HOME": str(folder), "PATH": f"{folder / 'bin'}{os.pathsep}$PATH"}
+        emit({"folder": str(folder), "board": board.name, "export": variables})
+        return CLEAN
     print(f"export NEUWARE_HOME={shlex.quote(str(folder))}")
     print('export PATH="$NEUWARE_HOME/bin:$PATH"')
     return CLEAN

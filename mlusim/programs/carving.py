@@ -100,7 +100,7 @@ def carve(call: "KernelCall") -> Carving:
 
     Raises what the launch raises; a fault ends the kernel before its plan is known.
     """
-    call = evolve(call, engine="python", checks=())
+    call = call.watched()
     kernel = call.loaded()
     held = PointerPlaces(kernel)
     call.run([held])

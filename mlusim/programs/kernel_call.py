@@ -129,6 +129,12 @@ class KernelCall:
         }
         return Called(back, launch)
 
+    def watched(self) -> "KernelCall":
+        """Return the same call on the Python engine, whose instructions can be watched, with the sources that are loaded."""
+        found = evolve(self, engine="python", checks=())
+        found._module = self._module  # noqa: SLF001 - else they are loaded, and warned of, again
+        return found
+
     def loaded(self) -> BangKernel:
         """The kernel, from the sources, which are loaded once."""
         if self._module is not None:

@@ -144,7 +144,7 @@ def test_a_box_is_refused_like_a_dense_fill():
             faults.append(str(caught.value))
         return faults
 
-    said = ("points into GDRAM", "no pointer", "0 elements", "const", "overlaps", "dst is half")
+    said = ("points into GDRAM", "not a pointer", "0 elements", "const", "overlaps", "dst is half")
     for expected, found in zip(said, on_core(run), strict=True):
         assert expected in found
 

@@ -159,6 +159,6 @@ def test_a_tensor_from_a_closure_says_how_to_pass_it(device, use):
     tensor = device.empty(16, "float")
 
     with pytest.raises(
-        WrongSpace, match="no pointer; legal: a pointer into GDRAM; a tensor becomes a pointer when"
+        WrongSpace, match="not a pointer; legal: a pointer into GDRAM; a tensor becomes a pointer when"
     ):
         device.launch(lambda mlu: use(mlu, mlu.nram(float32, 16), tensor))
