@@ -5,6 +5,7 @@ Host code is clang's, in its CUDA mode; device code goes through the front end, 
 
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import tempfile
@@ -41,6 +42,7 @@ QUIET = (
 STOPS = frozenset({"-E", "-M", "-MM", "-fsyntax-only"})
 """Modes in which no object is made."""
 FOLDERS = frozenset({"-I", "-isystem", "-iquote", "-idirafter"})
+FULL = b"No space left on device"
 DEPTH = 10  # files of flags that name each other
 
 
@@ -80,7 +82,8 @@ def main(argv: Sequence[str], home: Path) -> int:
         sys.stderr.write(f"cncc: error: {error}\n")
         return USAGE
     except OSError as error:
-        sys.stderr.write(f"cncc: error: {error.filename or ''}: {error.strerror or error}\n")
+        where = "" if error.filename is None else f"{error.filename}: "
+        sys.stderr.write(f"cncc: error: {where}{error.strerror or error}\n")
         return USAGE
     except KeyboardInterrupt:
         return 130
@@ -281,12 +284,26 @@ class CompilerDriver:
         ]
 
     def _call(self, words: Sequence[str]) -> int:
-        """Run clang; its exit code."""
-        line = [*self.clang.argv, *words]
+        """Run clang; its exit code.  Raises `UsageError` where the disk is full, of which clang says that it crashed."""
+        colours = ["-fcolor-diagnostics"] if sys.stderr.isatty() else []
+        line = [*self.clang.argv, *colours, *words]
         if self.command.shown:
             sys.stderr.write(f"{shlex.join(line)}\n")
             sys.stderr.flush()
-        return 0 if self.command.dry else subprocess.run(line, check=False).returncode  # noqa: S603 - that is what it is for
+        if self.command.dry:
+            return 0
+        done = subprocess.run(line, check=False, stderr=subprocess.PIPE)  # noqa: S603 - that is what it is for
+        if done.returncode and FULL in done.stderr:
+            target = line[line.index("-o") + 1] if "-o" in line else "what is made"
+            raise UsageError(
+                f"no space is left on the disk for {target}, or for files in {tempfile.gettempdir()}"
+            )
+        sys.stderr.write(done.stderr.decode(errors="replace"))
+        if done.returncode < 0:
+            raise UsageError(
+                f"{self.clang.argv[0]} was ended by a signal: {signal.strsignal(-done.returncode)}"
+            )
+        return done.returncode
 
     # -- device code -----------------------------------------------------------------------------
 

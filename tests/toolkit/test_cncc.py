@@ -140,6 +140,47 @@ def test_each_mistake_is_one_sentence(cncc, toolkit, tmp_path):
         assert said.count("\n") == 1
 
 
+def test_a_full_disk_is_one_sentence(cncc, tmp_path):
+    """Neither a crash of clang's nor a traceback, for kernels, plain C++ and the linker."""
+    (tmp_path / "a.mlu").write_text("__mlu_entry__ void k() {}\n")
+    (tmp_path / "b.cpp").write_text("int main() {}\n")
+    for words in (["-c", "a.mlu"], ["-c", "b.cpp"], ["-S", "--bang-device-only", "a.mlu"]):
+        said = cncc(*words, "-o", "/dev/full", code=2)
+        assert said.startswith("cncc: error: "), said
+        assert "no space" in said.lower()
+        assert said.count("\n") == 1
+        assert ": :" not in said
+
+
+@pytest.mark.parametrize("cache", ["off", "/dev/null/cache"])
+def test_without_a_cache_the_same_is_made(cncc, tmp_path, monkeypatch, cache):
+    """One that is switched off, and one that cannot be written, cost time alone."""
+    (tmp_path / "k.mlu").write_text("__mlu_entry__ void k(int *p) { *p = 1; }\n")
+    assert cncc("-c", "k.mlu", "-Wall", "-Werror") == ""
+    kept = _payload(tmp_path / "k.o")
+    monkeypatch.setenv("MLUSIM_CACHE", cache)
+    assert cncc("-c", "k.mlu", "-Wall", "-Werror") == ""
+    assert _payload(tmp_path / "k.o") == kept
+
+
+def test_two_boards_side_by_side(toolkit, native, tmp_path, monkeypatch):
+    """Each folder compiles for its board, and runs on it, whether NEUWARE_HOME names it, the other or nothing."""
+    other = tmp_path / "other"
+    make(other, find_board("MLU590-H8"))
+    (tmp_path / "k.mlu").write_text(
+        "#include <bang.h>\n#include <cstdio>\n__mlu_entry__ void k(int *p) { *p = __BANG_ARCH__; }\n"
+        "int main() {\n  int *d, h = 0;\n  cnrtDim3_t dim = {1, 1, 1};\n  cnrtMalloc((void **)&d, 4);\n"
+        "  k<<<dim, cnrtFuncTypeBlock>>>(d);\n  cnrtMemcpy(&h, d, 4, cnrtMemcpyDevToHost);\n"
+        '  printf("%d\\n", h);\n}\n'
+    )
+    monkeypatch.delenv("NEUWARE_HOME", raising=False)
+    for folder, arch in ((toolkit, "372"), (other, "592")):
+        program = tmp_path / f"k{arch}"
+        subprocess.run([folder / "bin" / "cncc", tmp_path / "k.mlu", "-o", program], check=True)
+        assert native.run(program).stdout == f"{arch}\n"
+        monkeypatch.setenv("NEUWARE_HOME", str(toolkit))
+
+
 def test_the_flags_met_in_builds_are_taken(cncc, tmp_path):
     """Older spellings, words for tools that are not there, several architectures, files of flags, and dependencies."""
     (tmp_path / "k.h").write_text("#define N 4\n")
