@@ -47,6 +47,7 @@ EXAMPLE = """examples:
   mlusim plan my_kernel_plan.py --max n
   mlusim plan scale.mlu --kernel 'Scale<float>' --arg dst=out:float32:1024 --arg src=in.npy --arg n=16
   mlusim plan scale.mlu --arg dst=out:float32:1024 --arg src=in.npy --arg n=16 --board MLU370-X4 MLU590-H8 -o plan.json
+  mlusim plan scale.mlu --arg dst=out:float32:1048576 --arg src=in.npy --max n
 
 exit codes: 0 fits, 1 does not fit (or a stated limit is too generous), 2 usage"""
 
@@ -74,7 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one element type or several, for plans that can hold more than one",
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--max", metavar="VAR", help="the largest VAR that fits, the others as set")
+    what.add_argument(
+        "--max",
+        metavar="VAR",
+        help="the largest VAR that fits, the others as set; of a BANG C file an integer --arg, found by running",
+    )
     what.add_argument("--frontier", metavar="X,Y", help="for every X the largest Y")
     what.add_argument(
         "--claim",

@@ -2,9 +2,10 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
+from attrs import frozen
 from rich.text import Text
 
 from mlusim.arch.catalog import DEFAULT_BOARDS, find_board
@@ -18,13 +19,19 @@ from mlusim.files.paths import shown
 from mlusim.files.writing import check_writable
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
 from mlusim.programs.kernel_call import KernelCall
+from mlusim.programs.largest import Largest, largest_value
 from mlusim.report.json_values import json_text
 from mlusim.text_grid import table
 
-OF_PLANS = ("set", "dtype", "max", "frontier", "claim")
+T = TypeVar("T")
+OF_PLANS = ("set", "dtype", "frontier", "claim")
 NOTE = (
     "Inferred from this launch: a variable that holds one place throughout each task has a part of its array, and what "
     "moves belongs to the variable that it is computed from."
+)
+SAMPLED = (
+    "Found by sampling: values are doubled, then the interval is bisected, and each runs once with the other arguments "
+    "as they are given; values in between were not run."
 )
 
 
@@ -40,25 +47,61 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.output} cannot hold the plan of a BANG C file; write it to a .json")
     args.program, *args.arguments = args.operator
     boards = boards_in(args.board or [], DEFAULT_BOARDS[:1])
-    carved = _carved(args, boards)
-    facts = [one if isinstance(one, dict) else _document(one) for one in carved]
-    document: Any = facts if len(facts) > 1 else facts[0]
+    if args.max:
+        return _answer(args, _largest(args, boards, args.max))
+    return _answer(args, _carved(args, boards))
+
+
+@frozen
+class _Answer:
+    """What a question gave: a document for each board, how it is shown, and whether all is well."""
+
+    documents: Sequence[Mapping[str, Any]]
+    show: Callable[[], None]
+    good: bool
+
+
+def _answer(args: argparse.Namespace, answer: _Answer) -> int:
+    """Write and show it."""
+    document: Any = answer.documents if len(answer.documents) > 1 else answer.documents[0]
     if args.output:
         write_text(args.output, json_text(document))
     if args.json:
         emit(document)
     elif not args.output:
-        _show_all(carved)
-    return CLEAN if all(isinstance(one, Carving) and not one.findings for one in carved) else FINDINGS
+        answer.show()
+    return CLEAN if answer.good else FINDINGS
 
 
-def _carved(args: argparse.Namespace, boards: Sequence[str]) -> list[Carving | dict[str, Any]]:
-    """The plan on each board; of several one may be refused or end in a fault, which is then told in its place."""
-    found: list[Carving | dict[str, Any]] = []
+def _carved(args: argparse.Namespace, boards: Sequence[str]) -> _Answer:
+    """How the kernel divides its arrays."""
+    found = _on_each(args, boards, carve)
+    return _Answer(
+        [one if isinstance(one, dict) else _document(one) for one in found],
+        lambda: _show_all(found),
+        all(isinstance(one, Carving) and not one.findings for one in found),
+    )
+
+
+def _largest(args: argparse.Namespace, boards: Sequence[str], variable: str) -> _Answer:
+    """The largest value of an argument with which the kernel runs."""
+    found = _on_each(args, boards, lambda call: largest_value(call, variable))
+    return _Answer(
+        [one if isinstance(one, dict) else one.to_json() for one in found],
+        lambda: _show_largest(found),
+        all(isinstance(one, Largest) and one.largest is not None for one in found),
+    )
+
+
+def _on_each(
+    args: argparse.Namespace, boards: Sequence[str], ask: Callable[[KernelCall], T]
+) -> list[T | dict[str, Any]]:
+    """What *ask* gives for each board; of several one may be refused or end in a fault, which is then told there."""
+    found: list[T | dict[str, Any]] = []
     failed: list[MlusimError] = []
     for board in boards:
         try:
-            found.append(carve(_call(args, board)))
+            found.append(ask(_call(args, board)))
         except (UsageError, Fault) as error:
             failed.append(error)
             found.append({"board": board, "refused": said(error)})
@@ -127,13 +170,42 @@ def _show_all(carved: Sequence[Carving | dict[str, Any]]) -> None:
             )
         for one in carved:
             if isinstance(one, dict):
-                console.print(
-                    "", Text(f"{one['board']}: {one['refused']}", style="bold red"), sep="\n", soft_wrap=True
-                )
+                console.print("", _refused(one), sep="\n", soft_wrap=True)
         for plan in plans:
             for finding in plan.findings:
                 console.print("", Text(f"on {plan.board}:"), finding, sep="\n")
     console.print("", Text(NOTE, style="dim"), sep="\n")
+
+
+def _show_largest(found: Sequence[Largest | dict[str, Any]]) -> None:
+    """A line for each board, and what fails above it."""
+    console = output()
+    for one in found:
+        if isinstance(one, dict):
+            console.print(_refused(one), soft_wrap=True)
+            continue
+        begin, name, fails = f"{one.kernel} on {one.board}: ", one.variable, one.fails
+        if one.largest is None:
+            told = f"no {name} that was tried runs"
+        elif fails is None:
+            told = f"every {name} that was tried runs, up to {one.largest:,}, the largest of its type"
+        else:
+            told = f"the largest {name} that runs is {one.largest:,}"
+        console.print(Text(begin + told, style="bold"), soft_wrap=True)
+        if fails is not None:
+            what = {"fault": "fails", "overlap": "overlaps", "limit": "takes more than the search waits for"}
+            where = f" ({shown(fails.file)}:{fails.line})" if fails.kind == "overlap" and fails.file else ""
+            line = f"  {name} = {fails.value:,} {what[fails.kind]}: {fails.sentence}{where}"
+            console.print(Text(line), soft_wrap=True)
+            if fails.space == "GDRAM":
+                line = f"  An array given with --arg is too small for {name}, so the chip sets no limit here; give larger ones."
+                console.print(Text(line), soft_wrap=True)
+        console.print(Text(f"  tried: {', '.join(f'{v:,}' for v in sorted(one.tried))}", style="dim"))
+    console.print("", Text(SAMPLED, style="dim"), sep="\n")
+
+
+def _refused(one: Mapping[str, Any]) -> Text:
+    return Text(f"{one['board']}: {one['refused']}", style="bold red")
 
 
 def _side_by_side(plans: Sequence[Carving]) -> Iterator[Any]:

@@ -144,6 +144,12 @@ class KernelCall:
         self._module.warn_of_broken()
         return found
 
+    def with_argument(self, name: str, text: str) -> "KernelCall":
+        """The same call with another value of argument *name*; the sources are not loaded again."""
+        changed = evolve(self, arguments={**self.arguments, name: text})
+        changed._module = self._module  # noqa: SLF001
+        return changed
+
     def _found(self, module: Module) -> BangKernel:
         if self.kernel is not None:
             return module[self.kernel]

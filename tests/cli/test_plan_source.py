@@ -141,7 +141,8 @@ def test_stages_share_bytes_without_a_finding(plan):
     ("words", "sentence"),
     [
         (("add.mlu", *CALL[:-2]), "int n of Add"),
-        (("add.mlu", *CALL, "--max", "n"), "--max goes with an operator's plan"),
+        (("add.mlu", *CALL, "--frontier", "n,m"), "--frontier goes with an operator's plan"),
+        (("add.mlu", *CALL, "--max", "a"), "has no integer 'a' to look for; its integers: n"),
         (("add.mlu", *CALL, "-o", "plan.svg"), "write it to a .json"),
         (("missing.mlu", *CALL, "--board", "MLU370-X4", "MLU590-H8"), "missing.mlu"),
         (("tin_shift_forward", "--kernel", "K"), "--kernel goes with a BANG C file"),
@@ -213,3 +214,49 @@ def test_several_boards_are_compiled_for_and_shown_side_by_side(cli, tmp_path, m
     assert ["2,048:", "[2,048,", "2,304)", "1,024:", "[1,024,", "1,280)"] == row[3:]
     assert "K on MLU370-X4\n" in one.out
     assert "MLU590-H8: " in one.out
+
+
+def test_the_largest_value_that_runs_is_found_on_each_board(cli, tmp_path, monkeypatch):
+    """It is where the arrays end; the next value fails with its fault, and the text says that values are samples."""
+    monkeypatch.chdir(tmp_path)
+    np.save("in.npy", np.ones(4096, np.float32))
+    Path("k.mlu").write_text(SIZED)
+    found = cli("plan", "k.mlu", *SIZED_CALL, "--arg", "n=100", "--max", "n", "--json")
+    shown = cli("plan", "k.mlu", *SIZED_CALL, "--max", "n")
+
+    assert (0, 0) == (found.code, shown.code)
+    assert [(512, 513, "fault"), (256, 257, "fault")] == [
+        (one["largest"], one["fails"]["value"], one["fails"]["kind"]) for one in found.json()
+    ]
+    assert all(one["sampled"] and one["fails"]["line"] == 6 for one in found.json())
+    assert "K on MLU590-H8: the largest n that runs is 256\n" in shown.out
+    assert "n = 257 fails: __bang_add: dst takes elem_count = 257 elements" in shown.out
+    assert "Found by sampling" in shown.out
+
+
+CLOSE = """\
+__nram__ char pool[4096];
+__mlu_global__ void K(float *out, const float *in, int n) {
+  float *left = (float *)pool;
+  float *right = (float *)(pool + 400);
+  __memcpy(left, in, n * sizeof(float), GDRAM2NRAM);
+  __memcpy(right, in, n * sizeof(float), GDRAM2NRAM);
+  __bang_add(left, left, left, n);
+  __memcpy(out, left, n * sizeof(float), NRAM2GDRAM);
+}
+"""
+
+
+def test_the_largest_value_has_no_overlap(cli, tmp_path, monkeypatch):
+    """A kernel that runs but overwrites what is still read does not fit; what is given too small is named."""
+    monkeypatch.chdir(tmp_path)
+    np.save("in.npy", np.ones(4096, np.float32))
+    Path("k.mlu").write_text(CLOSE)
+    call = ("--arg", "in=in.npy", "--max", "n")
+    one = cli("plan", "k.mlu", "--arg", "out=out:float32:4096", *call, "--json").json()
+    small = cli("plan", "k.mlu", "--arg", "out=out:float32:64", *call)
+
+    assert (100, 101, "overlap") == (one["largest"], one["fails"]["value"], one["fails"]["kind"])
+    assert "right overwrites" in one["fails"]["sentence"]
+    assert "the largest n that runs is 64" in small.out
+    assert "An array given with --arg is too small for n" in small.out
