@@ -29,9 +29,9 @@ def tried(path: str, parse: Callable[[], Any]) -> None:
     """Call *parse* in a child process and forget its result.
 
     Raises `UsageError` where it takes more than `SECONDS` of CPU time or `GROWTH` of memory, or ends the process.  Systems
-    without ``fork`` try nothing.
+    without ``fork`` try nothing, and neither does who trusts his sources: where ``MLUSIM_PARSE_TRIAL`` is 0.
     """
-    if not hasattr(os, "fork"):
+    if not hasattr(os, "fork") or os.environ.get("MLUSIM_PARSE_TRIAL") == "0":
         return
     with _ONE, warnings.catch_warnings():
         # The child of a process with threads runs the library alone, which needs none of their locks.
