@@ -19,7 +19,7 @@ from mlusim.files.paths import shown
 from mlusim.files.writing import check_writable
 from mlusim.programs.carving import ArrayPart, Carving, DeclaredArray, carve
 from mlusim.programs.kernel_call import KernelCall
-from mlusim.programs.largest import Largest, largest_value
+from mlusim.programs.largest import LargestValue, largest_value
 from mlusim.report.json_values import json_text
 from mlusim.text_grid import table
 
@@ -89,7 +89,7 @@ def _largest(args: argparse.Namespace, boards: Sequence[str], variable: str) -> 
     return _Answer(
         [one if isinstance(one, dict) else one.to_json() for one in found],
         lambda: _show_largest(found),
-        all(isinstance(one, Largest) and one.largest is not None for one in found),
+        all(isinstance(one, LargestValue) and one.largest is not None for one in found),
     )
 
 
@@ -177,7 +177,7 @@ def _show_all(carved: Sequence[Carving | dict[str, Any]]) -> None:
     console.print("", Text(NOTE, style="dim"), sep="\n")
 
 
-def _show_largest(found: Sequence[Largest | dict[str, Any]]) -> None:
+def _show_largest(found: Sequence[LargestValue | dict[str, Any]]) -> None:
     """A line for each board, and what fails above it."""
     console = output()
     for one in found:

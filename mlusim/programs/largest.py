@@ -37,7 +37,7 @@ class Failure:
 
 
 @frozen
-class Largest:
+class LargestValue:
     """The largest value that ran, None where none did; ``fails`` is the smallest above it that was seen to fail.
 
     Without ``fails`` every value that was tried ran, up to the largest of the argument's type.  ``tried`` has the
@@ -73,7 +73,7 @@ class Largest:
         }
 
 
-def largest_value(call: KernelCall, variable: str) -> Largest:
+def largest_value(call: KernelCall, variable: str) -> LargestValue:
     """The largest *variable* with which *call* runs without a fault and without an overlap on chip.
 
     The search begins at the value that the call has, or at 1.  Raises `UsageError` where the kernel has no such
@@ -99,7 +99,7 @@ def largest_value(call: KernelCall, variable: str) -> Largest:
         fitting, overlap = search.ascend(largest, search.overlap, ceiling=largest)
         largest, fails = fitting, overlap or fails
     board = call.sources.board.name
-    return Largest(kernel.name, board, variable, largest, fails, tuple(search.tried))
+    return LargestValue(kernel.name, board, variable, largest, fails, tuple(search.tried))
 
 
 @frozen
@@ -112,7 +112,7 @@ class _Search:
     tried: dict[int, None] = field(factory=dict)
 
     def fault(self, value: int) -> Failure | None:
-        """How the kernel fails with *value* where nobody watches."""
+        """Return how a launch without observers fails with *value*; None where it does not."""
         return self._failure(value, lambda call: call.run(()))
 
     def overlap(self, value: int) -> Failure | None:

@@ -1,5 +1,6 @@
 """The texts of the files that a translation unit consists of, each read once."""
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +22,8 @@ def read(path: str) -> str:
 
 def refuse_special(path: Path) -> None:
     """Raise `UsageError` where *path* is a FIFO or a device, which would be waited for, or read without end."""
-    if path.exists() and not (path.is_file() or path.is_dir()):
+    # os.path answers no where a folder may not be searched; reading says that.
+    if os.path.exists(path) and not (path.is_file() or path.is_dir()):  # noqa: PTH110
         raise UsageError(f"{path} is no regular file; a source is one")
 
 

@@ -39,7 +39,8 @@ def tried(path: str, parse: Callable[[], Any]) -> None:
         child = os.fork()
         if child == 0:
             _parse_and_exit(parse)
-        status, used = _ended(child)
+        # A child begins with what this process has in memory.
+        status, used = _ended(child, _pages(1))
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number in (signal.SIGXCPU, signal.SIGKILL):
@@ -91,19 +92,24 @@ def _lower(resource: Any, most: int) -> None:
 
 def _size() -> int:
     """The bytes of address space of this process; where that is unknown, more than any has."""
+    return _pages(0) or 1 << 46
+
+
+def _pages(column: int) -> int:
+    """The bytes that a column of ``statm`` counts: 0 the address space, 1 what is in memory; 0 where that is unknown."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[column])
     except (OSError, ValueError):
-        return 1 << 46
+        return 0
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _ended(child: int) -> tuple[int, int]:
-    """Wait for *child*; its status, and the most bytes of memory that it had."""
+def _ended(child: int, before: int) -> tuple[int, int]:
+    """Wait for *child*, which began with *before* bytes in memory; its status, and the most that it had beyond them."""
     try:
         _, status, usage = os.wait4(child, 0)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         raise
-    return status, usage.ru_maxrss * 1024
+    return status, max(usage.ru_maxrss * 1024 - before, 0)
