@@ -139,7 +139,7 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
     Raises `UsageError` for an unknown or ambiguous file and for a line without code.
     """
     functions = [f for f in near if _ends(f.code.co_filename, file)] or [
-        f for f in _loaded(owned) if _ends(f.code.co_filename, file)
+        f for f in _loaded(owned, file) if _ends(f.code.co_filename, file)
     ]
     files = sorted({f.code.co_filename for f in functions})
     if not files:
@@ -167,13 +167,13 @@ def find_line(file: str, line: int, near: Iterable[UserFunction], owned: Owned) 
 
 def knows_file(name: str, near: Iterable[UserFunction], owned: Owned) -> bool:
     """Whether a function of a file called *name* is loaded."""
-    return any(_ends(f.code.co_filename, name) for f in (*near, *_loaded(owned)))
+    return any(_ends(f.code.co_filename, name) for f in (*near, *_loaded(owned, name)))
 
 
 def code_lines(name: str, near: Iterable[UserFunction], owned: Owned) -> list[int]:
     """The lines of the loaded file called *name* that have code, ascending; none where nothing of it is loaded."""
     found = [f for f in near if _ends(f.code.co_filename, name)] or [
-        f for f in _loaded(owned) if _ends(f.code.co_filename, name)
+        f for f in _loaded(owned, name) if _ends(f.code.co_filename, name)
     ]
     files = {f.code.co_filename for f in found}
     every = (f for file in files for f in (*found, *_in_file(file, owned)) if f.code.co_filename == file)
@@ -186,14 +186,19 @@ def _ends(path: str, name: str) -> bool:
 
 
 def _in_file(file: str, owned: Owned) -> list[UserFunction]:
-    return [f for f in _loaded(owned) if f.code.co_filename == file]
+    return [f for f in _loaded(owned, file) if f.code.co_filename == file]
 
 
-def _loaded(owned: Owned) -> Iterator[UserFunction]:
-    """Every function at the top of a loaded module of the user's, and every method of its classes."""
+def _loaded(owned: Owned, name: str = "") -> Iterator[UserFunction]:
+    """Every function at the top of a loaded module of the user's, and every method of its classes.
+
+    Of modules whose file is not called *name* none is given, where there is a name: to look at all values of a program
+    that has loaded much takes seconds.
+    """
+    end = Path(name).name
     modules = [(getattr(module, "__file__", None), vars(module)) for module in tuple(sys.modules.values())]
     for file, names in [*modules, (owned.kernel_file, owned.names)]:
-        if not isinstance(file, str) or not owned(file):
+        if not isinstance(file, str) or not file.endswith(end) or not owned(file):
             continue
         for value in tuple(names.values()):
             members = tuple(vars(value).values()) if isinstance(value, type) else (value,)
