@@ -91,23 +91,29 @@ class SourceFacts:
 
 
 @frozen
-class KernelCallFacts:
-    """A call of a kernel of BANG C sources; the arrays that go in are beside the facts."""
+class SourceRunFacts:
+    """How BANG C sources are run."""
 
     sources: SourceFacts
-    kernel: str | None
-    dim: tuple[int, int, int]
-    type: str
-    arguments: Mapping[str, str]
     checks: tuple[str, ...]
     seed: int | None
     effects: str
     engine: str
 
     def check(self) -> None:
-        """Raise `UsageError` for a name that there is not."""
+        """Raise `UsageError` for a board, a checker, effects or an engine that there are not."""
         self.sources.check()
         _check_run(self.checks, self.effects, self.engine)
+
+
+@frozen
+class KernelCallFacts(SourceRunFacts):
+    """A call of a kernel of BANG C sources; the arrays that go in are beside the facts."""
+
+    kernel: str | None
+    dim: tuple[int, int, int]
+    type: str
+    arguments: Mapping[str, str]
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -116,20 +122,10 @@ class KernelCallFacts:
 
 
 @frozen
-class MainFacts:
+class MainFacts(SourceRunFacts):
     """The ``main`` of BANG C sources, with its arguments."""
 
-    sources: SourceFacts
     arguments: tuple[str, ...]
-    checks: tuple[str, ...]
-    seed: int | None
-    effects: str
-    engine: str
-
-    def check(self) -> None:
-        """Raise `UsageError` for a name that there is not."""
-        self.sources.check()
-        _check_run(self.checks, self.effects, self.engine)
 
     @property
     def words(self) -> tuple[str, ...]:

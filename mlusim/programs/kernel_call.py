@@ -73,7 +73,7 @@ class KernelCall:
     effects: str = "late"
     engine: str = "auto"
     given: Mapping[str, Array] = field(factory=dict)
-    _module: Module | None = field(default=None, init=False)
+    _module: Module | None = field(default=None, init=False)  # no part of a call with other sources
     _arrays: dict[str, Array] = field(factory=dict, init=False)
 
     @property
@@ -131,9 +131,7 @@ class KernelCall:
 
     def watched(self) -> "KernelCall":
         """Return the same call on the Python engine, whose instructions can be watched, with the sources that are loaded."""
-        found = evolve(self, engine="python", checks=())
-        found._module = self._module  # noqa: SLF001 - else they are loaded, and warned of, again
-        return found
+        return self._alike(engine="python", checks=())
 
     def loaded(self) -> BangKernel:
         """The kernel, from the sources, which are loaded once."""
@@ -146,9 +144,13 @@ class KernelCall:
 
     def with_argument(self, name: str, text: str) -> "KernelCall":
         """The same call with another value of argument *name*; the sources are not loaded again."""
-        changed = evolve(self, arguments={**self.arguments, name: text})
-        changed._module = self._module  # noqa: SLF001
-        return changed
+        return self._alike(arguments={**self.arguments, name: text})
+
+    def _alike(self, **changes: Any) -> "KernelCall":
+        """Return this call of the same sources with *changes*; they are not loaded, and warned of, again."""
+        found = evolve(self, **changes)
+        found._module = self._module  # noqa: SLF001 - of its own class
+        return found
 
     def _found(self, module: Module) -> BangKernel:
         if self.kernel is not None:

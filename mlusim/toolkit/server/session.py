@@ -144,15 +144,13 @@ class ProgramSession:
         return reply
 
     def _refused(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
-        sentence = " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
-        self._mistake(request.caller, getattr(error, "rule", "hostcheck-refused"), sentence)
+        self._mistake(request.caller, getattr(error, "rule", "hostcheck-refused"), _sentence(error))
         return self._said(request, code, error)
 
     def _said(self, request: ProgramRequest, code: int, error: MlusimError) -> ProgramReply:
-        sentence = " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
         called = f" (called at {self.places(request.caller)})" if request.caller else ""
         shown = f"\n{error.shown}" if error.shown else ""
-        return ProgramReply(code=code, said=f"error: {sentence}{called}{shown}\n")
+        return ProgramReply(code=code, said=f"error: {_sentence(error)}{called}{shown}\n")
 
     def _mistake(self, caller: int, rule: str, message: str, **more: Any) -> None:
         """Tell those who watch what the host did wrong, where it called."""
@@ -528,6 +526,11 @@ class ProgramSession:
                 count=len(pieces),
             )
         return ProgramReply()
+
+
+def _sentence(error: MlusimError) -> str:
+    """What *error* says, on one line; of a fault with its place."""
+    return " ".join((str(error) if isinstance(error, Fault) else said(error)).split())
 
 
 _METHODS: Mapping[str, Callable[..., ProgramReply]] = MappingProxyType(

@@ -22,8 +22,7 @@ def read(path: str) -> str:
 
 def refuse_special(path: Path) -> None:
     """Raise `UsageError` where *path* is a FIFO or a device, which would be waited for, or read without end."""
-    # os.path answers no where a folder may not be searched; reading says that.
-    if os.path.exists(path) and not (path.is_file() or path.is_dir()):  # noqa: PTH110
+    if _there(path) and not (path.is_file() or path.is_dir()):
         raise UsageError(f"{path} is no regular file; a source is one")
 
 
@@ -35,12 +34,17 @@ def refuse_special_includes(path: str, text: str, directories: Sequence[str]) ->
         for name in _INCLUDED.findall(content):
             for folder in (file.parent, *map(Path, directories)):
                 found = folder / name
-                if found in seen or not found.exists():
+                if found in seen or not _there(found):
                     continue
                 seen.add(found)
                 refuse_special(found)
                 if found.is_file():
                     waiting.append((found, read(str(found))))
+
+
+def _there(path: Path) -> bool:
+    """Whether there is such a file; no where its folder may not be searched, which `read` then says."""
+    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises there
 
 
 class SourceTexts:

@@ -190,13 +190,13 @@ class Task:
             kept = scalars.whole(value, low, high)
         else:
             kept = (value - low) % (high - low + 1) + low
-        self._tell(ValueChange(rule, value, have, kept, to, high - low + 1), sys._getframe(1))  # noqa: SLF001
+        self._tell(ValueChange(rule, value, have, kept, to, high - low + 1), sys._getframe(1))  # noqa: SLF001 - the line is the caller's
         return kept
 
     def divided(self, op: str, left: int, right: int, name: str, high: int) -> int:
         """``left op right`` of signed integers, of which C leaves the smallest by -1 undefined."""
         if right == -1 and left < -high:
-            self._tell(ValueChange("overflow", -left, name, left, name, 2 * (high + 1)), sys._getframe(1))  # noqa: SLF001
+            self._tell(ValueChange("overflow", -left, name, left, name, 2 * (high + 1)), sys._getframe(1))  # noqa: SLF001 - the same
             return left if op == "/" else 0
         return (scalars.divide if op == "/" else scalars.remainder)(left, right)
 
