@@ -6,6 +6,7 @@ The child parses the same from the same flags, says by its end how that went, an
 
 import os
 import signal
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable
@@ -36,11 +37,15 @@ def tried(path: str, parse: Callable[[], Any]) -> None:
     with _ONE, warnings.catch_warnings():
         # The child of a process with threads runs the library alone, which needs none of their locks.
         warnings.simplefilter("ignore", DeprecationWarning)
-        child = os.fork()
-        if child == 0:
-            _parse_and_exit(parse)
-        # A child begins with what this process has in memory.
-        status, used = _ended(child, _pages(1))
+        with tempfile.TemporaryFile() as said:
+            child = os.fork()
+            if child == 0:
+                _parse_and_exit(parse, said.fileno())
+            status = _ended(child)
+            said.seek(0)
+            text = said.read()
+            if any(word in text for word in _NO_MEMORY):
+                raise UsageError(f"{path}: parsing takes more than {GROWTH >> 20} MiB of memory; {_CURE}")
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number in (signal.SIGXCPU, signal.SIGKILL):
@@ -49,29 +54,28 @@ def tried(path: str, parse: Callable[[], Any]) -> None:
             raise UsageError(
                 f"{path}: parsing has waited for {WAITING} s; look for an include of a FIFO or a device"
             )
-        if used < GROWTH // 2:
-            raise UsageError(
-                f"{path}: the parser ends with {signal.Signals(number).name}; an expression may be nested too deeply"
-            )
-    if status and used >= GROWTH // 2:
-        raise UsageError(f"{path}: parsing takes more than {GROWTH >> 20} MiB of memory; {_CURE}")
+        raise UsageError(
+            f"{path}: the parser ends with {signal.Signals(number).name}; an expression may be nested too deeply"
+        )
 
 
 _CURE = (
     "look for macros, includes or templates that name each other more than once, and so double at each level"
 )
+# What LLVM, the C++ library and `_parse_and_exit` say.  Memory in use tells it from other ends only roughly: the library
+# asks for twice as much at each step, and a child takes what its parent has freed before it takes more.
+_NO_MEMORY = (b"out of memory", b"bad_alloc", b"MemoryError")
 
 
-def _parse_and_exit(parse: Callable[[], Any]) -> None:
-    """In the child: parse under the limits, and end with 0 where the library gave a tree."""
+def _parse_and_exit(parse: Callable[[], Any], said: int) -> None:
+    """In the child: parse under the limits, write errors to the file *said*, and end with 0 where the library gave a tree."""
     code = 1
     try:
         import faulthandler  # noqa: PLC0415 - of the child alone
         import resource  # noqa: PLC0415 - not on every system
 
-        nothing = os.open(os.devnull, os.O_RDWR)
-        for number in (1, 2):  # the library reports its own crashes there
-            os.dup2(nothing, number)
+        os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+        os.dup2(said, 2)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -79,6 +83,8 @@ def _parse_and_exit(parse: Callable[[], Any]) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
         _lower(resource, _size() + GROWTH)
         code = 0 if parse() is not None else 1
+    except MemoryError:
+        os.write(said, b"MemoryError")
     finally:
         os._exit(code)
 
@@ -92,24 +98,19 @@ def _lower(resource: Any, most: int) -> None:
 
 def _size() -> int:
     """The bytes of address space of this process; where that is unknown, more than any has."""
-    return _pages(0) or 1 << 46
-
-
-def _pages(column: int) -> int:
-    """The bytes that a column of ``statm`` counts: 0 the address space, 1 what is in memory; 0 where that is unknown."""
     try:
-        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[column])
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
     except (OSError, ValueError):
-        return 0
+        return 1 << 46
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _ended(child: int, before: int) -> tuple[int, int]:
-    """Wait for *child*, which began with *before* bytes in memory; its status, and the most that it had beyond them."""
+def _ended(child: int) -> int:
+    """Wait for *child*; its status."""
     try:
-        _, status, usage = os.wait4(child, 0)
+        _, status = os.waitpid(child, 0)
     except BaseException:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         raise
-    return status, max(usage.ru_maxrss * 1024 - before, 0)
+    return status
