@@ -214,7 +214,16 @@ def said(error: BaseException) -> str:
 
 
 def shown_file(file: str) -> str:
-    """*file* as messages name it: without the folders above the package where it is of an installed one, as operators are."""
+    """*file* as every message names it: relative to the current folder where it lies below it.
+
+    Of an installed package, as operators are, it is without the folders above the package.
+    """
     if file.startswith(_OPERATORS):
         return file[len(_OPERATORS) - len("ops") - 1 :]
-    return next((file[len(folder) :] for folder in _PACKAGES if file.startswith(folder)), file)
+    inside = next((file[len(folder) :] for folder in _PACKAGES if file.startswith(folder)), None)
+    if inside is not None:
+        return inside
+    try:
+        return str(Path(file).relative_to(Path.cwd()))
+    except (ValueError, FileNotFoundError):  # elsewhere, or the current folder is gone
+        return file

@@ -1,11 +1,12 @@
 """Clusters and unions: which cores share SRAM, and which meet at a barrier."""
 
 import functools
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from mlusim.arch.dtypes import DType
 from mlusim.errors import Deadlock, Divergence, RuleFault, SyncFault
-from mlusim.machine.events import Sync
+from mlusim.machine.events import Site, Sync
 from mlusim.machine.sync.barrier import SCOPES, Meeting, participants
 from mlusim.machine.sync.split_barrier import SplitBarriers
 from mlusim.memory.allocation import Allocation, Arena
@@ -158,15 +159,22 @@ def _wait(core: "Core") -> tuple[str, str, str, int]:
     return core.place.label, core.waiting.name, *core.site()
 
 
-def _waits(wait: tuple[str, str, str, int]) -> str:
-    core, barrier, file, line = wait
-    return f"{core} waits in {barrier} at {file}:{line}"
+def _at_places(parts: Iterable[tuple[str, Site, str]]) -> list[str]:
+    """Each of *parts* as ``WORDS at PLACE`` and what follows; a place in the file of the first is told by its line."""
+    told: list[str] = []
+    first: Site | None = None
+    for words, site, behind in parts:
+        told.append(f"{words} at {site if first is None else site.told_from(first)}{behind}")
+        first = first or site
+    return told
 
 
 def left_early(meeting: Meeting, left: list["Core"]) -> Divergence:
     """The fault of a barrier whose participants *left* have ended without arriving."""
     waits = tuple(_wait(c) for c in meeting.arrived if c.waiting is meeting)
-    others = "; ".join(_waits(wait) for wait in waits[:4])
+    others = "; ".join(
+        _at_places((f"{core} waits in {name}", Site(file, line), "") for core, name, file, line in waits[:4])
+    )
     memory = all(c.place.memory_core for c in left)
     hint = (
         "keep the memory core in the kernel until the last barrier, or use the *_ipu barriers"
@@ -187,13 +195,19 @@ def stuck(waiting: list["Core"], spinning: list["Core"]) -> Deadlock:
     """The fault of a launch in which no core can go on: which waits where, for which."""
     waits = tuple(_wait(core) for core in waiting)
     spins = tuple((core.place.label, *core.site()) for core in spinning)
-    parts = [
-        f"{_waits(wait)} for {_names(core.waiting.missing)}{core.waiting.wanted}"
-        for wait, core in zip(waits[:6], waiting, strict=False)
+    places = [
+        (
+            f"{label} waits in {name}",
+            Site(file, line),
+            f" for {_names(core.waiting.missing)}{core.waiting.wanted}",
+        )
+        for (label, name, file, line), core in zip(waits[:6], waiting, strict=False)
     ]
-    parts += [
-        f"{core} spins at {file}:{line} on memory that no task changes" for core, file, line in spins[:6]
+    places += [
+        (f"{core} spins", Site(file, line), " on memory that no task changes")
+        for core, file, line in spins[:6]
     ]
+    parts = _at_places(places)
     more = len(waiting) + len(spinning) - len(parts)
     text = "; ".join(parts) + (f"; and {more} more" if more > 0 else "")
     hint = "let every core reach the same barriers in the same order"

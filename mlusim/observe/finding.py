@@ -3,7 +3,6 @@
 import linecache
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve, field, frozen
@@ -33,7 +32,7 @@ class RelatedPlace:
     about: str = ""
 
     def __str__(self) -> str:
-        return f"{short(self.file)}:{self.line}: {self.told}"
+        return f"{shown_file(self.file)}:{self.line}: {self.told}"
 
     @property
     def told(self) -> str:
@@ -68,7 +67,7 @@ class Finding(Presented):
     facts: Mapping[str, Any] = field(factory=dict)
 
     def __str__(self) -> str:
-        where = [] if self.file is None else [f"{short(self.file)}:{self.line}"]
+        where = [] if self.file is None else [f"{shown_file(self.file)}:{self.line}"]
         where += [] if self.task is None else [f"task {self.task}"]
         hint = f"; {self.hint}" if self.hint else ""
         return f"{self.id}: {self.message}{hint}" + (f" ({', '.join(where)})" if where else "")
@@ -125,7 +124,7 @@ class Finding(Presented):
 
     def _where(self) -> str:
         """Name the place, the task, the kernel, and how often."""
-        parts = [] if self.file is None else [f"{short(self.file)}:{self.line}"]
+        parts = [] if self.file is None else [f"{shown_file(self.file)}:{self.line}"]
         parts += [] if self.task is None else [f"task {self.task}"]
         parts += [] if self.kernel is None else [f"kernel {self.kernel}"]
         parts += [] if self.count == 1 else [f"{self.count} times"]
@@ -153,11 +152,3 @@ def caret(source: str, intrinsic: str | None) -> str:
     )
     start, stop = call.span() if call else (0, len(source))
     return " " * start + "^" * (stop - start)
-
-
-def short(file: str) -> str:
-    """Return *file* relative to the current folder where it lies below it, or as `shown_file` has it."""
-    try:
-        return str(Path(file).relative_to(Path.cwd()))
-    except (ValueError, FileNotFoundError):  # elsewhere, or the current directory is gone
-        return shown_file(file)

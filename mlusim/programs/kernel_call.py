@@ -9,7 +9,7 @@ from attrs import define, evolve, field, frozen
 
 from mlusim.arch.board import Board
 from mlusim.arch.dtypes import as_dtype
-from mlusim.errors import UsageError
+from mlusim.errors import UsageError, shown_file
 from mlusim.files.arrays import read_array
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
@@ -175,7 +175,7 @@ class KernelCall:
     def _given(self, device: Device, kernel: BangKernel, parameter: ir.Local) -> Any:
         name, kind = parameter.source_name, parameter.type
         text = self.arguments.get(name)
-        what = f"{parameter.spelling} {name} of {kernel.name} ({parameter.span.file}:{parameter.span.line})"
+        what = f"{parameter.spelling} {name} of {kernel.name} ({shown_file(parameter.span.file)}:{parameter.span.line})"
         if text is None:
             example = "1"
             if isinstance(kind, t.Pointer):

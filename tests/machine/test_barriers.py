@@ -1,5 +1,7 @@
 """Barriers, memory cores, waves, divergence and deadlock."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -160,6 +162,30 @@ def test_different_barriers_deadlock_at_once(device):
         Deadlock, match=r"task 0 waits in __sync_all_ipu_within_cluster .* for task 2.*task 2 waits in"
     ):
         device.launch(cross, dim=4, kind=UNION1)
+
+
+def test_a_deadlock_names_its_file_once(device, monkeypatch):
+    """From the current folder, behind the first place each by its line."""
+
+    @kernel
+    def cross(mlu):
+        """Wait in two places."""
+        if mlu.is_mpu():
+            return
+        if mlu.coreId == 2:
+            mlu.sync_all_ipu()
+        else:
+            mlu.sync_all_ipu_within_cluster()
+
+    monkeypatch.chdir(Path(__file__).parent)
+    with pytest.raises(Deadlock) as caught:
+        device.launch(cross, dim=4, kind=UNION1)
+    head, *others = caught.value.message.split("; ")
+
+    assert f"__sync_all_ipu_within_cluster at {Path(__file__).name}:" in head
+    assert str(Path(__file__).parent) not in str(caught.value)
+    assert others
+    assert all(" at line " in one for one in others)
 
 
 def test_polling_that_can_never_end_is_a_deadlock(device):

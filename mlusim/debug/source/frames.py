@@ -6,8 +6,8 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from mlusim.errors import shown_file
 from mlusim.kernel_frames import LIBRARIES, OWN, SCOPES, installed, kernel_frame
-from mlusim.observe.finding import short
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
@@ -113,12 +113,12 @@ def raised_at(error: BaseException) -> str:
     """`` at FILE:LINE``: the last line of the user's that *error* came through, or nothing."""
     lines = [(tb.tb_frame.f_code.co_filename, tb.tb_lineno) for tb in _tracebacks(error.__traceback__)]
     mine = [(file, line) for file, line in lines if not installed(file) and not file.startswith("<")]
-    return f" at {short(mine[-1][0])}:{mine[-1][1]}" if mine else ""
+    return f" at {shown_file(mine[-1][0])}:{mine[-1][1]}" if mine else ""
 
 
 def place_of(file: str) -> str:
     """*file* as a place names it: relative to the current folder, or its name alone where that is long."""
-    text = short(file)
+    text = shown_file(file)
     return text if len(text) <= LONGEST else Path(file).name
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from mlusim.errors import Remark, UsageError
+from mlusim.errors import Remark, UsageError, shown_file
 
 if TYPE_CHECKING:
     from mlusim.frontend.bangc.ir import Function
@@ -30,7 +30,7 @@ class Diagnostic:
     @property
     def head(self) -> str:
         """The place and the error, in one line."""
-        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+        return f"{shown_file(self.file)}:{self.line}:{self.column}: {self.message}"
 
     @property
     def below(self) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from mlusim.observe.finding import short
+from mlusim.errors import shown_file
 from mlusim.report.acceptance import acceptance
 from mlusim.report.explain import Explanation, explained
 from mlusim.report.quantities import band, brief, count, error, microseconds, share, size
@@ -133,7 +133,9 @@ def _errors(accuracy: Mapping[str, Any]) -> str:
 
 def _finding(finding: Mapping[str, Any]) -> str:
     where = (
-        f" ({short(finding['file'])}:{finding['line']}, task {finding['task']})" if finding["file"] else ""
+        f" ({shown_file(finding['file'])}:{finding['line']}, task {finding['task']})"
+        if finding["file"]
+        else ""
     )
     hint = f"; {finding['hint']}" if finding["hint"] else ""
     return f"{finding['id'] or 'finding'}: {finding['message']}{hint}{where}"
