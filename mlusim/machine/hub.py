@@ -268,6 +268,11 @@ def tell_mistake(finding: Any) -> None:
             observer.host_mistake(finding)
 
 
+def hears_of_mistakes() -> bool:
+    """Whether someone who watches every launch wants to know what the host of a program does wrong."""
+    return any(_overrides(observer, "host_mistake") for observer in _ATTENDING.get().observers)
+
+
 def turn() -> AbstractContextManager[Any]:
     """What a launch holds while it runs, so that those who watch several threads hear of one after the other."""
     return _ATTENDING.get().turn

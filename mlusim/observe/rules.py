@@ -101,7 +101,11 @@ _ROWS = (
     FindingRule("hostcheck-no-memory", "an address is used where no memory of the device is"),
     FindingRule("hostcheck-never-freed", "memory of the device is never given back", NOTE),
     FindingRule(
-        "hostcheck-read-without-sync", "the host reads what a launch in a queue may not have written yet"
+        "hostcheck-read-without-sync", "the host reads what work of a queue may not have written yet"
+    ),
+    FindingRule(
+        "hostcheck-no-order",
+        "a launch, a copy or a set uses bytes that work of another queue may still be using",
     ),
     FindingRule("hostcheck-never-waited", "the program ends without a wait for a queue that had work"),
     FindingRule("hostcheck-refused", "the driver refuses a call of the host"),

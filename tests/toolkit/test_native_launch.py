@@ -173,6 +173,65 @@ def test_what_only_the_host_shows_is_found(compiled):
     }
 
 
+QUEUES = (
+    SCALE
+    + r"""
+#define TO(target, n, queue) cnrtMemcpyAsync(target, host, n * 4, queue, cnrtMemcpyHostToDev)
+#define FROM(source, n, queue) cnrtMemcpyAsync(back, source, n * 4, queue, cnrtMemcpyDevToHost)
+#define SCALED(y, x, queue) Scale<<<dim, cnrtFuncTypeBlock, queue>>>(y, x, f, 32)
+#define MEET cnrtPlaceNotifier(met, a), cnrtQueueWaitNotifier(met, b, 0)
+#define WAIT cnrtQueueSync(a), cnrtQueueSync(b)
+int main() {
+  static float host[64], back[64], *x, *y, *more;
+  cnrtQueue_t a, b;
+  cnrtNotifier_t met;
+  cnrtDim3_t dim = {1, 1, 1};
+  cnrtMalloc(&x, 256), cnrtMalloc(&y, 256), cnrtMalloc(&more, 4);
+  cnrtMemset(more, 0, 4), cnrtMemset(x, 0, 256), cnrtMemset(y, 0, 256);
+  Factors f = {1.5f, 2, {nullptr, more}};
+  cnrtQueueCreate(&a), cnrtQueueCreate(&b), cnrtNotifierCreate(&met);
+  TO(x, 64, a); SCALED(y, x, a); FROM(y, 32, a); WAIT;  // right
+  TO(x, 64, a); SCALED(y, x, b); WAIT;  // launch reads copy
+  TO(x, 64, a); MEET; SCALED(y, x, b); WAIT;  // right
+  MEET; TO(x, 64, a); SCALED(y, x, b); WAIT;  // launch reads copy
+  TO(x, 32, a); SCALED(y, x + 32, b); WAIT;  // right
+  SCALED(y, x, a); TO(x, 32, b); WAIT;  // copy writes launch
+  SCALED(y, x, a); SCALED(x + 32, y, b); WAIT;  // launch reads launch
+  SCALED(y, x, a); SCALED(y + 32, x, b); WAIT;  // right
+  SCALED(y, x, a); cnrtMemset(y + 31, 0, 4); WAIT;  // set writes launch
+  SCALED(y, x, a); cnrtMemsetAsync(y, 0, 4, a); WAIT;  // right
+  FROM(y, 64, a); cnrtMemcpy(x, back, 16, cnrtMemcpyHostToDev); WAIT;  // copy reads copy
+  FROM(y, 60, a); cnrtMemcpy(x, back + 60, 16, cnrtMemcpyHostToDev); WAIT;  // right
+  SCALED(y, x, nullptr); cnrtMemcpy(back, y, 64, cnrtMemcpyDevToHost); WAIT;  // right
+  MEET; SCALED(y, x, a); cnrtWaitNotifier(met); cnrtMemcpy(back, y, 4, cnrtMemcpyDevToHost); WAIT;  // copy reads launch
+  TO(x, 32, a);  // ends
+  cnrtFree(x), cnrtFree(y), cnrtFree(more);
+}
+"""
+)
+
+
+def test_work_of_queues_that_nothing_puts_in_order_is_found(compiled):
+    """Copies, sets and launches of two queues, or of one and the host, by the bytes that they touch."""
+    program = compiled(QUEUES)
+    done = check_program(CommandProgram(str(program)), str(program))
+    lines = QUEUES.splitlines()
+    expected = {n: line.split("// ")[1] for n, line in enumerate(lines, 1) if "; WAIT;  // " in line}
+    found = {}
+    for finding in done.findings:
+        words = re.fullmatch(r"a (\w+) (reads|writes) .* which the (\w+) at .*", finding.message)
+        found[finding.line] = " ".join(words.groups()) if words else finding.message.split()[2]
+        result = words and words[1] == "copy" and words[2] == "reads"
+        kind = ("read-without-sync" if result else "no-order") if words else "never-waited"
+        assert f"hostcheck-{kind}" == finding.id
+        assert "cnrtQueueSync" in finding.hint
+
+    assert {
+        **{n: what for n, what in expected.items() if what != "right"},
+        len(lines) - 2: "ends",
+    } == found
+
+
 HOOK = r"""
 #include "cnrt.h"
 #include <dlfcn.h>

@@ -46,14 +46,10 @@ def reader(kind: t.Type, pointing: Pointing) -> Reader:
 
 
 class ArgumentReader:
-    """The arguments of one kernel: their sizes in bytes, and their values from bytes that follow each other.
-
-    ``read`` is true for a pointer through which the kernel only reads.
-    """
+    """The arguments of one kernel: their sizes in bytes, and their values from bytes that follow each other."""
 
     def __init__(self, parameters: Sequence[ir.Local], pointing: Pointing) -> None:
         self.sizes = [p.type.size for p in parameters]
-        self.read = [isinstance(p.type, t.Pointer) and p.spelling.startswith("const ") for p in parameters]
         self._readers: list[tuple[Reader, int]] = []
         at = 0
         for parameter, size in zip(parameters, self.sizes, strict=True):

@@ -35,8 +35,6 @@ class Piece:
     stop: int
     caller: int
     freed: int | None = None
-    pending: int | None = None  # the queue of a launch that was given it and was not waited for
-    launched: int = 0  # the address from which that launch was made
     ptr: Ptr = field(init=False)
     _poisoned: bool = False
 

@@ -13,6 +13,7 @@ class NativeNotifier:
 
     queue: "NativeQueue | None" = None
     step: int = 0
+    clock: dict[int, int] = field(factory=dict)  # the last work of each queue that is over when it is met
 
     @property
     def us(self) -> float:
@@ -27,7 +28,6 @@ class NativeQueue:
 
     number: int
     caller: int = 0
-    busy: int = 0  # where a launch since the last wait was made
     error: int = 0  # of the launches since the last sync
     _times: list[float] = field(factory=lambda: [0.0])  # the clock behind each step
     _pending: list["Launch | tuple[NativeQueue, int]"] = field(factory=list)

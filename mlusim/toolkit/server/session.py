@@ -16,11 +16,8 @@ from attrs import define, field
 
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
 from mlusim.machine.device import Device
-from mlusim.machine.hub import attendants, tell_fetched, tell_mistake
+from mlusim.machine.hub import attendants, hears_of_mistakes, tell_fetched, tell_mistake
 from mlusim.machine.kernel import KINDS, Kind
-from mlusim.machine.launch import Launch
-from mlusim.memory.allocation import Allocation
-from mlusim.memory.pointer import Ptr
 from mlusim.memory.space import GDRAM_BASE
 from mlusim.near import near
 from mlusim.observe.finding import Finding
@@ -31,6 +28,7 @@ from mlusim.toolkit.server.closed_library import ClosedLibrary, status_of
 from mlusim.toolkit.server.memory import MappedMemory, Piece
 from mlusim.toolkit.server.places import Places
 from mlusim.toolkit.server.protocol import CODES, OPS, ProgramReply, ProgramRequest
+from mlusim.toolkit.server.queue_order import QueueClash, QueueOrder, Touched, TouchedGdram, bytes_at
 from mlusim.toolkit.server.queues import NativeNotifier, NativeQueue
 
 ARGS, NO_MEMORY, TRAP, NO_KERNEL, NO_QUEUE, NO_NOTIFIER, NO_DEVICE = (
@@ -114,14 +112,14 @@ class ProgramSession:
         self._notifiers: dict[int, NativeNotifier] = {}
         self._next = FIRST_HANDLE
         self._closed: ClosedLibrary | None = None
-        self._ordered: set[tuple[int, int]] = set()  # queues that wait, and for which
+        self._order = QueueOrder()  # of work that someone watches
         self._timed = False  # whether there has been a notifier
-        self._given: list[Piece] = []  # to the launch that is being read
         self._methods = {OPS[name]: method.__get__(self) for name, method in _METHODS.items()}
 
     def close(self) -> None:
         """Forget the program: its memory is unmapped when no observer has an array of it any more."""
-        for held in (self._methods, self.boards, self._kernels, self._modules, self._given):
+        self._order = QueueOrder()
+        for held in (self._methods, self.boards, self._kernels, self._modules):
             held.clear()
         gc.collect()
 
@@ -226,7 +224,6 @@ class ProgramSession:
             piece = board.memory.find(address)
             if piece is not None:
                 piece.poison()
-                self._given.append(piece)
                 return piece.ptr + (address - piece.start) if address != piece.start else piece.ptr
         memory = self.boards[-1].memory
         raise memory.mistaken(
@@ -243,37 +240,62 @@ class ProgramSession:
             raise LaunchError(
                 f"{found.kernel.name} takes {found.arguments.nbytes} bytes of arguments, {len(request.payload)} came"
             )
-        self._given.clear()
         kind = _KINDS.get(z_kind >> 32)
         if kind is None:
             raise LaunchError(f"{z_kind >> 32} is no task type; use cnrtFuncTypeBlock or one of the unions")
         dim = xy & 0xFFFFFFFF, xy >> 32, z_kind & 0xFFFFFFFF
         arguments = found.arguments(request.payload)
+        heard = TouchedGdram() if self._queues and hears_of_mistakes() else None
         try:
-            launch = board.device.launch(found.kernel, dim, kind, arguments, **self._options)
+            launch = board.device.launch(
+                found.kernel, dim, kind, arguments, observe=() if heard is None else (heard,), **self._options
+            )
         except Fault as fault:
             queue.error = TRAP
             self.fault = self.fault or fault
             raise
-        read = {
-            argument.view.allocation
-            for argument, only in zip(arguments, found.arguments.read, strict=True)
-            if only and isinstance(argument, Ptr)
-        }
-        return self._launched(launch, queue, request, read)
-
-    def _launched(
-        self, launch: Launch, queue: NativeQueue, request: ProgramRequest, read: set[Allocation]
-    ) -> ProgramReply:
+        self._work("launch", queue, request, Touched() if heard is None else heard.touched)
         if self._timed:
             queue.add(launch)
-        for piece in self._given:
-            if piece.tensor.allocation not in read:
-                piece.pending, piece.launched = queue.number, request.caller
-        queue.busy = request.caller
         return ProgramReply(
             printed="".join(line if line.endswith("\n") else f"{line}\n" for line in launch.printed)
         )
+
+    # -- what is in no order -----------------------------------------------------------------------
+
+    def _work(self, what: str, queue: NativeQueue, request: ProgramRequest, touched: Touched) -> None:
+        """Say what work for *queue* is not in order with, and note it, where someone wants to know."""
+        if hears_of_mistakes():
+            for clash in self._order.clashes(queue.number, touched):
+                self._unordered(what, clash, request)
+            self._order.give(what, queue.number, request.caller, touched)
+
+    def _unordered(self, what: str, clash: QueueClash, request: ProgramRequest) -> None:
+        """Say that *what*, a launch, a copy or a set, uses what is still in use elsewhere."""
+        first = clash.first
+        if clash.allocation is None:
+            bytes_ = f"{clash.high - clash.low} bytes of the host at {clash.low:#x}"
+        else:
+            bytes_ = f"bytes [{clash.low}, {clash.high}) of {clash.allocation.site}"
+        may = (
+            "may still read"
+            if not clash.first_wrote
+            else "may not have written yet"
+            if clash.does == "reads"
+            else "may still write"
+        )
+        result = what == "copy" and clash.does == "reads"
+        self._mistake(
+            request.caller,
+            "hostcheck-read-without-sync" if result else "hostcheck-no-order",
+            f"a {what} {clash.does} {bytes_}, which the {first.what} at {self.places(first.caller)} in another queue {may}",
+            hint=f"wait for the queue of the {first.what} first: cnrtQueueSync(queue), or cnrtQueueWaitNotifier in a queue",
+        )
+
+    def _waits(self, request: ProgramRequest, handle: int) -> None:
+        """What is asked for without a queue is done behind the work of the usual one."""
+        if handle == 0:
+            self._order.waited(self.board(request).usual.number)
 
     # -- memory ----------------------------------------------------------------------------------
 
@@ -289,12 +311,14 @@ class ProgramSession:
 
     def copy(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtMemcpy`` and its kin: the program moves the bytes when both sides are right."""
-        target, source, nbytes, direction = request.words[:4]
+        target, source, nbytes, direction, handle = request.words[:5]
+        reads, writes = bytes_at(None, source, nbytes), bytes_at(None, target, nbytes)
         if _FROM_DEVICE[direction]:
             piece = self.memory_at(source).span(source, nbytes, "a copy reads")
             piece.poison()
             if not _TO_DEVICE[direction]:
-                self._read(piece, request)
+                tell_fetched(piece.tensor.allocation)
+            reads = bytes_at(piece.tensor.allocation, source - piece.start, nbytes)
         elif self.memory_at(source).find(source) is not None:
             raise UsageError(
                 f"a copy from the host reads {self.memory_at(source).told(source)}; name another direction"
@@ -302,32 +326,24 @@ class ProgramSession:
         if _TO_DEVICE[direction]:
             piece = self.memory_at(target).span(target, nbytes, "a copy writes")
             piece.tensor.allocation.give(target - piece.start, target - piece.start + nbytes)
+            writes = bytes_at(piece.tensor.allocation, target - piece.start, nbytes)
         elif self.memory_at(target).find(target) is not None:
             raise UsageError(
                 f"a copy to the host writes {self.memory_at(target).told(target)}; name another direction"
             )
+        self._work("copy", self.queue(handle, request), request, Touched(reads, writes))
+        self._waits(request, handle)
         return ProgramReply()
-
-    def _read(self, piece: Piece, request: ProgramRequest) -> None:
-        """Say where the host reads what a launch in another queue, which it did not wait for, may write."""
-        tell_fetched(piece.tensor.allocation)
-        handle, pending = request.words[4], piece.pending
-        reading = 0 if handle == UNWAITED else handle
-        if pending is not None and pending != reading and (reading, pending) not in self._ordered:
-            launched = self.places(piece.launched) if attendants() else None
-            self._mistake(
-                request.caller,
-                "hostcheck-read-without-sync",
-                f"a copy reads {piece.tensor.allocation.site}, which the launch at {launched} in another queue was given",
-                hint="wait for the queue of the launch first: cnrtQueueSync(queue)",
-            )
-            piece.pending = None
 
     def set(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtMemset`` and its kin."""
-        address, nbytes = request.words[:2]
+        address, nbytes, handle = request.words[:3]
         piece = self.memory_at(address).span(address, nbytes, "cnrtMemset writes")
-        piece.tensor.allocation.give(address - piece.start, address - piece.start + nbytes)
+        low = address - piece.start
+        piece.tensor.allocation.give(low, low + nbytes)
+        touched = Touched(writes=bytes_at(piece.tensor.allocation, low, nbytes))
+        self._work("set", self.queue(handle, request), request, touched)
+        self._waits(request, handle)
         return ProgramReply()
 
     def where(self, request: ProgramRequest) -> ProgramReply:
@@ -354,6 +370,7 @@ class ProgramSession:
     def reset(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtDeviceReset``."""
         self.board(request).memory.clear(request.caller)
+        self._order = QueueOrder()
         return ProgramReply()
 
     # -- queues and notifiers --------------------------------------------------------------------
@@ -395,7 +412,7 @@ class ProgramSession:
 
     def end_queue(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtQueueDestroy``."""
-        self.queue(request.words[0], request)
+        self._order.waited(self.queue(request.words[0], request).number)
         self._queues.pop(request.words[0], None)
         return ProgramReply()
 
@@ -408,16 +425,9 @@ class ProgramSession:
         )
         code = next((queue.error for queue in waited if queue.error), 0)
         for queue in waited:
-            self._waited(queue)
+            queue.error = 0
+            self._order.waited(queue.number)
         return ProgramReply(code=code)
-
-    def _waited(self, queue: NativeQueue) -> None:
-        queue.error = queue.busy = 0
-        self._ordered = {pair for pair in self._ordered if queue.number not in pair}
-        for board in self.boards:
-            for piece in board.memory.pieces():
-                if piece.pending == queue.number:
-                    piece.pending = None
 
     def make_notifier(self, _: ProgramRequest) -> ProgramReply:
         """``cnrtNotifierCreate``: from now on launches keep what their time follows from."""
@@ -435,15 +445,15 @@ class ProgramSession:
     def place(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtPlaceNotifier``: it is met when the launches before it are done."""
         notifier, queue = self.notifier(request.words[0]), self.queue(request.words[1], request)
-        notifier.queue, notifier.step = queue, queue.steps
+        notifier.queue, notifier.step, notifier.clock = queue, queue.steps, self._order.place(queue.number)
         return ProgramReply()
 
     def wait(self, request: ProgramRequest) -> ProgramReply:
         """``cnrtWaitNotifier``."""
-        queue = self._placed(request.words[0]).queue
-        assert queue is not None
-        code = queue.error
-        self._waited(queue)
+        notifier = self._placed(request.words[0])
+        assert notifier.queue is not None
+        code, notifier.queue.error = notifier.queue.error, 0
+        self._order.met(notifier.clock)
         return ProgramReply(code=code)
 
     def duration(self, request: ProgramRequest) -> ProgramReply:
@@ -457,7 +467,7 @@ class ProgramSession:
         assert notifier.queue is not None
         if notifier.queue is not queue:
             queue.add((notifier.queue, notifier.step))
-            self._ordered.add((queue.number, notifier.queue.number))
+            self._order.queue_waits(queue.number, notifier.clock)
         return ProgramReply()
 
     # -- the closed library ----------------------------------------------------------------------
@@ -466,7 +476,6 @@ class ProgramSession:
         """A call of the closed library, whose stand-in does its work at once; the value is its status."""
         if self._closed is None:
             self._closed = ClosedLibrary(self._found)
-        self._given.clear()
         try:
             status, stores = self._closed.call(request.payload)
         except MlusimError as error:
@@ -505,14 +514,13 @@ class ProgramSession:
 
     def end(self, _: ProgramRequest) -> ProgramReply:
         """The program ends: what it leaves is said."""
-        for queue in (*(b.usual for b in self.boards), *self._queues.values()):
-            if queue.busy:
-                self._mistake(
-                    queue.busy,
-                    "hostcheck-never-waited",
-                    "the program ends without a wait for this launch",
-                    hint="wait for its queue with cnrtQueueSync, which also says whether the launch went wrong",
-                )
+        for work in self._order.unwaited():
+            self._mistake(
+                work.caller,
+                "hostcheck-never-waited",
+                f"the program ends without a wait for this {work.what}",
+                hint="wait for its queue with cnrtQueueSync, which also says whether a launch went wrong",
+            )
         left: dict[int, list[Piece]] = {}
         for board in self.boards:
             for piece in board.memory.pieces():
