@@ -3,16 +3,20 @@
 from mlusim.arch.board import Board
 from mlusim.frontend.bangc import ir, ir_text
 from mlusim.frontend.bangc.errors import diagnostic_of
+from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.unit import Options
-from mlusim.frontend.bangc.translate import translate
-from mlusim.toolkit import record
-from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource, digest
+from mlusim.frontend.bangc.translate import made, prepare, translate
+from mlusim.toolkit import embedded, record
+from mlusim.toolkit.embedded import EmbeddedRecord, RecordSource
 
 
 def form_of(source: RecordSource, board: Board) -> ir.TranslationUnit:
     """The device's side of *source* for *board*.  Raises `SourceError` where it does not parse, `UsageError` where it cannot be read."""
-    options = Options(source.include, source.define, board, vouched=True, before=source.before)
-    return record.device_side(translate(source.path, options).form)
+    return record.device_side(translate(source.path, _options(source, board)).form)
+
+
+def _options(source: RecordSource, board: Board) -> Options:
+    return Options(source.include, source.define, board, vouched=True, before=source.before)
 
 
 def embedded_of(source: RecordSource) -> EmbeddedRecord:
@@ -20,7 +24,13 @@ def embedded_of(source: RecordSource) -> EmbeddedRecord:
 
     Raises as `form_of`.
     """
-    forms = [form_of(source, board) for board in source.boards]
+    prepare(source.boards)
+    content = trial.in_child(source.path, lambda: embedded.pack(_embedded(source)))
+    return _embedded(source) if content is None else embedded.unpack(content)
+
+
+def _embedded(source: RecordSource) -> EmbeddedRecord:
+    forms = [record.device_side(made(source.path, _options(source, board)).form) for board in source.boards]
     every = [f for form in forms for f in form.functions.values()]
     warnings = dict.fromkeys(diagnostic_of(f) for f in every if f.problem is not None)
     kinds = {f.kind for f in every if not f.external}
@@ -29,7 +39,7 @@ def embedded_of(source: RecordSource) -> EmbeddedRecord:
         record.write(source, forms),
         tuple(warnings),
         kinds == {"device"},
-        {path: digest(path) for path in read},
+        {path: embedded.digest(path) for path in read},
     )
 
 

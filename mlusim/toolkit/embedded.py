@@ -52,15 +52,7 @@ def kept(source: RecordSource) -> EmbeddedRecord | None:
     if content is None:
         return None
     try:
-        (size,) = _HEAD.unpack_from(content)
-        head = json.loads(content[_HEAD.size : _HEAD.size + size])
-        warnings = tuple(
-            Diagnostic(file, line, column, message, excerpt, tuple(notes))
-            for file, line, column, message, excerpt, notes in head["warnings"]
-        )
-        found = EmbeddedRecord(
-            content[_HEAD.size + size :], warnings, bool(head["no_kernel"]), dict(head["includes"])
-        )
+        found = unpack(content)
     except (struct.error, ValueError, TypeError, LookupError):
         return None
     fresh = all(digest(path) == known for path, known in found.includes.items())
@@ -69,13 +61,31 @@ def kept(source: RecordSource) -> EmbeddedRecord | None:
 
 def keep(source: RecordSource, made: EmbeddedRecord) -> None:
     """Keep what was *made* of *source*, where there is a cache."""
+    cache.write(_name(source), pack(made))
+
+
+def unpack(content: bytes) -> EmbeddedRecord:
+    """What `pack` made *content* of.  Raises `ValueError`, `struct.error`, `TypeError` or `LookupError` for other bytes."""
+    (size,) = _HEAD.unpack_from(content)
+    head = json.loads(content[_HEAD.size : _HEAD.size + size])
+    warnings = tuple(
+        Diagnostic(file, line, column, message, excerpt, tuple(notes))
+        for file, line, column, message, excerpt, notes in head["warnings"]
+    )
+    return EmbeddedRecord(
+        content[_HEAD.size + size :], warnings, bool(head["no_kernel"]), dict(head["includes"])
+    )
+
+
+def pack(made: EmbeddedRecord) -> bytes:
+    """What was *made* as bytes."""
     head = {
         "warnings": [[w.file, w.line, w.column, w.message, w.excerpt, w.notes] for w in made.warnings],
         "no_kernel": made.no_kernel,
         "includes": dict(made.includes),
     }
     text = json.dumps(head).encode()
-    cache.write(_name(source), _HEAD.pack(len(text)) + text + made.content)
+    return _HEAD.pack(len(text)) + text + made.content
 
 
 def digest(path: str) -> str:

@@ -10,6 +10,7 @@ from mlusim.arch.catalog import find_board
 from mlusim.errors import UsageError
 from mlusim.toolkit import record
 from mlusim.toolkit.folder import make
+from mlusim.toolkit.server import record_module
 
 ADD = r"""
 #include <bang.h>
@@ -197,7 +198,7 @@ def test_the_flags_met_in_builds_are_taken(cncc, tmp_path):
     assert "cncc: v4." in cncc("--version")
     payload = _payload(tmp_path / "k.o")
     for bang_arch in (270, 592, 372):
-        assert "_Z1kPi" in record.read(payload, (), bang_arch).symbols
+        assert "_Z1kPi" in record_module.read(payload, (), bang_arch).symbols
 
 
 def test_what_is_embedded_follows_every_file(cncc, tmp_path):
@@ -290,10 +291,10 @@ def test_a_damaged_record_is_one_sentence(cncc, tmp_path):
     (tmp_path / "add.mlu").write_text(ADD)
     cncc("-c", "add.mlu", "-o", "add.o")
     payload, chance = _payload(tmp_path / "add.o"), random.Random(3)
-    assert record.read(payload).symbols
+    assert record_module.read(payload).symbols
     for _ in range(100):
         broken = bytearray(payload)
         for _ in range(chance.randint(1, 4)):
             broken[chance.randrange(len(broken))] = chance.randrange(256)
         with contextlib.suppress(UsageError):
-            record.read(bytes(broken[: chance.randint(0, len(broken))]))
+            record_module.read(bytes(broken[: chance.randint(0, len(broken))]))

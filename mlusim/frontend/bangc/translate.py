@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from mlusim.arch.board import Board
 from mlusim.frontend.bangc import cache, form_data, ir
 from mlusim.frontend.bangc.errors import SourceError
 from mlusim.frontend.bangc.lower.module import ERROR, lower
+from mlusim.frontend.bangc.parse import trial
 from mlusim.frontend.bangc.parse.interrupts import kept_interrupts
 from mlusim.frontend.bangc.parse.library import library
-from mlusim.frontend.bangc.parse.precompiled import state
+from mlusim.frontend.bangc.parse.precompiled import headers, state
 from mlusim.frontend.bangc.parse.sources import read
 from mlusim.frontend.bangc.parse.unit import Options, ParsedFile, digest, parsed
 from mlusim.frontend.bangc.translated import Template, Translated
@@ -31,12 +33,29 @@ def translate(path: str, options: Options, requests: Sequence[str] = ()) -> Tran
     kept = _kept(name)
     if kept is not None and _fresh(kept.form):
         return kept
+    prepare([options.board])
+    content = trial.in_child(path, lambda: form_data.write(made(path, options, requests)))
+    if content is None:  # it raises, which is for this process to see
+        translated = made(path, options, requests)
+        content = form_data.write(translated)
+    else:
+        translated = form_data.read(content)
+    cache.write(name, content)
+    return translated
+
+
+def prepare(boards: Sequence[Board]) -> None:
+    """Have the headers for *boards* ready, which a child process would make and forget."""
+    for board in boards:
+        headers(library(), board)
+
+
+def made(path: str, options: Options, requests: Sequence[str] = ()) -> Translated:
+    """A file parsed and lowered here and now.  Raises as `translate`."""
     with kept_interrupts(), parsed(path, options, requests) as unit:
         templates = tuple(Template(d.name, "global" in d.annotations) for d in unit.templates)
         requested = {n: (d.definition or d).symbol for n, d in unit.requested.items()}
-        made = Translated(_lowered(unit, path, options, requests), templates, requested)
-    cache.write(name, form_data.write(made))
-    return made
+        return Translated(_lowered(unit, path, options, requests), templates, requested)
 
 
 def _kept(name: str) -> Translated | None:

@@ -10,5 +10,7 @@ def load(payload: bytes, others: Sequence[bytes], bang_arch: int) -> Any:
 
     Raises `UsageError` for a record of another version, and for one without code for *bang_arch*.
     """
-    read = importlib.import_module("mlusim.toolkit.record").read  # programs without kernels have none
+    read = importlib.import_module(
+        "mlusim.toolkit.server.record_module"
+    ).read  # programs without kernels have none
     return read(payload, others, bang_arch)

@@ -3,10 +3,13 @@
 import os
 import signal
 
+import numpy as np
 import pytest
 
+import mlusim
 from mlusim import bangc
-from mlusim.errors import UsageError
+from mlusim.errors import MlusimError, UsageError
+from mlusim.frontend.bangc import translate
 from mlusim.frontend.bangc.parse import trial
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="parses are tried in a child process")
@@ -48,7 +51,7 @@ def test_includes_that_double_end_by_time(tmp_path, monkeypatch):
 def test_a_parser_that_crashes_takes_nothing_with_it():
     """The signal of the child is named."""
     with pytest.raises(UsageError, match=r"k\.mlu: the parser ends with SIGSEGV; .* nested too deeply"):
-        trial.tried("k.mlu", lambda: os.kill(os.getpid(), signal.SIGSEGV))
+        trial.in_child("k.mlu", lambda: os.kill(os.getpid(), signal.SIGSEGV))
 
 
 def test_signs_without_end_are_nested_too_deeply(tmp_path):
@@ -61,10 +64,34 @@ def test_signs_without_end_are_nested_too_deeply(tmp_path):
         bangc.load(tmp_path / "k.mlu")
 
 
-def test_what_ends_well_or_with_errors_passes():
-    """A tree, none, and an exception: the parse that follows says what there is to say."""
-    for parse in (object, lambda: None, lambda: 1 / 0):
-        trial.tried("k.mlu", parse)
+def test_what_ends_well_is_handed_on():
+    """What raises in the child is for its parent to see."""
+    assert trial.in_child("k.mlu", lambda: b"made") == b"made"
+    assert trial.in_child("k.mlu", lambda: 1 / 0) is None
+
+
+def test_a_source_that_translates_is_parsed_once(tmp_path, monkeypatch):
+    """What the child makes is the parent's; with an error that the user is to read the parent looks itself."""
+    parses = tmp_path / "parses"
+    inner = translate.made  # each call of it is a parse
+
+    def counted(*args):
+        with parses.open("a") as file:
+            file.write("x")
+        return inner(*args)
+
+    monkeypatch.setattr(translate, "made", counted)
+    (tmp_path / "k.mlu").write_text(KERNEL % 7)
+    kernel = bangc.load(tmp_path / "k.mlu")["K"]
+    device = mlusim.Device()
+    out = device.put(np.zeros(1, np.int32))
+    device.launch(kernel, dim=(1, 1, 1), kind=mlusim.BLOCK, args=(out,))
+    assert device.get(out)[0] == 7
+    assert parses.read_text() == "x"
+
+    (tmp_path / "k.mlu").write_text(KERNEL % "nothing")
+    with pytest.raises(MlusimError, match="undeclared identifier 'nothing'"):
+        bangc.load(tmp_path / "k.mlu")
 
 
 @pytest.mark.parametrize("text", ['#include "part.h"\n', '#include "other.h"\n', None])

@@ -1,7 +1,7 @@
-"""A parse in a child process first, with a limit of time and memory: macros and includes can double without end.
+"""A parse in a child process, with a limit of time and memory: macros and includes can double without end.
 
 The library can neither be stopped nor bounded while it parses, and a process that it takes down with it would be the user's.
-The child parses the same from the same flags, says by its end how that went, and costs about as much as the parse itself.
+What the child makes of the file comes back as bytes: one parse is enough.
 """
 
 import os
@@ -9,7 +9,8 @@ import signal
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +27,25 @@ WAITING = 120
 _ONE = threading.Lock()  # the library holds locks while it parses, which a child would inherit for good
 
 
-def tried(path: str, parse: Callable[[], Any]) -> None:
-    """Call *parse* in a child process and forget its result.
+def in_child(path: str, make: Callable[[], bytes]) -> bytes | None:
+    """What *make* gives, called in a child process; None where it raises there, or where there is no child.
 
-    Raises `UsageError` where it takes more than `SECONDS` of CPU time or `GROWTH` of memory, or ends the process.  Systems
-    without ``fork`` try nothing, and neither does who trusts his sources: where ``MLUSIM_PARSE_TRIAL`` is 0.
+    Raises `UsageError` where a parse of it, in `bounded`, takes more than `SECONDS` of CPU time or `GROWTH` of memory, or where
+    it ends the process.  Systems without ``fork`` have no child, and neither has who trusts his sources: where
+    ``MLUSIM_PARSE_TRIAL`` is 0.
     """
     if not hasattr(os, "fork") or os.environ.get("MLUSIM_PARSE_TRIAL") == "0":
-        return
+        return None
     with _ONE, warnings.catch_warnings():
         # The child of a process with threads runs the library alone, which needs none of their locks.
         warnings.simplefilter("ignore", DeprecationWarning)
-        with tempfile.TemporaryFile() as said:
+        with tempfile.TemporaryFile() as said, tempfile.TemporaryFile() as made:
             child = os.fork()
             if child == 0:
-                _parse_and_exit(parse, said.fileno())
+                _make_and_exit(make, said.fileno(), made.fileno())
             status = _ended(child)
+            made.seek(0)
+            content = made.read()
             said.seek(0)
             text = said.read()
             if any(word in text for word in _NO_MEMORY):
@@ -57,43 +61,69 @@ def tried(path: str, parse: Callable[[], Any]) -> None:
         raise UsageError(
             f"{path}: the parser ends with {signal.Signals(number).name}; an expression may be nested too deeply"
         )
+    return content if status == 0 else None
 
 
+@contextmanager
+def bounded() -> Iterator[bool]:
+    """Bound the time and memory that the block takes, in a child of `in_child`; elsewhere nothing is.  Gives whether this is one."""
+    if not _CHILD.is_set():
+        yield False
+        return
+    import resource  # noqa: PLC0415 - not on every system
+
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = int(spent.ru_utime + spent.ru_stime) + SECONDS
+    before = [(one, resource.getrlimit(one)) for one in (resource.RLIMIT_CPU, resource.RLIMIT_AS)]
+    signal.alarm(WAITING)
+    _lower(resource, resource.RLIMIT_CPU, seconds)
+    _lower(resource, resource.RLIMIT_AS, _size() + GROWTH)
+    try:
+        yield True
+    finally:
+        signal.alarm(0)
+        for one, limits in before:
+            resource.setrlimit(one, limits)
+
+
+_CHILD = threading.Event()  # whether this process is a child of `in_child`
 _CURE = (
     "look for macros, includes or templates that name each other more than once, and so double at each level"
 )
-# What LLVM, the C++ library and `_parse_and_exit` say.  Memory in use tells it from other ends only roughly: the library
+# What LLVM, the C++ library and `_make_and_exit` say.  Memory in use tells it from other ends only roughly: the library
 # asks for twice as much at each step, and a child takes what its parent has freed before it takes more.
 _NO_MEMORY = (b"out of memory", b"bad_alloc", b"MemoryError")
 
 
-def _parse_and_exit(parse: Callable[[], Any], said: int) -> None:
-    """In the child: parse under the limits, write errors to the file *said*, and end with 0 where the library gave a tree."""
+def _make_and_exit(make: Callable[[], bytes], said: int, made: int) -> None:
+    """In the child: write what *make* gives to the file *made*, errors to *said*, and end with 0 where it gave something."""
     code = 1
     try:
         import faulthandler  # noqa: PLC0415 - of the child alone
         import resource  # noqa: PLC0415 - not on every system
 
+        _CHILD.set()
         os.dup2(os.open(os.devnull, os.O_RDWR), 1)
         os.dup2(said, 2)
         faulthandler.disable()
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(WAITING)
-        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
-        _lower(resource, _size() + GROWTH)
-        code = 0 if parse() is not None else 1
+        for number in (signal.SIGALRM, signal.SIGXCPU):
+            signal.signal(number, signal.SIG_DFL)
+        content = make()
+        with os.fdopen(made, "wb", closefd=False) as file:
+            file.write(content)
+        code = 0
     except MemoryError:
         os.write(said, b"MemoryError")
     finally:
         os._exit(code)
 
 
-def _lower(resource: Any, most: int) -> None:
-    """Bound the address space by *most* bytes, unless a smaller bound is there."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+def _lower(resource: Any, limit: int, most: int) -> None:
+    """Bound *limit* by *most*, unless a smaller bound is there."""
+    soft, hard = resource.getrlimit(limit)
     if soft == resource.RLIM_INFINITY or soft > most:
-        resource.setrlimit(resource.RLIMIT_AS, (most, hard))
+        resource.setrlimit(limit, (most, hard))
 
 
 def _size() -> int:

@@ -22,7 +22,7 @@ from mlusim.frontend.bangc.parse.nodes import END, Declaration
 from mlusim.frontend.bangc.parse.precompiled import Headers, headers
 from mlusim.frontend.bangc.parse.sources import SourceTexts, read, refuse_special_includes
 from mlusim.frontend.bangc.parse.tree import CursorReader
-from mlusim.frontend.bangc.parse.trial import tried
+from mlusim.frontend.bangc.parse.trial import bounded
 from mlusim.isa.header import ANNOTATION
 from mlusim.near import near
 
@@ -161,17 +161,12 @@ def _tree(found: Library, path: str, overlay: str, supply: Headers, options: Opt
     flags, files = [*supply.flags, *options.flags], list(made.items())
     how = _ON if options.vouched else 0
 
-    def parse() -> Any:
-        return found.index.parse(path, flags, unsaved_files=files, options=how)
-
-    def trial() -> Any:
-        found.lib.clang_toggleCrashRecovery(0)  # a crash ends the child
-        return parse()
-
     refuse_special_includes(path, overlay, options.include)
-    tried(path, trial)
     try:
-        return parse()
+        with bounded() as alone:
+            if alone:
+                found.lib.clang_toggleCrashRecovery(0)  # a crash ends the child
+            return found.index.parse(path, flags, unsaved_files=files, options=how)
     except found.ci.TranslationUnitLoadError:
         if supply.unsaved:
             raise UsageError(f"{path} cannot be parsed; the parser gives no reason") from None

@@ -1,0 +1,101 @@
+"""The module that the simulator makes of a record: data, of which nothing runs while it is read."""
+
+import json
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define
+
+import mlusim
+from mlusim.arch.board import Board
+from mlusim.arch.catalog import find_board
+from mlusim.errors import UsageError
+from mlusim.frontend.bangc import form_data
+from mlusim.frontend.bangc.entry import BangKernel
+from mlusim.frontend.bangc.module import Module
+from mlusim.frontend.bangc.parse.unit import Options
+from mlusim.frontend.bangc.translated import Translated
+from mlusim.toolkit.record import HEAD
+
+DAMAGED = "the record of the program's kernels is damaged; compile it again with cncc"
+_STUB = re.compile(r"(\d+)__device_stub__")
+
+
+def symbol_of_stub(symbol: str) -> str:
+    """A kernel's own mangled name: the parser, which sees the host's side, gives that of the stub."""
+    return _STUB.sub(lambda found: str(int(found[1]) - len("__device_stub__")), symbol)
+
+
+@define(eq=False)
+class RecordModule:
+    """The kernels of a record by their mangled names."""
+
+    module: Module
+    symbols: Mapping[str, str]
+
+    def __getitem__(self, symbol: str) -> BangKernel:
+        """The kernel whose mangled name is *symbol*.  Raises `UsageError` where the record has none."""
+        found = self.symbols.get(symbol)
+        if found is None:
+            have = ", ".join(self.symbols) or "none"
+            raise UsageError(f"the program was compiled without the kernel {symbol}; it has {have}")
+        return self.module.kernel_of_symbol(found)
+
+
+def read(payload: bytes, others: Sequence[bytes] = (), bang_arch: int | None = None) -> RecordModule:
+    """The module of a record's bytes behind its head, for the architecture *bang_arch* (None: the first that it has).
+
+    Of *others*, the program's records, those are joined that define what it only declares.
+    Raises `UsageError` for a record that is broken, of another version, or without that architecture.
+    """
+    path, board, unit = _form(payload, bang_arch)
+    units, paths = [unit], [path]
+    if any(f.external and f.kind == "device" for f in unit.form.functions.values()):
+        for other in others:
+            if other != payload:
+                place, _, joined = _form(other, board.arch.bang_arch)
+                units.append(joined)
+                paths.append(place)
+    module = Module(paths, Options((), (), board), units)
+    own = (f for f in unit.form.functions.values() if f.kind == "kernel" and not f.external)
+    return RecordModule(module, {symbol_of_stub(f.symbol): f.symbol for f in own})
+
+
+def _form(payload: bytes, bang_arch: int | None) -> tuple[str, Board, Translated]:
+    """The source, the board and the form of a record."""
+    head, start = _head(payload)
+    if head.get("mlusim") != mlusim.__version__ or head.get("schema") != form_data.schema():
+        raise UsageError(
+            f"the program was compiled with mlusim {head.get('mlusim')!s:.40} and this is {mlusim.__version__}, "
+            "or another state of it; compile it again"
+        )
+    try:
+        boards = [find_board(name) for name in head["boards"]]
+        sizes = [int(size) for size in head["bytes"]]
+        arches = [board.arch.bang_arch for board in boards]
+        number = 0 if bang_arch is None else arches.index(bang_arch) if bang_arch in arches else -1
+        if number < 0:
+            have = ", ".join(board.arch.name for board in boards)
+            raise UsageError(
+                f"the program was compiled for {have}, and this board has __BANG_ARCH__ {bang_arch}; "
+                f"compile it with --bang-mlu-arch=mtp_{bang_arch}, or set MLUSIM_BOARD={boards[0].name}"
+            )
+        first = start + sum(sizes[:number])
+        unit = form_data.read(payload[first : first + sizes[number]])
+        return str(head["source"]), boards[number], unit
+    except (form_data.DataError, KeyError, IndexError, TypeError, ValueError):
+        raise UsageError(DAMAGED) from None
+
+
+def _head(payload: bytes) -> tuple[dict[str, Any], int]:
+    try:
+        (size,) = HEAD.unpack_from(payload)
+        start = HEAD.size + size
+        head = json.loads(payload[HEAD.size : start])
+    except (struct.error, ValueError, RecursionError):
+        raise UsageError(DAMAGED) from None
+    if not isinstance(head, dict):
+        raise UsageError(DAMAGED)
+    return head, start
