@@ -2,7 +2,7 @@
 
 By the standard of the vendor's library the efficiency of the bottleneck side, which is the larger of the two, is to
 reach 60 % on the common shapes of networks and 30 % on any other; what does not has to be explained.  A design
-document may ask for something else, which its operator then declares.
+document may ask for something else, or for nothing, which its operator then declares.
 """
 
 from collections.abc import Iterable
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import asdict, frozen
 
+from mlusim.counted import counted
 from mlusim.report.efficiency import Efficiency
 from mlusim.report.quantities import percent
 
@@ -25,16 +26,20 @@ CLASSES = (">=60%", ">=30%", "<30%")
 class Rule:
     """What at least one of the two efficiencies has to reach, as fractions: on shapes of networks, and on others.
 
-    ``source`` is where that is asked.
+    ``source`` is where that is asked.  Where not ``asked`` the operator's document asks for no efficiency: its calls are
+    not judged, and the fractions are only what the library's standard would ask.
     """
 
     network: float = HIGH
     other: float = LOW
     source: str = "performance acceptance standard of the vendor's library"
+    asked: bool = True
 
     @property
     def words(self) -> str:
         """The rule as a phrase."""
+        if not self.asked:
+            return "no efficiency is asked for"
         if self.network == self.other:
             return f"at least one efficiency of {percent(self.network)} or more"
         return (
@@ -57,8 +62,8 @@ class Acceptance:
     """Whether a call meets the rule.
 
     ``side`` is the bottleneck, "io" or "compute", ``efficiency`` that of this side as a fraction, ``bar``
-    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.  ``asked`` says whether the
-    operator's document asks for it: otherwise the bar is the library's standard for all operators.
+    what the case has to reach and ``shapes`` which shapes have to, ``grade`` one of `CLASSES`.  Where nothing is
+    ``asked`` every call is accepted, and the bar is the library's standard for all operators.
     """
 
     side: str
@@ -75,16 +80,18 @@ def acceptance(found: Efficiency, group: str | None, rule: Rule = STANDARD) -> A
     value = max(found.io_efficiency, found.compute_efficiency)
     bar = rule.network if group == NETWORK else rule.other
     grade = CLASSES[0] if value >= HIGH else CLASSES[1] if value >= LOW else CLASSES[2]
-    return Acceptance(found.bottleneck, value, bar, grade, value >= bar, rule.shapes(group), rule != STANDARD)
+    accepted = value >= bar or not rule.asked
+    return Acceptance(found.bottleneck, value, bar, grade, accepted, rule.shapes(group), rule.asked)
 
 
 @frozen
 class AcceptanceVerdict:
-    """How many of the calls that a rule judges meet it; calls that were not timed are not judged."""
+    """How many of the timed ``calls`` a rule judges, all or none of them, and how many meet it."""
 
     rule: Rule
     met: int
     judged: int
+    calls: int
 
     @property
     def passed(self) -> bool:
@@ -96,33 +103,45 @@ class AcceptanceVerdict:
         return {
             "met": self.met,
             "judged": self.judged,
+            "calls": self.calls,
             "rule": asdict(self.rule) | {"words": self.rule.words},
         }
 
 
 def verdicts(records: "Iterable[CallRecord]") -> list[AcceptanceVerdict]:
-    """A verdict for each rule that *records* are judged by, in their order."""
+    """A verdict for each rule of *records*, in their order; calls that were not timed count nowhere."""
     found: dict[Rule, list[bool]] = {}
     for record in records:
         if record.efficiency is not None and record.efficiency.hardware_time_us > 0:
             judged = acceptance(record.efficiency, record.group, record.rule)
             found.setdefault(record.rule, []).append(judged.accepted)
-    return [AcceptanceVerdict(rule, sum(calls), len(calls)) for rule, calls in found.items()]
+    return [
+        AcceptanceVerdict(rule, sum(calls), len(calls), len(calls))
+        if rule.asked
+        else AcceptanceVerdict(rule, 0, 0, len(calls))
+        for rule, calls in found.items()
+    ]
 
 
 def headline(found: list[AcceptanceVerdict]) -> str:
     """The verdicts as the first line of a report."""
-    if len(found) < 2:
+    judging = [v for v in found if v.rule.asked]
+    if len(judging) < 2:
         return first_words(found)
-    parts = "; ".join(f"{v.met} of {v.judged}: {v.rule.words}" for v in found)
+    parts = "; ".join(f"{v.met} of {v.judged}: {v.rule.words}" for v in judging)
     return f"{first_words(found)} {parts}."
 
 
 def first_words(found: list[AcceptanceVerdict]) -> str:
     """The verdicts as one sentence, with the rule where it is one for all."""
-    met, judged = sum(v.met for v in found), sum(v.judged for v in found)
+    judging = [v for v in found if v.rule.asked]
+    met, judged = sum(v.met for v in judging), sum(v.judged for v in judging)
+    free = sum(v.calls for v in found) - judged
     if not found:
         return "No call was timed, so there is no efficiency to judge."
-    if len(found) == 1:
-        return f"{met} of {judged} calls meet the rule: {found[0].rule.words}."
-    return f"{met} of {judged} calls meet the rule of their operator."
+    if not judging:
+        return f"{counted(free, 'call')}, of which the design documents ask for no efficiency."
+    rest = f"; of {free} more the design documents ask for no efficiency" if free else ""
+    if len(judging) == 1:
+        return f"{met} of {judged} calls meet the rule: {judging[0].rule.words}{rest}."
+    return f"{met} of {judged} calls meet the rule of their operator{rest}."

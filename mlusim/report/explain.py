@@ -149,7 +149,7 @@ def _sentence(judged: Acceptance, causes: list[str], bound: str) -> str:
     if judged.asked:
         head = f"{at}, which {meets} the {percent(judged.bar)} asked of {judged.shapes}"
     else:
-        head = f"{at}; its document asks for none, the library's standard for {percent(judged.bar)} on {judged.shapes}"
+        head = f"{at}; its document asks for no efficiency, the library's standard for {percent(judged.bar)} on {judged.shapes}"
     return f"{head}: {'; '.join(causes[:MOST])}." if causes else f"{head}."
 
 

@@ -18,7 +18,7 @@ class OperatorSummary:
 
     Times are added; the efficiencies are those of all calls together, that is theory over time; None
     where nothing was launched.  ``nram`` is the largest share of the NRAM, ``accepted`` the number of calls
-    that meet the operator's rule, of the ``timed`` ones.
+    that meet the operator's rule, of the ``judged`` ones: those that were timed, none where its document asks for nothing.
     """
 
     operator: str
@@ -30,7 +30,7 @@ class OperatorSummary:
     compute_efficiency: float | None
     bottleneck: str
     nram: float
-    timed: int
+    judged: int
     accepted: int
 
 
@@ -46,6 +46,7 @@ def _summary(operator: str, board: str, calls: "Sequence[CallRecord]") -> Operat
     timed = [
         (r.efficiency, r) for r in calls if r.efficiency is not None and r.efficiency.hardware_time_us > 0
     ]
+    judged = [(found, record) for found, record in timed if record.rule.asked]
     seconds = sum(e.hardware_time_us for e, _ in timed) / 1e6
     io = sum(e.theory_ios / (e.io_bandwidth * 1e9) for e, _ in timed) / seconds if timed else None
     compute = sum(e.theory_ops / e.compute_force for e, _ in timed) / seconds if timed else None
@@ -59,8 +60,8 @@ def _summary(operator: str, board: str, calls: "Sequence[CallRecord]") -> Operat
         compute_efficiency=compute,
         bottleneck="-" if io is None or compute is None else "io" if io > compute else "compute",
         nram=max((r.memory["NRAM"].high_water / r.memory["NRAM"].capacity for r in calls), default=0.0),
-        timed=len(timed),
-        accepted=sum(acceptance(found, record.group, record.rule).accepted for found, record in timed),
+        judged=len(judged),
+        accepted=sum(acceptance(found, record.group, record.rule).accepted for found, record in judged),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
-from mlusim.operators.spec import Arrays, Operator, Params, Scalar, Tensor, Thresholds
+from mlusim.operators.spec import Arrays, Operator, Params, Rule, Scalar, Tensor, Thresholds
 from .cases import CASES
 from .host import (
     ARCHITECTURES,
@@ -78,6 +78,7 @@ OPERATORS = (
             "N * C or M may be 0: success, and grad_feats is zero wherever it has elements",
         ),
         plans=(PLAN,),
+        rule=Rule(source="design document, chapter 1.5.2: nothing so far", asked=False),
         architectures=ARCHITECTURES,
         policies=POLICIES,
     ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlusim.host import Handle, Status, TensorDescriptor
-from mlusim.operators.spec import Arrays, Dynamic, Operator, Params, Scalar, Tensor, Thresholds
+from mlusim.operators.spec import Arrays, Dynamic, Operator, Params, Rule, Scalar, Tensor, Thresholds
 from .cases import CASES
 from .host import (
     ARCHITECTURES,
@@ -84,6 +84,7 @@ OPERATORS = (
         theory=theory,
         limits=LIMITS,
         plans=(PLAN,),
+        rule=Rule(source="design document, chapter 1.5.2: function first, efficiency later", asked=False),
         device=device,
         architectures=ARCHITECTURES,
     ),

@@ -1,5 +1,8 @@
 """Why a call is as efficient as it is: figures of launches, reasons in order, the vendor's acceptance rule."""
 
+import csv
+import io
+
 import numpy as np
 import pytest
 from attrs import evolve
@@ -8,12 +11,15 @@ import mlusim
 from mlusim.arch.catalog import find_board
 from mlusim.bang import GDRAM2NRAM, NRAM2GDRAM, Mlu, Ptr, float32, kernel
 from mlusim.machine.tally import Usage
+from mlusim.operators.registry import find_operator
 from mlusim.report.acceptance import Rule, acceptance, headline, verdicts
 from mlusim.report.efficiency import efficiency
 from mlusim.report.explain import below_the_bar, explained, reasons
 from mlusim.report.figures import Figures, figures
 from mlusim.report.json_values import plain
 from mlusim.report.record import CallRecord, LaunchRecord
+from mlusim.report.summary import summaries
+from mlusim.report.tables.files import BELOW, csv_text, markdown_text
 from mlusim.time.task_work import Lanes
 
 BOARD = find_board("MLU370-X4")
@@ -56,7 +62,7 @@ def record(*changed, time_us=100.0, ios=1_000_000, ops=1_000_000, moved=1_000_00
         passed=True,
         efficiency=efficiency(BOARD, "float", ops, ios, time_us),
         traffic={"GDRAM2NRAM": moved},
-        memory={"NRAM": Usage(1000, 250), "SRAM": Usage(0, 0)},
+        memory={"NRAM": Usage(1000, 250), "SRAM": Usage(0, 0), "WRAM": Usage(0, 0)},
         launches=launches,
         group="network",
     )
@@ -160,11 +166,62 @@ def test_the_sentence_names_side_class_and_causes():
     made = explained(record(evolve(EVEN, balance=2.1, slowest=31)))
 
     assert (
-        "IO bound at 3.3% of the bandwidth; its document asks for none, the library's standard for 60% on network shapes: "
+        "IO bound at 3.3% of the bandwidth, which misses the 60% asked of network shapes: "
         f"{SETS}; core 31 works 2.1 times the mean."
     ) == made.sentence
     assert (2.1, 31, 0.25) == (made.balance, made.slowest, made.memory["NRAM"])
     assert "SRAM" not in made.memory
+
+
+FREE = Rule(source="a document", asked=False)
+
+
+def test_a_document_that_asks_for_no_efficiency():
+    """No sentence, first line, table, file or page counts a call as a miss where nothing is asked of it."""
+    free = evolve(record(), rule=FREE)
+    refused = evolve(free, efficiency=None)
+    other = record()
+
+    assert not below_the_bar(free)
+    assert (
+        f"IO bound at 3.3% of the bandwidth; its document asks for no efficiency, the library's standard for 60% on network shapes: {SETS}."
+        == explained(free).sentence
+    )
+    assert "1 call, of which the design documents ask for no efficiency." == headline(
+        verdicts([free, refused])
+    )
+    assert headline(verdicts([free, other, free])).startswith("0 of 1 calls meet the rule: ")
+    assert headline(verdicts([free, other, free])).endswith(
+        "; of 2 more the design documents ask for no efficiency."
+    )
+    assert [(0, 0, 2, True), (0, 1, 1, False)] == [
+        (v.met, v.judged, v.calls, v.passed) for v in verdicts([free, other, free])
+    ]
+    assert [(0, 0), (0, 1)] == [
+        (s.accepted, s.judged) for s in summaries([free, evolve(other, operator="o")])
+    ]
+    assert BELOW not in markdown_text([free], "0")
+    assert "" == next(csv.DictReader(io.StringIO(csv_text([free]))))["accepted"]
+
+
+@pytest.mark.parametrize(
+    ("operator", "asks"),
+    [
+        ("mutual_information_backward", False),
+        ("dynamic_scatter_backward", False),
+        ("three_interpolate_backward", True),
+        ("tin_shift_forward", True),
+        ("tin_shift_backward", True),
+        ("border_align_backward", True),
+    ],
+)
+def test_what_the_design_documents_ask(operator, asks):
+    """Chapter 1.5.2 of each: the standard, at least 50 %, or nothing."""
+    rule = find_operator(operator).rule
+
+    assert asks == rule.asked
+    assert "asked for" in rule.words or asks
+    assert ("border" in operator) == (rule.network == 0.5)
 
 
 def test_the_numbers_of_all_launches():
@@ -233,10 +290,10 @@ def test_the_verdict_counts_by_rule():
 )
 def test_the_rule_of_the_vendor(share, group, grade, accepted):
     """The bottleneck side has to reach 60 % on network shapes and 30 % on others, be it IO or compute."""
-    io = efficiency(BOARD, "float", 1, int(share * 1e-4 * 307.2e9), 100.0)
+    moved = efficiency(BOARD, "float", 1, int(share * 1e-4 * 307.2e9), 100.0)
     compute = efficiency(BOARD, "float", int(share * 1e-4 * 1.024e12), 1, 100.0)
 
-    for found, side in ((io, "io"), (compute, "compute")):
+    for found, side in ((moved, "io"), (compute, "compute")):
         judged = acceptance(found, group)
         assert (side, grade, accepted) == (judged.side, judged.grade, judged.accepted)
         assert share == pytest.approx(judged.efficiency, abs=1e-6)

@@ -63,7 +63,7 @@ def test_the_page_shows_every_board_and_every_explanation():
 
     assert "fails: the board has no SRAM &amp; no unions" in words
     assert "re-timed: as &lt;there&gt;" in words
-    assert "the library&#39;s standard for 60% on network shapes" in words
+    assert "which misses the 60% asked of network shapes" in words
     assert 'title="IO-DMA 80.0%"' in page
     assert page.count("SRAM</th>") == 0 < with_sram.count("SRAM</th>")
     assert "What if" not in with_sram

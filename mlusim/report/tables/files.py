@@ -90,7 +90,7 @@ def _csv_explanation(why: Explanation) -> dict[str, Any]:
     judged = why.acceptance
     row: dict[str, Any] = {
         "class": "" if judged is None else judged.grade,
-        "accepted": "" if judged is None else judged.accepted,
+        "accepted": "" if judged is None or not judged.asked else judged.accepted,
         "moved_of_theory": why.of_theory,
         "lane_padding": why.padding,
     }
@@ -103,7 +103,7 @@ def _csv_explanation(why: Explanation) -> dict[str, Any]:
 
 # -- Markdown --------------------------------------------------------------------------------------
 
-BELOW = "Below what its document asks, or the library's standard where it asks for none, and why:"
+BELOW = "Below what the design document or the library's standard asks, and why:"
 
 COLUMNS = (
     "operator",

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from mlusim.errors import shown_file
-from mlusim.report.acceptance import acceptance
+from mlusim.report.acceptance import Acceptance, Rule, acceptance
 from mlusim.report.explain import Explanation, explained
 from mlusim.report.quantities import band, brief, count, error, microseconds, share, size
 from mlusim.report.record import NO_COPY, CallRecord
@@ -195,13 +195,20 @@ def _timing(record: CallRecord) -> Iterator[tuple[str, str]]:
     if found is not None:
         judged = acceptance(found, record.group, record.rule)
         yield "class", judged.grade
-        yield "rule", f"{'met' if judged.accepted else 'NOT met'}: {record.rule.words}"
+        yield "rule", _met(judged, record.rule)
     yield from _causes(explained(record))
     for launch in record.launches:
         dim = ", ".join(map(str, launch.dim))
         yield "launch", f"{launch.kernel}<<<({dim}), {launch.kind}>>>, {microseconds(launch.time_us)} us"
     if record.engines:
         yield "engine", ", ".join(record.engines)
+
+
+def _met(judged: Acceptance, rule: Rule) -> str:
+    """Whether a call meets the *rule*, and the rule."""
+    if not judged.asked:
+        return f"none: {rule.words} ({rule.source})"
+    return f"{'met' if judged.accepted else 'NOT met'}: {rule.words}"
 
 
 def _predicted(time_us: float, ends: tuple[float, float] | None) -> str:
