@@ -45,6 +45,7 @@ BOUNDARY = {
     19: (25, 1029, 1025, 1027),
     20: (29, 2047, 999, 2033),
 }
+TYPES = {"": "float32", "_half": "float16"}  # by what stands behind a case's name
 LARGE = 1 << 28  # bytes
 LONG = (18, 19, 20)  # tens of millions of row additions where the M tile is small
 
@@ -93,34 +94,38 @@ def _effort(shape: tuple[int, int, int, int]) -> float:
     return 4e-9 * math.prod(shape)
 
 
-def _memory(shape: tuple[int, int, int, int]) -> int:
-    """Return about how many bytes a case in float takes where that is much: gradients, features and their reference."""
+def _memory(shape: tuple[int, int, int, int], dtype: str) -> int:
+    """Return about how many bytes a case takes where that is much: gradients, features and their reference."""
     b, c, n, m = shape
-    nbytes = 4 * b * c * (n + 2 * m)
+    nbytes = np.dtype(dtype).itemsize * b * c * (n + 2 * m)
     return nbytes if nbytes >= LARGE else 0
 
 
+def _scales(group: str, scales: dict[int, tuple[int, int, int, int]]) -> Iterator[Case]:
+    """Yield scales of the document by their numbers, each in float and in half."""
+    for suffix, dtype in TYPES.items():
+        for number, shape in scales.items():
+            note = (
+                "tens of millions of row additions on a board with 512 KiB of NRAM" if number in LONG else ""
+            )
+            yield Case(
+                f"case_{number}{suffix}",
+                group,
+                partial(points, shape=shape, dtype=dtype),
+                note=note,
+                effort=_effort(shape),
+                memory=_memory(shape, dtype),
+            )
+
+
 def _network() -> Iterator[Case]:
-    """Yield the document's network scales in float, and some of them in half."""
-    for number, shape in NETWORK.items():
-        make = partial(points, shape=shape)
-        yield Case(f"case_{number}", "network", make, effort=_effort(shape), memory=_memory(shape))
-    for number in (1, 2, 5, 9):
-        make = partial(points, shape=NETWORK[number], dtype="float16")
-        yield Case(f"case_{number}_half", "network", make)
+    """Yield the document's network scales."""
+    yield from _scales("network", NETWORK)
 
 
 def _boundary() -> Iterator[Case]:
     """Yield the document's boundary scales, and sizes around the alignment of a tile."""
-    for number, shape in BOUNDARY.items():
-        note = "tens of millions of row additions on a board with 512 KiB of NRAM" if number in LONG else ""
-        make = partial(points, shape=shape)
-        yield Case(
-            f"case_{number}", "boundary", make, note=note, effort=_effort(shape), memory=_memory(shape)
-        )
-    for number in (16, 17):
-        make = partial(points, shape=BOUNDARY[number], dtype="float16")
-        yield Case(f"case_{number}_half", "boundary", make)
+    yield from _scales("boundary", BOUNDARY)
     for dtype, unit in [("float32", 32), ("float16", 64)]:
         for extent in (unit - 1, unit, unit + 1):
             make = partial(points, shape=(2, extent, extent, extent), dtype=dtype)
@@ -214,7 +219,7 @@ def _indices() -> Iterator[Case]:
         ("opposite_infinities", wide, _opposite_infinities),
     ]
     for name, shape, edit in edits:
-        for dtype, suffix in [("float32", ""), ("float16", "_half")]:
+        for suffix, dtype in TYPES.items():
             base = partial(points, shape=shape, dtype=dtype, reach=(-1.0, 1.0))
             yield Case(name + suffix, "boundary", partial(_edited, base=base, edit=edit))
 
@@ -245,9 +250,10 @@ def _no_data(inputs: Inputs, *, dtype: str) -> None:
 
 def _refused() -> Iterator[Case]:
     """Yield what the host interface refuses: zero elements, and tensors that do not go together."""
-    for number, shape in ZERO.items():
-        make, outputs = partial(points, shape=shape), OUTPUTS.get(number, {})
-        yield Case(f"case_{number}", "zero", make, BAD_PARAM, outputs=outputs)
+    for suffix, dtype in TYPES.items():
+        for number, shape in ZERO.items():
+            make, outputs = partial(points, shape=shape, dtype=dtype), OUTPUTS.get(number, {})
+            yield Case(f"case_{number}{suffix}", "zero", make, BAD_PARAM, outputs=outputs)
     yield Case("no_channels", "zero", partial(points, shape=(16, 0, 128, 128)), BAD_PARAM)
     rows: list[tuple[str, str, tuple[int, ...], str]] = [
         ("indices_columns", "indices", (4, 16, 4), "int32"),

@@ -24,7 +24,14 @@ def test_a_large_case(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "board"), [("case_10", "MLU370-X4"), ("case_4", "MLU370-X4"), ("case_7", "MLU590-H8")]
+    ("name", "board"),
+    [
+        ("case_10", "MLU370-X4"),
+        ("case_4", "MLU370-X4"),
+        ("case_7", "MLU590-H8"),
+        ("case_10_half", "MLU590-H8"),
+        ("case_4_half", "MLU370-X4"),
+    ],
 )
 def test_the_largest_cases_in_bang_c(name, board):
     """So are the largest, which the native engine makes short work of."""
