@@ -50,14 +50,13 @@ class BorderOperands:
     argmax_idx_temp: Ptr  # as integers of the width of T: the mask, all bits of a channel or none (BA-16)
     grad_input_bits: Ptr  # grad_input_nram and grad_output_temp as such integers
     grad_output_temp_bits: Ptr
-    matches: Ptr  # int32, 1 where argmax is the point (BA-3)
 
 
 @kernel
 def MLUUnion1BorderAlignBackward(
     mlu: Mlu,
     grad_output: Ptr,
-    boxes: Ptr,
+    bbox_gdram: Ptr,
     argmax_idx: Ptr,
     pool_size: int,
     grad_input: Ptr,
@@ -74,12 +73,12 @@ def MLUUnion1BorderAlignBackward(
     deal_num = layout.values["deal_num"]  # BA-15
     buffers = make_buffers(mlu.nram(int8, layout.high_water), grad_output.dtype, deal_num)
     call = BorderOperands(grad_output, argmax_idx, grad_input, pool_size, K, H, W, C, **buffers)
-    bbox_nram, bbox_size = call.bbox_nram, 4 * boxes.dtype.size
+    bbox_nram, bbox_size = call.bbox_nram, 4 * bbox_gdram.dtype.size
     nfu_align_num = NFU_ALIGN_SIZE // grad_output.dtype.size  # BA-13
     start_per_core, end_per_core = share(N * K * 4, mlu.taskId, mlu.taskDim)  # BA-12
     c_tail = C % deal_num
     for num_loop in range(start_per_core, end_per_core):
-        mlu.memcpy(bbox_nram, boxes + num_loop // 4 * 4, bbox_size, GDRAM2NRAM)  # BA-5
+        mlu.memcpy(bbox_nram, bbox_gdram + num_loop // 4 * 4, bbox_size, GDRAM2NRAM)  # BA-5
         box_width = bbox_nram[2] - bbox_nram[0]
         box_height = bbox_nram[3] - bbox_nram[1]
         for c in range(C // deal_num):
@@ -101,25 +100,18 @@ def share(total_num: int, task: int, tasks: int) -> tuple[int, int]:
 
 
 def make_buffers(nram_buffer: Ptr, dtype: DType, deal_num: int) -> dict[str, Ptr]:
-    """The document's buffers in its order.
-
-    Comparing int32 gives int32.  In float that is as wide as T and goes to argmax_idx_temp; in half it
-    replaces argmax_idx, which the next point loads afresh, and is narrowed from there.
-    """
+    """The document's buffers in its order."""
     regions = PLAN.place(nram_buffer, dtype=dtype, deal_num=deal_num)
-    wide = dtype is float32
-    bits = int32 if wide else int16
-    mask = regions.argmax_temp.cast(bits)
+    bits = int32 if dtype is float32 else int16
     return {
         "bbox_nram": regions.box,
         "nram_ping": regions.grad_output,
         "grad_input_nram": regions.grad_input,
         "grad_output_temp": regions.grad_output_temp,
         "argmax_idx_nram": regions.argmax,
-        "argmax_idx_temp": mask,
+        "argmax_idx_temp": regions.argmax_temp.cast(bits),
         "grad_input_bits": regions.grad_input.cast(bits),
         "grad_output_temp_bits": regions.grad_output_temp.cast(bits),
-        "matches": mask if wide else regions.argmax,
     }
 
 
@@ -136,8 +128,8 @@ def computeImpl(
     """Channels [c_offset, c_offset + deal_num) of a border, point by point; vectors take *padded* ones."""
     pool_size, H, W = call.pool_size, call.H, call.W
     border = num_loop % 4  # BA-4
-    x0 = call.bbox_nram[border // 2 * 2]
-    y0 = call.bbox_nram[1 + border // 2 * 2]
+    x0 = call.bbox_nram[border % 4 // 2 * 2]  # BA-D: read once, not at every point
+    y0 = call.bbox_nram[1 + border % 4 // 2 * 2]
     x_stride = y_stride = 0
     match border:
         case 0:
@@ -148,6 +140,8 @@ def computeImpl(
             x_stride = -box_width / pool_size
         case 3:
             y_stride = -box_height / pool_size
+        case _:
+            mlu.bang_printf("Invalid Border Type.")
     n = num_loop // call.K // 4
     source = num_loop * call.C + c_offset  # BA-6: ((n*K + k)*4 + border)*C, and the channel
     # BA-8: image and border here, the cell with each tap.
@@ -197,23 +191,42 @@ def loadInput(mlu: Mlu, call: BorderOperands, source: int, deal_num: int) -> Non
 
 
 def mask_point(mlu: Mlu, call: BorderOperands, pool_loop: int, padded: int) -> None:
-    """Set every bit of the channels that *pool_loop* was the maximum of, and clear the others (BA-3, BA-16)."""
-    matches, mask = call.matches, call.argmax_idx_temp
-    mlu.bang_eq_scalar(matches, call.argmax_idx_nram, pool_loop, padded)
-    mlu.bang_mul_scalar(matches, matches, -1, padded)
-    if mask is not matches:
-        mlu.bang_int322int16(mask, matches, padded, 0, 0)
+    """Set every bit of the channels that *pool_loop* was the maximum of, and clear the others (BA-3, BA-16).
+
+    Comparing int32 gives int32: in float that is as wide as T; in half it replaces argmax, which the next point loads
+    afresh (BA-C).
+    """
+    argmax, mask = call.argmax_idx_nram, call.argmax_idx_temp
+    if mask.dtype is int32:
+        mlu.bang_eq_scalar(mask, argmax, pool_loop, padded)
+        mlu.bang_mul_scalar(mask, mask, -1, padded)
+    else:
+        mlu.bang_eq_scalar(argmax, argmax, pool_loop, padded)
+        mlu.bang_mul_scalar(argmax, argmax, -1, padded)
+        mlu.bang_int322int16(mask, argmax, padded, 0, 0)
 
 
 def computeGradInput(
     mlu: Mlu, call: BorderOperands, target: Ptr, taps: tuple[Tap, ...], deal_num: int, padded: int
 ) -> None:
-    """Add the masked gradient times its weight to the cell of each tap; *target* is the cell (0, 0)."""
+    """Add the masked gradient times its weight to the cell of each tap; *target* is the cell (0, 0).
+
+    BA-7, BA-16: gradient and mask are both in NRAM, and bits are taken or not.  BA-8, BA-9: to this image, cell and
+    border, and no channel more than was loaded.
+    """
     weighted, masked, mask = call.grad_input_bits, call.grad_output_temp_bits, call.argmax_idx_temp
-    pixel = 4 * call.C
-    row = call.W * pixel
-    for weight, y, x in taps:
-        mlu.bang_mul_scalar(call.grad_input_nram, call.nram_ping, weight, padded)
-        mlu.bang_band(masked, weighted, mask, padded)  # BA-7, BA-16
-        # BA-8, BA-9: to this image, cell and border, and no channel more than was loaded.
-        mlu.bang_atomic_reduce_add(target + (y * row + x * pixel), call.grad_output_temp, deal_num)
+    grad_input_nram, grad_output_temp, nram_ping = call.grad_input_nram, call.grad_output_temp, call.nram_ping
+    (w1, y_tl, x_tl), (w2, _, x_br), (w3, y_br, _), (w4, _, _) = taps
+    W, pixel = call.W, 4 * call.C
+    mlu.bang_mul_scalar(grad_input_nram, nram_ping, w1, padded)
+    mlu.bang_band(masked, weighted, mask, padded)
+    mlu.bang_atomic_reduce_add(target + (y_tl * W + x_tl) * pixel, grad_output_temp, deal_num)
+    mlu.bang_mul_scalar(grad_input_nram, nram_ping, w2, padded)
+    mlu.bang_band(masked, weighted, mask, padded)
+    mlu.bang_atomic_reduce_add(target + (y_tl * W + x_br) * pixel, grad_output_temp, deal_num)
+    mlu.bang_mul_scalar(grad_input_nram, nram_ping, w3, padded)
+    mlu.bang_band(masked, weighted, mask, padded)
+    mlu.bang_atomic_reduce_add(target + (y_br * W + x_tl) * pixel, grad_output_temp, deal_num)
+    mlu.bang_mul_scalar(grad_input_nram, nram_ping, w4, padded)
+    mlu.bang_band(masked, weighted, mask, padded)
+    mlu.bang_atomic_reduce_add(target + (y_br * W + x_br) * pixel, grad_output_temp, deal_num)
