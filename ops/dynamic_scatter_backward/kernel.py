@@ -44,11 +44,12 @@ def max_reduce_traceback_scatter_idx_kernel(
         if n_start > start:  # DS-2: the rows of this pass are those of the last one, one pass further
             mlu.bang_add_scalar(nram.index_mask, nram.index_mask, points, now * num_feats)
         mlu.memcpy(nram.reduce_offset, coors_map + n_start, now * WORD, GDRAM2NRAM)
+        index_offset = int(nram.reduce_offset[0])
         get_mask(mlu, nram, feats_gdram + n_start * num_feats, reduce_feats_gdram, now, num_input, num_feats)
         if is_occupy is None:
-            reduce_minimum(mlu, nram, result_gdram, now, num_feats)
+            reduce_minimum(mlu, nram, result_gdram, index_offset, now, num_feats)
         else:
-            write_minimum(mlu, nram, result_gdram, is_occupy, now, num_feats)
+            write_minimum(mlu, nram, result_gdram, is_occupy, index_offset, now, num_feats)
 
 
 def task_share(mlu: Mlu, total: int) -> tuple[int, int]:
@@ -78,21 +79,25 @@ def get_mask(
     mlu.bang_add(value_mask, value_mask, nram.tmp_mask, n * c)
 
 
-def reduce_minimum(mlu: Mlu, nram: Regions, result_gdram: Ptr, n: int, c: int) -> None:
+def reduce_minimum(mlu: Mlu, nram: Regions, result_gdram: Ptr, index_offset: int, n: int, c: int) -> None:
     """Stage 2, scheme 1: take each point's row into the result of its voxel by atomic minima in GDRAM."""
     reduce_offset, value_mask, reduce_min = nram.reduce_offset, nram.value_mask, mlu.bang_atomic_reduce_min
+    ddr_offset = index_offset * c
     for i in range(n):
-        index_offset = int(reduce_offset[i])
         if index_offset >= 0:  # DS-6, DS-7
-            reduce_min(result_gdram + index_offset * c, value_mask + i * c, c)
+            reduce_min(result_gdram + ddr_offset, value_mask + i * c, c)
+        if i < n - 1:
+            index_offset = int(reduce_offset[i + 1])
+            ddr_offset = index_offset * c
 
 
-def write_minimum(mlu: Mlu, nram: Regions, result_gdram: Ptr, is_occupy: Ptr, n: int, c: int) -> None:
+def write_minimum(
+    mlu: Mlu, nram: Regions, result_gdram: Ptr, is_occupy: Ptr, index_offset: int, n: int, c: int
+) -> None:
     """Stage 2, scheme 2: take each point's row into the result of its voxel, one task at a time per voxel."""
     reduce_offset, result_nram, value_mask = nram.reduce_offset, nram.result, nram.value_mask
     memcpy, bang_minimum, cas, exch = mlu.memcpy, mlu.bang_minimum, mlu.bang_atomic_cas, mlu.bang_atomic_exch
     row = c * WORD  # DS-12
-    index_offset = int(reduce_offset[0])
     ddr_offset = index_offset * c
     for i in range(n):
         if index_offset >= 0:  # DS-6, DS-7; DS-8: nothing is tested or set before the loop

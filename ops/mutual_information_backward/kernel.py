@@ -121,7 +121,7 @@ def load_two_rows(mlu: Mlu, dst: Ptr, src: Ptr, t_len: int, T: int) -> None:
 def safeExp(mlu: Mlu, dst: Ptr, src: Ptr, mask: Ptr, num: int) -> None:
     """Take exp(src), or 0 where src or the exponential is not finite."""
     setNanInfToZero(mlu, src, mask, num)
-    computeExp(mlu, dst, src, num)
+    computeExp(mlu, dst, src, None, 0, num)
     dst_bytes = dst.cast(int8)
     mlu.bang_band(dst_bytes, dst_bytes, mask.cast(int8), num * FLOAT)
     setNanInfToZero(mlu, dst, mask, num)
@@ -137,8 +137,9 @@ def setNanInfToZero(mlu: Mlu, src: Ptr, mask: Ptr, num: int) -> None:
     mlu.bang_band(src_bytes, src_bytes, mask.cast(int8), num * FLOAT)
 
 
-def computeExp(mlu: Mlu, dst: Ptr, src: Ptr, num: int) -> None:
-    """Two to the power of src * log2(e): exp for float as the vendor's helper library has it."""
+def computeExp(mlu: Mlu, dst: Ptr, src: Ptr, addition: Ptr | None, is_high_precision: int, num: int) -> None:
+    """Two to the power of src * log2(e): exp for float as the vendor's helper library has it (MI-A)."""
+    del addition, is_high_precision  # for half
     mlu.bang_mul_scalar(dst, src, LOG2_E, num)
     mlu.bang_pow2(dst, dst, num)
 
@@ -157,30 +158,30 @@ def computePGrad(
     shifted_term2, shifted_p_grad = cur_term2 - 1, cur_p_grad + 1
     mlu.bang_write_value(cur_term1, 3 * (min(S, T) + 1) + 1, ZERO)  # MI-10, MI-11
     stride, stride2 = T * FLOAT, (T - 1) * FLOAT
-    num, cell = 1, s_end * (T + 1) + t_end
+    data_num, cell = 1, s_end * (T + 1) + t_end
     p_grad[cell] = ans_grad[0]  # MI-6
     for i in range(1, s_len + t_len - 1):
-        last_num, last_cell = num, cell
-        num = min(i + 1, s_len, t_len, s_len + t_len - 1 - i)  # MI-7
+        last_data_num, last_cell = data_num, cell
+        data_num = min(i + 1, s_len, t_len, s_len + t_len - 1 - i)  # MI-7
         s, t = (s_end - i, t_end) if i < s_len else (s_begin, t_end + s_len - i - 1)
         cell = s * (T + 1) + t
         # MI-8: a cell without a neighbour below, or to the right, has no term1, or no term2.
-        num1 = num - 1 if i < t_len else num
-        num2 = num - 1 if i < s_len else num
+        num1 = data_num - 1 if i < t_len else data_num
+        num2 = data_num - 1 if i < s_len else data_num
         if num1 > 0:
             mlu.memcpy(cur_term1, nram.term1 + cell, FLOAT, NRAM2NRAM, FLOAT, stride, num1 - 1)
         if num2 > 0:
             cell2 = s * T + t if i >= s_len else (s + 1) * T + t - 1
             mlu.memcpy(cur_term2, nram.term2 + cell2, FLOAT, NRAM2NRAM, FLOAT, stride2, num2 - 1)
-        mlu.memcpy(cur_p_grad, p_grad + last_cell, FLOAT, NRAM2NRAM, FLOAT, stride, last_num - 1)
+        mlu.memcpy(cur_p_grad, p_grad + last_cell, FLOAT, NRAM2NRAM, FLOAT, stride, last_data_num - 1)
         # MI-9: the neighbour below and the one to the right are neighbours on the diagonal before.
         if num1 > 0:
             mlu.bang_mul(cur_term1, cur_term1, cur_p_grad if i < s_len else shifted_p_grad, num1)
         if num2 > 0:
             mlu.bang_mul(cur_term2, cur_term2, cur_p_grad, num2)
         # mlusim: allow plancheck-crosses-regions: the zero in front of cur_term2 is read with it (MI-10)
-        mlu.bang_add(cur_p_grad, cur_term1, shifted_term2 if i < s_len else cur_term2, num)
-        mlu.memcpy(p_grad + cell, cur_p_grad, FLOAT, NRAM2NRAM, stride, FLOAT, num - 1)
+        mlu.bang_add(cur_p_grad, cur_term1, shifted_term2 if i < s_len else cur_term2, data_num)
+        mlu.memcpy(p_grad + cell, cur_p_grad, FLOAT, NRAM2NRAM, stride, FLOAT, data_num - 1)
     if overwrite_ans_grad:  # MI-12
         ans_grad[0] = p_grad[s_begin * (T + 1) + t_begin]
 

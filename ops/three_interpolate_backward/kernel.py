@@ -56,9 +56,10 @@ def MLUUnion1ThreeInterpolateBackward(
     align = NFU_ALIGN_SIZE // dtype.size
     m_tiles = DIV_UP(m, mo)
     repeat_m = b * m_tiles  # TI-3: a tile of features belongs to one batch
-    task_repeats, rem_num = divmod(repeat_m, mlu.taskDim)  # step 1
-    first = mlu.taskId * task_repeats + min(mlu.taskId, rem_num)
-    for item in range(first, first + task_repeats + (mlu.taskId < rem_num)):  # step 13, TI-11
+    rem_num = repeat_m % mlu.taskDim
+    task_repeats = repeat_m // mlu.taskDim + (1 if mlu.taskId < rem_num else 0)  # step 1
+    first = mlu.taskId * task_repeats + (0 if mlu.taskId < rem_num else rem_num)
+    for item in range(first, first + task_repeats):  # step 13, TI-11
         batch, m_tile = divmod(item, m_tiles)
         m_begin = m_tile * mo
         m_real = min(mo, m - m_begin)  # TI-3: the tail of M

@@ -395,6 +395,15 @@ def test_checks(name, descs, status, sentence, direction):
     assert [] == handle.launches
 
 
+def test_ts10_a_layout_is_not_looked_at():
+    """Frames of HW elements move alike whatever the descriptors call their layout."""
+    handle = Handle("MLU370-X4")
+    descs = {**_descs(), "x": TensorDescriptor(SHAPE, "float", layout="NCHW")}
+
+    assert Status.MLUOP_STATUS_SUCCESS == _call(mluOpTinShiftForward, handle, descs)
+    assert 1 == len(handle.launches)
+
+
 @pytest.mark.parametrize("at", range(6))
 def test_null_arguments(at):
     """Each null descriptor and each null pointer is BAD_PARAM and named."""
