@@ -118,7 +118,10 @@ def test_a_summary_adds_times_and_divides_theory_by_them():
     assert 2e6 / (200e-6 * 1.024e12) == pytest.approx(total[0].compute_efficiency)
     assert ("io", 0.25) == (total[0].bottleneck, total[0].nram)
     assert (2, 0) == (total[0].judged, total[0].accepted)
-    assert (1, 1) == (summaries([record(time_us=5.0)])[0].judged, summaries([record(time_us=5.0)])[0].accepted)
+    assert (1, 1) == (
+        summaries([record(time_us=5.0)])[0].judged,
+        summaries([record(time_us=5.0)])[0].accepted,
+    )
 
 
 def test_a_summary_of_nothing_launched():
