@@ -260,6 +260,11 @@ class NativeCore(Core):
         self.c.nallocs = len(self.views)
         return number
 
+    def described_again(self, pointer: Ptr) -> None:
+        """Let C know what has become of the memory that *pointer* leads to."""
+        assert self.seat is not None
+        self.seat.describe(self._numbers[pointer.view.allocation], pointer.view.allocation)
+
     def text(self, number: int) -> str:
         """A string literal of the kernel."""
         return self._loaded.program.texts[number]

@@ -111,3 +111,71 @@ def test_a_table_of_pointers_is_a_constant_too(tmp_path):
     assert isinstance(fault, ReadOnly)
     assert "a store to names, a constant declared at k.mlu:2" in str(fault)
     assert out[0] == 2
+
+
+STATICS = """\
+struct P { int a; float b[2]; };
+struct M { int kept; mutable int met; };
+__mlu_func__ int next() { static const int step = 2; static int at = 0; at += step; return at; }
+__mlu_global__ void K(int *out, int which, long n) {
+  static const int t[2] = {1, 2};
+  static const int one = 3;
+  static constexpr short y = 6;
+  static const P q = {1, {2, 3}};
+  static const P row[2] = {{1, {2, 3}}, {4, {5, 6}}};
+  static const int *const names[2] = {t, t + 1};
+  static const M m = {1, 2};
+  static int free_[2] = {1, 2};
+  static const int from = n;
+  auto change = [](long n) { ((int *)t)[n] = 1; };
+  for (int turn = 0; turn < 2; ++turn) {
+    if (which == 0) ((int *)t)[n] = 7;
+    if (which == 1) *(int *)&one = 4;
+    if (which == 2) const_cast<short &>(y) += 2;
+    if (which == 3) ((P *)&q)->b[1] = 9;
+    if (which == 4) ((P *)&row[1])->a++;
+    if (which == 5) ((const int **)names)[1] = out;
+    if (which == 6) __memcpy((void *)t, out, 8, GDRAM2LDRAM);
+    if (which == 7) const_cast<int &>(from) = 1;
+    if (which == 8) change(n);
+    if (which == 9) const_cast<P &>(q).a = 2;
+    if (which == 10) { P given = row[0]; const_cast<P &>(q) = given; }
+    if (which == 11) const_cast<P &>(row[1]).b[n]--;
+    if (which == 12) out[0] = ++const_cast<int &>(one);
+    P copy = row[1]; copy.a += 3;
+    m.met += 1; free_[1] += 1;
+    out[turn] = copy.a + m.met + free_[1] + t[1] + one + y + q.a + next() + from + (names[1] == t + 1);
+  }
+}
+"""
+
+
+OF = ("t", "one", "y", "q", "row", "names", "t", "from", "t", "q", "q", "row", "one")
+
+
+@pytest.fixture(scope="module")
+def statics(tmp_path_factory):
+    """The kernel with constants of its functions, translated once."""
+    path = tmp_path_factory.mktemp("statics") / "k.mlu"
+    path.write_text(STATICS)
+    return bangc.load(path)["K"]
+
+
+@pytest.mark.parametrize("which", range(len(OF)))
+def test_a_static_constant_of_a_function_keeps_its_value(statics, which):
+    """A store to it is refused as one to a constant at file scope is."""
+    fault = alike(statics, (np.zeros(64, np.int32), which, 1))
+    assert isinstance(fault, ReadOnly)
+    name = OF[which]
+    line = next(
+        n for n, text in enumerate(STATICS.splitlines(), 1) if re.search(rf"static const.* {name}\b", text)
+    )
+    assert f"k.mlu:{line}" in str(fault)
+    assert "const" in str(fault)
+
+
+def test_beside_a_static_constant_everything_may_change(statics):
+    """Other statics, mutable members and copies; its first value is made once."""
+    launch = alike(statics, (np.zeros(64, np.int32), -1, 5))
+    _, (out, *_) = run(statics, (np.zeros(64, np.int32), -1, 5), launch.engine)
+    assert out[:2].tolist() == [7 + 3 + 3 + 2 + 3 + 6 + 1 + 2 + 5 + 1, 7 + 4 + 4 + 2 + 3 + 6 + 1 + 4 + 5 + 1]

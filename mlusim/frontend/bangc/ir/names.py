@@ -39,7 +39,8 @@ class Local:
     ``name`` is unique in the function and safe as an identifier; ``source_name`` is what the
     programmer wrote; ``spelling`` the type as written.  ``space`` is "nram", "wram", "sram" or
     "ldram" for MEMORY.  With ``stack`` the source names no space: a compiler has the bytes on its stack.
-    ``block`` is the statement at whose end the name goes out of scope; None: the function.
+    ``block`` is the statement at whose end the name goes out of scope; None: the function.  ``fixed`` names a static one that
+    no store may change in a sentence; "" for what may change.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Local:
     stack: bool = False
     home: str = ""  # of STATIC: what it is by, in every function that sees it
     block: Span | None = None
+    fixed: str = ""
 
 
 @define(eq=False)

@@ -47,6 +47,7 @@ from mlusim.frontend.bangc.lower.scope import (
     Surroundings,
     Untranslatable,
     element_of,
+    fixed_words,
     number,
 )
 from mlusim.frontend.bangc.lower.storage import settle
@@ -159,7 +160,7 @@ class Lowering:
             space = next((a for a in whole.annotations if a in _SPACES), "")
             found = Global(declaration.name, declaration.symbol, whole.type, space, whole.span)
             if "const" in whole.annotations or (whole.constant and not self.unit.reader.mutable(whole.type)):
-                found.fixed = places.fixed_words(whole)
+                found.fixed = fixed_words(whole)
             found.alone = all(g.name != found.name for g in self.module.globals.values())
             self.module.globals[declaration.symbol] = found
             initial = whole.initialiser

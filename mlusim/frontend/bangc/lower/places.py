@@ -1,7 +1,5 @@
 """Places: what may be stored to, and pointers to them."""
 
-from pathlib import PurePath
-
 from mlusim.frontend.bangc import types as t
 from mlusim.frontend.bangc.ir import (
     AddressOf,
@@ -25,7 +23,7 @@ from mlusim.frontend.bangc.ir import (
 )  # fmt: skip
 from mlusim.frontend.bangc.lower import effects, expressions
 from mlusim.frontend.bangc.lower.conversions import convert
-from mlusim.frontend.bangc.lower.scope import FunctionScope, number, temporary
+from mlusim.frontend.bangc.lower.scope import FunctionScope, fixed_words, number, temporary
 from mlusim.frontend.bangc.parse.nodes import Declaration, Node
 from mlusim.frontend.bangc.parse.type_reader import ends
 
@@ -184,12 +182,6 @@ def named(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:
         held = Load(LocalStorage(local, local.type, node.span), local.type, node.span)
         return Element(held, number(0, t.INT64, node), local.type.to, node.span)
     return LocalStorage(local, local.type, node.span)
-
-
-def fixed_words(declaration: Declaration) -> str:
-    """What names a constant at file scope where a store is refused."""
-    span = declaration.span
-    return f"{declaration.name}, a constant declared at {PurePath(span.file).name}:{span.line}"
 
 
 def _outer(scope: FunctionScope, declaration: Declaration, node: Node) -> Place:

@@ -2,6 +2,7 @@
 
 import keyword
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from attrs import define, field
@@ -152,6 +153,8 @@ class FunctionScope:
         if declaration.kind == "VAR_DECL" and declaration.static:
             local.storage, local.stack = Storage.STATIC, False
             local.home = f"{self.symbol}.{local.name}"
+            if declaration.constant and not self.around.unit.reader.mutable(local.type):
+                local.fixed = fixed_words(declaration)
             self.around.statics[declaration] = local
 
     def local(self, declaration: Declaration) -> Local | None:
@@ -170,6 +173,7 @@ class FunctionScope:
             return None
         local = Local(self._unique(home.source_name), home.source_name, home.type, home.spelling, home.span)
         local.storage, local.space, local.home = Storage.STATIC, home.space, home.home
+        local.fixed = home.fixed
         self._by_declaration[id(declaration)] = local
         self.locals.append(local)
         self.hidden.append(Declare(local, None, home.span))  # the other function has made it
@@ -297,3 +301,9 @@ def number(value: float, kind: t.Type, node: "Node | Span") -> Const:
 def temporary(value: Expr) -> Temporary:
     """A place for a value."""
     return Temporary(value, value.type, value.span)
+
+
+def fixed_words(declaration: Declaration) -> str:
+    """What names a constant where a store is refused."""
+    span = declaration.span
+    return f"{declaration.name}, a constant declared at {PurePath(span.file).name}:{span.line}"

@@ -168,6 +168,11 @@ def _direct(at: ir.Place) -> str | None:
     return f"(*({ctype(at.type)} *)({base}))"
 
 
+def _changing(at: ir.Place) -> str | None:
+    """The same of what is going to be stored to: None for a constant, of which a store is refused."""
+    return None if records.fixed(at) else _direct(at)
+
+
 def loaded(c: ProgramRendering, at: ir.Place, span: ir.Span) -> str:
     """The value at a place."""
     if isinstance(at.type, t.Record):
@@ -222,7 +227,7 @@ def _assign(c: ProgramRendering, node: ir.Assign) -> str:
     at = node.place
     if isinstance(at.type, t.Record):
         return records.assigned(c, at, node)
-    direct = _direct(at)
+    direct = _changing(at)
     if direct is not None:
         return f"({direct} = {value(c, node.value)})"
     if isinstance(node.value, ir.Const) or not (effectful(node.value) or effectful(at)):
@@ -234,7 +239,7 @@ def _assign(c: ProgramRendering, node: ir.Assign) -> str:
 
 
 def _update(c: ProgramRendering, node: ir.Update) -> str:
-    direct = _direct(node.place)
+    direct = _changing(node.place)
     if direct is not None and not node.old:
         return f"({direct} = {_combined(c, node, direct)})"
     kind = ctype(node.type)

@@ -155,6 +155,8 @@ class BangForm:
     def _function(self, name: str) -> Callable[..., Any]:
         if name == "__declare":
             return self._local
+        if name == "__lock":
+            return self._lock
         if name not in LIBRARY:
             raise NoForm(f"a call of {name}")
         return lambda _core, *values: LIBRARY[name](*values)
@@ -168,6 +170,13 @@ class BangForm:
             if local.space == "sram":
                 return core.declare_shared(dtype, kind.size // dtype.size)
             return core.declare(_SPACES[local.space], dtype, kind.size // dtype.size, None, stack=local.stack)
+
+    @staticmethod
+    def _lock(core: NativeCore, pointer: Ptr) -> Ptr:
+        """Let the static array that *pointer* leads to be a constant, now that it has its values."""
+        lock(pointer)
+        core.described_again(pointer)
+        return pointer
 
     @staticmethod
     def nowhere(number: int, offset: int, size: int, nbytes: int, element: int, words: str) -> Any:

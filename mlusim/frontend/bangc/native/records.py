@@ -20,6 +20,13 @@ def raw(at: ir.Place) -> str | None:
     return None if base is None else f"({base} + {at.offset})"  # type: ignore[union-attr]
 
 
+def fixed(at: ir.Place) -> bool:
+    """Whether *at* is a static constant of a function, or a part of one."""
+    while isinstance(at, ir.Member):
+        at = at.base
+    return isinstance(at, ir.LocalStorage) and bool(at.local.fixed)
+
+
 def looked_up(c: Any, form: ir.Function) -> Iterator[str]:
     """Lines for the beginning of *form*: the parameters by which it reads members of one record several times."""
     nodes = walk(form.body)
@@ -152,7 +159,7 @@ def assigned(c: Any, at: ir.Place, node: ir.Assign) -> str:
     from mlusim.frontend.bangc.native.expressions import value  # noqa: PLC0415 - two halves of one subject
 
     place, held = raw(at), c.temporary()
-    if place is not None:
+    if place is not None and not fixed(at):
         stored = f"memcpy({place}, &{held}, sizeof {held});"
     else:
         stored = put_record(c, at.type, pointer_to(c, at), held, node.span)

@@ -143,6 +143,10 @@ def _declare(c: ProgramRendering, node: ir.Declare, form: ir.Function) -> list[s
     lines += _met(c, local, place, node.span)
     filled = [] if node.value is None else _filled(c, node.value, kind, name(local), node.span)
     if local.storage is ir.Storage.STATIC:  # the first time only
+        if local.fixed:
+            filled.append(
+                f"CALL_UP(m, {c.function('__lock')}, {c.site(node.span)}, a_pointer({name(local)}, -1));"
+            )
         return [lines[0], f"if (!{name(local)}) {{", *lines[1:], *filled, "}"]
     return [*lines, *filled]
 
@@ -152,7 +156,8 @@ def _once(c: ProgramRendering, node: ir.Declare) -> list[str]:
     if node.value is None:
         return []
     met = f"PLACES_(m)[{c.place(('met', node.local.home))}]"
-    return [f"if (!{met}) {{ {met} = 1;", *_cell(c, node), "}"]
+    fixed = [f"fixed_(m, {name(node.local)}, {c.text(node.local.fixed)});"] if node.local.fixed else []
+    return [f"if (!{met}) {{ {met} = 1;", *_cell(c, node), *fixed, "}"]
 
 
 def _met(c: ProgramRendering, local: ir.Local, place: int, span: ir.Span) -> Iterator[str]:

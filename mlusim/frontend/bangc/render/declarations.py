@@ -15,7 +15,10 @@ def declare(c: Context, node: ir.Declare, symbol: str) -> list[ast.stmt]:
     local = node.local
     if local.storage is ir.Storage.STATIC:
         c.inside = True
-        maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), made(c, local, node.value, symbol))
+        body = made(c, local, node.value, symbol)
+        if local.fixed:
+            body = b.call("_c_fixed", body, b.constant(local.fixed))
+        maker = ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
         c.inside = False
         once = b.call("_c_static", b.constant(local.home), maker)
         return [b.assign(b.target(local.name), once)]
