@@ -9,16 +9,16 @@ POLL_COPIES = 16  # such looks after which a core lets others run
 
 
 class Polls:
-    """What one core looked at.  ``looks`` counts the small copies that were polls."""
+    """What one core looked at."""
 
-    __slots__ = ("_addresses", "_loads", "_repeats", "_spin", "looks")
+    __slots__ = ("_addresses", "_loads", "_looks", "_repeats", "_spin")
 
     def __init__(self, spin: Callable[[], None]) -> None:
         self._spin = spin  # lets others run
         self._addresses: set[int] = set()
         self._loads = 0
         self._repeats = 0
-        self.looks = 0
+        self._looks = 0
 
     def load(self, address: int) -> None:
         """Account for a scalar load: a core that keeps to a few addresses polls."""
@@ -35,8 +35,8 @@ class Polls:
     def copy(self, address: int) -> None:
         """Account for a small copy: the same bytes again and again are polling too."""
         if address in self._addresses:
-            self.looks += 1
-            if self.looks % POLL_COPIES == 0:
+            self._looks += 1
+            if self._looks % POLL_COPIES == 0:
                 self._spin()
         elif len(self._addresses) < POLLED:
             self._addresses.add(address)

@@ -211,13 +211,6 @@ class Intrinsic(Presented):
         return self.form == "load" or (self.atomic and (found or self.returns != "None"))
 
     @property
-    def quiet(self) -> bool:
-        """Whether executing it again and again may leave all memory as it is."""
-        return self.form not in ("copy", "gather") and (
-            self.polls or all(o.access == "read" for o in self.operands.values())
-        )
-
-    @property
     def annotations(self) -> Mapping[str, Any]:
         """The annotations of the body's parameters, by name."""
         found = inspect.signature(self.body, eval_str=True).parameters if self.call is CallStyle.BODY else {}

@@ -1,7 +1,7 @@
 """A core while it runs one task: its memories, its pipes' pending effects, its counters."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from mlusim.errors import Fault, Outside, Unsupported
 from mlusim.kernel_frames import kernel_site
 from mlusim.machine.events import Site, Sync
 from mlusim.machine.scheduling.renewal import begin, forget, placements, polls, renew, run
+from mlusim.machine.scheduling.task_state import frames_here
 from mlusim.machine.sync.mutex import lock, unlock
 from mlusim.machine.sync.nram_copies import land_inside, wait_inside
 from mlusim.machine.sync.split_barrier import half_barrier
@@ -368,6 +369,10 @@ class Core:
             self.session.scheduler.spin(self)
         else:
             self.session.scheduler.pause(self)
+
+    def variables(self) -> Iterator[bytes]:
+        """The values of the kernel's variables outside the board's memories, and where it is."""
+        return frames_here()
 
     def shared_progress(self) -> int:
         """A number that grows whenever the task may have changed memory that other tasks see."""

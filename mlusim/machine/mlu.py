@@ -132,10 +132,3 @@ class Mlu(metaclass=_Described):
             else "`mlusim isa` lists the intrinsics"
         )
         raise AttributeError(f"mlu has no {name!r}; {hint}")
-
-    # -- for the machine -----------------------------------------------------------------------
-
-    def progress(self) -> int:
-        """How many instructions that could change memory were executed, by all cores that count together."""
-        quiet = self.core.session.spin_rows
-        return sum(count for row, count in enumerate(self.counts) if row not in quiet)

@@ -39,7 +39,6 @@ class Owner(Protocol):
     policies: tuple[LaunchPolicy, LaunchPolicy]
     meter: Any
     rows: int
-    spin_rows: frozenset[int]
     shared_rows: tuple[int, ...]
     shared_directions: tuple[int, ...]
 

@@ -35,7 +35,6 @@ from mlusim.time.step_log import NotedLog, Table
 
 MEMORY_CORE_ID = 0x80
 SPELLINGS = tuple(row.spelling for row in ISA.values())
-SPIN_ROWS = frozenset(number for number, row in enumerate(ISA.values()) if row.quiet)
 SHARED_ROWS = tuple(
     number
     for number, row in enumerate(ISA.values())
@@ -78,7 +77,6 @@ class Request:
 class Session:
     """The machine of one launch: its schedule, its memories, its observers, its tally."""
 
-    spin_rows = SPIN_ROWS
     shared_rows = SHARED_ROWS
     shared_directions = SHARED_DIRECTIONS
     rows = len(ISA)

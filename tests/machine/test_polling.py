@@ -217,3 +217,96 @@ def test_small_copies_of_many_addresses_are_no_polling(device):
     launch = device.launch(walk, args=(data,))
 
     assert size == launch.traffic["GDRAM2NRAM"]
+
+
+class Tries:
+    """Counts down in an object of the kernel's own."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, many):
+        self.left = many
+
+    def __bool__(self):
+        self.left -= 1
+        return self.left > 0
+
+
+def tries(kind, many):
+    """What a loop of *many* turns goes by, which no local number shows."""
+    if kind == "object":
+        return Tries(many)
+    return (number > 0 for number in range(many, -1, -1)) if kind == "generator" else [many]
+
+
+@pytest.mark.parametrize("kind", ["object", "generator", "list"])
+def test_a_loop_that_counts_its_turns_is_no_deadlock(device, kind):
+    """Attempts in vain have an end if something moves toward it, wherever that is kept; nothing is stuck before."""
+    many, done = 5000, []
+
+    @kernel
+    def patient(mlu, flag):
+        old, left = mlu.nram(int32, 1), tries(kind, many)
+        while next(left) if kind == "generator" else left:
+            mlu.bang_atomic_cas(old, flag, FREE, TAKEN)
+            if kind == "list":
+                left[0] -= 1
+                if not left[0]:
+                    break
+        done.append(mlu.taskId)
+
+    device.launch(patient, args=(device.put(np.full(1, TAKEN, np.int32)),))
+
+    assert [0] == done
+
+
+def test_a_loop_that_counts_in_memory_is_no_deadlock(device):
+    """The counter may be an element of NRAM; and the other task, which waits for what comes then, meets it."""
+    flag = device.put(np.zeros(1, np.int32))
+
+    @kernel
+    def slow(mlu, flag):
+        old, left = mlu.nram(int32, 1), mlu.nram(int32, 1)
+        left[0] = 5000
+        while mlu.taskId == 0 and left[0]:
+            mlu.bang_atomic_or(old, flag, 0, 1)
+            left[0] = left[0] - 1
+        mlu.bang_atomic_add(old, flag, 1, 1)
+        while flag[0] < 2:
+            pass
+
+    device.launch(slow, dim=2, args=(flag,))
+
+    assert [2] == device.get(flag).tolist()
+
+
+def test_a_loop_that_comes_round_after_several_looks_is_a_deadlock(device):
+    """Three flags in turn, in a helper: the state is the same every third look, and none of them will be raised."""
+
+    def look(mlu, old, flag):
+        mlu.bang_atomic_or(old, flag, 0, 1)
+        return old[0]
+
+    @kernel
+    def turns(mlu, flag):
+        old, at = mlu.nram(int32, 1), 0
+        while not look(mlu, old, flag + at):
+            at = (at + 1) % 3
+
+    with pytest.raises(Deadlock, match="task 0 spins at .* on memory that no task changes"):
+        device.launch(turns, args=(device.put(np.zeros(3, np.int32)),))
+
+
+def test_a_mutex_that_is_never_given_back(device):
+    """The one that has it waits for a flag of the one that waits for it."""
+
+    @kernel
+    def holds(mlu, flag):
+        mlu.bang_lock(1, 1)
+        while not flag[0]:
+            pass
+
+    with pytest.raises(
+        Deadlock, match=r"task 0 spins at .*task 1 spins at .* on memory that no task changes"
+    ):
+        device.launch(holds, dim=2, args=(device.put(np.zeros(1, np.int32)),))

@@ -341,6 +341,12 @@ class NativeCore(Core):
         file, line = self._loaded.program.sites[self.c.site]
         return file, line
 
+    def variables(self) -> Iterator[bytes]:
+        """What C has in its own variables, in those that have an address, and in those at file scope."""
+        assert self.seat is not None
+        yield self.c.state.to_bytes(8, "little")
+        yield from self.seat.variables()
+
     def spin(self, *_: int) -> None:
         """C has looked at the same shared bytes for long; let the others run."""
         self.session.scheduler.spin(self)

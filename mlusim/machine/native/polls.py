@@ -12,11 +12,6 @@ class NativePolls:
     def __init__(self, c: Any, library: ctypes.PyDLL) -> None:
         self._c, self._library = c, library
 
-    @property
-    def looks(self) -> int:
-        """Small copies that polled."""
-        return int(self._c.looks)
-
     def load(self, address: int) -> None:
         """Account for a scalar load."""
         self._call("mlusim_poll_load", address)

@@ -172,6 +172,10 @@ class Seat:
         fixed = number != 0 and not flags >> 32 & 0xFFFF
         return int(described[1]), int(described[READ]), flags >> 48 if fixed else -1
 
+    def variables(self) -> tuple[bytes, bytes]:
+        """The bytes of variables that have an address, and the words of those at file scope."""
+        return self.cells[: self.c.cells_top].tobytes(), bytes(self.places.bytes)
+
     def grow(self) -> None:
         """Twice the room for effects in flight."""
         more = (layout.Flight * (2 * self.most_flights))()

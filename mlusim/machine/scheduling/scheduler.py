@@ -16,12 +16,14 @@ from mlusim.errors import Fault, Outside, UsageError
 from mlusim.machine.cluster import stuck
 from mlusim.machine.scheduling.carrier import Carrier, Carriers
 from mlusim.machine.scheduling.schedule import Choices
+from mlusim.machine.scheduling.task_state import state_of
 
 if TYPE_CHECKING:
     from mlusim.machine.core import Core
 
-SPIN_LIMIT = 2000  # rounds without any change of memory before spinning tasks are called stuck
-PATIENCE = 25  # times as many rounds in which they work, but change nothing that another task could see
+SPIN_LIMIT = (
+    2000  # rounds of looking at memory that no task changes, after which it is asked whether any can go on
+)
 
 
 def _quiet() -> Context:
@@ -65,9 +67,13 @@ class Scheduler:
         self._alive: list[Core] = []
         self._spinning: set[Core] = set()
         self._idle_rounds = 0
-        self._progress = -1
         self._shared_progress = -1
-        self._patience = PATIENCE
+        self._states: dict[
+            Core, bytes
+        ] = {}  # those of spinning tasks at an earlier look; nothing shared has changed since
+        self._stuck: set[Core] = set()  # tasks that were in the same state twice since then
+        self._asked: set[Core] = set()  # who tells its state when it spins next
+        self._looks = 0  # since then
         self.running: Core | None = None
         self.last: Core | None = None  # who ran last
         self.doomed: tuple[Core, Fault] | None = None  # the first fault, and whose it is
@@ -140,6 +146,7 @@ class Scheduler:
         self._coming -= 1
         self._alive.remove(core)
         self._spinning.discard(core)
+        self.changed()
         following: Core = make()
         if following is not core:
             assert core.carrier is not None
@@ -196,6 +203,7 @@ class Scheduler:
     def _retire(self, core: "Core") -> None:
         self._alive.remove(core)
         self._spinning.discard(core)
+        self.changed()
         fault = core.union.check_left(core)
         if fault is not None:
             victim = next(c for c in self._alive if c.waiting is not None and core in c.waiting.missing)
@@ -266,11 +274,13 @@ class Scheduler:
 
     def wake(self, cores: list["Core"]) -> None:
         """Make parked *cores* ready, in their order."""
+        self.changed()
         self._ready.extend(cores)
 
     def pause(self, core: "Core") -> None:
-        """Let the others run; *core* goes to the end of the queue."""
+        """Let the others run, for *core* has changed what they may wait for; it goes to the end of the queue."""
         self._spinning.discard(core)
+        self.changed()
         if self._ready:
             self._ready.append(core)
             self.block(core)
@@ -279,9 +289,11 @@ class Scheduler:
         """*core* looked at shared memory that had not changed; let the others run, or call it stuck."""
         self._spinning.add(core)
         waiting = [c for c in self._alive if c.waiting is not None]
-        if len(self._spinning) + len(waiting) >= len(self._alive) + self._coming:
+        if len(self._spinning.union(waiting)) >= len(self._alive) + self._coming:
             self._idle_rounds += 1
-            if self._idle_rounds % SPIN_LIMIT == 0 and self._stalled():
+            if self._idle_rounds % SPIN_LIMIT == 0:
+                self._ask(waiting)
+            if core in self._asked and self._stalled(core, waiting):
                 spinning = self._spinning.difference(waiting)
                 order = sorted(spinning, key=lambda c: (c.place.task, c.place.memory_core))
                 raise core.blame(stuck(waiting, order))
@@ -289,16 +301,42 @@ class Scheduler:
             self._ready.append(core)
             self.block(core)
 
-    def _stalled(self) -> bool:
-        """Whether nothing has changed since the last call, or for many calls nothing that tasks share."""
-        counters = {id(c.mlu.counts): c.mlu for c in self._alive}  # cores may count together
-        progress = sum(mlu.progress() for mlu in counters.values())
-        progress += sum(sum(c.stores) - c.polls.looks for c in self._alive)
-        shared = sum(c.shared_progress() for c in self._alive)
-        self._patience = self._patience - 1 if shared == self._shared_progress else PATIENCE
-        same = progress == self._progress
-        self._progress, self._shared_progress = progress, shared
-        return same or self._patience == 0
+    def _ask(self, waiting: list["Core"]) -> None:
+        """Ask every spinning task for its state, which it tells when it spins next."""
+        shared = self._shared()
+        if shared != self._shared_progress:
+            self._shared_progress = shared
+            self.changed()
+        self._looks += 1
+        self._asked = self._spinning.difference(waiting, self._stuck)
+
+    def _stalled(self, core: "Core", waiting: list["Core"]) -> bool:
+        """Whether *core* and every other spinning task has come back to an earlier state, while nothing shared has changed.
+
+        It will come back to it for ever: a state is everything that decides how the task goes on.  One whose variables or
+        memories differ each time, as a counter that moves to its end, is not stuck.
+        """
+        self._asked.discard(core)
+        state = state_of(core)
+        if self._states.get(core) == state:
+            self._stuck.add(core)
+        elif (
+            core not in self._states or self._looks & (self._looks - 1) == 0
+        ):  # a round of any length is found
+            self._states[core] = state
+        return self._stuck >= self._spinning.difference(waiting) and self._shared() == self._shared_progress
+
+    def _shared(self) -> int:
+        """A number that grows whenever a task may have changed memory that others see."""
+        return sum(c.shared_progress() for c in self._alive)
+
+    def changed(self) -> None:
+        """Something that tasks share has changed: what was found of those that wait for it holds no more."""
+        if self._looks:
+            self._looks = 0
+            self._states.clear()
+            self._stuck.clear()
+            self._asked.clear()
 
     def point(self, core: "Core") -> None:
         """A place where another schedule may switch to another core."""

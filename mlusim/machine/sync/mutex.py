@@ -29,6 +29,7 @@ def unlock(core: Any, name: str, key: tuple[int, int]) -> None:
         raise core.blame(RuleFault(f"the mutex {key} is not held by this core", intrinsic=name))
     _tell_mutex(core, name, key)
     del locks[key]
+    core.session.scheduler.changed()
 
 
 def _tell_mutex(core: Any, name: str, key: tuple[int, int]) -> None:

@@ -53,9 +53,32 @@ COLD void call_(Core *m, void *object) { /* what it raises, an interrupt too, is
   if (!done) longjmp(*(jmp_buf *)m->jump, 1);
   ((void (*)(void *))m->drop)(done);
 }
+/* A number that stands for everything that the kernel keeps in C's own variables: its stack, and the registers that calls
+   leave alone, where C has called for Python.  Equal numbers of one core: its variables are as they were.  A deep stack is
+   not read; its number is new each time. */
+#define DEEP_STACK (1 << 16)
+typedef uint64_t __attribute__((may_alias)) Word_;
+COLD uint64_t mixed_(const Word_ *from, const Word_ *to) {
+  uint64_t h = UINT64_C(0xcbf29ce484222325);
+  for (; from < to; from++) { h = (h ^ *from) * UINT64_C(0x9e3779b97f4a7c15); h ^= h >> 32; }
+  return h;
+}
+COLD void state_now_(Core *m) {
+  jmp_buf here;
+  memset(&here, 0, sizeof here);
+  if (setjmp(here)) return;
+  if (m->base - (uint64_t)(uintptr_t)&here > DEEP_STACK) m->state++;
+  else m->state = mixed_((const Word_ *)&here, (const Word_ *)(uintptr_t)m->base);
+}
+/* What may look at memory again and again remembers the state; inside of Python's own calls it is that of where C called. */
+#define MAY_LOOK(why) ((why) == UP_SPIN || (why) == UP_ATOMIC || (why) == UP_ROW || (why) == UP_ACCESS || (why) == UP_LIBRARY)
 COLD int64_t up_(Core *m, int64_t why, int64_t a, int64_t b) {
+  int inside = m->inside;
+  if (!inside && MAY_LOOK(why)) state_now_(m);
   m->asked[0] = why; m->asked[1] = a; m->asked[2] = b;
+  m->inside = 1;
   call_(m, m->up);
+  m->inside = inside;
   return 0;
 }
 ALWAYS Argument a_pointer(Ptr p, int dtype) { return (Argument){IS_POINTER, dtype, p}; }

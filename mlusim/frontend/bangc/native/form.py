@@ -113,10 +113,12 @@ class BangForm:
     def _entry(self, first: Sequence[str]) -> str:
         given = [_taken(f"w[{n}]", p.type) for n, p in enumerate(self.form.parameters)]
         return (
-            '#line 1 "entry"\nVISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n  (void)w;\n'
-            "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"
+            '#line 1 "entry"\nstatic __attribute__((noinline)) void begun_(Core *m, const uint64_t *w) {\n  (void)w;\n'
             f"{_FRAME if first else ''}{''.join(first)}"
             f"  k_{self.form.symbol}({', '.join(['m', *given])});\n}}\n"
+            "VISIBLE void mlusim_enter(Core *m, const uint64_t *w) {\n"
+            "  if (setjmp(*(jmp_buf *)m->jump)) return;\n  BEGIN_(m);\n"
+            '  begun_(m, w);\n  __asm__ volatile("" ::: "memory");\n}\n'  # a frame of its own, which the stack begins below
         )
 
     # -- while it runs ---------------------------------------------------------------------------

@@ -1,0 +1,101 @@
+"""Loops of BANG C that look at memory again and again: those that end do, and of those that cannot it is said, on both engines."""
+
+import numpy as np
+import pytest
+from engines import alike
+
+import mlusim
+from mlusim.errors import Deadlock
+
+LOOKS = {
+    "atomic": "__bang_atomic_or(old, flag, 0, 1); seen = old[0];",
+    "copy": "__memcpy(old, flag, 4, GDRAM2NRAM); seen = old[0];",
+    "function": "seen = looked(flag);",
+}
+COUNTS = {  # how a loop counts, and how often it looks in each turn
+    "local": "for (int i = 0; i < {many}; ++i) {{ {look} if (seen) return; }}",
+    "pointed": "int i = 0; for (count(&i); i < {many}; count(&i)) {{ {look} if (seen) return; }}",
+    "member": "Turns turns; while (turns.made++ < {many}) {{ {look} if (seen) return; }}",
+    "memory": "kept[0] = 0; while (kept[0] < {many}) {{ kept[0] += 1; {look} if (seen) return; }}",
+    "deeper": "for (int i = 0; i < {many} / 4; ++i) {{ for (int k = 0; k < 4; ++k) {{ {look} }} if (seen) return; }}",
+}
+SOURCE = """\
+struct Turns {{ int made = 0; }};
+__nram__ int old[16];
+__nram__ int kept[16];
+__mlu_func__ void count(int *at) {{ *at += 1; }}
+__mlu_func__ int looked(int *flag) {{ __bang_atomic_or(old, flag, 0, 1); return old[0]; }}
+
+__mlu_global__ void looks(int *flag, int *out) {{
+  int seen = 0;
+  {loop}
+  out[taskId] = 1;
+}}
+"""
+
+
+@pytest.mark.parametrize("counts", COUNTS)
+@pytest.mark.parametrize("look", ["atomic", "function"])
+def test_a_loop_that_counts_its_turns_ends(load_once, counts, look):
+    """However it counts: what moves to its end is not stuck, though no task changes what it looks at."""
+    loop = COUNTS[counts].format(look=LOOKS[look], many=3000)
+    out = np.zeros(2, np.int32)
+
+    alike(load_once(SOURCE.format(loop=loop))["looks"], (np.zeros(1, np.int32), out), dim=(2, 1, 1))
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_a_loop_that_only_looks_is_a_deadlock(load_once, look):
+    """However it looks, with a loop inside that ends each time."""
+    loop = f"while (!seen) {{ for (int k = 0; k < 3; ++k) {{ {LOOKS[look]} }} }}"
+
+    fault = alike(
+        load_once(SOURCE.format(loop=loop))["looks"],
+        (np.zeros(1, np.int32), np.zeros(2, np.int32)),
+        dim=(2, 1, 1),
+    )
+
+    assert isinstance(fault, Deadlock)
+    assert "; task 1 spins at line " in str(fault)
+
+
+READS = """\
+__mlu_func__ int read(const int *from, int at) { return from[at]; }
+
+__mlu_global__ void sums(const int *from, int *out, int many) {
+  int sum = 0;
+  for (int i = 0; i < many; ++i) sum += read(from, i % 4);
+  out[taskId] = sum;
+}
+
+__mlu_global__ void waits(const int *from, int *out, int many) {
+  int sum = 0;
+  while (!sum) for (int i = 0; i < many; ++i) sum |= from[i];
+  out[taskId] = sum;
+}
+"""
+
+
+@pytest.fixture
+def board():
+    """Return a board whose kernels run in C."""
+    return mlusim.Device("MLU370-X4")
+
+
+def test_millions_of_loads_of_the_same_elements_are_work(load_once, board):
+    """A sum over four elements again and again changes nothing that tasks share, and comes to its end."""
+    out = board.put(np.zeros(2, np.int32))
+
+    board.launch(
+        load_once(READS)["sums"], dim=2, args=(board.put(np.arange(4, dtype=np.int32)), out, 2_000_000)
+    )
+
+    assert [3_000_000] * 2 == board.get(out).tolist()
+
+
+def test_loads_that_wait_for_nobody_are_a_deadlock(load_once, board):
+    """Three flags in turn that nobody raises."""
+    flags, out = board.put(np.zeros(3, np.int32)), board.put(np.zeros(2, np.int32))
+
+    with pytest.raises(Deadlock, match=r"task 0 spins at .*task 1 spins at"):
+        board.launch(load_once(READS)["waits"], dim=2, args=(flags, out, 3))
