@@ -67,8 +67,6 @@ class Mlu:
 
         Every core of the cluster declares the same arrays in the same order and gets the same bytes.
         """
-    def progress(self) -> int:
-        """How many instructions that could change memory were executed, by all cores that count together."""
     def sync(self) -> None:
         """Wait for every outstanding instruction of this core."""
     def sync_compute(self) -> None:

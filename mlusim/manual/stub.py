@@ -96,7 +96,6 @@ def stub_text() -> str:
     lines.append(MACHINE.rstrip("\n"))
     for name, parameters in MEMORY.items():
         lines += _method(name, parameters.split(", "), "Ptr", getattr(Mlu, name).__doc__)
-    lines += _method("progress", [], "int", Mlu.progress.__doc__ or "")
     for row in ISA.values():
         lines += _forms(row)
     return "\n".join(lines) + "\n"
