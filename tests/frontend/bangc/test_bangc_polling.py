@@ -93,8 +93,8 @@ def test_millions_of_loads_of_the_same_elements_are_work(load_once, board):
     assert [3_000_000] * 2 == board.get(out).tolist()
 
 
-def test_loads_that_wait_for_nobody_are_a_deadlock(load_once, board):
-    """Three flags in turn that nobody raises."""
+def test_loads_that_wait_for_no_task_are_a_deadlock(load_once, board):
+    """Three flags in turn that no task raises."""
     flags, out = board.put(np.zeros(3, np.int32)), board.put(np.zeros(2, np.int32))
 
     with pytest.raises(Deadlock, match=r"task 0 spins at .*task 1 spins at"):
