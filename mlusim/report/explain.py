@@ -27,10 +27,14 @@ _PEAK = {"io": "bandwidth", "compute": "compute force"}
 
 
 class Reason(NamedTuple):
-    """A cause in words, and roughly the share of the time that it costs or saves."""
+    """A cause in words, and roughly the share of the time that it costs or saves.
+
+    ``chief`` is the headline of the one that sets the time, "" of all others.
+    """
 
     weight: float
     words: str
+    chief: str = ""
 
 
 @frozen
@@ -103,13 +107,31 @@ def explained(record: "CallRecord") -> Explanation:
 
 def because(launch: "Launch") -> tuple[str, ...]:
     """What sets the time of *launch* and what adds to it, the weightiest first; none where it was not timed."""
+    return tuple(cause.words for cause in _causes(launch))
+
+
+def _causes(launch: "Launch") -> list[Reason]:
+    """The causes of `because`."""
     if not launch.tasks:
-        return ()
+        return []
     causes = [*_start(1, launch.time_us)]
     if not any(cause.weight > ALL for cause in causes):
         about = figures(launch, find_board(launch.board))
         causes += [one for one in _launch(launch, about, launch.board) if one.weight > LEAST]
-    return tuple(cause.words for cause in sorted(causes, key=lambda cause: -cause.weight))
+    return sorted(causes, key=lambda cause: -cause.weight)
+
+
+def bottleneck(launch: "Launch") -> str:
+    """What sets the time of *launch* in one line: "The IO-DMA sets the time: busy 68% of it; 4 of 32 cores have work".
+
+    Behind it stands the weightiest of what else costs time.  "" where it was not timed.
+    """
+    causes = _causes(launch)
+    if not causes:
+        return ""
+    chief = next((cause for cause in causes if cause.chief), causes[0])
+    others = [cause.words for cause in causes if cause is not chief]
+    return "; ".join([chief.chief, *others[:1]])
 
 
 def waves(why: Explanation) -> str:
@@ -224,7 +246,9 @@ def _start(number: int, time_us: float) -> Iterator[Reason]:
     overhead = min(1.0, LAUNCH_US * number / time_us) if time_us > 0 else 0.0
     if overhead > 0.2:
         launches = "one launch is" if number == 1 else f"{number} launches are"
-        yield Reason(1 + overhead, f"starting {launches} {percent(overhead)} of the time")
+        words = f"starting {launches} {percent(overhead)} of the time"
+        chief = f"Starting the launch sets the time: {percent(overhead)} of it" if 1 + overhead > ALL else ""
+        yield Reason(1 + overhead, words, chief)
 
 
 def _theory(record: "CallRecord", theory: int) -> Iterator[Reason]:
@@ -245,7 +269,8 @@ def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iter
     reached = find_board(board).bandwidth * DRAM_CEILING.value / 1e6
     rate = about.line_bytes / (spent * reached) if spent > 0 else 0.0
     if rate > FULL:
-        yield Reason(1.0, f"the off-chip memory moves {percent(rate)} of what it can")
+        moved = f"moves {percent(rate)} of what it can"
+        yield Reason(1.0, f"the off-chip memory {moved}", f"The off-chip memory sets the time: it {moved}")
     else:
         yield _pace(launch, about)
         yield from _cores(about)
@@ -257,7 +282,9 @@ def _launch(launch: "LaunchRecord | Launch", about: Figures, board: str) -> Iter
 def _pace(launch: "LaunchRecord | Launch", about: Figures) -> Reason:
     """The pipe that sets the time."""
     share = about.busy.get(launch.bound, 0.0)
-    return Reason(1.0, f"{_pipe(launch.bound)} sets the time, busy {percent(share)} of it")
+    busy = f"busy {percent(share)} of it"
+    pipe = _pipe(launch.bound)
+    return Reason(1.0, f"{pipe} sets the time, {busy}", f"T{pipe[1:]} sets the time: {busy}")
 
 
 def _pipe(name: str) -> str:
@@ -267,7 +294,10 @@ def _pipe(name: str) -> str:
 def _cores(about: Figures) -> Iterator[Reason]:
     """How evenly the cores are loaded."""
     if about.working < about.cores:
-        yield Reason(1 - about.working / about.cores, f"{about.working} of {about.cores} cores have work")
+        yield Reason(
+            1 - about.working / about.cores,
+            f"{about.working} of {about.cores} cores {'has' if about.working == 1 else 'have'} work",
+        )
     if about.balance > 1.1:
         words = f"core {about.slowest} works {about.balance:.1f} times the mean"
         yield Reason(1 - 1 / about.balance, words)

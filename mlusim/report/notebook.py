@@ -25,6 +25,8 @@ from mlusim.plan.plan import Plan
 from mlusim.plan.render import plan_view
 from mlusim.plan.svg import layout_svg
 from mlusim.report.launches import launch_view
+from mlusim.report.page.excerpt import excerpt_of
+from mlusim.report.page.pipes import chart_html
 from mlusim.report.quantities import size
 from mlusim.text_grid import facts
 
@@ -40,9 +42,12 @@ def text_of(value: Any) -> str:
 
 
 def html_of(value: Any) -> str:
-    """*value* as HTML that needs nothing else; a layout with its map."""
+    """*value* as HTML that needs nothing else; a layout with its map, a launch that kept its instructions with its pipes."""
     told = _console(value).export_html(inline_styles=True, code_format=FRAME)
-    return f"{layout_svg(value)}{told}" if isinstance(value, Layout) else told
+    if isinstance(value, Layout):
+        return f"{layout_svg(value)}{told}"
+    shown = excerpt_of(value) if isinstance(value, Launch) and value.timeline.named else None
+    return f"{chart_html(shown)}{told}" if shown is not None else told
 
 
 def _console(value: Any) -> Console:

@@ -1,6 +1,6 @@
 """When everything happened in a launch: tasks, and on request every instruction on its pipe, and what waited for what."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -139,22 +139,24 @@ class Timeline(Sequence[TaskSpan]):
         """Whether the launch kept its instructions, so that spans have names and lines."""
         return bool(self._tasks) and all(task.steps is not None for task in self._tasks)
 
-    def scenes(self, most: int = MOST_SPANS) -> Iterator[Scene]:
-        """Each task or union in the order of their start, with *most* spans in all.
+    def scenes(self, most: int = MOST_SPANS, slots: Collection[int] | None = None) -> Iterator[Scene]:
+        """Each task or union in the order of their start, with *most* spans in all; only those on *slots* where given.
 
         Of the one in which they run out the first spans are given, of those behind it none.
         """
-        for group in self._groups():
+        for group in self._groups(slots):
             scene = _scene(group, most)
             most -= len(scene.spans)
             yield scene
 
-    def _groups(self) -> Iterator["_Placed"]:
+    def _groups(self, slots: Collection[int] | None) -> Iterator["_Placed"]:
         at = 0
         last: tuple[Any, list[_Member]] = (None, [])
         for group in groups_of(self._tasks):
             spans = self._spans[at : at + len(group)]
             at += len(group)
+            if slots is not None and spans[0].slot not in slots:
+                continue
             key = [(t.log, t.steps, t.memory_core, t.cluster) for t in group]
             if last[0] != key:
                 last = key, _members(group, self._board)

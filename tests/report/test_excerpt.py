@@ -1,6 +1,8 @@
 """The piece of a timeline on the page, and the source with the time of each line."""
 
+import json
 import re
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
@@ -10,8 +12,10 @@ import mlusim
 from mlusim.bang import GDRAM2NRAM, float32, kernel
 from mlusim.observe.every_step import EveryStep
 from mlusim.operators.campaign import Job, perform
-from mlusim.report.page.excerpt import WHOLE, excerpt_of, pipe_picture
+from mlusim.report.page.excerpt import OTHERS, WHOLE, excerpt_of
 from mlusim.report.page.html import html_text
+from mlusim.report.page.launches import page_text
+from mlusim.report.page.pipes import chart_html, legend, pipe_data, pipe_picture
 from mlusim.report.page.source_heat import listings, worth_showing
 from mlusim.report.record import LaunchRecord
 from mlusim.report.tables.lines import lines_table
@@ -38,13 +42,14 @@ def launched(times, tasks=8, **options):
 
 
 def test_a_short_launch_is_shown_whole():
-    """Every span of the first union's IPU cores, from beginning to end."""
-    launch = launched(3)
+    """Every span of the first union's IPU cores, from the launch's start to its end."""
+    launch = launched(3, tasks=4)
     found = excerpt_of(launch)
     scene = next(launch.timeline.scenes())
 
-    assert "4 of the 5 cores of the first union, from beginning to end" == found.says
-    assert (0.0, pytest.approx(launch.time_us - 1.5)) == (found.start_us, found.end_us)
+    assert "4 cores, from beginning to end" == found.says
+    assert (0.0, pytest.approx(launch.time_us)) == (found.start_us, found.end_us)
+    assert not found.partial
     assert len(found.bars) == len(scene.spans)
     assert len(found.arrows) == len(scene.arrows) == 4 * 3
     assert [("cluster 0 core 0", place) for place in ("scalar", "vector", "IO-DMA", "wait")] == list(
@@ -56,16 +61,14 @@ def test_of_a_long_launch_the_middle_is_shown():
     """A part that says which, with bars inside it and arrows between rows."""
     launch = launched(500)
     found = excerpt_of(launch)
-    middle = (launch.time_us - 1.5) / 2
 
-    assert re.fullmatch(
-        r"4 of the 5 cores of the first union: [\d.,]+ to [\d.,]+ us of its [\d.,]+ us", found.says
-    )
-    assert found.start_us < middle < found.end_us
+    assert re.fullmatch(r"4 of the 8 cores that work: [\d.,]+ to [\d.,]+ us of [\d.,]+ us", found.says)
+    assert found.partial
+    assert found.start_us < launch.time_us / 2 < found.end_us
     assert 40 < len(found.bars) <= WHOLE
-    assert all(found.start_us <= start <= end <= found.end_us for _, start, end in found.bars)
+    assert all(found.start_us <= bar.start <= bar.end <= found.end_us for bar in found.bars)
     assert found.arrows
-    assert all(left <= right for (_, left), (_, right) in found.arrows)
+    assert all(arrow.start <= arrow.end for arrow in found.arrows)
 
 
 def test_a_launch_without_work_has_no_piece():
@@ -73,14 +76,115 @@ def test_a_launch_without_work_has_no_piece():
     assert excerpt_of(launched(0)) is None or not excerpt_of(launched(0)).bars
 
 
-def test_the_picture_has_a_shape_for_each_pipe_and_an_arrow_for_each_wait():
-    """Pipes in their colours, waits pale, rows named."""
-    found = excerpt_of(launched(3))
-    picture = pipe_picture(found)
+@kernel
+def uneven(mlu, src):
+    """The last task works longest; all meet at the end."""
+    if not mlu.is_mpu():
+        b = mlu.nram(float32, 1024)
+        for _ in range(mlu.taskId + 1):
+            mlu.memcpy(b, src, 4096, GDRAM2NRAM)
+    mlu.sync_cluster()
 
-    assert ["scalar", "vector", "IO-DMA", "wait"] == re.findall("<title>([^<]*)</title>", picture)
-    assert 4 == picture.count(">cluster 0 core")
-    assert "us</text>" in picture
+
+def uneven_launch(tasks, kind):
+    """A launch of `uneven`."""
+    device = mlusim.Device()
+    src = device.put(np.zeros(1024, np.float32))
+    return device.launch(uneven, tasks, kind, (src,), observe=[EveryStep()])
+
+
+def test_the_core_that_ends_last_is_shown():
+    """Of many cores the first ones and the last to end; of Block tasks each core that has room."""
+    found = excerpt_of(uneven_launch(9, mlusim.BLOCK))
+
+    assert {"cluster 0 core 0", "cluster 0 core 1", "cluster 0 core 2", "cluster 2 core 0"} == {
+        core for core, _ in found.rows
+    }
+    assert "4 of the 9 cores that work, from beginning to end" == found.says
+    assert excerpt_of(uneven_launch(8, mlusim.UNION1)).rows[0][0] == "cluster 1 core 0"
+
+
+def test_a_bar_says_its_line_its_bytes_and_what_a_wait_is_for():
+    """The call, where it stands, what it moves; a wait's cause, by name and in its colour; whose it is."""
+    found = excerpt_of(uneven_launch(4, mlusim.UNION1))
+    tips = [bar.tip for bar in found.bars]
+    waits = [bar for bar in found.bars if bar.where == "wait" and bar.cause == OTHERS]
+    waiting = excerpt_of(launched(3, tasks=4)).bars
+
+    assert any(
+        re.match(r"__memcpy, tests/report/test_excerpt.py:\d+; GDRAM2NRAM 4,096 bytes; .* us, which is", tip)
+        for tip in tips
+    )
+    assert 4 == len(waits)  # three cores and the memory core
+    assert all("for task 3 on cluster 0 core 3, the last to arrive" in wait.tip for wait in waits)
+    assert all(tip.endswith(f"task {n}") for tip, n in zip(tips[:1], "0", strict=True))
+    assert {"IO-DMA"} == {bar.cause for bar in waiting if bar.where == "wait"}
+    assert any("for the IO-DMA: __memcpy_async, tests/report" in bar.tip for bar in waiting)
+
+
+def test_the_picture_has_a_bar_for_everything_and_an_arrow_for_each_wait():
+    """Pipes in their colours, waits hollow, rows named, the launch's start and end on the axis."""
+    launch = launched(3, tasks=4)
+    found = excerpt_of(launch)
+    root = ET.fromstring(pipe_picture(found))  # noqa: S314 - made above
+    shapes = [group for group in root.iter("g") if group.find("title") is not None]
+    said = [element.text for element in root.iter("text")]
+
+    assert len(found.bars) + 1 == len(shapes)
+    assert "the launch starts: 1.5 us before the first task" == shapes[0].find("title").text
+    assert len(found.arrows) == len(list(root.iter("polygon")))
+    assert 4 == sum(text.startswith("cluster 0 core") for text in said)
+    assert f"{launch.time_us:.2f} us" in said
+    assert "0" in said
+    assert all("id" not in element.attrib for element in root.iter())
+
+
+def test_the_legend_names_what_there_is():
+    """Tracks that are there, waits, arrows; of barriers only where cores meet."""
+    plain, meeting = excerpt_of(launched(3, tasks=4)), excerpt_of(uneven_launch(4, mlusim.UNION1))
+
+    assert ["scalar", "vector", "IO-DMA"] == [words for kind, _, words in legend(plain) if kind == "work"]
+    assert ("arrow", "ink", "from what ended the wait") in legend(plain)
+    assert "barrier" not in str(legend(plain))
+    assert ("dashed", "ink", "from the last to arrive at a barrier") in legend(meeting)
+    assert ("wait", "ink", "it waits for other cores") in legend(meeting)
+
+
+def test_the_chart_on_the_page_has_the_arrows_too():
+    """The data that the script draws: as many bars and arrows as the picture, the ends of the axis."""
+    found = excerpt_of(uneven_launch(4, mlusim.UNION1))
+    data = json.loads(pipe_data(found))
+    bars = [*sum(data["work"].values(), []), *sum(data["waits"].values(), [])]  # noqa: RUF017 - short
+
+    assert "pipes" == data["kind"]
+    assert len(found.bars) == len(bars)
+    assert len(found.arrows) == sum(map(len, data["arrows"].values()))
+    assert 4 == len(data["arrows"]["dashed"])
+    assert [0.0, pytest.approx(found.total_us, abs=1e-5)] == data["range"]
+    assert len(found.rows) == len(data["rows"])
+
+
+def test_what_sets_the_time_is_the_headline():
+    """On the page, and above the chart; of a launch that does next to nothing it is the start."""
+    launch = launched(500)
+    page = page_text([launch])
+    tiny = page_text([launched(1, tasks=4)])
+
+    assert '<p class="headline">The IO-DMA sets the time: busy' in page
+    assert excerpt_of(launch).headline.startswith("The IO-DMA sets the time: busy")
+    assert '<p class="headline">The IO-DMA sets the time: ' in tiny or "Starting the launch sets" in tiny
+    assert 1 == page.count("<h4>Cores of looping")
+    assert "<h4>Cores of" not in tiny
+
+
+def test_a_chart_stands_alone_in_a_notebook():
+    """Its colours and its font come with it; headline, legend and picture in one element."""
+    shown = chart_html(excerpt_of(launched(3)))
+    set_here, used = set(re.findall(r"--([a-z]\w*):", shown)), set(re.findall(r"var\(--(\w+)\)", shown))
+
+    assert used <= set_here
+    assert "sets the time" in shown
+    assert shown == launched(3)._repr_html_()[: len(shown)]
 
 
 def record_of(launch):

@@ -2,12 +2,14 @@
 
 import re
 import sys
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from mlusim.errors import UsageError
-from mlusim.report.page.figure import COLORS, Picture, bars, line, marks, require, words
+from mlusim.report.page.axis import Axis, marks
+from mlusim.report.page.figure import COLORS, Picture, bars, line, require, words
 
 
 def drawn():
@@ -70,6 +72,32 @@ def test_marks_are_round_and_within():
     """Round numbers, few of them, from the low to the high end."""
     assert [0, 2, 4, 6, 8, 10] == marks(0, 10)
     assert [0.25, 0.5, 0.75, 1] == marks(0.25, 1.1, 4)
+    assert [3] == marks(3, 3)
+    assert [0.1, 0.2, 0.3] == marks(0.1, 0.3, 2)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "last"),
+    [
+        (0.0, 6.634, "6.63 us"),
+        (0.0, 1.5312, "1.53 us"),
+        (120.7, 146.41, "146.4 us"),
+        (1234.5, 1234.512, "1,234.5120 us"),
+        (0.0, 9_999.0, "9,999 us"),
+        (0.0, 25_300.0, "25.3 ms"),
+        (0.0, 7e7, "70.0 s"),
+        (1.5, 1.5, "1.500000 us"),
+    ],
+)
+def test_an_axis_ends_in_its_end_with_the_unit(start, end, last):
+    """The end is the last mark, in a unit that gives short numbers; no label touches another."""
+    axis = Axis(start, end, 780)
+    marked = list(axis.ticks())
+    places = [axis.at(at) for at, _ in marked]
+
+    assert (end, last) == marked[-1]
+    assert all(b - a > 40 for a, b in pairwise(places))
+    assert len(marked) > 2 or start == end
 
 
 def test_without_matplotlib_it_says_what_to_install(monkeypatch):

@@ -2,7 +2,9 @@
 
 import json
 import re
+from itertools import combinations
 
+import numpy as np
 from attrs import evolve
 
 from mlusim.arch.dtypes import float32, int32
@@ -100,3 +102,55 @@ def test_small_regions_of_a_map_are_named_in_a_legend():
     layout = plan.layout("MLU370-X4")
 
     assert ["tiny_region: 8 int32 at byte 400,000, 32 bytes"] == [named.words for named in legend(layout)]
+
+
+# What eyes see of linear RGB: all colours, without red, without green, without blue (Machado, Oliveira and Fernandes 2009).
+EYES = (
+    np.eye(3),
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+    [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+)
+CONES = [
+    [0.4122214708, 0.5363325363, 0.0514459929],
+    [0.2119034982, 0.6806995451, 0.1073969566],
+    [0.0883024619, 0.2817188376, 0.6299787005],
+]
+OKLAB = [
+    [0.2104542553, 0.7936177850, -0.0040720468],
+    [1.9779984951, -2.4285922050, 0.4505937099],
+    [0.0259040371, 0.7827717662, -0.8086757660],
+]
+
+
+def linear(color):
+    """Linear RGB of "#rrggbb"."""
+    rgb = np.array([int(color[n : n + 2], 16) / 255 for n in (1, 3, 5)])
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def seen(color, eye):
+    """The colour as *eye* sees it, where equal distances look equally far apart (Oklab)."""
+    return np.array(OKLAB) @ np.cbrt(np.array(CONES) @ np.clip(np.array(eye) @ linear(color), 0, 1))
+
+
+def contrast(one, other):
+    """The contrast of two colours as the web's guidelines define it."""
+    low, high = sorted(linear(color) @ [0.2126, 0.7152, 0.0722] for color in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_the_colours_of_pipes_are_told_apart_by_everybody():
+    """In light, dark and print: far apart for four kinds of eyes, and with enough contrast to the card."""
+    style = html_text([record()], "0").partition("</style>")[0]
+    modes = re.findall(r":root \{(.*?)\}", style, re.DOTALL)
+
+    assert 3 == len(modes)
+    for mode in modes:
+        named = dict(re.findall(r"--(\w+): (#[0-9a-f]{3,6})", mode))
+        card = named["card"] if len(named["card"]) == 7 else "#ffffff"
+        pipes = [named[f"c{n}"] for n in range(6)]
+        assert min(contrast(color, card) for color in pipes) >= 3
+        for eye in EYES:
+            places = [seen(color, eye) for color in pipes]
+            assert min(np.linalg.norm(a - b) for a, b in combinations(places, 2)) > 0.1

@@ -197,7 +197,7 @@ def test_a_point_below_the_roof_is_drawn_below_it():
 
 def test_a_timeline_has_a_bar_for_each_task_that_works():
     """Idle tasks have no bar; tasks too short to tell apart are one."""
-    working = timeline(record(busy=(9.0, 0.0, 4.0)), BOARD)
+    working = timeline("title", record(busy=(9.0, 0.0, 4.0)).launches, BOARD)
     crowd = tuple(
         TaskSpan(n, False, 0, n * 0.001, (n + 1) * 0.001, (0.0, 0.001, 0.0, 0.0, 0.0)) for n in range(5000)
     )
@@ -205,7 +205,7 @@ def test_a_timeline_has_a_bar_for_each_task_that_works():
     crowded = evolve(crowded, launches=(evolve(crowded.launches[0], spans=crowd),))
 
     assert 2 == working.count("<title>")
-    assert timeline(crowded, BOARD).count("M ") < 2000
+    assert timeline("title", crowded.launches, BOARD).count("M ") < 2000
 
 
 def test_every_form_says_which_engine_ran():

@@ -1,14 +1,16 @@
-"""A representative piece of a launch's timeline: some cores of one task, pipe by pipe; its picture."""
+"""A representative piece of a launch's timeline: some of its cores, pipe by pipe, what they wait for, and why."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import evolve, frozen
 
-from mlusim.report.page.figure import COLORS, SMALL, Picture, bars, line, marks, words
-from mlusim.report.page.live import Boxes
+from mlusim.counted import counted
+from mlusim.errors import shown_file
+from mlusim.report.explain import bottleneck
 from mlusim.report.quantities import microseconds
-from mlusim.time.timeline import PLACES, WAIT, Arrow, Scene, TimeSpan
+from mlusim.time.timeline import PLACES, STORE, WAIT, Arrow, CoreSpan, Scene, TimeSpan
+from mlusim.time.timing import LAUNCH_US, PIPES
 
 if TYPE_CHECKING:
     from mlusim.machine.launch import Launch
@@ -17,185 +19,255 @@ MOST_CORES = 4  # IPU cores that are shown
 WHOLE = 400  # spans of the shown cores, up to which everything is shown
 SHOWN = 60  # spans of the first core, otherwise
 LOOKED_AT = 100_000  # spans from which the piece is taken
+LONGER = 1.02  # a place that ends that much later than the first is the one to look at
+NEAR = 1e-6  # us
 
-ROW, GAP, LEFT, WIDTH, TOP = 15.0, 7.0, 150.0, 830.0, 22.0
+OTHERS = "other cores"
+"""What a core waits for at a barrier."""
+_ORDER = (
+    *(PLACES.index(pipe) for pipe in PIPES[:4]),
+    PLACES.index(STORE),
+    PLACES.index(PIPES[4]),
+    PLACES.index(WAIT),
+)
+
+
+@frozen
+class ExcerptBar:
+    """What a row does from *start* to *end*, in us from the start of the launch.
+
+    ``where`` is its track.  ``cause`` is what a wait is for: a track of the core, other cores, or "" where that is not
+    known; ``tip`` says everything: the call, its line, its bytes.
+    """
+
+    row: int
+    where: str
+    start: float
+    end: float
+    cause: str
+    tip: str
+
+
+@frozen
+class ExcerptArrow:
+    """From what ended a wait to the wait's end: rows, and times in us; ``barrier``: another core's arrival."""
+
+    row: int
+    start: float
+    other: int
+    end: float
+    barrier: bool
 
 
 @frozen
 class Excerpt:
-    """Rows of (core, pipe or "wait"), bars (row, start, end in us), arrows ((row, us), (row, us)), and which piece it is."""
+    """Rows of (core, track), their bars and arrows, and which piece of the launch it is; us from the launch's start.
+
+    ``headline`` is what sets the time.  The launch lasts ``total_us``, of which starting it takes the first 1.5.
+    """
 
     kernel: str
+    headline: str
     rows: tuple[tuple[str, str], ...]
-    bars: tuple[tuple[int, float, float], ...]
-    arrows: tuple[tuple[tuple[int, float], tuple[int, float]], ...]
+    bars: tuple[ExcerptBar, ...]
+    arrows: tuple[ExcerptArrow, ...]
     start_us: float
     end_us: float
+    total_us: float
     says: str
+
+    @property
+    def partial(self) -> bool:
+        """Whether the piece is less than the launch."""
+        return self.start_us > 0 or self.end_us < self.total_us - NEAR
+
+
+@frozen
+class _Piece:
+    """Spans and arrows of several scenes, numbered through; ``core`` of each span; ``cores`` those shown, in order."""
+
+    spans: tuple[TimeSpan, ...]
+    arrows: tuple[Arrow, ...]
+    core: tuple[tuple[int, int], ...]
+    tasks: tuple[CoreSpan, ...]
+    cores: tuple[tuple[int, int], ...]
+    complete: bool
 
 
 def excerpt_of(launch: "Launch") -> Excerpt | None:
     """The piece of *launch* that stands for it; None where it does nothing.
 
-    It is the whole of the first task or union that has work if that is short, else its middle, of its first cores.
+    It is the whole of some cores if that is short, else its middle: the first cores, and the one that ends last.
     """
-    scene = next((s for s in launch.timeline.scenes(LOOKED_AT) if s.spans), None)
-    if scene is None:
+    piece = _piece(launch)
+    if piece is None:
         return None
-    members = _members(scene)
-    own = [n for n, span in enumerate(scene.spans) if span.member in members]
-    start, end = _window(scene, own, members[0])
-    shown = {n for n in own if scene.spans[n].end_us > start and scene.spans[n].start_us < end}
+    total = max(launch.time_us, max(span.end_us for span in piece.spans) + LAUNCH_US)
+    start, end = _window(piece, total - LAUNCH_US)
+    shown = [n for n, span in enumerate(piece.spans) if span.end_us > start and span.start_us < end]
     rows = sorted(
-        {(scene.spans[n].member, PLACES.index(scene.spans[n].where)) for n in shown},
-        key=lambda row: (members.index(row[0]), row[1]),
+        {(piece.core[n], PLACES.index(piece.spans[n].where)) for n in shown},
+        key=lambda row: (piece.cores.index(row[0]), _ORDER.index(row[1])),
     )
     number = {row: at for at, row in enumerate(rows)}
-    at = {n: number[scene.spans[n].member, PLACES.index(scene.spans[n].where)] for n in shown}
+    at = {n: number[piece.core[n], PLACES.index(piece.spans[n].where)] for n in shown}
+    causes = {arrow.wait: arrow for arrow in piece.arrows}
+    names = {(core.cluster, core.core): _named(core) for core in piece.tasks}
+    whole = start < 0
     return Excerpt(
         launch.kernel,
-        tuple((_core(scene, member), PLACES[where]) for member, where in rows),
+        bottleneck(launch),
+        tuple((names[core], PLACES[where]) for core, where in rows),
         tuple(
-            (at[n], max(start, scene.spans[n].start_us), min(end, scene.spans[n].end_us))
-            for n in sorted(shown)
+            ExcerptBar(
+                at[n],
+                piece.spans[n].where,
+                LAUNCH_US + max(start, piece.spans[n].start_us),
+                LAUNCH_US + min(end, piece.spans[n].end_us),
+                _cause(piece, causes.get(n)) if piece.spans[n].where == WAIT else "",
+                _tip(piece, n, causes.get(n)),
+            )
+            for n in shown
         ),
-        tuple(_arrows(scene.spans, scene.arrows, at, end)),
-        start,
-        end,
-        _says(scene, members, start, end),
+        tuple(_arrows(piece, at, end)),
+        0.0 if whole else LAUNCH_US + start,
+        LAUNCH_US + end,
+        total,
+        _says(launch, piece, None if whole else (LAUNCH_US + start, LAUNCH_US + end), total),
     )
 
 
-def _members(scene: Scene) -> list[int]:
-    """The first IPU cores, and the first memory core if it does something."""
-    active = {span.member for span in scene.spans}
-    ipu = [n for n, core in enumerate(scene.cores) if not core.memory_core and n in active]
-    memory = [n for n, core in enumerate(scene.cores) if core.memory_core and n in active]
-    return ipu[:MOST_CORES] + memory[:1] if ipu else memory[:1]
+# -- which cores, and which part of their time -----------------------------------------------------
 
 
-def _window(scene: Scene, own: Sequence[int], first: int) -> tuple[float, float]:
-    """From when to when: everything, or the middle of what the first core does."""
-    spans = [scene.spans[n] for n in own]
-    if len(spans) <= WHOLE and scene.complete:
-        return scene.cores[first].start_us, max(scene.cores[span.member].end_us for span in spans)
-    lead = [span for span in spans if span.member == first]
+def _slots(launch: "Launch") -> list[int]:
+    """The places of the board that are shown: of unions one, of Block tasks several; with the one that ends last."""
+    ends: dict[int, float] = {}
+    for span in launch.timeline:
+        if max(span.busy_us) > 0 or span.end_us > span.start_us:
+            ends[span.slot] = max(ends.get(span.slot, 0.0), span.end_us)
+    places = sorted(ends)
+    if not places:
+        return []
+    last = max(places, key=lambda place: ends[place])
+    most = 1 if launch.kind.startswith("UNION") else MOST_CORES
+    first = places[:most]
+    if last not in first and ends[last] > LONGER * max(ends[place] for place in first):
+        first[-1] = last
+    return first
+
+
+def _piece(launch: "Launch") -> _Piece | None:
+    """What the shown cores do in the whole launch, as far as it is looked at."""
+    scenes = list(launch.timeline.scenes(LOOKED_AT, frozenset(_slots(launch))))
+    active = {
+        (core.memory_core, core.cluster, core.core)
+        for scene in scenes
+        for core in (scene.cores[member] for member in {span.member for span in scene.spans})
+    }
+    ipu = [core[1:] for core in sorted(active) if not core[0]][:MOST_CORES]
+    memory = [core[1:] for core in sorted(active) if core[0]][:1]
+    cores = (*ipu, *memory)
+    if not cores:
+        return None
+    spans: list[TimeSpan] = []
+    arrows: list[Arrow] = []
+    homes: list[tuple[int, int]] = []
+    tasks: list[CoreSpan] = []
+    for scene in scenes:
+        kept = [n for n, span in enumerate(scene.spans) if _home(scene, span) in cores]
+        number = {n: len(spans) + at for at, n in enumerate(kept)}
+        spans += [evolve(scene.spans[n], member=len(tasks) + scene.spans[n].member) for n in kept]
+        homes += [_home(scene, scene.spans[n]) for n in kept]
+        arrows += [
+            Arrow(number[a.cause], number[a.wait], a.barrier)
+            for a in scene.arrows
+            if a.cause in number and a.wait in number
+        ]
+        tasks += scene.cores
+    complete = all(scene.complete for scene in scenes)
+    return _Piece(tuple(spans), tuple(arrows), tuple(homes), tuple(tasks), cores, complete)
+
+
+def _home(scene: Scene, span: TimeSpan) -> tuple[int, int]:
+    core = scene.cores[span.member]
+    return core.cluster, core.core
+
+
+def _window(piece: _Piece, last: float) -> tuple[float, float]:
+    """From when to when, in us from the start of the first task: everything from the start of the launch, or the middle."""
+    if len(piece.spans) <= WHOLE and piece.complete:
+        return -LAUNCH_US, last
+    lead = [span for span, core in zip(piece.spans, piece.core, strict=True) if core == piece.cores[0]]
     begin = max(0, len(lead) // 2 - SHOWN // 2)
     part = lead[begin : begin + SHOWN]
     return part[0].start_us, max(span.end_us for span in part if span.where != WAIT or span is part[-1])
 
 
-def _arrows(
-    spans: Sequence[TimeSpan], arrows: Sequence[Arrow], at: dict[int, int], end: float
-) -> Iterator[tuple[tuple[int, float], tuple[int, float]]]:
-    for arrow in arrows:
-        if arrow.cause in at and arrow.wait in at and spans[arrow.wait].end_us <= end:
-            cause, wait = spans[arrow.cause], spans[arrow.wait]
+def _arrows(piece: _Piece, at: dict[int, int], end: float) -> Iterator[ExcerptArrow]:
+    for arrow in piece.arrows:
+        if arrow.cause in at and arrow.wait in at and piece.spans[arrow.wait].end_us <= end + NEAR:
+            cause, wait = piece.spans[arrow.cause], piece.spans[arrow.wait]
             left = cause.start_us if arrow.barrier else cause.end_us
-            yield (at[arrow.cause], left), (at[arrow.wait], wait.end_us)
-
-
-def _core(scene: Scene, member: int) -> str:
-    core = scene.cores[member]
-    which = "memory core" if core.memory_core else f"core {core.core}"
-    return f"cluster {core.cluster} {which}"
-
-
-def _says(scene: Scene, members: Sequence[int], start: float, end: float) -> str:
-    last = max(core.end_us for core in scene.cores)
-    cores = [core for n, core in enumerate(scene.cores) if n in members]
-    whose = "one task" if len(cores) == 1 else f"{len(cores)} cores of one task"
-    if len(scene.cores) > 1:
-        whose = f"{len(members)} of the {len(scene.cores)} cores of the first union"
-    if start <= scene.cores[members[0]].start_us and end >= last:
-        return f"{whose}, from beginning to end"
-    begin = scene.cores[members[0]].start_us
-    return f"{whose}: {microseconds(start - begin)} to {microseconds(end - begin)} us of its {microseconds(last - begin)} us"
-
-
-# -- the picture -----------------------------------------------------------------------------------
-
-
-def pipe_picture(excerpt: Excerpt) -> str:
-    """One row for each core and pipe, bars where it is busy, pale bars where the core waits, arrows to what ends a wait."""
-    tops, height = _tops(excerpt.rows)
-    picture = Picture(LEFT + WIDTH + 20, TOP + height + 6, f"Pipes of {excerpt.kernel}: {excerpt.says}")
-    lasting = max(excerpt.end_us - excerpt.start_us, 1e-9)
-    axes = picture.axes((LEFT, TOP, WIDTH, height), (0.0, lasting), (height, 0.0))
-    unit = WIDTH / lasting
-    at = marks(excerpt.start_us, excerpt.start_us + lasting)
-    for value in at:
-        x = value - excerpt.start_us
-        line(axes, [x, x], [-3, height], "line")
-        across = "right" if x * unit > WIDTH - 16 else "center"
-        words(axes, x, -6, f"{value:,.6g}" + (" us" if value == at[-1] else ""), across=across, up="bottom")
-    for place in PLACES:
-        boxes = [
-            (start - excerpt.start_us, tops[row] + 1.0, max(end - start, 0.4 / unit), ROW - 3.0)
-            for row, start, end in excerpt.bars
-            if excerpt.rows[row][1] == place
-        ]
-        if boxes:
-            name, alpha = ("other", 0.35) if place == WAIT else (f"c{PLACES.index(place)}", 1.0)
-            picture.tip(bars(axes, boxes, name, alpha=alpha), place)
-    _labels(axes, excerpt, tops, unit)
-    for (row, begin), (other, end) in excerpt.arrows:
-        ends = (
-            (begin - excerpt.start_us, tops[row] + ROW / 2),
-            (end - excerpt.start_us, tops[other] + ROW / 2),
-        )
-        _arrow(axes, *ends)
-    return picture.render()
-
-
-def pipe_data(excerpt: Excerpt) -> str:
-    """The chart of `pipe_picture`, without its arrows."""
-    chart = Boxes([f"{core} {pipe}" for core, pipe in excerpt.rows], "us")
-    for row, start, end in excerpt.bars:
-        place = excerpt.rows[row][1]
-        name = "other" if place == WAIT else f"c{PLACES.index(place)}"
-        chart.add(row, start, end, name, f"{place}, {start:,.6g} to {end:,.6g} us")
-    return chart.data()
-
-
-def _tops(rows: Sequence[tuple[str, str]]) -> tuple[list[float], float]:
-    """Where each row begins, with a gap between cores, and the height of all."""
-    tops, y = [], 0.0
-    for n, (core, _) in enumerate(rows):
-        y += GAP if n and rows[n - 1][0] != core else 0.0
-        tops.append(y)
-        y += ROW
-    return tops, y
-
-
-def _labels(axes: object, excerpt: Excerpt, tops: Sequence[float], unit: float) -> None:
-    before = ""
-    for (core, pipe), top in zip(excerpt.rows, tops, strict=True):
-        words(axes, -6 / unit, top + ROW / 2, pipe, across="right")
-        if core != before:
-            words(
-                axes,
-                -LEFT / unit,
-                top + ROW / 2,
-                core.replace("memory core", "memory"),
-                color=COLORS["ink"],
-                size=SMALL,
+            yield ExcerptArrow(
+                at[arrow.cause], LAUNCH_US + left, at[arrow.wait], LAUNCH_US + wait.end_us, arrow.barrier
             )
-        before = core
 
 
-def _arrow(axes: object, start: tuple[float, float], end: tuple[float, float]) -> None:
-    axes.annotate(  # type: ignore[attr-defined]
-        "",
-        end,
-        start,
-        annotation_clip=False,
-        arrowprops={
-            "arrowstyle": "-|>,head_length=0.25,head_width=0.12",
-            "color": COLORS["ink"],
-            "linewidth": 0.7,
-            "alpha": 0.75,
-            "shrinkA": 0,
-            "shrinkB": 0,
-        },
-    )
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _cause(piece: _Piece, arrow: Arrow | None) -> str:
+    if arrow is None:
+        return ""
+    return OTHERS if arrow.barrier else piece.spans[arrow.cause].where
+
+
+def _tip(piece: _Piece, n: int, arrow: Arrow | None) -> str:
+    """What the bar is: the call and its line, what it moves or waits for, when, how long, and whose."""
+    span = piece.spans[n]
+    lasting = span.end_us - span.start_us
+    parts = [_call(span)]
+    if span.where == WAIT:
+        parts = [f"waits at {_call(span)}"] if span.line else ["waits"]
+        if arrow is not None and arrow.barrier:
+            other = piece.tasks[piece.spans[arrow.cause].member]
+            parts.append(f"for task {other.task} on {_named(other)}, the last to arrive")
+        elif arrow is not None:
+            cause = piece.spans[arrow.cause]
+            parts.append(f"for the {_track(cause.where)}: {_call(cause)}")
+    elif span.amount:
+        parts.append(f"{span.direction} {span.amount:,} {span.unit}".strip())
+    begin = LAUNCH_US + span.start_us
+    parts.append(f"{begin:,.3f} to {begin + lasting:,.3f} us, which is {lasting:,.4g} us")
+    shared = lasting - span.busy_us
+    if span.where != WAIT and shared > 0.01 * lasting:
+        parts.append(f"of which {shared:,.3g} us for its share of the memory")
+    return "; ".join([*parts, f"task {piece.tasks[span.member].task}"])
+
+
+def _call(span: TimeSpan) -> str:
+    return f"{span.name}, {shown_file(span.file)}:{span.line}" if span.line else span.name
+
+
+def _track(place: str) -> str:
+    return "IO-DMA" if place == STORE else place if "DMA" in place else f"{place} pipe"
+
+
+def _named(core: CoreSpan) -> str:
+    return f"cluster {core.cluster} {'memory core' if core.memory_core else f'core {core.core}'}"
+
+
+def _says(launch: "Launch", piece: _Piece, window: tuple[float, float] | None, total: float) -> str:
+    """Which cores, and which part of the launch."""
+    of = sum(core.active_us > 0 for core in launch.profile.cores if not core.memory_core)
+    kinds = {(task.cluster, task.core): task.memory_core for task in piece.tasks}
+    ipu = sum(not kinds[core] for core in piece.cores)
+    memory = " and a memory core" if ipu < len(piece.cores) else ""
+    whose = f"{counted(ipu, 'core')}{memory}" if ipu else "a memory core"
+    if of > ipu:
+        whose = f"{ipu} of the {counted(of, 'core')} that work{memory}"
+    if window is None:
+        return f"{whose}, from beginning to end"
+    start, end = window
+    return f"{whose}: {microseconds(start)} to {microseconds(end)} us of {microseconds(total)} us"

@@ -160,12 +160,3 @@ def bars(axes: Any, boxes: Sequence[Box], color: str, **style: Any) -> Any:
 def line(axes: Any, x: Sequence[float], y: Sequence[float], color: str, **style: Any) -> None:
     """Draw a line through points; behind everything else unless *style* says where."""
     axes.plot(x, y, color=COLORS[color], clip_on=False, **{"linewidth": 1.0, "zorder": 0.5} | style)
-
-
-def marks(low: float, high: float, most: int = 6) -> list[float]:
-    """Round numbers from *low* to *high* for the marks of an axis."""
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - an extra
-
-    slack = 1e-9 * (high - low)
-    values = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    return [float(value) for value in values if low - slack <= value <= high + slack]

@@ -118,8 +118,10 @@ def _contents(records: Sequence[CallRecord]) -> dict[str, Any]:
         "total": len(records),
         "engines": engines(records),
         "draw_layout": map_picture,
-        "draw_timeline": lambda record: timeline(record, find_board(record.board)),
-        "timeline_data": lambda record: timeline_data(record, find_board(record.board)),
+        "draw_timeline": lambda record: timeline(
+            f"{record.operator} {record.case}", record.launches, find_board(record.board)
+        ),
+        "timeline_data": lambda record: timeline_data(record.launches, find_board(record.board)),
         "pipes": {
             name: color(n) for n, name in enumerate(("scalar", "vector", "tensor", "IO-DMA", "move-DMA"))
         },

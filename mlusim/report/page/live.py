@@ -35,7 +35,7 @@ class Boxes:
 
     def data(self) -> str:
         """The chart as text for the page."""
-        return _text(
+        return text(
             {
                 "kind": "boxes",
                 "rows": list(self.rows),
@@ -53,7 +53,7 @@ def points(
     dots: Iterable[tuple[float, float, str, str]],
 ) -> str:
     """A chart of *dots* (x, y, colour, tip) under *roofs* (name, xs, ys) on logarithmic *axes*, as text for the page."""
-    return _text(
+    return text(
         {
             "kind": "points",
             "axes": list(axes),
@@ -74,7 +74,8 @@ def library() -> str:
     return text.replace("</script", r"<\/script").replace("<!--", r"<\!--")
 
 
-def _text(chart: Mapping[str, Any]) -> str:
+def text(chart: Mapping[str, Any]) -> str:
+    """*chart* as text that may stand in a page."""
     return json.dumps(chart, separators=(",", ":")).replace("<", r"\u003c")
 
 

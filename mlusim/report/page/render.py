@@ -7,10 +7,10 @@ from typing import Any
 from mlusim.installing import missing_packages
 from mlusim.report.compare import headline, lines
 from mlusim.report.explain import explained, waves
-from mlusim.report.page.excerpt import pipe_data, pipe_picture
 from mlusim.report.page.figure import require
 from mlusim.report.page.live import library
 from mlusim.report.page.memory_map import legend
+from mlusim.report.page.pipes import legend_html, pipe_data, pipe_picture
 from mlusim.report.page.source_heat import listings, worth_showing
 from mlusim.report.quantities import count, error, microseconds, percent, share, size, times, whole
 from mlusim.report.tables.records import verdict
@@ -19,7 +19,7 @@ from mlusim.report.tables.whatif import notes
 _FILTERS: Mapping[str, Any] = {
     "us": microseconds, "share": share, "size": size, "count": count, "error": error, "percent": percent,
     "times": times, "whole": whole, "verdict": verdict, "explained": explained, "waves": waves, "listings": listings,
-    "pipe_picture": pipe_picture, "pipe_data": pipe_data, "legend": legend, "notes": notes, "moved": lines,
+    "pipe_picture": pipe_picture, "pipe_data": pipe_data, "pipe_legend": legend_html, "legend": legend, "notes": notes, "moved": lines,
 }  # fmt: skip
 
 

@@ -1,22 +1,34 @@
 """The picture of a call's tasks: which core runs what, when, and which pipe keeps it busy."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from attrs import frozen
 
 from mlusim.arch.board import Board
-from mlusim.report.page.figure import Picture, bars, line, marks, words
+from mlusim.report.page.axis import marks
+from mlusim.report.page.figure import Picture, bars, line, words
 from mlusim.report.page.live import Boxes
 from mlusim.report.page.pictures import color
-from mlusim.report.record import CallRecord, LaunchRecord
+from mlusim.report.record import LaunchRecord
 from mlusim.time.timing import LAUNCH_US, PIPES, TaskSpan
 
 IO = PIPES.index("IO-DMA")
 _LEFT, _WIDTH, _TOP = 70.0, 820.0, 22.0
 _TOLD = 300  # bars that each have words of their own
 _FINEST = 0.5  # tasks closer than this, in units of the picture, become one
+
+
+@frozen
+class Ran:
+    """A launch as the picture takes it; a launch's record will do as well."""
+
+    kernel: str
+    kind: str
+    time_us: float
+    bound: str
+    spans: Sequence[TaskSpan]
 
 
 @frozen
@@ -30,17 +42,17 @@ class _Bar:
     label: str
 
 
-def timeline(record: CallRecord, board: Board) -> str:
+def timeline(title: str, launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
     """One row a core, one bar a task, the launches one after the other; colour: the pipe that is busiest.
 
     Where the bandwidth that all cores share sets the launch's time, the IO-DMA is what keeps them busy.
     """
-    total = sum(launch.time_us for launch in record.launches)
-    every = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
+    total = sum(launch.time_us for launch in launches)
+    every = sorted(_bars(launches, board), key=lambda bar: (bar.core, bar.start))
     rows = 1 + max((bar.core for bar in every), default=0)
     height = max(5.0, min(12.0, 300.0 / rows))
     bottom = rows * height
-    picture = Picture(_LEFT + _WIDTH + 20, _TOP + bottom + 10, f"Tasks of {record.operator} {record.case}")
+    picture = Picture(_LEFT + _WIDTH + 20, _TOP + bottom + 10, f"Tasks of {title}")
     axes = picture.axes((_LEFT, _TOP, _WIDTH, bottom), (0.0, total or 1.0), (bottom, 0.0))
     unit = _WIDTH / (total or 1.0)
     for value in marks(0.0, total or 1.0):
@@ -53,10 +65,10 @@ def timeline(record: CallRecord, board: Board) -> str:
     return picture.render()
 
 
-def timeline_data(record: CallRecord, board: Board) -> str:
+def timeline_data(launches: Sequence[Ran | LaunchRecord], board: Board) -> str:
     """The chart of `timeline`."""
-    total = sum(launch.time_us for launch in record.launches) or 1.0
-    every = sorted(_bars(record, board), key=lambda bar: (bar.core, bar.start))
+    total = sum(launch.time_us for launch in launches) or 1.0
+    every = sorted(_bars(launches, board), key=lambda bar: (bar.core, bar.start))
     rows = 1 + max((bar.core for bar in every), default=0)
     chart = Boxes([f"core {core}" for core in range(rows)], "us")
     for bar in _merged(every, _WIDTH / total):
@@ -81,9 +93,9 @@ def _draw(picture: Picture, axes: Any, shown: list[_Bar], height: float, unit: f
             picture.tip(bars(axes, boxes, color(pipe)), label)
 
 
-def _bars(record: CallRecord, board: Board) -> Iterator[_Bar]:
+def _bars(launches: Sequence[Ran | LaunchRecord], board: Board) -> Iterator[_Bar]:
     begin = 0.0
-    for launch in record.launches:
+    for launch in launches:
         stretch = _stretch(launch)
         for core, span in _placed(launch, board):
             if max(span.busy_us) > 0:
@@ -94,13 +106,13 @@ def _bars(record: CallRecord, board: Board) -> Iterator[_Bar]:
         begin += launch.time_us
 
 
-def _stretch(launch: LaunchRecord) -> float:
+def _stretch(launch: Ran | LaunchRecord) -> float:
     """What the spans are stretched by when all cores together wait for the bandwidth that they share."""
     last = max((span.end_us for span in launch.spans), default=0.0)
     return max(1.0, (launch.time_us - LAUNCH_US) / last) if last > 0 else 1.0
 
 
-def _placed(launch: LaunchRecord, board: Board) -> Iterator[tuple[int, TaskSpan]]:
+def _placed(launch: Ran | LaunchRecord, board: Board) -> Iterator[tuple[int, TaskSpan]]:
     """Each IPU task with the number of its core on the board."""
     unions = int(launch.kind.removeprefix("UNION")) if launch.kind.startswith("UNION") else 0
     width = max(1, unions * board.arch.cores_per_cluster)
