@@ -294,3 +294,33 @@ def test_pointers_in_device_memory_are_found(compiled, native, engine):
     done = native.run(compiled(POINTERS), MLUSIM_ENGINE=engine)
 
     assert (done.stdout, done.stderr) == ("15\n", "")
+
+
+ARCHITECTURES = r"""
+#include <bang.h>
+#include <cnrt.h>
+#include <cstdio>
+__mlu_entry__ void Which(int *out) { out[0] = __BANG_ARCH__; }
+int main() {
+  for (int device = 0; device < 2; ++device) {
+    int found = 0, *out = nullptr;
+    cnrtSetDevice(device);
+    cnrtMalloc((void **)&out, sizeof found);
+    Which<<<cnrtDim3_t{1, 1, 1}, cnrtFuncTypeBlock, nullptr>>>(out);
+    cnrtMemcpy(&found, out, sizeof found, cnrtMemcpyDevToHost);
+    cnrtFree(out);
+    printf("%d\n", found);
+  }
+}
+"""
+
+
+def test_boards_of_two_architectures_run_their_own_code(compiled, native):
+    """Each device takes the code of its architecture; where a record has none, the launch on that device is refused."""
+    both = "--bang-mlu-arch=mtp_372", "--bang-mlu-arch=mtp_592"
+    done = native.run(compiled(ARCHITECTURES, *both), MLUSIM_BOARD="MLU370-X4,MLU590-H8")
+    assert (done.stdout.split(), done.stderr) == (["372", "592"], "")
+
+    done = native.run(compiled(ARCHITECTURES, both[0]), MLUSIM_BOARD="MLU370-X4,MLU590-H8")
+    assert done.stdout.split()[0] == "372"
+    assert "was compiled for mtp_372, and this board has __BANG_ARCH__ 592" in done.stderr

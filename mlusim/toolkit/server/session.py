@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 
 from mlusim.errors import Fault, LaunchError, MlusimError, OutOfMemory, UsageError, said
 from mlusim.machine.device import Device
@@ -63,14 +63,20 @@ class DriverRefusal(MlusimError):
         self.code = code
 
 
-@define(eq=False)
+@frozen
 class NativeKernel:
-    """A kernel of the program: its symbol, its record and, once it was asked for, itself."""
+    """A kernel of the program: its symbol and its record."""
 
     symbol: str
     record: int
-    kernel: Any = None
-    arguments: ArgumentReader | None = None
+
+
+@frozen
+class LoadedKernel:
+    """A kernel for an architecture, with the reader of its arguments."""
+
+    kernel: Any
+    arguments: ArgumentReader
 
 
 @define(eq=False)
@@ -106,8 +112,9 @@ class ProgramSession:
         self._load, self._options = load, options
         self.fault: Fault | None = None
         self._records: list[bytes] = []
-        self._modules: dict[int, Any] = {}
+        self._modules: dict[tuple[int, int], Any] = {}  # by record and architecture
         self._kernels: dict[int, NativeKernel] = {}
+        self._loaded: dict[tuple[int, int], LoadedKernel] = {}  # by stub and architecture
         self._queues: dict[int, NativeQueue] = {}
         self._notifiers: dict[int, NativeNotifier] = {}
         self._next = FIRST_HANDLE
@@ -199,22 +206,23 @@ class ProgramSession:
 
     def sizes(self, request: ProgramRequest) -> ProgramReply:
         """The sizes of a kernel's parameters."""
-        found = self._prepared(request.words[0])
-        assert found.arguments is not None
+        found = self._loaded_for(request.words[0], self.board(request).device)
         return ProgramReply(payload=struct.pack(f"<{len(found.arguments.sizes)}I", *found.arguments.sizes))
 
-    def _prepared(self, stub: int) -> NativeKernel:
-        found = self._kernels.get(stub)
-        if found is None:
+    def _loaded_for(self, stub: int, device: Device) -> LoadedKernel:
+        """The kernel of *stub* for the architecture of *device*, loaded when it is first asked for."""
+        named = self._kernels.get(stub)
+        if named is None:
             raise DriverRefusal(NO_KERNEL, "what is launched is no kernel of this program")
-        if found.arguments is None:
-            module = self._modules.get(found.record)
-            if module is None:
-                module = self._modules[found.record] = self._load(
-                    self._records[found.record], self._records, self.boards[0].device.board.arch.bang_arch
-                )
-            found.kernel = module[found.symbol]
-            found.arguments = ArgumentReader(found.kernel.form.parameters, self._pointing)
+        bang_arch = device.board.arch.bang_arch
+        found = self._loaded.get((stub, bang_arch))
+        if found is None:
+            record = named.record, bang_arch
+            if record not in self._modules:
+                self._modules[record] = self._load(self._records[named.record], self._records, bang_arch)
+            kernel = self._modules[record][named.symbol]
+            found = LoadedKernel(kernel, ArgumentReader(kernel.form.parameters, self._pointing))
+            self._loaded[stub, bang_arch] = found
         return found
 
     def _pointing(self, address: int) -> Any:
@@ -234,8 +242,7 @@ class ProgramSession:
         """Launch a kernel at once.  A fault is kept for the sync of its queue, too."""
         stub, xy, z_kind, handle = request.words[:4]
         queue, board = self.queue(handle, request), self.board(request)
-        found = self._prepared(stub)
-        assert found.arguments is not None
+        found = self._loaded_for(stub, board.device)
         if len(request.payload) != found.arguments.nbytes:
             raise LaunchError(
                 f"{found.kernel.name} takes {found.arguments.nbytes} bytes of arguments, {len(request.payload)} came"
