@@ -11,6 +11,7 @@ from typing import Any
 
 from mlusim.frontend.bangc import ir
 from mlusim.frontend.bangc import types as t
+from mlusim.isa.table import ISA
 
 MOST_BYTES = 1 << 40
 """Of one object."""
@@ -242,6 +243,13 @@ def _compose(node: ir.Compose) -> Iterator[str]:
             yield "a list has another type than what it is for"
 
 
+def _intrinsic(node: ir.IntrinsicCall) -> Iterator[str]:
+    if node.row not in ISA:
+        yield f"the instruction set has no {node.row!r:.40}"
+    elif len(node.overload) > len(node.arguments):
+        yield f"{node.row} is chosen by {len(node.overload)} parameters and has {len(node.arguments)} arguments"
+
+
 Rules = Mapping[type, Callable[[Any], Iterator[str]]]
 _TYPES: Rules = MappingProxyType(
     {t.Arithmetic: _arithmetic, t.Array: _array, t.ClassType: _class, t.Record: _record}
@@ -259,6 +267,7 @@ _NODES: Rules = MappingProxyType(
         ir.Load: _load,
         ir.Const: _constant,
         ir.Call: _call,
+        ir.IntrinsicCall: _intrinsic,
         ir.Compose: _compose,
     }
 )

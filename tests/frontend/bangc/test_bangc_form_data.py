@@ -86,6 +86,7 @@ def test_a_form_comes_back(translated):
         ("Span", "file", "a\n#include"),
         ("LibraryCall", "name", "a;b"),
         ("Function", "kind", "other"),
+        ("IntrinsicCall", "row", "bang_nothing"),
     ],
 )
 def test_names_that_code_is_made_of_are_looked_at(document, kind, field, value):
